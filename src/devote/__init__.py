@@ -1,0 +1,1 @@
+"""devote: devices vote for the best of K options."""

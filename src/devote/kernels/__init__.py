@@ -1,0 +1,1 @@
+"""Arm selection and vote counting: ``math`` and indexing only."""

@@ -1,0 +1,61 @@
+"""What a subroutine's module hands to the rest of the project."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from devote.kernels.state import Rule, State, start
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One ArmSelection subroutine: its two functions, the memory it needs, its options.
+
+    ``options`` maps a name to the allowed words (the first is the default) or to a number
+    (the default); a subroutine reads them in that order as ``rule.options``, a word as its
+    position. ``endless`` subroutines never stop by themselves and need a horizon.
+
+    Paper: Definition 4.
+    """
+
+    name: str
+    summary: str
+    source: str
+    choose: Callable[[Rule, State, float], int]
+    observe: Callable[..., int]
+    n_ints: Callable[[int], int]
+    n_floats: int = 0
+    options: Mapping[str, tuple[str, ...] | float] = field(default_factory=dict)
+    endless: bool = False
+
+    def rule(
+        self,
+        *,
+        n_arms: int,
+        epsilon: float,
+        eta: float,
+        phi: float = 0.0,
+        options: Mapping[str, str | float] | None = None,
+    ) -> Rule:
+        """The constants of a run, with options as the numbers that kernels read."""
+        given = options or {}
+        values = tuple(self._encode(name, given.get(name)) for name in self.options)
+        return Rule(n_arms, float(epsilon), float(eta), float(phi), values)
+
+    def _encode(self, name: str, value: Any) -> float:
+        allowed = self.options[name]
+        if isinstance(allowed, tuple):
+            return float(allowed.index(value)) if value is not None else 0.0
+        return float(allowed if value is None else value)
+
+    def new_state(self, n_arms: int) -> State:
+        """A fresh state in plain lists."""
+        state = State(
+            alive=[0] * n_arms,
+            pulls=[0] * n_arms,
+            sums=[0.0] * n_arms,
+            ints=[0] * self.n_ints(n_arms),
+            floats=[0.0] * self.n_floats,
+        )
+        start(state)
+        return state

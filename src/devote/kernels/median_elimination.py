@@ -1,0 +1,94 @@
+"""Median Elimination: each epoch halves the arms after a fixed number of fresh pulls."""
+
+import math
+from collections.abc import MutableSequence
+
+from devote.kernels.algorithm import Algorithm
+from devote.kernels.jitable import jitable
+from devote.kernels.state import COUNT, Rule, State, add, drop, least_pulled, mean
+
+EPOCH = 1
+TIE_BREAKER = 0
+
+
+@jitable
+def budget(rule: Rule, epoch: int) -> int:
+    """Fresh pulls of each survivor in an epoch, ``ceil(4/eps_l^2 * ln(3/eta_l))``.
+
+    ``eps_1 = eps/4``, ``eta_1 = eta/2``; then ``eps *= 3/4``, ``eta /= 2``.
+    """
+    epsilon = rule.epsilon / 4.0
+    eta = rule.eta / 2.0
+    for _ in range(epoch):
+        epsilon *= 0.75
+        eta /= 2.0
+    return math.ceil(4.0 / (epsilon * epsilon) * math.log(3.0 / eta))
+
+
+@jitable
+def choose(rule: Rule, state: State, u: float) -> int:
+    """Round robin; the uniform is kept to break ties at the end of the epoch."""
+    state.floats[TIE_BREAKER] = u
+    return least_pulled(state)
+
+
+@jitable
+def drop_worst(state: State) -> int:
+    """Drop the remaining arm with the lowest mean, a random one of those that tie.
+
+    The uniform number picks one of the ties; what is left of it is uniform again and serves
+    the next call.
+    """
+    lowest = math.inf
+    n_tied = 0
+    for k in range(len(state.alive)):
+        if state.alive[k]:
+            value = mean(state, k)
+            if value < lowest:
+                lowest = value
+                n_tied = 1
+            elif value == lowest:
+                n_tied += 1
+    scaled = state.floats[TIE_BREAKER] * n_tied
+    pick = int(scaled)
+    state.floats[TIE_BREAKER] = scaled - pick
+    for k in range(len(state.alive)):
+        if state.alive[k] and mean(state, k) == lowest:
+            if pick == 0:
+                drop(state, k)
+                return k
+            pick -= 1
+    return -1
+
+
+@jitable
+def observe(
+    rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
+) -> int:
+    """At the end of an epoch drop the worst half, rounded down, and start the next afresh.
+
+    Differs from print: exactly half go; dropping what lies below the median never ends when
+    rewards tie.
+    """
+    add(state, arm, reward)
+    if state.pulls[least_pulled(state)] < budget(rule, state.ints[EPOCH]):
+        return 0
+    n_out = state.ints[COUNT] // 2
+    for i in range(n_out):
+        out[i] = drop_worst(state)
+    for k in range(len(state.alive)):
+        state.pulls[k] = 0
+        state.sums[k] = 0.0
+    state.ints[EPOCH] += 1
+    return n_out
+
+
+ALGORITHM = Algorithm(
+    name="median_elimination",
+    summary="halves the arms each epoch after a fixed number of fresh pulls",
+    source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = log2 K, f(l) = 2^-l",
+    choose=choose,
+    observe=observe,
+    n_ints=lambda n_arms: 2,
+    n_floats=1,
+)

@@ -1,0 +1,41 @@
+"""Naive Elimination: the same number of pulls for every arm, then keep the best."""
+
+import math
+from collections.abc import MutableSequence
+
+from devote.kernels.algorithm import Algorithm
+from devote.kernels.jitable import jitable
+from devote.kernels.state import Rule, State, add, best_mean, keep_only, least_pulled
+
+
+@jitable
+def budget(rule: Rule) -> int:
+    """Pulls of each arm, ``ceil(4/eps^2 * ln(2K/eta))``."""
+    return math.ceil(4.0 / (rule.epsilon * rule.epsilon) * math.log(2.0 * rule.n_arms / rule.eta))
+
+
+@jitable
+def choose(rule: Rule, state: State, u: float) -> int:
+    """Round robin."""
+    return least_pulled(state)
+
+
+@jitable
+def observe(
+    rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
+) -> int:
+    """Once every remaining arm has its budget, keep the empirical best."""
+    add(state, arm, reward)
+    if state.pulls[least_pulled(state)] < budget(rule):
+        return 0
+    return keep_only(state, best_mean(state), out)
+
+
+ALGORITHM = Algorithm(
+    name="naive",
+    summary="a fixed number of pulls each, then the empirical best",
+    source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = 1",
+    choose=choose,
+    observe=observe,
+    n_ints=lambda n_arms: 1,
+)

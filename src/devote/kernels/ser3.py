@@ -1,0 +1,134 @@
+"""SER3: Successive Elimination with the survivors freshly shuffled each round.
+
+Drawing one of the survivors not yet played this round, uniformly, is the same as shuffling
+them, and needs one uniform number per pull. They lie in a row; the drawn one's place is taken
+by the last.
+"""
+
+import math
+from collections.abc import MutableSequence
+
+from devote.kernels.algorithm import Algorithm
+from devote.kernels.jitable import jitable
+from devote.kernels.state import COUNT, Rule, State, drop
+
+TAU = 1
+LEFT = 2
+SEEN = 3
+ROW = 4
+
+RADIUS = 0
+UNION = 0.0
+ACTIVE = 1.0
+
+
+@jitable
+def radius(rule: Rule, tau: int, n_alive: int) -> float:
+    """The radius after tau rounds.
+
+    ``union``: ``sqrt(ln(4 K tau^2 / eta) / (2 tau))``;
+    ``active``: ``sqrt(ln(2 |S| tau / eta) / tau)``.
+
+    Differs from print: the paper gives no radius; both are valid Hoeffding bounds.
+    """
+    rounds = float(tau)
+    if rule.options[RADIUS] == ACTIVE:
+        return math.sqrt(math.log(2.0 * n_alive * rounds / rule.eta) / rounds)
+    return math.sqrt(math.log(4.0 * rule.n_arms * rounds * rounds / rule.eta) / (2.0 * rounds))
+
+
+@jitable
+def lay_row(state: State) -> None:
+    """Begin a round: all survivors are to be played, in a row by index."""
+    left = 0
+    for k in range(len(state.alive)):
+        if state.alive[k]:
+            state.ints[ROW + left] = k
+            left += 1
+    state.ints[LEFT] = left
+    state.ints[SEEN] = left
+    state.ints[TAU] += 1
+
+
+@jitable
+def clear_row(state: State) -> None:
+    """Take arms that were dropped from outside out of the row."""
+    left = 0
+    for i in range(state.ints[LEFT]):
+        arm = state.ints[ROW + i]
+        if state.alive[arm]:
+            state.ints[ROW + left] = arm
+            left += 1
+    state.ints[LEFT] = left
+    state.ints[SEEN] = state.ints[COUNT]
+
+
+@jitable
+def draw(state: State, u: float) -> float:
+    """Move a uniformly drawn arm to the end of the row and shorten it by one.
+
+    Returns what is left of ``u``, which is uniform again.
+    """
+    if state.ints[SEEN] != state.ints[COUNT]:
+        clear_row(state)
+    if state.ints[LEFT] == 0:
+        lay_row(state)
+    last = state.ints[LEFT] - 1
+    scaled = u * (last + 1)
+    i = int(scaled)
+    arm = state.ints[ROW + i]
+    state.ints[ROW + i] = state.ints[ROW + last]
+    state.ints[ROW + last] = arm
+    state.ints[LEFT] = last
+    return scaled - i
+
+
+@jitable
+def choose(rule: Rule, state: State, u: float) -> int:
+    """A uniformly drawn survivor not yet played this round."""
+    draw(state, u)
+    return state.ints[ROW + state.ints[LEFT]]
+
+
+@jitable
+def observe(
+    rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
+) -> int:
+    """At the end of a round, from ``tau >= ln(K/eta)``, drop ``gap + eps >= 2 radius``.
+
+    Survivors have all been pulled tau times, so sums are compared with sums.
+
+    Paper: Assumption 4 gives ``tau >= log(K/eta)``.
+    """
+    state.sums[arm] += reward
+    if state.ints[LEFT] > 0 or state.ints[COUNT] == 1:
+        return 0
+    tau = state.ints[TAU]
+    if tau < math.log(rule.n_arms / rule.eta):
+        return 0
+    best = -1
+    for k in range(len(state.alive)):
+        if state.alive[k] and (best < 0 or state.sums[k] > state.sums[best]):
+            best = k
+    threshold = tau * (2.0 * radius(rule, tau, state.ints[COUNT]) - rule.epsilon)
+    highest = state.sums[best]
+    n_out = 0
+    for k in range(len(state.alive)):
+        if state.alive[k] and k != best and highest - state.sums[k] >= threshold:
+            drop(state, k)
+            out[n_out] = k
+            n_out += 1
+    if n_out > 0:
+        state.ints[SEEN] = state.ints[COUNT]
+    return n_out
+
+
+ALGORITHM = Algorithm(
+    name="ser3",
+    summary="Successive Elimination with the survivors shuffled each round, for drifting rewards",
+    source="Allesiardo, Feraud and Maillard 2017; paper, section 4, Theorem 3",
+    choose=choose,
+    observe=observe,
+    n_ints=lambda n_arms: ROW + n_arms,
+    options={"radius": ("union", "active")},
+)

@@ -1,0 +1,55 @@
+"""SER4: SER3 that forgets everything after each pull with probability phi.
+
+It goes on after one arm is left, so that it follows a best arm that switches, and runs to a
+horizon.
+"""
+
+from collections.abc import MutableSequence
+
+from devote.kernels import ser3
+from devote.kernels.algorithm import Algorithm
+from devote.kernels.jitable import jitable
+from devote.kernels.state import RESET, Rule, State, start
+
+SPARE = 0
+
+draw = ser3.draw
+observe_round = ser3.observe
+ROW = ser3.ROW
+LEFT = ser3.LEFT
+
+
+@jitable
+def choose(rule: Rule, state: State, u: float) -> int:
+    """As SER3; what is left of the uniform decides on a reset after the pull."""
+    state.floats[SPARE] = draw(state, u)
+    return state.ints[ROW + state.ints[LEFT]]
+
+
+@jitable
+def observe(
+    rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
+) -> int:
+    """Reset with probability phi, else as SER3.
+
+    Paper: Theorem 4; section 4, "when a reset occurs in SER4, Decentralized Elimination is
+    reset".
+    Differs from print: the active player draws the reset after its pull (erratum 14).
+    """
+    if state.floats[SPARE] < rule.phi:
+        start(state)
+        return RESET
+    return observe_round(rule, state, arm, reward, out)
+
+
+ALGORITHM = Algorithm(
+    name="ser4",
+    summary="SER3 with random resets, for best arms that switch; needs phi and a horizon",
+    source="Allesiardo, Feraud and Maillard 2017; paper, section 4, Theorem 4",
+    choose=choose,
+    observe=observe,
+    n_ints=ser3.ALGORITHM.n_ints,
+    n_floats=1,
+    options=ser3.ALGORITHM.options,
+    endless=True,
+)

@@ -1,0 +1,118 @@
+"""What one learner remembers, and the few moves that every subroutine shares.
+
+A ``State`` is five buffers: lists on a device, rows of arrays in the compiled loop. Zeroed
+buffers with every arm alive are the start of every subroutine, so ``start`` and ``drop`` are
+written once, here, and a subroutine is just a ``choose`` and an ``observe``.
+
+``drop`` is also what takes an arm out from outside, at any moment: subroutines read who is
+alive each time they are called and keep no second copy that could go stale unnoticed.
+"""
+
+from collections.abc import MutableSequence
+from typing import NamedTuple
+
+from devote.kernels.jitable import jitable
+
+COUNT = 0
+"""Word of ``State.ints`` that holds the number of remaining arms; a subroutine's own follow."""
+
+RESET = -1
+"""What ``observe`` returns when the subroutine has reset itself (SER4)."""
+
+
+class Rule(NamedTuple):
+    """The constants of one run of a subroutine.
+
+    Paper: Definition 4, ``ArmSelection(epsilon, eta, K)``; ``phi`` is Theorem 4's.
+    """
+
+    n_arms: int
+    epsilon: float
+    eta: float
+    phi: float
+    options: tuple[float, ...]
+
+
+class State(NamedTuple):
+    """The buffers of one learner.
+
+    Paper: ``alive`` is K^n(l^n), the remaining arms of player n.
+    """
+
+    alive: MutableSequence[int]
+    pulls: MutableSequence[int]
+    sums: MutableSequence[float]
+    ints: MutableSequence[int]
+    floats: MutableSequence[float]
+
+
+@jitable
+def start(state: State) -> None:
+    """Forget everything: all arms remain, nothing was pulled.
+
+    Paper: Algorithm 2, initialization.
+    """
+    for i in range(len(state.ints)):
+        state.ints[i] = 0
+    for i in range(len(state.floats)):
+        state.floats[i] = 0.0
+    for k in range(len(state.alive)):
+        state.alive[k] = 1
+        state.pulls[k] = 0
+        state.sums[k] = 0.0
+    state.ints[COUNT] = len(state.alive)
+
+
+@jitable
+def drop(state: State, arm: int) -> None:
+    """Take a remaining arm out.
+
+    Paper: Algorithm 2, lines 8 and 17.
+    """
+    state.alive[arm] = 0
+    state.ints[COUNT] -= 1
+
+
+@jitable
+def add(state: State, arm: int, reward: float) -> None:
+    """Count one pull and its reward."""
+    state.pulls[arm] += 1
+    state.sums[arm] += reward
+
+
+@jitable
+def mean(state: State, arm: int) -> float:
+    """The empirical mean of an arm that has been pulled."""
+    return state.sums[arm] / state.pulls[arm]
+
+
+@jitable
+def least_pulled(state: State) -> int:
+    """The remaining arm with the fewest pulls, the lowest index among equals: round robin."""
+    arm = -1
+    for k in range(len(state.alive)):
+        if state.alive[k] and (arm < 0 or state.pulls[k] < state.pulls[arm]):
+            arm = k
+    return arm
+
+
+@jitable
+def best_mean(state: State) -> int:
+    """The remaining arm with the highest empirical mean, the lowest index among equals."""
+    best = -1
+    for k in range(len(state.alive)):
+        if state.alive[k] and (best < 0 or mean(state, k) > mean(state, best)):
+            best = k
+    return best
+
+
+@jitable
+def keep_only(state: State, arm: int, out: MutableSequence[int]) -> int:
+    """Drop every remaining arm but one, writing them to ``out``; returns how many went."""
+    n_out = 0
+    for k in range(len(state.alive)):
+        if state.alive[k] and k != arm:
+            drop(state, k)
+            out[n_out] = k
+            n_out += 1
+    return n_out

@@ -1,0 +1,67 @@
+"""Successive Elimination: one pull of each survivor per round, drop what is clearly worse."""
+
+import math
+from collections.abc import MutableSequence
+
+from devote.kernels.algorithm import Algorithm
+from devote.kernels.jitable import jitable
+from devote.kernels.state import (
+    COUNT,
+    Rule,
+    State,
+    add,
+    best_mean,
+    drop,
+    keep_only,
+    least_pulled,
+    mean,
+)
+
+C = 4.01
+"""The constant of the radius; its authors ask for more than 4."""
+
+
+@jitable
+def radius(rule: Rule, t: int) -> float:
+    """The radius after t rounds, ``sqrt(ln(c K t^2 / eta) / t)``."""
+    rounds = float(t)
+    return math.sqrt(math.log(C * rule.n_arms * rounds * rounds / rule.eta) / rounds)
+
+
+@jitable
+def choose(rule: Rule, state: State, u: float) -> int:
+    """Round robin."""
+    return least_pulled(state)
+
+
+@jitable
+def observe(
+    rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
+) -> int:
+    """At the end of a round drop arms two radii below the best; stop once radius <= eps/2."""
+    add(state, arm, reward)
+    t = state.pulls[arm]
+    if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] < t:
+        return 0
+    a = radius(rule, t)
+    best = best_mean(state)
+    if a <= rule.epsilon / 2.0:
+        return keep_only(state, best, out)
+    threshold = mean(state, best) - 2.0 * a
+    n_out = 0
+    for k in range(len(state.alive)):
+        if state.alive[k] and k != best and mean(state, k) <= threshold:
+            drop(state, k)
+            out[n_out] = k
+            n_out += 1
+    return n_out
+
+
+ALGORITHM = Algorithm(
+    name="successive_elimination",
+    summary="a pull of each survivor per round; drops arms two radii below the best",
+    source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = K, f(l) = 1/K",
+    choose=choose,
+    observe=observe,
+    n_ints=lambda n_arms: 1,
+)
