@@ -62,9 +62,7 @@ def drop_worst(state: State) -> int:
 
 
 @jitable
-def observe(
-    rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
-) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of an epoch drop the worst half, rounded down, and start the next afresh.
 
     Differs from print: exactly half go; dropping what lies below the median never ends when

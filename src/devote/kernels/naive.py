@@ -21,9 +21,7 @@ def choose(rule: Rule, state: State, u: float) -> int:
 
 
 @jitable
-def observe(
-    rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
-) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """Once every remaining arm has its budget, keep the empirical best."""
     add(state, arm, reward)
     if state.pulls[least_pulled(state)] < budget(rule):

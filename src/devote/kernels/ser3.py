@@ -91,9 +91,7 @@ def choose(rule: Rule, state: State, u: float) -> int:
 
 
 @jitable
-def observe(
-    rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
-) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round, from ``tau >= ln(K/eta)``, drop ``gap + eps >= 2 radius``.
 
     Survivors have all been pulled tau times, so sums are compared with sums.

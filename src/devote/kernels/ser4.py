@@ -27,9 +27,7 @@ def choose(rule: Rule, state: State, u: float) -> int:
 
 
 @jitable
-def observe(
-    rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
-) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """Reset with probability phi, else as SER3.
 
     Paper: Theorem 4; section 4, "when a reset occurs in SER4, Decentralized Elimination is

@@ -35,9 +35,7 @@ def choose(rule: Rule, state: State, u: float) -> int:
 
 
 @jitable
-def observe(
-    rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
-) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round drop arms two radii below the best; stop once radius <= eps/2."""
     add(state, arm, reward)
     t = state.pulls[arm]

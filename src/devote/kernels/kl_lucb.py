@@ -1,0 +1,86 @@
+"""KL-LUCB: LUCB with bounds from the Bernoulli Kullback-Leibler divergence."""
+
+import math
+from collections.abc import MutableSequence
+
+from devote.kernels.algorithm import Algorithm
+from devote.kernels.bernoulli_kl import divergence, lower, upper
+from devote.kernels.jitable import jitable
+from devote.kernels.rivals import (
+    LEADER,
+    N_INTS,
+    TOTAL,
+    count,
+    forced,
+    note,
+    open_pair,
+    outdated,
+    second,
+)
+from devote.kernels.state import Rule, State, best_mean, keep_only, mean
+
+K1 = 405.5
+ALPHA = 1.1
+
+
+@jitable
+def exploration(rule: Rule, t: int) -> float:
+    """The level of the bounds after t pulls, ``ln a + ln ln a``, ``a = 405.5 K t^1.1 / eta``."""
+    log_a = math.log(K1 * rule.n_arms / rule.eta) + ALPHA * math.log(float(t))
+    return log_a + math.log(log_a)
+
+
+@jitable
+def compare(rule: Rule, state: State) -> float:
+    """Find the empirical best h and the highest upper bound l of the rest; ``U_l - L_h``.
+
+    An arm whose divergence to the highest bound so far exceeds the level cannot beat it, and
+    its own bound need not be solved for.
+    """
+    beta = exploration(rule, state.ints[TOTAL])
+    leader = best_mean(state)
+    rival = -1
+    highest = -1.0
+    for k in range(len(state.alive)):
+        if state.alive[k] and k != leader:
+            p = mean(state, k)
+            level = beta / state.pulls[k]
+            if rival < 0 or p >= highest or divergence(p, highest) < level:
+                bound = upper(p, level)
+                if bound > highest:
+                    highest = bound
+                    rival = k
+    note(state, leader, rival)
+    return highest - lower(mean(state, leader), beta / state.pulls[leader])
+
+
+@jitable
+def choose(rule: Rule, state: State, u: float) -> int:
+    """Each arm once; then leader and rival in turn, one per call."""
+    arm = forced(state)
+    if arm >= 0:
+        return arm
+    arm = second(state)
+    if arm >= 0:
+        return arm
+    if outdated(state):
+        compare(rule, state)
+    return open_pair(state)
+
+
+@jitable
+def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+    """Stop when ``U_l - L_h < eps`` and keep h; tested after every pull."""
+    if count(state, arm, reward) and compare(rule, state) < rule.epsilon:
+        return keep_only(state, state.ints[LEADER], out)
+    return 0
+
+
+ALGORITHM = Algorithm(
+    name="kl_lucb",
+    summary="LUCB with Kullback-Leibler bounds",
+    source="Kaufmann and Kalyanakrishnan 2013; paper, section 3.1, L = 1",
+    choose=choose,
+    observe=observe,
+    n_ints=lambda n_arms: N_INTS,
+)

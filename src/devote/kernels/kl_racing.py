@@ -1,0 +1,61 @@
+"""KL-Racing: one pull of each survivor per round, at most one arm goes per round."""
+
+import math
+from collections.abc import MutableSequence
+
+from devote.kernels.algorithm import Algorithm
+from devote.kernels.bernoulli_kl import lower, upper
+from devote.kernels.jitable import jitable
+from devote.kernels.state import COUNT, Rule, State, add, best_mean, drop, least_pulled, mean
+
+K1 = 11.1
+ALPHA = 1.1
+
+
+@jitable
+def exploration(rule: Rule, t: int) -> float:
+    """The level of the bounds in round t, ``ln(11.1 K t^1.1 / eta)``."""
+    return math.log(K1 * rule.n_arms / rule.eta) + ALPHA * math.log(float(t))
+
+
+@jitable
+def choose(rule: Rule, state: State, u: float) -> int:
+    """Round robin."""
+    return least_pulled(state)
+
+
+@jitable
+def worst_mean(state: State, best: int) -> int:
+    """The remaining arm with the lowest mean, other than the best."""
+    worst = -1
+    for k in range(len(state.alive)):
+        if state.alive[k] and k != best and (worst < 0 or mean(state, k) < mean(state, worst)):
+            worst = k
+    return worst
+
+
+@jitable
+def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+    """At the end of a round drop the worst arm if ``L_best > U_worst - eps``."""
+    add(state, arm, reward)
+    t = state.pulls[arm]
+    if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] < t:
+        return 0
+    best = best_mean(state)
+    worst = worst_mean(state, best)
+    level = exploration(rule, t) / t
+    if lower(mean(state, best), level) > upper(mean(state, worst), level) - rule.epsilon:
+        drop(state, worst)
+        out[0] = worst
+        return 1
+    return 0
+
+
+ALGORITHM = Algorithm(
+    name="kl_racing",
+    summary="a pull of each survivor per round; drops the worst when its KL bound falls short",
+    source="Kaufmann and Kalyanakrishnan 2013; paper, section 3.1, L = K, f(l) = 1/K",
+    choose=choose,
+    observe=observe,
+    n_ints=lambda n_arms: 1,
+)

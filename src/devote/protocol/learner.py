@@ -1,0 +1,145 @@
+"""A subroutine at work on one device: it plays, learns and eliminates, and says nothing.
+
+It is all of the isolated player, and the listening, voting ``Player`` is built around it.
+
+Paper: Definition 4; Algorithm 1, lines 4-6.
+"""
+
+import math
+from typing import Any
+
+from devote.kernels import RESET, get_algorithm, start
+from devote.kernels.state import COUNT, State
+from devote.protocol.errors import LocalProtocolError
+from devote.protocol.spec import ExperimentSpec
+
+VERSION = 1
+
+
+def is_reward(x: object) -> bool:
+    """Whether x is a number in [0, 1]; ``True`` and ``False`` are a click and none."""
+    return isinstance(x, int | float) and not math.isnan(x) and 0.0 <= x <= 1.0
+
+
+class Learner:
+    """One run of a spec's subroutine at a given failure probability ``eta``.
+
+    >>> learner = Learner(ExperimentSpec(arms=3, algorithm="naive"), eta=0.1)
+    >>> arm = learner.activate(u=0.5)
+    >>> learner.reward(1.0)
+    []
+    >>> learner.remaining, learner.best
+    ((0, 1, 2), None)
+    """
+
+    def __init__(self, spec: ExperimentSpec, eta: float) -> None:
+        self.spec = spec
+        self.algorithm = get_algorithm(spec.algorithm)
+        self.rule = self.algorithm.rule(
+            n_arms=spec.n_arms,
+            epsilon=spec.epsilon,
+            eta=eta,
+            phi=spec.phi,
+            options=spec.options,
+        )
+        self.state = self.algorithm.new_state(spec.n_arms)
+        self.resets = 0
+        self.epoch = 0
+        self._pending: int | None = None
+        self._before: tuple[list[int], list[float]] = ([], [])
+        self._out = [0] * spec.n_arms
+
+    @property
+    def pending(self) -> int | None:
+        """The arm that has been played and not yet rewarded."""
+        return self._pending
+
+    @property
+    def remaining(self) -> tuple[int, ...]:
+        """The arms not yet eliminated.
+
+        Paper: K^n(l^n).
+        """
+        return tuple(k for k, alive in enumerate(self.state.alive) if alive)
+
+    @property
+    def best(self) -> int | None:
+        """The one arm left, or None while there are several."""
+        return self.remaining[0] if self.state.ints[COUNT] == 1 else None
+
+    def activate(self, u: float) -> int:
+        """Play one arm, drawn with the uniform number ``u``.
+
+        Paper: Algorithm 1, line 4.
+        """
+        if self._pending is not None:
+            raise LocalProtocolError(
+                f"arm {self._pending} has been played and awaits its reward.\n"
+                "Call reward(x) first, or abandon() if the reward will never come."
+            )
+        if not 0.0 <= u < 1.0:
+            raise LocalProtocolError(f"u={u!r} must be in [0, 1).\nPass random.random().")
+        self._before = (list(self.state.ints), list(self.state.floats))
+        self._pending = int(self.algorithm.choose(self.rule, self.state, u))
+        return self._pending
+
+    def reward(self, x: float) -> list[int]:
+        """Learn what the pending arm paid; returns the arms this eliminates.
+
+        Paper: Algorithm 1, lines 5-6; Algorithm 2, line 13.
+        """
+        if self._pending is None:
+            raise LocalProtocolError(
+                "No played arm awaits a reward.\nCall activate(u) first, and reward(x) once."
+            )
+        if not is_reward(x):
+            raise LocalProtocolError(
+                "A reward must be a number in [0, 1].\nScale it before passing it on."
+            )
+        arm = self._pending
+        self._pending = None
+        n_out = self.algorithm.observe(self.rule, self.state, arm, float(x), self._out)
+        if n_out == RESET:
+            self.resets += 1
+            self.epoch = 0
+            return []
+        if n_out:
+            self.epoch += 1
+        return self._out[:n_out]
+
+    def abandon(self) -> None:
+        """Forget a played arm whose reward will never come, as if it had not been played."""
+        if self._pending is None:
+            raise LocalProtocolError("No played arm awaits a reward.\nThere is nothing to abandon.")
+        self._pending = None
+        ints, floats = self._before
+        self.state.ints[:] = ints
+        self.state.floats[:] = floats
+
+    def restart(self) -> None:
+        """Begin again with all arms."""
+        start(self.state)
+        self.epoch = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything needed to go on exactly here."""
+        return {
+            "eta": self.rule.eta,
+            "state": {name: list(buffer) for name, buffer in self.state._asdict().items()},
+            "resets": self.resets,
+            "epoch": self.epoch,
+            "pending": self._pending,
+            "before": [list(buffer) for buffer in self._before],
+        }
+
+    @classmethod
+    def from_dict(cls, spec: ExperimentSpec, fields: dict[str, Any]) -> "Learner":
+        """Restore what ``to_dict`` gave."""
+        learner = cls(spec, fields["eta"])
+        learner.state = State(**{name: list(buf) for name, buf in fields["state"].items()})
+        learner.resets = fields["resets"]
+        learner.epoch = fields["epoch"]
+        learner._pending = fields["pending"]
+        ints, floats = fields["before"]
+        learner._before = (list(ints), list(floats))
+        return learner
