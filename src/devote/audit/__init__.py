@@ -1,1 +1,1 @@
-""""""
+"""Adversaries and measured guarantees."""

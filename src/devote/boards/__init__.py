@@ -1,1 +1,1 @@
-""""""
+"""Where messages are posted and read."""

@@ -1,1 +1,1 @@
-""""""
+"""The web page and its routes: read-only views."""

@@ -1,1 +1,1 @@
-""""""
+"""One folder per figure or study."""

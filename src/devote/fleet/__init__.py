@@ -1,1 +1,1 @@
-""""""
+"""A device in the world: player, board, storage, clock and dice."""

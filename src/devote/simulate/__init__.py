@@ -1,1 +1,1 @@
-""""""
+"""The compiled loop, results, parallel and resumable runs."""

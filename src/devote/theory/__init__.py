@@ -1,1 +1,55 @@
-""""""
+"""The paper's theorems as functions: quorums, failure probabilities and bounds.
+
+Plain formulas that need nothing but Python. Where the paper claims more than holds, the claim
+and what holds stand side by side (:func:`claimed_failure`, :func:`honest_failure`); where it
+hides a constant inside an O, that constant is 1 here and the docstring says so.
+"""
+
+from devote.theory.activity import coupon_collector, p_star
+from devote.theory.beta import (
+    beta_quantile,
+    betainc,
+    betainc_upper,
+    binomial_tail,
+    log_beta,
+)
+from devote.theory.failure import claimed_failure, honest_failure
+from devote.theory.intervals import clopper_pearson
+from devote.theory.quorums import message_bound, quorum, resolve_quorum, stall_possible
+from devote.theory.resets import optimal_phi, ser4_message_bound, ser4_suboptimal_plays_bound
+from devote.theory.samples import (
+    lower_bound,
+    median_elimination_bound,
+    ser3_bound,
+    successive_elimination_bound,
+    theorem_2_probability,
+    theorem_2_samples,
+    uniform_players_bound,
+)
+
+__all__ = [
+    "beta_quantile",
+    "betainc",
+    "betainc_upper",
+    "binomial_tail",
+    "claimed_failure",
+    "clopper_pearson",
+    "coupon_collector",
+    "honest_failure",
+    "log_beta",
+    "lower_bound",
+    "median_elimination_bound",
+    "message_bound",
+    "optimal_phi",
+    "p_star",
+    "quorum",
+    "resolve_quorum",
+    "ser3_bound",
+    "ser4_message_bound",
+    "ser4_suboptimal_plays_bound",
+    "stall_possible",
+    "successive_elimination_bound",
+    "theorem_2_probability",
+    "theorem_2_samples",
+    "uniform_players_bound",
+]
