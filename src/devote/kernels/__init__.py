@@ -14,6 +14,7 @@ from devote.kernels import (
     ser4,
     successive_elimination,
     ugapec,
+    worst_case,
 )
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
@@ -31,6 +32,7 @@ for _module in (
     ugapec,
     ser3,
     ser4,
+    worst_case,
 ):
     register(_module.ALGORITHM)
 

@@ -1,0 +1,43 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help setup demo test check lint types imports format clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "devote needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (a minute or so the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+setup: $(VENV)/.ready ## create .venv with everything for development
+
+demo: setup ## the main job, narrated
+	@$(BIN)/python -m devote.demo
+
+lint: setup
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: setup
+	@$(BIN)/mypy
+
+imports: setup
+	@$(BIN)/lint-imports
+
+check: lint types imports ## fast: lint, types, import contract, quick tests
+	@$(BIN)/pytest -q -n 2 -m "not slow and not browser"
+
+test: lint types imports ## everything, the slow statistical part included
+	@$(BIN)/pytest -n 2 --dist worksteal
+
+format: setup ## rewrite the sources in the house style
+	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+clean: ## remove what make created
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
