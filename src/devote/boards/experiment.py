@@ -1,0 +1,72 @@
+"""An experiment as a board knows it: its specification and who may take part."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+from devote.protocol import ExperimentSpec, SpecError
+
+VERSION = 1
+VERSION_HEADER = "Devote-Version"
+
+Enrolment: TypeAlias = Literal["open", "invite"]
+ENROLMENTS: tuple[Enrolment, ...] = ("open", "invite")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A specification, how seats are given, at most how many, and how many are taken.
+
+    Enrolment ``open`` gives a seat to whoever asks, which is for trying out: one person with a
+    thousand keys has a thousand votes. ``invite`` gives one per single-use invite.
+    """
+
+    spec: ExperimentSpec
+    enrolment: Enrolment = "open"
+    players: int | None = None
+    seats: int = 0
+
+    def __post_init__(self) -> None:
+        if self.enrolment not in ENROLMENTS:
+            raise SpecError(
+                f"enrolment={self.enrolment!r} must be open or invite.\n"
+                "Use invite wherever somebody could gain by voting twice."
+            )
+        if self.players is not None:
+            self.spec.check_players(self.players)
+
+    @property
+    def name(self) -> str:
+        """The name, which is also the last part of the experiment's address."""
+        return self.spec.name
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the specification: devices with another one must not play along."""
+        return self.spec.fingerprint
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, as the server sends it."""
+        return {
+            "version": VERSION,
+            "spec": self.spec.to_dict(),
+            "fingerprint": self.fingerprint,
+            "enrolment": self.enrolment,
+            "players": self.players,
+            "seats": self.seats,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> "Experiment":
+        """Read what ``to_dict`` gave; SpecError, KeyError or TypeError if it is not that."""
+        experiment = cls(
+            spec=ExperimentSpec.from_dict(fields["spec"]),
+            enrolment=cast(Enrolment, fields["enrolment"]),
+            players=fields["players"],
+            seats=fields["seats"],
+        )
+        if experiment.fingerprint != fields["fingerprint"]:
+            raise SpecError(
+                f"fingerprint {fields['fingerprint']!r} is not that of the specification "
+                f"beside it, {experiment.fingerprint!r}.\nUpgrade the older of the two ends."
+            )
+        return experiment

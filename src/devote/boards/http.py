@@ -1,0 +1,246 @@
+"""A board behind a devote server, reached over HTTP.
+
+An answer counts only if it carries the server's version header: a login page of a hotel's
+network that answers 200 to everything must not pass for "your vote is there already".
+
+What leaves the device is the path, the number read so far, and the messages themselves.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+
+from devote.boards import sse
+from devote.boards.board import (
+    BoardRefused,
+    BoardUnavailable,
+    EndOfBacklog,
+    Envelope,
+    Event,
+    Outcome,
+    Posted,
+    Snapshot,
+)
+from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment
+from devote.boards.identity import Identity
+from devote.protocol import ProtocolError, SpecError
+from devote.protocol.messages import MAX_ARMS, from_dict, to_dict
+
+LONGEST_ANSWER = 64 * 2**20
+_OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.DENIED}
+
+
+class HttpBoard:
+    """The board at ``url``, for example ``http://127.0.0.1:8600/experiments/banner``.
+
+    ``client`` is an ``httpx.AsyncClient`` to share between boards; without it the board has its
+    own, which ``aclose`` (or ``async with``) closes. ``timeout`` bounds each request, and
+    ``patience`` the silence on a stream: the server breaks it with heartbeats.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        client: httpx.AsyncClient | None = None,
+        *,
+        timeout: float = 10.0,
+        patience: float = 30.0,
+    ) -> None:
+        self.url = url.rstrip("/")
+        if not self.url.startswith(("http://", "https://")) or "/experiments/" not in self.url:
+            raise BoardRefused(
+                f"{url!r} is not the address of an experiment.\n"
+                "Give one like http://127.0.0.1:8600/experiments/banner."
+            )
+        self._own = client is None
+        self._client = client or httpx.AsyncClient(headers={"User-Agent": "devote"})
+        self._timeout = httpx.Timeout(timeout)
+        self._patience = httpx.Timeout(timeout, read=patience)
+        self._n_arms = MAX_ARMS
+
+    async def __aenter__(self) -> "HttpBoard":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections this board has opened."""
+        if self._own:
+            await self._client.aclose()
+
+    async def fetch_experiment(self) -> Experiment:
+        """The experiment's specification and enrolment; BoardRefused if it is not ours."""
+        status, body = await self._request("GET", "")
+        if status != 200:
+            raise self._refused(status, body)
+        if not isinstance(body, dict) or body.get("version") != VERSION:
+            raise self._not_ours()
+        try:
+            experiment = Experiment.from_dict(body)
+        except SpecError as error:
+            raise BoardRefused(f"{self.url} has a specification we cannot use: {error}") from None
+        except (KeyError, TypeError, AttributeError):
+            raise self._not_ours() from None
+        if experiment.name != self.url.rpartition("/")[2]:
+            raise self._not_ours()
+        self._n_arms = experiment.spec.n_arms
+        return experiment
+
+    async def claim_seat(self, identity: Identity, invite: str | None = None) -> Outcome:
+        """Claim this voter's seat: accepted, or duplicate if it has it; BoardRefused if denied."""
+        claim = {
+            "voter": identity.voter,
+            "signature": identity.claim(self.url.rpartition("/")[2]),
+        }
+        if invite is not None:
+            claim["invite"] = invite
+        status, body = await self._request("POST", "/seats", claim)
+        if status not in (200, 201):
+            raise self._refused(status, body)
+        return self._outcome(status, body)
+
+    async def publish(self, envelope: Envelope) -> Outcome:
+        """Post a message."""
+        posted = {"message": to_dict(envelope.message), "signature": envelope.signature}
+        status, body = await self._request("POST", "/messages", posted)
+        if status not in _OUTCOMES:
+            raise self._refused(status, body)
+        return self._outcome(status, body)
+
+    async def snapshot(self, after: int = 0) -> Snapshot:
+        """All messages with a number above ``after``."""
+        status, body = await self._request("GET", f"/messages?after={after}")
+        if status != 200:
+            raise self._refused(status, body)
+        try:
+            if body["end"] is not True or not isinstance(body["number"], int):
+                raise self._not_ours()
+            return Snapshot(body["number"], tuple(self._posted(item) for item in body["messages"]))
+        except (KeyError, TypeError):
+            raise self._not_ours() from None
+
+    async def stream(self, after: int = 0) -> AsyncIterator[Event]:
+        """The messages above ``after``, one EndOfBacklog, then messages as they come.
+
+        It never ends by itself: BoardUnavailable is raised when the connection does.
+        """
+        try:
+            response = await self._send("GET", f"/stream?after={after}", self._patience)
+            try:
+                self._check_ours(response)
+                if response.status_code != 200:
+                    body = _parse(await _read(response))
+                    raise self._refused(response.status_code, body)
+                async for event in sse.decode(response.aiter_bytes()):
+                    yield self._event(event)
+            finally:
+                await response.aclose()
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from None
+        except ValueError:
+            raise self._not_ours() from None
+        raise BoardUnavailable(f"The stream of {self.url} has ended.\nRead on from where it did.")
+
+    async def _request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        try:
+            response = await self._send(method, path, self._timeout, body)
+            try:
+                self._check_ours(response)
+                return response.status_code, _parse(await _read(response))
+            finally:
+                await response.aclose()
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from None
+        except ValueError:
+            raise self._not_ours() from None
+
+    async def _send(
+        self, method: str, path: str, timeout: httpx.Timeout, body: Any = None
+    ) -> httpx.Response:
+        # A cookie would let a server link what a device does; none is ever sent back.
+        self._client.cookies.clear()
+        try:
+            request = self._client.build_request(
+                method, self.url + path, json=body, timeout=timeout
+            )
+        except httpx.InvalidURL:
+            raise self._not_ours() from None
+        return await self._client.send(request, stream=True)
+
+    def _check_ours(self, response: httpx.Response) -> None:
+        if response.status_code >= 500 or response.status_code == 429:
+            raise BoardUnavailable(f"{self.url} answered {response.status_code}.\nTry again later.")
+        version = response.headers.get(VERSION_HEADER)
+        if version is None:
+            raise self._not_ours()
+        if version != str(VERSION):
+            raise BoardRefused(
+                f"{self.url} speaks version {version[:20]!r}, this device version {VERSION}.\n"
+                "Upgrade the older of the two."
+            )
+
+    def _outcome(self, status: int, body: Any) -> Outcome:
+        outcome = _OUTCOMES[status]
+        if not isinstance(body, dict) or body.get("outcome") != outcome:
+            raise self._not_ours()
+        return outcome
+
+    def _event(self, event: sse.ServerEvent) -> Event:
+        if event.event == sse.END:
+            return EndOfBacklog(int(event.data))
+        if event.event != sse.MESSAGE:
+            raise self._not_ours()
+        return self._posted(json.loads(event.data))
+
+    def _posted(self, item: Any) -> Posted:
+        try:
+            number, fields, signature = item["number"], item["message"], item["signature"]
+            message = from_dict(fields, self._n_arms)
+        except (KeyError, TypeError):
+            raise self._not_ours() from None
+        except ProtocolError as error:
+            raise BoardRefused(f"{self.url} holds what is no message: {error}") from None
+        if not isinstance(number, int) or not isinstance(signature, str):
+            raise self._not_ours()
+        return Posted(number, Envelope(message, signature))
+
+    def _refused(self, status: int, body: Any) -> BoardRefused:
+        said = body.get("error") if isinstance(body, dict) else None
+        return BoardRefused(
+            f"{self.url} answered {status}: {str(said)[:500]}"
+            if said
+            else f"{self.url} answered {status} without saying why.\nCheck the address."
+        )
+
+    def _not_ours(self) -> BoardRefused:
+        return BoardRefused(
+            f"What answers at {self.url} is not a devote server.\n"
+            "Check the address, and that no proxy or login page answers in its place."
+        )
+
+    def _unreachable(self, error: httpx.HTTPError) -> BoardUnavailable:
+        return BoardUnavailable(
+            f"{self.url} cannot be reached ({type(error).__name__}).\n"
+            "Check that the server runs and the network is there; trying again is harmless."
+        )
+
+
+async def _read(response: httpx.Response) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > LONGEST_ANSWER:
+            raise ValueError("an answer without end")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
