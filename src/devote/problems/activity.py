@@ -1,0 +1,210 @@
+"""Who wakes: the distribution of the active player.
+
+An activity gives every player its share of the events. All shares are positive, because a
+player who never wakes never finishes.
+
+Paper: section 2, the distribution P_x; Assumption 3.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from devote.problems.blocks import block_sizes
+from devote.problems.checks import finite, open_unit, player_count
+from devote.problems.errors import ProblemError
+
+
+class Activity(Protocol):
+    """What an activity offers; add a class here and its name to ``ACTIVITIES``."""
+
+    @property
+    def spec(self) -> str:
+        """The text that ``parse_activity`` turns back into an equal activity."""
+
+    def weights(self, n_players: int) -> list[float]:
+        """The probability that each player is the next to wake; they add up to 1."""
+
+
+def normalise(values: Iterable[Any]) -> list[float]:
+    """Weights divided by their sum, all positive.
+
+    Paper: Assumption 3, all players are active.
+
+    >>> normalise([1, 3])
+    [0.25, 0.75]
+    """
+    weights = [finite(value, f"weights[{n}]") for n, value in enumerate(values)]
+    player_count(len(weights))
+    for n, weight in enumerate(weights):
+        if weight < 0.0:
+            raise ProblemError(
+                f"weights[{n}]={weight!r} is negative, and a weight is a share of the events.\n"
+                "Give positive weights."
+            )
+    largest = max(weights)
+    if largest == 0.0:
+        raise ProblemError(
+            f"all {len(weights)} weights are zero: nobody would ever wake.\nGive positive weights."
+        )
+    # By the largest first: the sum of huge weights would overflow.
+    scaled = [weight / largest for weight in weights]
+    total = math.fsum(scaled)
+    shares = [weight / total for weight in scaled]
+    if 0.0 in shares:
+        n = shares.index(0.0)
+        raise ProblemError(
+            f"weights[{n}]={weights[n]!r} means that player {n} never wakes; by Assumption 3 all "
+            "players are active, else Algorithm 1 never stops.\n"
+            "Give this player a positive weight or leave it out."
+        )
+    return shares
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Every player wakes equally often.
+
+    Paper: section 5.1, problem 1.
+
+    >>> Uniform().weights(4)
+    [0.25, 0.25, 0.25, 0.25]
+    """
+
+    @property
+    def spec(self) -> str:
+        """``uniform``."""
+        return "uniform"
+
+    def weights(self, n_players: int) -> list[float]:
+        """1/N for each."""
+        n = player_count(n_players)
+        return [1.0 / n] * n
+
+
+@dataclass(frozen=True)
+class Split:
+    """The first ``fraction`` of the players generates ``share`` of the events.
+
+    Paper: section 5.1, problem 2.
+
+    >>> Split(fraction=0.5, share=0.75).weights(4)
+    [0.375, 0.375, 0.125, 0.125]
+    """
+
+    fraction: float = 0.5
+    share: float = 0.8
+
+    def __post_init__(self) -> None:
+        for name in ("fraction", "share"):
+            object.__setattr__(self, name, open_unit(getattr(self, name), name))
+
+    @property
+    def spec(self) -> str:
+        """``split:fraction,share``."""
+        return f"split:{self.fraction!r},{self.share!r}"
+
+    def weights(self, n_players: int) -> list[float]:
+        """Uniform within each of the two groups."""
+        first, second = block_sizes([self.fraction, 1.0 - self.fraction], n_players)
+        rest = 1.0 - self.share
+        return normalise([self.share / first] * first + [rest / second] * second)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One weight per player, in any unit: visits a day, for example.
+
+    Paper: section 2, any distribution P_x.
+
+    >>> Weights((1, 2, 1)).weights(3)
+    [0.25, 0.5, 0.25]
+    """
+
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        normalise(self.values)
+        object.__setattr__(self, "values", tuple(map(float, self.values)))
+
+    @property
+    def spec(self) -> str:
+        """``weights:w0,w1,...``."""
+        return "weights:" + ",".join(map(repr, self.values))
+
+    def weights(self, n_players: int) -> list[float]:
+        """The values over their sum."""
+        n = player_count(n_players)
+        if n != len(self.values):
+            raise ProblemError(
+                f"{len(self.values)} weights for n_players={n}.\nGive one weight per player."
+            )
+        return normalise(self.values)
+
+
+@dataclass(frozen=True)
+class Zipf:
+    """Player n wakes in proportion to 1 / (n + 1)^exponent: a few heavy users, a long tail.
+
+    >>> [round(w, 3) for w in Zipf(1).weights(3)]
+    [0.545, 0.273, 0.182]
+    """
+
+    exponent: float
+
+    def __post_init__(self) -> None:
+        exponent = finite(self.exponent, "exponent")
+        if exponent < 0.0:
+            raise ProblemError(
+                f"exponent={exponent!r} is negative, but the first player is the most frequent.\n"
+                "Use 0 for equal players, about 1 for heavy users."
+            )
+        object.__setattr__(self, "exponent", exponent)
+
+    @property
+    def spec(self) -> str:
+        """``zipf:exponent``."""
+        return f"zipf:{self.exponent!r}"
+
+    def weights(self, n_players: int) -> list[float]:
+        """Zipf's law over the players."""
+        n = player_count(n_players)
+        return normalise(math.exp(-self.exponent * math.log(k)) for k in range(1, n + 1))
+
+
+ACTIVITIES: dict[str, Callable[..., Activity]] = {
+    "uniform": Uniform,
+    "split": Split,
+    "weights": lambda *values: Weights(values),
+    "zipf": Zipf,
+}
+"""By the first word of a spec; each is called with the numbers after the colon."""
+
+EXAMPLES = "uniform, split, split:0.5,0.8, zipf:1.1 or weights:1,2,3"
+
+
+def parse_activity(spec: str) -> Activity:
+    """The activity that a text names, as on the command line.
+
+    >>> parse_activity("zipf:1.1")
+    Zipf(exponent=1.1)
+    >>> parse_activity("split") == parse_activity("split:0.5,0.8") == Split()
+    True
+    """
+    name, _, text = spec.strip().partition(":")
+    if name not in ACTIVITIES:
+        raise ProblemError(f"activity {spec!r} is not known.\nWrite {EXAMPLES}.")
+    try:
+        numbers = [float(word) for word in text.split(",")] if text else []
+    except ValueError:
+        raise ProblemError(
+            f"activity {spec!r} holds something that is not a number.\nWrite {EXAMPLES}."
+        ) from None
+    try:
+        return ACTIVITIES[name](*numbers)
+    except TypeError:
+        raise ProblemError(
+            f"activity {spec!r} has {len(numbers)} numbers, which is not what {name!r} takes.\n"
+            f"Write {EXAMPLES}."
+        ) from None

@@ -1,0 +1,232 @@
+"""A problem: what arms pay, and who wakes."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from devote.problems.activity import Activity, Uniform, parse_activity
+from devote.problems.alias import alias_table
+from devote.problems.blocks import block_sizes
+from devote.problems.checks import player_count, unit, units, whole
+from devote.problems.errors import ProblemError
+from devote.problems.rewards import (
+    BERNOULLI,
+    BETA,
+    REPLAY,
+    UNIFORM,
+    Environment,
+    mean_reward,
+)
+from devote.problems.rows import (
+    TOLERANCE,
+    Means,
+    group_rows,
+    slopes,
+    switch_rows,
+    table_rows,
+)
+
+KINDS = {"bernoulli": BERNOULLI, "beta": BETA, "uniform": UNIFORM}
+"""The families of rewards, by name."""
+
+ORDERS = ("time", "resample")
+"""How a recorded table is read: row t modulo its length, or a row at random."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Mean rewards and how they change, the family of rewards, and who wakes.
+
+    ``means`` has one mean reward per arm; leave it out with groups or replay. All else is optional:
+
+    * ``drift``: a slope per arm, added to its mean at each step of global time;
+    * ``switches``: pairs (time, means), abrupt changes;
+    * ``groups``: pairs (fraction of the players, means), consecutive blocks of players with
+      their own mean rewards, the first block first; ``means`` is then their average;
+    * ``replay``: recorded rewards, one row per event and one column per arm, read by
+      ``replay_order`` "time" (row t modulo the number of rows) or "resample" (a row at
+      random); ``means`` is then the average row.
+
+    Sequences of any kind are accepted and kept as tuples of floats.
+
+    Paper: section 2; section 5.1.
+    Differs from print: drifting means are clipped to [0, 1] (erratum 13).
+
+    >>> problem = Problem("toy", [0.7, 0.5, 0.3])
+    >>> problem.n_arms, sorted(problem.optimal(32, 0, 0.25))
+    (3, [0, 1])
+    """
+
+    name: str
+    means: Means = ()
+    _: KW_ONLY
+    activity: Activity = field(default_factory=Uniform)
+    rewards: Literal["bernoulli", "beta", "uniform"] = "bernoulli"
+    drift: Means | None = None
+    switches: tuple[tuple[int, Means], ...] = ()
+    groups: tuple[tuple[float, Means], ...] = ()
+    replay: tuple[Means, ...] | None = None
+    replay_order: Literal["time", "resample"] = "time"
+    summary: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        _check_words(self)
+        _check_combination(self)
+        self._set("groups", group_rows(self.groups))
+        if self.replay is not None:
+            self._set("replay", table_rows(self.replay))
+            self._derive([math.fsum(c) / len(c) for c in zip(*self.replay, strict=True)])
+        elif self.groups:
+            arms = range(len(self.groups[0][1]))
+            self._derive([math.fsum(f * means[k] for f, means in self.groups) for k in arms])
+        else:
+            self._set("means", units(self.means, "means"))
+        if self.n_arms < 2:
+            raise ProblemError(
+                f"{self.n_arms} arm(s): there is nothing to choose from.\nGive at least 2 arms."
+            )
+        self._set("switches", switch_rows(self.switches, self.n_arms))
+        if self.drift is not None:
+            self._set("drift", slopes(self.drift, self.n_arms))
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _derive(self, averages: list[float]) -> None:
+        derived = tuple(min(average, 1.0) for average in averages)
+        if len(self.means) and tuple(self.means) != derived:
+            raise ProblemError(
+                f"means={tuple(self.means)} are not the averages of the groups or of the replay "
+                "table.\nLeave means out: they follow from the rest."
+            )
+        self._set("means", derived)
+
+    @property
+    def n_arms(self) -> int:
+        """K, the number of arms."""
+        return len(self.means)
+
+    def environment(self, n_players: int) -> Environment:
+        """The buffers behind ``pay``, as plain lists, for this many players."""
+        n = player_count(n_players)
+        blocks = block_sizes([f for f, _ in self.groups], n) if self.groups else [n]
+        rows = [means for _, means in self.groups] or [self.means]
+        rows += [means for _, means in self.switches]
+        replay = self.replay or ()
+        return Environment(
+            kind=KINDS[self.rewards] if self.replay is None else REPLAY,
+            n_arms=self.n_arms,
+            n_groups=len(blocks),
+            n_segments=1 + len(self.switches),
+            resampled=ORDERS.index(self.replay_order),
+            n_rows=max(1, len(replay)),
+            means=[mean for row in rows for mean in row],
+            slopes=list(self.drift or [0.0] * self.n_arms),
+            starts=[0, *(time for time, _ in self.switches)],
+            groups=[group for group, size in enumerate(blocks) for _ in range(size)],
+            table=[reward for row in replay for reward in row] or [0.0] * self.n_arms,
+        )
+
+    def waking(self, n_players: int) -> tuple[list[float], list[int]]:
+        """The alias table from which ``pick`` draws the next player to wake."""
+        return alias_table(self.activity.weights(n_players))
+
+    def values(self, n_players: int, t: int) -> list[float]:
+        """The mean reward of each arm at time t, for whoever wakes next.
+
+        Paper: section 2, mu_k, averaged over P_x where Assumption 2 does not hold.
+        """
+        time = whole(t, "t")
+        env = self.environment(n_players)
+        weights = self.activity.weights(n_players)
+        arms = range(self.n_arms)
+        if env.n_groups == 1:
+            return [mean_reward(env, time, 0, k) for k in arms]
+        first = [env.groups.index(group) for group in range(env.n_groups)]
+        ends = [*first[1:], len(weights)]
+        shares = [math.fsum(weights[a:b]) for a, b in zip(first, ends, strict=True)]
+        return [
+            math.fsum(s * mean_reward(env, time, n, k) for s, n in zip(shares, first, strict=True))
+            for k in arms
+        ]
+
+    def optimal(self, n_players: int, t: int, epsilon: float) -> frozenset[int]:
+        """The arms whose value at time t is within epsilon of the best.
+
+        Paper: Definition 1; erratum 12: with means .7 and .5 and epsilon .25 either is right.
+        """
+        slack = unit(epsilon, "epsilon") + TOLERANCE
+        values = self.values(n_players, t)
+        return frozenset(k for k, value in enumerate(values) if value >= max(values) - slack)
+
+    def with_activity(self, activity: Activity | str) -> "Problem":
+        """The same arms with other players' habits, given as an activity or as its text."""
+        chosen = parse_activity(activity) if isinstance(activity, str) else activity
+        return replace(self, activity=chosen)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and texts, for JSON; ``from_dict`` gives back an equal problem."""
+        return {
+            "name": self.name,
+            "means": list(self.means),
+            "activity": self.activity.spec,
+            "rewards": self.rewards,
+            "drift": None if self.drift is None else list(self.drift),
+            "switches": [[time, list(means)] for time, means in self.switches],
+            "groups": [[fraction, list(means)] for fraction, means in self.groups],
+            "replay": None if self.replay is None else [list(row) for row in self.replay],
+            "replay_order": self.replay_order,
+            "summary": self.summary,
+            "source": self.source,
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "Problem":
+        """The problem in a document; what it leaves out takes its default.
+
+        >>> toy = Problem("toy", [0.7, 0.5], drift=[0, -1e-5])
+        >>> Problem.from_dict(toy.to_dict()) == toy
+        True
+        """
+        known = {f.name for f in fields(cls)}
+        unknown = sorted(set(document) - known)
+        given = {key: value for key, value in document.items() if value is not None}
+        if unknown or "name" not in given:
+            fault = f"has unknown keys {unknown}" if unknown else "has no name"
+            raise ProblemError(
+                f"the problem document {fault}.\nUse a name and any of {sorted(known - {'name'})}."
+            )
+        if isinstance(given.get("activity"), str):
+            given["activity"] = parse_activity(given["activity"])
+        return cls(**given)
+
+
+def _check_words(problem: Problem) -> None:
+    if not isinstance(problem.name, str) or not problem.name.strip():
+        raise ProblemError(f"name={problem.name!r} is not a name.\nGive a short text.")
+    if not hasattr(problem.activity, "weights"):
+        raise ProblemError(
+            f"activity={problem.activity!r} is not an activity.\n"
+            "Use Uniform(), Split(), Weights(...), Zipf(...) or parse_activity(text)."
+        )
+    for name, allowed in (("rewards", tuple(KINDS)), ("replay_order", ORDERS)):
+        if getattr(problem, name) not in allowed:
+            raise ProblemError(
+                f"{name}={getattr(problem, name)!r} is not known.\nUse {' or '.join(allowed)}."
+            )
+
+
+def _check_combination(problem: Problem) -> None:
+    if len(problem.groups) and len(problem.switches):
+        raise ProblemError(
+            "groups and switches together are ambiguous: a switch gives one row of means, "
+            "groups one row each.\nUse groups or switches."
+        )
+    changes = len(problem.groups) or len(problem.switches) or problem.drift is not None
+    if problem.replay is not None and (changes or problem.rewards != "bernoulli"):
+        raise ProblemError(
+            "replay pays recorded rewards as they are, so groups, switches, drift and rewards "
+            "do not apply.\nGive replay alone."
+        )

@@ -1,0 +1,132 @@
+"""What arms pay: one function of buffers for every problem.
+
+An ``Environment`` is data, so that one compiled loop serves all problems: lists on the slow
+path, arrays under numba. A feature that a problem does not use costs one branch that always
+goes the same way. Every pull takes exactly one uniform u in [0, 1), also where it is not
+needed, so that the random stream of a run does not depend on the family of rewards.
+
+Time t is the number of pulls made by all players before this one.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from devote.kernels.jitable import jitable
+
+BERNOULLI = 0
+"""Pays 1 with probability the mean, else 0."""
+
+BETA = 1
+"""Beta(m / (1 - m), 1), of mean m: its quantile function is u^((1 - m) / m)."""
+
+UNIFORM = 2
+"""Uniform on the widest interval around the mean that stays in [0, 1]."""
+
+REPLAY = 3
+"""Pays what a recorded table says."""
+
+
+class Environment(NamedTuple):
+    """The buffers behind ``pay``; none is empty, unused ones hold a dummy.
+
+    ``means[(segment * n_groups + group) * n_arms + arm]`` holds from time ``starts[segment]``
+    on, ``slopes[arm]`` is added per unit of time since the start of the run, ``groups[player]``
+    is the player's group, ``table[row * n_arms + arm]`` is a recorded reward.
+
+    Paper: section 2, P_{x,y}.
+    """
+
+    kind: int
+    n_arms: int
+    n_groups: int
+    n_segments: int
+    resampled: int
+    n_rows: int
+    means: Sequence[float]
+    slopes: Sequence[float]
+    starts: Sequence[int]
+    groups: Sequence[int]
+    table: Sequence[float]
+
+
+@jitable
+def segment_at(env: Environment, t: int) -> int:
+    """The stretch of time between two switches that holds t.
+
+    Paper: section 4, the sequences that rewards "can be splitted into" (Theorem 4).
+    """
+    low = 0
+    high = env.n_segments
+    # Invariant: starts[low] <= t, and t < starts[high] if there is one.
+    while high - low > 1:
+        middle = (low + high) // 2
+        if env.starts[middle] <= t:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@jitable
+def mean_reward(env: Environment, t: int, player: int, arm: int) -> float:
+    """The mean reward of an arm for a player at time t.
+
+    For recorded rewards it is the mean over the whole table.
+
+    Paper: section 2, mu^n_k; section 5.1, problem 3, mu(t) = mu(0) - 1e-5 t.
+    Differs from print: a drifting mean is clipped to [0, 1] (erratum 13).
+    """
+    row = 0
+    if env.n_segments > 1:
+        row = segment_at(env, t) * env.n_groups
+    if env.n_groups > 1:
+        row += env.groups[player]
+    mean = env.means[row * env.n_arms + arm] + env.slopes[arm] * t
+    if mean < 0.0:
+        return 0.0
+    if mean > 1.0:
+        return 1.0
+    return mean
+
+
+@jitable
+def beta_quantile(mean: float, u: float) -> float:
+    """The u-quantile of Beta(m / (1 - m), 1); the point masses at 0 and 1 for such means."""
+    if mean >= 1.0:
+        return 1.0
+    if mean <= 0.0 or u <= 0.0:
+        return 0.0
+    return math.exp(math.log(u) * ((1.0 - mean) / mean))
+
+
+@jitable
+def recorded_row(n_rows: int, resampled: int, t: int, u: float) -> int:
+    """The row of a table that is paid at time t: in turn, or drawn by u."""
+    if resampled:
+        return int(u * n_rows)
+    # max() shows the compiler that this cannot divide by zero; see pay.
+    return t % max(n_rows, 1)
+
+
+@jitable
+def pay(env: Environment, t: int, player: int, arm: int, u: float) -> float:
+    """The reward in [0, 1] of one pull, from one uniform u in [0, 1).
+
+    Paper: Algorithm 1, line 5, "player n receives reward".
+    """
+    # All buffers are read before the families part, and nothing can raise: else numba cannot
+    # drop its counts of references to the buffers, and a pull costs twenty times as much.
+    kind = env.kind
+    row = 0
+    if kind == REPLAY:
+        row = recorded_row(env.n_rows, env.resampled, t, u)
+    mean = mean_reward(env, t, player, arm)
+    recorded = env.table[row * env.n_arms + arm]
+    if kind == BERNOULLI:
+        return 1.0 if u < mean else 0.0
+    if kind == BETA:
+        return beta_quantile(mean, u)
+    if kind == UNIFORM:
+        return mean + min(mean, 1.0 - mean) * (u + u - 1.0)
+    return recorded

@@ -1,0 +1,116 @@
+"""Who wakes: shares of the events, and what is refused."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devote.problems import ProblemError, Split, Uniform, Weights, Zipf, parse_activity
+from devote.problems.activity import ACTIVITIES, normalise
+from devote.problems.blocks import block_sizes
+
+SOME = [Uniform(), Split(), Split(0.25, 0.9), Zipf(1.1), Zipf(0), Weights((1, 2, 3, 4, 5, 6, 7))]
+
+
+@pytest.mark.parametrize("activity", SOME, ids=lambda a: a.spec)
+def test_shares_are_positive_and_add_up_to_one(activity):
+    weights = activity.weights(7)
+    assert len(weights) == 7
+    assert min(weights) > 0
+    assert math.fsum(weights) == pytest.approx(1, abs=1e-15)
+
+
+@pytest.mark.parametrize("activity", SOME, ids=lambda a: a.spec)
+def test_a_spec_parses_back_to_an_equal_activity(activity):
+    assert parse_activity(activity.spec) == activity
+
+
+@given(st.lists(st.floats(1e-300, 1e308), min_size=1, max_size=30))
+def test_any_weights_that_are_accepted_parse_back_exactly(values):
+    try:
+        activity = Weights(tuple(values))
+    except ProblemError:  # so far apart that the smallest share is zero
+        assert max(values) / min(values) > 1e300
+        return
+    assert parse_activity(activity.spec) == activity
+    assert math.fsum(activity.weights(len(values))) == pytest.approx(1, abs=1e-12)
+
+
+def test_problem_2_half_of_the_players_generates_80_percent_of_the_events():
+    weights = Split().weights(32)
+    assert math.fsum(weights[:16]) == pytest.approx(0.8, abs=1e-15)
+    assert len(set(weights[:16])) == len(set(weights[16:])) == 1
+
+
+def test_zipf_follows_the_power_law_and_zero_is_uniform():
+    weights = Zipf(2).weights(4)
+    assert [weights[0] / w for w in weights] == pytest.approx([1, 4, 9, 16])
+    assert Zipf(0).weights(5) == Uniform().weights(5)
+
+
+def test_equal_weights_stay_equal_whatever_their_unit():
+    for scale in (5e-324, 1e-9, 3.0, 1e308):
+        assert Weights((scale,) * 49).weights(49) == Uniform().weights(49)
+
+
+@given(st.lists(st.integers(1, 100), min_size=1, max_size=6), st.integers(1, 400))
+def test_blocks_hold_everyone_and_are_within_one_of_their_fraction(parts, n_players):
+    fractions = [part / sum(parts) for part in parts]
+    try:
+        sizes = block_sizes(fractions, n_players)
+    except ProblemError:
+        assert min(fractions) * n_players < 1.5
+        return
+    assert sum(sizes) == n_players
+    assert all(abs(s - f * n_players) <= 1 for s, f in zip(sizes, fractions, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Weights((1, -1)), r"weights\[1\]=-1.0 is negative.*\nGive positive weights"),
+        (lambda: Weights((1, math.nan)), r"weights\[1\]=nan is not finite.*\nGive a finite"),
+        (lambda: Weights((1, math.inf)), r"weights\[1\]=inf is not finite"),
+        (lambda: Weights(("1", 2)), r"weights\[0\]='1' is not a number"),
+        (lambda: Weights((0, 0)), r"all 2 weights are zero: nobody.*\nGive positive"),
+        (lambda: Weights((1, 0)), r"weights\[1\]=0.* never wakes; by Assumption 3.*Algorithm 1"),
+        (lambda: Weights((1e308, 1e-308)), r"weights\[1\]=1e-308 means.*Assumption 3"),
+        (lambda: Weights(()), r"n_players=0: nobody would ever wake"),
+        (lambda: Weights((1, 2)).weights(3), r"2 weights for n_players=3.\nGive one weight per"),
+        (lambda: Uniform().weights(0), r"n_players=0: nobody.*\nUse at least 1 player"),
+        (lambda: Uniform().weights(-1), r"n_players=-1 is negative"),
+        (lambda: Uniform().weights(2.5), r"n_players=2.5 is not an integer"),
+        (lambda: Split().weights(1), r"n_players=1 cut by.*without players.\nUse more players"),
+        (lambda: Split(share=1), r"share=1.0 is not strictly between 0 and 1"),
+        (lambda: Split(fraction=0), r"fraction=0.0 is not strictly between 0 and 1"),
+        (lambda: Split(fraction=math.nan), r"fraction=nan is not finite"),
+        (lambda: Zipf(-1), r"exponent=-1.0 is negative.*\nUse 0 for equal players"),
+        (lambda: Zipf(math.inf), r"exponent=inf is not finite"),
+        (lambda: Zipf(400).weights(1000), r"player \d+ never wakes"),
+        (lambda: parse_activity("zpif:1"), r"'zpif:1' is not known.\nWrite uniform"),
+        (lambda: parse_activity("zipf:x"), r"'zipf:x' holds something that is not a number"),
+        (lambda: parse_activity("weights:1,,2"), r"holds something that is not a number"),
+        (lambda: parse_activity("zipf"), r"'zipf' has 0 numbers, which is not what"),
+        (lambda: parse_activity("uniform:3"), r"'uniform:3' has 1 numbers"),
+        (lambda: parse_activity("weights:1,nan"), r"weights\[1\]=nan is not finite"),
+    ],
+)
+def test_an_error_gives_the_value_the_rule_and_the_remedy(make, message):
+    with pytest.raises(ProblemError, match=f"(?s){message}"):
+        make()
+
+
+def test_every_activity_named_for_the_command_line_parses():
+    specs = ["uniform", "split", "zipf:1.1", "weights:1,2,3"]
+    assert sorted(s.partition(":")[0] for s in specs) == sorted(ACTIVITIES)
+    assert [parse_activity(s) for s in specs] == [
+        Uniform(),
+        Split(0.5, 0.8),
+        Zipf(1.1),
+        Weights((1.0, 2.0, 3.0)),
+    ]
+
+
+def test_normalise_does_not_overflow():
+    assert normalise([1e308, 1e308]) == [0.5, 0.5]
