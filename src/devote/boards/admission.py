@@ -22,6 +22,11 @@ class Receipt:
     reason: str = ""
 
 
+def denied(what: str, remedy: str) -> Receipt:
+    """A receipt for what is against the rules, with what to do instead."""
+    return Receipt(Outcome.DENIED, reason=f"{what}\n{remedy}")
+
+
 NO_SEAT = (
     "This voter has no seat in the experiment; only voters with a seat may post.\n"
     "Claim a seat first."

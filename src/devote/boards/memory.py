@@ -17,7 +17,7 @@ from devote.boards.board import (
     Posted,
     Snapshot,
 )
-from devote.boards.faults import FaultyBoard, Faults, MockClock
+from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import verify
 from devote.protocol import ExperimentSpec, Message
 
@@ -110,8 +110,7 @@ class MemoryBoard:
 
     def _read(self, after: int) -> Snapshot:
         with self._lock:
-            number = len(self._posted)
-            return Snapshot(max(number, after), tuple(self._posted[max(after, 0) :]))
+            return Snapshot(len(self._posted), tuple(self._posted[max(after, 0) :]))
 
     def _check_up(self) -> None:
         if not self._up:
