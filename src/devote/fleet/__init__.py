@@ -1,1 +1,34 @@
-"""A device in the world: player, board, storage, clock and dice."""
+"""A device in the world: player, board, storage, clock and dice.
+
+>>> from devote.fleet import Device
+>>> [verb for verb in ("choose", "reward", "best", "status") if hasattr(Device, verb)]
+['choose', 'reward', 'best', 'status']
+"""
+
+from devote.fleet.async_device import AsyncDevice
+from devote.fleet.device import Device
+from devote.fleet.errors import (
+    DeviceError,
+    JoinError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreMismatch,
+    StoreReadOnly,
+)
+from devote.fleet.status import DeviceStatus
+
+__all__ = [
+    "AsyncDevice",
+    "Device",
+    "DeviceError",
+    "DeviceStatus",
+    "JoinError",
+    "StoreBusy",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreFull",
+    "StoreMismatch",
+    "StoreReadOnly",
+]

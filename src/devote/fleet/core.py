@@ -1,0 +1,249 @@
+"""A device without its network: the player, its store, a clock and dice.
+
+Theory of operation. ``choose`` and ``reward`` drive the player; what was read of the board comes
+in by ``receive``; what is to be posted lies in ``waiting``. Each call is one step: it changes
+the player, commits it to the store, and only then returns, so whatever anybody outside has been
+told is on disk. If the store cannot be written, the player goes back to what is stored and the
+call may be made again.
+
+A device never decides on half of the votes. Until the board has been read to its end once, what
+was read is stored but the player is not told: it plays all arms on its own, it may vote on what
+it has learned itself (a vote rests on the voter's own rewards only), but it takes no arm out
+because of others, and there is no answer. At the end of the backlog all of it goes in at once.
+
+The board is not trusted: every message is checked again, signature and all, and see ``Bookmark``
+for what it may hand over.
+
+Calls may come from several threads; none ever waits for the network.
+"""
+
+import random
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from devote.boards.admission import refusal
+from devote.boards.board import Envelope, Outcome, Posted
+from devote.boards.identity import Identity, verify
+from devote.fleet.bookmark import Bookmark
+from devote.fleet.clock import Clock
+from devote.fleet.errors import StoreError
+from devote.fleet.expiry import Expiry
+from devote.fleet.health import Health
+from devote.fleet.saving import player_fields, restore_player
+from devote.fleet.status import DeviceStatus
+from devote.fleet.store import Delivery, Store
+from devote.protocol import Ballot, ExperimentSpec, Player, ProtocolError
+
+_SYSTEM_DICE = random.SystemRandom().random
+_DENIED = (
+    "The board denies a message of this device; it is kept and offered again.\n"
+    "See that the device has a seat in the experiment."
+)
+_FORGED = "The board holds messages that are not valid.\nThey are ignored; tell its operator."
+
+
+class DeviceCore:
+    """A device that has been set up in ``store``.
+
+    ``dice`` gives a uniform number in [0, 1) for each new pull. ``on_vote`` is called when
+    messages have been put into the outbox, and must return at once.
+    """
+
+    spec: ExperimentSpec
+    players: int | None
+    identity: Identity
+    bookmark: Bookmark
+    _player: Player
+    _outbox: list[tuple[Envelope, Delivery]]
+    _untold: list[Envelope]
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        expiry: Expiry | None = None,
+        clock: Clock | None = None,
+        dice: Callable[[], float] | None = None,
+        check: Callable[[Envelope], bool] = verify,
+    ) -> None:
+        self.store = store
+        self.on_vote: Callable[[], None] = _nobody
+        self._expiry = expiry or Expiry()
+        self._clock = clock or Clock()
+        self._dice = dice or _SYSTEM_DICE
+        self._check = check
+        self._lock = threading.RLock()
+        self._in_doubt = False
+        self._pending_since = 0.0
+        self.health = Health(self._clock)
+        self._load()
+
+    def choose(self, u: float | None = None) -> int:
+        """The arm to play: the pending one if its reward has not come, else a new one."""
+        with self._step():
+            self._expire()
+            if self._player.pending is None:
+                self._player.activate(self._dice() if u is None else u)
+                self.store.save_step(player_fields(self._player), self._clock.wall())
+                self._pending_since = self._clock.monotonic()
+            assert self._player.pending is not None
+            return self._player.pending
+
+    def reward(self, x: float) -> None:
+        """Learn what the pending arm paid, from 0 to 1; counted once or not at all."""
+        with self._step():
+            self._learn(x)
+
+    def best(self) -> int | None:
+        """The arm the votes have settled on, or None while they have not, or not all are read."""
+        with self._lock:
+            shared = self._known().shared
+            return shared[0] if len(shared) == 1 else None
+
+    def status(self) -> DeviceStatus:
+        """How the device stands."""
+        with self._lock:
+            ballot = self._known()
+            return DeviceStatus(
+                experiment=self.spec.name,
+                voter=self.identity.voter,
+                state=ballot.status(self.players),
+                answer=ballot.answer,
+                shared=ballot.shared,
+                remaining=self._player.remaining,
+                sent=tuple(e.message for e, state in self._outbox if state == "sent"),
+                waiting=tuple(e.message for e, state in self._outbox if state != "sent"),
+                complete=self.bookmark.complete,
+                synced_ago=self.health.synced_ago,
+                offline_since=self.health.offline_since,
+                degraded=self.health.degraded,
+            )
+
+    @property
+    def waiting(self) -> tuple[Envelope, ...]:
+        """What is to be posted, oldest first; denied messages too: an operator may mend that."""
+        with self._lock:
+            return tuple(e for e, state in self._outbox if state != "sent")
+
+    def settle(self, envelope: Envelope, outcome: Outcome) -> None:
+        """Note what became of a posted message."""
+        state: Delivery = "denied" if outcome is Outcome.DENIED else "sent"
+        with self._step():
+            self.store.save_delivery(envelope, state)
+            self._outbox = [(e, state if e == envelope else s) for e, s in self._outbox]
+            self.health.note("denied", _DENIED if self._any_denied() else None)
+
+    def receive(self, posted: Iterable[Posted], end: int | None = None) -> bool:
+        """Take in what was read of the board; ``end`` if it was read up to that number.
+
+        Returns whether everything up to ``end`` has been read.
+        """
+        with self._step():
+            fresh = [p for p in posted if p.number > self.bookmark.number]
+            valid = [p.envelope for p in fresh if self._is_valid(p.envelope)]
+            if len(valid) < len(fresh):
+                self.health.note("forged", _FORGED)
+            bookmark = self.bookmark.moved(fresh, end)
+            if valid or bookmark != self.bookmark:
+                self.store.save_heard(valid, bookmark)
+            self.bookmark = bookmark
+            self._tell(valid)
+            return end is not None and bookmark.number >= end
+
+    def rewind(self) -> None:
+        """Read the board from its beginning again, and offer it all own messages again."""
+        with self._step():
+            self.store.rewind()
+            self.bookmark = Bookmark(complete=self.bookmark.complete)
+            self._outbox = self.store.outbox()
+
+    def learn_players(self, players: int | None) -> None:
+        """Take note of how many may vote, which is what tells a stall."""
+        with self._step():
+            if players != self.players:
+                self.store.save_players(players)
+                self.players = players
+
+    def close(self) -> None:
+        """Let go of the store."""
+        with self._lock:
+            self.store.close()
+
+    def _load(self) -> None:
+        saved = self.store.load()
+        heard = self.store.heard()
+        self._outbox = self.store.outbox()
+        own = [e.message for e, _ in self._outbox]
+        told = [e.message for e in heard] if saved.bookmark.complete else []
+        self._player = restore_player(self.store.path, saved.spec, saved.player, [*told, *own])
+        self._untold = [] if saved.bookmark.complete else heard
+        self.spec = saved.spec
+        self.players = saved.players
+        self.identity = Identity.from_private_bytes(saved.secret)
+        self.bookmark = saved.bookmark
+        if self._player.pending is not None:
+            age = max(0.0, self._clock.wall() - (saved.pending_at or 0.0))
+            self._pending_since = self._clock.monotonic() - age
+        self.health.note("denied", _DENIED if self._any_denied() else None)
+
+    def _expire(self) -> None:
+        if self._player.pending is None:
+            return
+        if not self._expiry.is_due(self._clock.monotonic() - self._pending_since):
+            return
+        if self._expiry.on_expire == "zero":
+            self._learn(0.0)
+        else:
+            self._player.abandon()
+            self.store.save_step(player_fields(self._player), None)
+
+    def _learn(self, x: float) -> None:
+        messages = self._player.reward(x)
+        votes = [self.identity.sign(message) for message in messages]
+        self.store.save_step(player_fields(self._player), None, votes)
+        self._outbox += [(envelope, "waiting") for envelope in votes]
+        if votes:
+            self.on_vote()
+
+    def _tell(self, valid: list[Envelope]) -> None:
+        self._untold += valid
+        if self.bookmark.complete:
+            for envelope in self._untold:
+                self._player.receive(envelope.message)
+            self._untold = []
+
+    def _known(self) -> Ballot:
+        ballot = self._player.ballot
+        return ballot if self.bookmark.complete else Ballot(ballot.n_arms, ballot.quorum)
+
+    def _is_valid(self, envelope: Envelope) -> bool:
+        return refusal(envelope, self.spec, self._check) is None
+
+    def _any_denied(self) -> bool:
+        return any(state == "denied" for _, state in self._outbox)
+
+    @contextmanager
+    def _step(self) -> Iterator[None]:
+        """One step under the lock; if it fails, memory goes back to what the store holds."""
+        with self._lock:
+            try:
+                if self._in_doubt:
+                    self._load()
+                    self._in_doubt = False
+                yield
+            except ProtocolError:
+                raise  # a player raises before it changes anything
+            except BaseException as error:
+                self._in_doubt = True
+                if isinstance(error, StoreError):
+                    self.health.note("store", str(error))
+                with suppress(StoreError):
+                    self._load()
+                    self._in_doubt = False
+                raise
+            self.health.note("store", None)
+
+
+def _nobody() -> None:
+    """Told of votes when no one sends them."""

@@ -1,0 +1,105 @@
+"""A device for programs that block: four verbs, and a thread that reads and sends."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from devote.fleet.async_device import AsyncDevice
+from devote.fleet.background import LoopThread
+from devote.fleet.clock import Clock
+from devote.fleet.expiry import OnExpire
+from devote.fleet.joining import RemoteBoard
+from devote.fleet.loop import Pace
+from devote.fleet.status import DeviceStatus
+
+
+class Device:
+    """One device in one experiment; ``AsyncDevice`` run in one background thread.
+
+    ::
+
+        with Device.join(url, store="device.db", invite="...") as device:
+            arm = device.choose()
+            device.reward(1.0)
+            device.best(), device.status()
+
+    ``choose`` and ``reward`` only touch the store: they work offline and never wait for the
+    network. Several threads may share a device; it has one pull at a time.
+    """
+
+    def __init__(self, device: AsyncDevice, thread: LoopThread) -> None:
+        self._device = device
+        self._thread = thread
+        self.core = device.core
+
+    @classmethod
+    def join(
+        cls,
+        url: str,
+        *,
+        store: str | Path,
+        invite: str | None = None,
+        expire_after: float | None = None,
+        on_expire: OnExpire = "drop",
+        dice: Callable[[], float] | None = None,
+        clock: Clock | None = None,
+        pace: Pace | None = None,
+        board: RemoteBoard | None = None,
+    ) -> Self:
+        """Take part in the experiment at ``url``; see ``AsyncDevice.join``."""
+        thread = LoopThread()
+        try:
+            device = thread.run(
+                AsyncDevice.join(
+                    url,
+                    store=store,
+                    invite=invite,
+                    expire_after=expire_after,
+                    on_expire=on_expire,
+                    dice=dice,
+                    clock=clock,
+                    pace=pace,
+                    board=board,
+                )
+            )
+        except BaseException:
+            thread.stop()
+            raise
+        return cls(device, thread)
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The names of the arms."""
+        return self._device.arms
+
+    def choose(self) -> int:
+        """The arm to play; the pending one again until its reward has come."""
+        return self.core.choose()
+
+    def reward(self, x: float) -> None:
+        """What the arm paid, from 0 to 1."""
+        self.core.reward(x)
+
+    def best(self) -> int | None:
+        """The arm the votes have settled on, or None."""
+        return self.core.best()
+
+    def status(self) -> DeviceStatus:
+        """How fresh the view is, what has left the device, and how the votes stand."""
+        return self.core.status()
+
+    def sync(self) -> bool:
+        """Post and read now, waiting for the network; for tests and tools."""
+        return self._thread.run(self._device.sync())
+
+    def close(self, grace: float = 2.0) -> None:
+        """Stop, after up to ``grace`` seconds for votes still waiting; they are kept anyway."""
+        if self._thread.is_running:
+            self._thread.run(self._device.close(grace))
+            self._thread.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,80 @@
+"""Bringing a device and its board together, again and again, over a network that fails.
+
+One round checks that the experiment is ours, posts what waits and reads what is new. An unknown
+outcome means "again", which idempotent messages make safe. A round reads by snapshot from just
+before the last message read, which proves that the board is there, that it is the one that was
+read before, and that nothing was skipped.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from devote.boards.board import Board, BoardRefused, BoardUnavailable
+from devote.boards.experiment import Experiment
+from devote.fleet.core import DeviceCore
+from devote.fleet.errors import StoreError
+
+Describe: TypeAlias = Callable[[], Awaitable[Experiment]]
+
+
+async def sync_once(core: DeviceCore, board: Board, describe: Describe | None = None) -> bool:
+    """One round: check that the experiment is ours, post what waits, read what is new.
+
+    Returns whether all of it worked; if not, the device's status says why. Only the board is
+    awaited, so a board that never waits lets this be driven without an event loop.
+    """
+    try:
+        if describe is not None and not await _is_ours(core, describe):
+            return False
+        await _post(core, board)
+        done = await _read(core, board)
+    except BoardUnavailable:
+        core.health.offline()
+        return False
+    except BoardRefused as error:
+        core.health.offline()
+        core.health.note("board", str(error))
+        return False
+    except StoreError:
+        return False  # the core has noted it
+    core.health.note("board", None)
+    core.health.note("sync", None)
+    if done:
+        core.health.synced()
+    return done
+
+
+async def _is_ours(core: DeviceCore, describe: Describe) -> bool:
+    experiment = await describe()
+    changed = experiment.fingerprint != core.spec.fingerprint
+    core.health.note(
+        "spec",
+        "The experiment's specification has changed on the board; nothing is sent or read.\n"
+        "Join the new one with a new store, or restore the old specification."
+        if changed
+        else None,
+    )
+    if changed:
+        core.health.offline()
+    else:
+        core.learn_players(experiment.players)
+    return not changed
+
+
+async def _post(core: DeviceCore, board: Board) -> None:
+    for envelope in core.waiting:
+        core.settle(envelope, await board.publish(envelope))
+
+
+async def _read(core: DeviceCore, board: Board) -> bool:
+    bookmark = core.bookmark  # as it is now: the stream may move it while the answer is awaited
+    snapshot = await board.snapshot(bookmark.read_from)
+    if not bookmark.holds(snapshot.posted):
+        core.rewind()
+        await _post(core, board)
+        snapshot = await board.snapshot(0)
+    done = core.receive(snapshot.posted, snapshot.number)
+    core.health.note(
+        "gap", None if done else "The board leaves out messages.\nThey are asked for again."
+    )
+    return done
