@@ -57,6 +57,7 @@ class DeviceCore:
     _player: Player
     _outbox: list[tuple[Envelope, Delivery]]
     _untold: list[Envelope]
+    _read_back: set[str]
 
     def __init__(
         self,
@@ -149,13 +150,17 @@ class DeviceCore:
                 self.store.save_heard(valid, bookmark)
             self.bookmark = bookmark
             self._tell(valid)
-            return end is not None and bookmark.number >= end
+            at_end = end is not None and bookmark.number >= end
+            if at_end:
+                self._offer_lost_ones()
+            return at_end
 
     def rewind(self) -> None:
         """Read the board from its beginning again, and offer it all own messages again."""
         with self._step():
             self.store.rewind()
             self.bookmark = Bookmark(complete=self.bookmark.complete)
+            self._read_back = set()
             self._outbox = self.store.outbox()
 
     def learn_players(self, players: int | None) -> None:
@@ -177,6 +182,7 @@ class DeviceCore:
         own = [e.message for e, _ in self._outbox]
         told = [e.message for e in heard] if saved.bookmark.complete else []
         self._player = restore_player(self.store.path, saved.spec, saved.player, [*told, *own])
+        self._read_back = {e.signature for e in heard if e.message.voter == self._player.voter}
         self._untold = [] if saved.bookmark.complete else heard
         self.spec = saved.spec
         self.players = saved.players
@@ -207,11 +213,24 @@ class DeviceCore:
             self.on_vote()
 
     def _tell(self, valid: list[Envelope]) -> None:
+        own = self._player.voter
+        self._read_back.update(e.signature for e in valid if e.message.voter == own)
         self._untold += valid
         if self.bookmark.complete:
             for envelope in self._untold:
                 self._player.receive(envelope.message)
             self._untold = []
+
+    def _offer_lost_ones(self) -> None:
+        """A message that was acknowledged but is not on the board, read to its end, is offered
+        again: the board may have been put back to an earlier state.
+        """
+        sent = [e for e, state in self._outbox if state == "sent"]
+        lost = [e for e in sent if e.signature not in self._read_back]
+        for envelope in lost:
+            self.store.save_delivery(envelope, "waiting")
+        if lost:
+            self._outbox = self.store.outbox()
 
     def _known(self) -> Ballot:
         ballot = self._player.ballot

@@ -1,0 +1,267 @@
+"""One seeded run of a small fleet in which everything goes wrong, then heals.
+
+A random list of operations over a mock clock: devices pull, read and post while they are killed
+(also in the middle of a commit) or lose their power, the board crashes or is put back to a
+backup, links lose, duplicate, delay, reorder and are cut, and wall clocks jump. Then all heals,
+and the run must show:
+
+- the board holds exactly the messages that players have produced, each once;
+- each device is the player that its log of committed steps describes: no reward counted twice,
+  none lost but by a power cut;
+- all devices agree on one arm, or all say ``stalled``, with the same answer, which is the one
+  that the votes give.
+
+``python -m tests.fleet.fault_run 100000`` makes that many runs, ``... 5 --from 700`` a few.
+"""
+
+import argparse
+import random
+import time
+from collections import Counter
+from collections.abc import Coroutine
+from typing import Any
+
+from devote.boards.faults import FaultyBoard, Faults, MockClock
+from devote.boards.identity import Identity
+from devote.boards.memory import MemoryBoard
+from devote.fleet.clock import Clock
+from devote.fleet.core import DeviceCore
+from devote.fleet.expiry import Expiry
+from devote.fleet.saving import player_fields
+from devote.fleet.store import Setup
+from devote.fleet.sync import sync_once
+from devote.protocol import Ballot, ExperimentSpec, Player
+from tests.fleet.crashing_store import Crash, CrashingStore, Disk, produced, replay
+
+ALGORITHMS = ("ser3", "ser4", "successive_elimination", "kl_racing", "lucb", "ugapec")
+
+
+def drive(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine that never waits."""
+    try:
+        work.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("it waited for an event loop")
+
+
+class SimulatedDevice:
+    """A device, its disk, its link and its clock, which can all fail."""
+
+    def __init__(self, fleet: "Fleet", seed: int) -> None:
+        self.fleet = fleet
+        self.rng = random.Random(seed)
+        self.disk = Disk()
+        self.offset = 0.0
+        self.link = FaultyBoard(fleet.board, fleet.faults, fleet.clock, seed)
+        self.core: DeviceCore | None = None
+        on_expire = self.rng.choice(("drop", "zero"))
+        self.expired = ("abandon",) if on_expire == "drop" else ("reward", 0.0)
+        self.expiry = Expiry(self.rng.choice((None, 5.0)), on_expire)
+        identity = Identity.from_private_bytes(self.rng.randbytes(32))
+        self.voter = identity.voter
+        self.store = CrashingStore(self.disk)
+        player = player_fields(Player(fleet.spec, self.voter))
+        secret = identity.to_private_bytes()
+        self.store.set_up(Setup("mock", fleet.spec, fleet.n_devices, secret, player))
+        self.start()
+
+    def start(self) -> None:
+        if self.core is None:
+            clock = Clock(lambda: self.fleet.clock.now() + self.offset, self.fleet.clock.now)
+            self.store.close()
+            self.store = CrashingStore(self.disk)
+            self.core = DeviceCore(self.store, expiry=self.expiry, clock=clock)
+
+    def kill(self, *, power: bool = False) -> None:
+        self.core = None
+        if power:
+            self.disk.lose_power(self.rng)
+
+    def pull(self) -> None:
+        u = self.rng.random()
+        self.store.doing = ("choose", u, self.expired)
+        assert self.core is not None
+        arm = self.core.choose(u)
+        if self.rng.random() < 0.1:
+            assert self.core.choose() == arm or self.expiry.after is not None
+            return
+        x = float(self.rng.random() < self.fleet.means[arm])
+        self.store.doing = ("reward", x, self.expired)
+        self.core.reward(x)
+
+    def sync(self) -> bool:
+        assert self.core is not None
+        return bool(drive(sync_once(self.core, self.link)))
+
+
+class Fleet:
+    """A few devices and their board."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = rng = random.Random(seed)
+        self.clock = MockClock(1e9)
+        self.n_devices = rng.randint(4, 7)
+        n_arms = rng.randint(2, 4)
+        self.means = [rng.choice((0.1, 0.5, 0.5, 0.9)) for _ in range(n_arms)]
+        algorithm = rng.choice(ALGORITHMS)
+        self.spec = ExperimentSpec(
+            arms=n_arms,
+            name="faulty",
+            algorithm=algorithm,
+            epsilon=0.9,
+            eta=0.9,
+            quorum=rng.randint(2, self.n_devices),
+            phi=0.002 if algorithm == "ser4" else 0.0,
+        )
+        p = rng.choice((0.02, 0.1, 0.3))
+        self.faults = Faults(
+            lost_request=p, lost_reply=p, duplicated=p, delayed=p, stale=p, shuffled=p
+        )
+        self.restores = rng.random() < 0.25
+        self.board = MemoryBoard(self.spec)
+        self.backup = self.board.now()
+        self.devices = [SimulatedDevice(self, rng.getrandbits(64)) for _ in range(self.n_devices)]
+        self.done: Counter[str] = Counter()
+
+    def operate(self, n_operations: int) -> None:
+        operations = {
+            "pull": 40, "sync": 25, "kill": 3, "power_cut": 2, "start": 6, "crash_in_step": 5,
+            "board_crash": 1, "board_restart": 3, "cut": 2, "mend": 3, "jump": 1, "backup": 1,
+            "restore": 1 if self.restores else 0,
+        }  # fmt: skip
+        for name in self.rng.choices(list(operations), list(operations.values()), k=n_operations):
+            device = self.rng.choice(self.devices)
+            self.clock.advance(self.rng.random() * 2.0)
+            try:
+                getattr(self, f"_{name}")(device)
+            except Crash:
+                self.done["crash within a commit"] += 1
+                device.kill(power=self.rng.random() < 0.5)
+
+    def _pull(self, device: SimulatedDevice) -> None:
+        if device.core is not None:
+            for _ in range(self.rng.randint(1, 5)):
+                device.pull()
+
+    def _sync(self, device: SimulatedDevice) -> None:
+        if device.core is not None:
+            self.done["synced" if device.sync() else "failed to sync"] += 1
+
+    def _kill(self, device: SimulatedDevice) -> None:
+        device.kill()
+
+    def _power_cut(self, device: SimulatedDevice) -> None:
+        device.kill(power=True)
+
+    def _start(self, device: SimulatedDevice) -> None:
+        device.start()
+
+    def _crash_in_step(self, device: SimulatedDevice) -> None:
+        device.store.crash_at = self.rng.choice(("before", "after"))
+        self.rng.choice((self._pull, self._sync))(device)
+
+    def _board_crash(self, device: SimulatedDevice) -> None:
+        self.board.crash()
+
+    def _board_restart(self, device: SimulatedDevice) -> None:
+        self.board.restart()
+
+    def _cut(self, device: SimulatedDevice) -> None:
+        device.link.partitioned = True
+
+    def _mend(self, device: SimulatedDevice) -> None:
+        device.link.partitioned = False
+
+    def _jump(self, device: SimulatedDevice) -> None:
+        device.offset += self.rng.choice((-1e6, -30.0, 30.0, 1e6))
+
+    def _backup(self, device: SimulatedDevice) -> None:
+        self.backup = self.board.now()
+
+    def _restore(self, device: SimulatedDevice) -> None:
+        self.done["restored from a backup"] += 1
+        self.board = MemoryBoard(self.spec)
+        for posted in self.backup.posted:
+            drive(self.board.publish(posted.envelope))
+        for each in self.devices:
+            each.link.board = self.board
+
+    def heal(self) -> None:
+        """Mend everything, and let all play until the votes have settled."""
+        self.board.restart()
+        for device in self.devices:
+            device.start()
+            device.store.crash_at = None
+            device.link.partitioned = False
+            device.link.faults = Faults()
+            self.clock.advance(20.0)
+        for _ in range(2000):
+            for device in self.devices:
+                device.sync()
+            if not any(self._is_open(device) for device in self.devices):
+                break
+            for device in self.devices:
+                for _ in range(4):
+                    self.clock.advance(0.1)
+                    device.pull()
+        for device in 2 * self.devices:
+            assert device.sync()
+
+    def _is_open(self, device: SimulatedDevice) -> bool:
+        assert device.core is not None
+        status = device.core.status()
+        return status.state == "open" or bool(status.waiting)
+
+    def check(self) -> None:
+        """What must hold once all has healed."""
+        on_board = Counter(posted.envelope.message for posted in self.board.now().posted)
+        made = Counter(m for device in self.devices for m in produced(device.disk.log))
+        assert on_board == made, "a vote was lost, doubled or invented"
+        assert set(made.values()) <= {1}, "a device has voted twice"
+        truth = Ballot.of(on_board, n_arms=self.spec.n_arms, quorum=self.spec.votes_needed)
+        for device in self.devices:
+            assert device.core is not None
+            status = device.core.status()
+            assert status.state == truth.status(self.n_devices) != "open"
+            assert status.answer == truth.answer
+            assert (device.core.best() is None) == (status.state == "stalled")
+            assert not status.waiting
+            assert not status.degraded
+            twin = replay(device.disk.log, self.spec, device.voter)
+            assert device.core._player.to_dict() == twin.to_dict(), "it remembers otherwise"
+            self.done[status.state] += 1
+
+
+def fault_run(seed: int) -> Counter[str]:
+    """Run, heal and check one fleet; returns how often what happened."""
+    fleet = Fleet(seed)
+    fleet.operate(120)
+    fleet.heal()
+    fleet.check()
+    for device in fleet.devices:
+        device.store.close()
+    return fleet.done
+
+
+def main() -> None:
+    """Make many runs and say what happened in them."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--from", type=int, default=0, dest="first")
+    arguments = parser.parse_args()
+    happened: Counter[str] = Counter()
+    began = time.perf_counter()
+    for seed in range(arguments.first, arguments.first + arguments.count):
+        try:
+            happened += fault_run(seed)
+        except BaseException:
+            print(f"seed {seed}")
+            raise
+    seconds = time.perf_counter() - began
+    print(f"{arguments.count} runs in {seconds:.1f} s; {dict(sorted(happened.items()))}")
+
+
+if __name__ == "__main__":
+    main()
+
