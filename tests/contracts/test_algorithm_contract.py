@@ -1,0 +1,206 @@
+"""What every registered subroutine promises; a new one is found here by its name.
+
+The same functions run on a device's lists, on rows of arrays and compiled by numba, and their
+trajectories are equal to the last bit.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from random import Random
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.kernels.instances import instances, play
+
+from devote.kernels import RESET, State, drop, merge, start
+from devote.kernels.jitable import JITABLE
+from devote.kernels.registry import ALGORITHMS
+from devote.kernels.state import COUNT
+
+NINE = {
+    "naive",
+    "median_elimination",
+    "successive_elimination",
+    "kl_racing",
+    "lucb",
+    "kl_lucb",
+    "ugapec",
+    "ser3",
+    "ser4",
+}
+
+every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=list(ALGORITHMS))
+
+
+def array_state(algorithm, n_arms):
+    """The second rows of arrays, as the compiled loop lays players out."""
+
+    def row(length, dtype):
+        return np.zeros((3, length), dtype)[1]
+
+    state = State(
+        alive=row(n_arms, np.int8),
+        pulls=row(n_arms, np.int32),
+        sums=row(n_arms, np.float64),
+        ints=row(algorithm.n_ints(n_arms), np.int32),
+        floats=row(algorithm.n_floats, np.float64),
+    )
+    start(state)
+    return state
+
+
+def as_lists(state):
+    return [list(buffer) for buffer in state]
+
+
+@cache
+def register_kernels() -> None:
+    for function in JITABLE:
+        if function.__module__.startswith("devote.kernels"):
+            numba.extending.register_jitable(function)
+
+
+@cache
+def compiled(name: str) -> Callable[..., None]:
+    """A driver like ``play``, compiled once for each subroutine."""
+    register_kernels()
+    choose, observe = ALGORITHMS[name].choose, ALGORITHMS[name].observe
+
+    @numba.njit
+    def drive(rule, state, uniforms, rewards, shared, out, conflicts, arms, counts, eliminated):
+        for t in range(len(uniforms)):
+            conflicts[t] = merge(state, shared[t])
+            arms[t] = choose(rule, state, uniforms[t])
+            counts[t] = observe(rule, state, arms[t], rewards[t, arms[t]], out)
+            for i in range(counts[t]):
+                eliminated[t, i] = out[i]
+
+    return drive
+
+
+def play_compiled(algorithm, instance, state):
+    steps = len(instance.uniforms)
+    conflicts, arms, counts = np.zeros((3, steps), np.int32)
+    eliminated = np.zeros((steps, instance.n_arms), np.int32)
+    compiled(algorithm.name)(
+        instance.rule(algorithm),
+        state,
+        np.array(instance.uniforms),
+        np.array(instance.rewards),
+        np.array(instance.shared, np.int8),
+        np.zeros(instance.n_arms, np.int32),
+        conflicts,
+        arms,
+        counts,
+        eliminated,
+    )
+    gone = [
+        "reset" if n == RESET else row[:n].tolist()
+        for n, row in zip(counts, eliminated, strict=True)
+    ]
+    return list(zip(conflicts.tolist(), arms.tolist(), gone, strict=True))
+
+
+def test_the_nine_subroutines_of_the_paper_are_registered():
+    assert set(ALGORITHMS) >= NINE
+
+
+@every_algorithm
+@given(data=st.data())
+def test_lists_arrays_and_compiled_code_give_the_same_bits(algorithm, data):
+    instance = data.draw(instances(algorithm))
+    n_arms = instance.n_arms
+    lists = algorithm.new_state(n_arms)
+    record = list(play(algorithm, instance, lists, [0] * n_arms))
+
+    in_arrays = array_state(algorithm, n_arms)
+    rows = play(algorithm, instance, in_arrays, np.zeros(n_arms, np.int32))
+    assert list(rows) == record
+    assert as_lists(in_arrays) == as_lists(lists)
+
+    in_machine_code = array_state(algorithm, n_arms)
+    assert play_compiled(algorithm, instance, in_machine_code) == record
+    assert as_lists(in_machine_code) == as_lists(lists)
+
+
+@every_algorithm
+@given(data=st.data())
+def test_it_plays_remaining_arms_only_and_always_keeps_one(algorithm, data):
+    instance = data.draw(instances(algorithm))
+    state = algorithm.new_state(instance.n_arms)
+    out = [0] * instance.n_arms
+    remaining = set(range(instance.n_arms))
+    for t, (conflict, arm, gone) in enumerate(play(algorithm, instance, state, out)):
+        shared = {k for k, kept in enumerate(instance.shared[t]) if kept}
+        remaining = shared if conflict else remaining & shared
+        assert arm in remaining
+        if gone == "reset":
+            assert algorithm.endless
+            remaining = set(range(instance.n_arms))
+        else:
+            assert len(set(gone)) == len(gone)
+            assert set(gone) < remaining
+            remaining -= set(gone)
+        assert remaining == {k for k, alive in enumerate(state.alive) if alive}
+        assert state.ints[COUNT] == len(remaining)
+
+
+@every_algorithm
+def test_choosing_changes_only_what_abandoning_puts_back(algorithm):
+    """``Learner.abandon`` saves ``ints`` and ``floats``; the rest must be left alone."""
+    rng = Random(5)
+    state = algorithm.new_state(5)
+    rule = algorithm.rule(n_arms=5, epsilon=0.4, eta=0.5)
+    for _ in range(100):
+        before = as_lists(state)
+        arm = algorithm.choose(rule, state, rng.random())
+        assert as_lists(state)[:3] == before[:3]
+        algorithm.observe(rule, state, arm, rng.random(), [0] * 5)
+
+
+@every_algorithm
+def test_one_arm_left_is_played_for_ever_and_eliminates_nothing(algorithm):
+    state = algorithm.new_state(4)
+    rule = algorithm.rule(n_arms=4, epsilon=1.0, eta=0.9)
+    for arm in (0, 1, 3):
+        drop(state, arm)
+    for i in range(3_000):
+        assert algorithm.choose(rule, state, i / 3_000) == 2
+        assert algorithm.observe(rule, state, 2, 0.5, [0] * 4) == 0
+
+
+@every_algorithm
+@settings(max_examples=10)
+@given(data=st.data())
+def test_starting_over_is_a_fresh_start(algorithm, data):
+    instance = data.draw(instances(algorithm))
+    used = algorithm.new_state(instance.n_arms)
+    for _ in play(algorithm, instance, used, [0] * instance.n_arms):
+        pass
+    start(used)
+    assert as_lists(used) == as_lists(algorithm.new_state(instance.n_arms))
+
+
+@every_algorithm
+def test_it_says_what_it_is_and_where_it_comes_from(algorithm):
+    assert algorithm.summary
+    assert algorithm.source
+    assert algorithm.choose.__doc__
+    assert algorithm.observe.__doc__
+
+
+@every_algorithm
+def test_it_ends_on_an_easy_instance_with_the_best_arm(algorithm):
+    rng = Random(11)
+    means = [0.95, 0.05, 0.05]
+    state = algorithm.new_state(3)
+    rule = algorithm.rule(n_arms=3, epsilon=0.8, eta=1e-6)
+    for _ in range(100_000):
+        arm = algorithm.choose(rule, state, rng.random())
+        algorithm.observe(rule, state, arm, float(rng.random() < means[arm]), [0] * 3)
+        if state.ints[COUNT] == 1:
+            break
+    assert list(state.alive) == [1, 0, 0]

@@ -1,0 +1,90 @@
+"""A device installs nothing but this library, and everything a device does works there."""
+
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+import devote
+
+ROOT = Path(__file__).parents[2]
+
+PROGRAM = """
+import importlib.util
+import sys
+
+import devote
+from devote.kernels.registry import ALGORITHMS
+
+NINE = (
+    "naive median_elimination successive_elimination kl_racing lucb kl_lucb ugapec ser3 ser4"
+).split()
+for package in ("numpy", "numba", "scipy", "pytest", "hypothesis", "pip"):
+    assert importlib.util.find_spec(package) is None, package
+assert set(NINE) <= set(ALGORITHMS)
+
+problem = devote.Problem("easy", [0.1, 0.9, 0.1])
+for name in NINE:
+    endless = ALGORITHMS[name].endless
+    spec = devote.ExperimentSpec(
+        arms=3,
+        algorithm=name,
+        epsilon=1.0 if name == "median_elimination" else 0.5,
+        eta=0.5,
+        delta=0.02,
+        phi=1e-9 if endless else 0.0,
+    )
+    run = devote.run_players(spec, problem, 64, horizon=20_000 if endless else None)
+    assert (run.status, run.winners) == ("agreed", (1,)), (name, run)
+    assert run.broadcasts <= devote.message_bound(quorum=spec.votes_needed, n_arms=3)
+    print(name, run.samples)
+
+loaded = {name.partition(".")[0] for name in sys.modules} - {"devote", "__main__", "__mp_main__"}
+assert loaded <= sys.stdlib_module_names, sorted(loaded - sys.stdlib_module_names)
+"""
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory):
+    """A fresh environment that holds the sources and nothing else, not even pip."""
+    home = tmp_path_factory.mktemp("bare")
+    venv.create(home, with_pip=False, symlinks=True)
+    python = home / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    where = [str(python), "-I", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    site = subprocess.run(where, check=True, capture_output=True, text=True).stdout.strip()
+    (Path(site) / "devote.pth").write_text(f"{ROOT / 'src'}\n")
+    return python
+
+
+def test_nine_subroutines_run_decentralized_on_64_players_with_nothing_installed(bare_python):
+    done = subprocess.run(
+        [str(bare_python), "-I", "-W", "error", "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 9
+
+
+def test_importing_devote_needs_nothing_installed(bare_python):
+    program = "import devote, sys; print(devote.__version__, 'numpy' in sys.modules)"
+    done = subprocess.run(
+        [str(bare_python), "-I", "-W", "error", "-c", program], capture_output=True, text=True
+    )
+    assert (done.stdout.split(), done.stderr) == ([devote.__version__, "False"], "")
+
+
+def test_the_version_is_the_one_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert devote.__version__ == project["version"]
+
+
+def test_every_public_name_exists_and_is_documented():
+    for name in devote.__all__:
+        value = getattr(devote, name)
+        if isinstance(value, type) or callable(value):
+            assert value.__doc__, name
