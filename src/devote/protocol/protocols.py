@@ -17,8 +17,9 @@ class Protocol:
     name: str
     paper_name: str
     summary: str
-    votes: bool
-    pools: bool
+    votes: bool = False
+    pools: bool = False
+    seats: bool = False
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int) -> float:
         """The failure probability handed to the subroutine.
@@ -29,10 +30,17 @@ class Protocol:
             return spec.eta
         return spec.delta if self.pools else spec.delta / n_players
 
+    def votes_needed(self, spec: ExperimentSpec) -> int:
+        """Votes that eliminate an arm: the quorum, or the whole jury.
+
+        Paper: Algorithm 2, line 6.
+        """
+        return spec.jury_size if self.seats else spec.votes_needed
+
     def check(self, spec: ExperimentSpec, n_players: int) -> None:
         """Refuse a number of players with which the protocol cannot work."""
         if self.votes:
-            spec.check_players(n_players)
+            spec.check_players(n_players, votes_needed=self.votes_needed(spec))
         elif not isinstance(n_players, int) or isinstance(n_players, bool) or n_players < 1:
             raise SpecError(
                 f"n_players={n_players!r} must be a whole number, 1 or more.\nSomebody must play."
@@ -47,20 +55,23 @@ PROTOCOLS = {
             paper_name="Decentralized Elimination",
             summary="each player learns alone and votes; a quorum eliminates an arm for all",
             votes=True,
-            pools=False,
+        ),
+        Protocol(
+            name="jury",
+            paper_name="(this project's)",
+            summary="as decentralized, but a fixed jury votes and an arm goes when all of it agree",
+            votes=True,
+            seats=True,
         ),
         Protocol(
             name="isolated",
             paper_name="1-privacy",
             summary="each player learns alone and says nothing",
-            votes=False,
-            pools=False,
         ),
         Protocol(
             name="pooled",
             paper_name="0-privacy",
             summary="every sample is sent to everybody: one learner in effect",
-            votes=False,
             pools=True,
         ),
     )

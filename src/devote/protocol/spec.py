@@ -26,7 +26,8 @@ class ExperimentSpec:
 
     ``arms`` are names, or a number of arms to be named by their index. ``quorum`` is a rule,
     ``paper`` or ``ceil``, or the number of votes itself. ``phi`` is SER4's probability of a
-    reset after each pull.
+    reset after each pull. ``seat_after`` is the number of activations after which a player may
+    claim a seat in a jury.
 
     Paper: Algorithm 2, inputs.
 
@@ -43,6 +44,7 @@ class ExperimentSpec:
     delta: float = 0.05
     quorum: str | int = "paper"
     phi: float = 0.0
+    seat_after: int = 50
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", _arm_names(self.arms))
@@ -112,6 +114,16 @@ class ExperimentSpec:
                 "'paper' is floor(log delta / log eta), 'ceil' rounds up."
             )
 
+        if (
+            not isinstance(self.seat_after, int)
+            or isinstance(self.seat_after, bool)
+            or self.seat_after < 1
+        ):
+            raise SpecError(
+                f"seat_after={self.seat_after!r} must be a whole number, 1 or more.\n"
+                "The more, the surer the jury is made of the most active players."
+            )
+
     @property
     def n_arms(self) -> int:
         """K, the number of arms."""
@@ -129,11 +141,22 @@ class ExperimentSpec:
         return self.quorum
 
     @cached_property
+    def jury_size(self) -> int:
+        """J, the number of jurors, all of whom eliminate an arm: ``ceil(log delta / log eta)``.
+
+        >>> ExperimentSpec(arms=10).jury_size
+        29
+        """
+        if isinstance(self.quorum, str):
+            return quorum(self.delta, self.eta, "ceil")
+        return self.quorum
+
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of everything that must be the same for players to play together."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
 
-    def check_players(self, n_players: int) -> None:
+    def check_players(self, n_players: int, *, votes_needed: int | None = None) -> None:
         """Refuse a number of players that can never eliminate an arm.
 
         Paper: Algorithm 2 asks for ``delta >= eta^N``, which is M <= N.
@@ -142,11 +165,12 @@ class ExperimentSpec:
             raise SpecError(
                 f"n_players={n_players!r} must be a whole number, 1 or more.\nSomebody must play."
             )
-        if n_players < self.votes_needed:
+        needed = self.votes_needed if votes_needed is None else votes_needed
+        if n_players < needed:
             raise SpecError(
-                f"delta={self.delta} with eta={self.eta} needs {self.votes_needed} votes to "
+                f"delta={self.delta} with eta={self.eta} needs {needed} votes to "
                 f"eliminate an arm, but there are {n_players} players.\n"
-                f"Use at least {self.votes_needed} players, a lower eta, or a higher delta."
+                f"Use at least {needed} players, a lower eta, or a higher delta."
             )
 
     def to_dict(self) -> dict[str, Any]:

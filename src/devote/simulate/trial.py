@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 RunStatus: TypeAlias = Literal["agreed", "stalled", "unfinished"]
 STATUSES: tuple[RunStatus, ...] = ("agreed", "stalled", "unfinished")
 
-EVENTS = ("vote", "elimination", "reset")
+EVENTS = ("vote", "elimination", "reset", "seat")
 NEVER = -1
 """In ``first_vote``: this player has not voted."""
 

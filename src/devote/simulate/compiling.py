@@ -1,0 +1,51 @@
+"""From kernels to machine code, once per (subroutine, protocol) and cached on disk."""
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from functools import cache
+
+from devote.kernels import get_algorithm
+from devote.kernels.jitable import JITABLE
+from devote.protocol import get_protocol
+from devote.simulate.loop import make_loop
+
+_registered: set[Callable[..., object]] = set()
+
+
+@cache
+def compiled_loop(algorithm: str, protocol: str) -> Callable[..., None]:
+    """The loop for a subroutine and a protocol; compiled at its first call, unless cached."""
+    import numba
+
+    _register_kernels()
+    chosen = get_algorithm(algorithm)
+    rules = get_protocol(protocol)
+    loop = make_loop(
+        chosen.choose,
+        chosen.observe,
+        votes=rules.votes,
+        pools=rules.pools,
+        seats=rules.seats,
+        fingerprint=_fingerprint(),
+    )
+    compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy")
+    return compiled
+
+
+def _register_kernels() -> None:
+    """Tell numba of every function marked as compilable since the last time."""
+    from numba.extending import register_jitable
+
+    for function in JITABLE:
+        if function not in _registered:
+            register_jitable(forceinline=True, error_model="numpy")(function)
+            _registered.add(function)
+
+
+def _fingerprint() -> int:
+    """A digest of the sources of all kernels, so that a changed one is compiled anew."""
+    digest = hashlib.sha256()
+    for function in JITABLE:
+        digest.update(inspect.getsource(function).encode())
+    return int.from_bytes(digest.digest()[:7])
