@@ -92,7 +92,7 @@ def verify(envelope: Envelope) -> bool:
 
 def verify_claim(*, voter: str, experiment: str, signature: str) -> bool:
     """Whether a claim to a seat was signed by the voter who is to sit there."""
-    return _verified(voter, _claim(voter, experiment), signature)
+    return is_voter(voter) and _verified(voter, _claim(voter, experiment), signature)
 
 
 def _claim(voter: str, experiment: str) -> bytes:

@@ -102,7 +102,7 @@ class SqliteStore:
         return [self.get(name) for (name,) in names]
 
     def get(self, name: str) -> Experiment:
-        """An experiment and its number of seats; BoardRefused if there is none of that name."""
+        """An experiment and its number of seats; UnknownExperiment if it is not there."""
         with self._database.read() as db:
             row = db.execute(
                 "SELECT spec, enrolment, players, (SELECT count(*) FROM seats WHERE "
@@ -110,7 +110,7 @@ class SqliteStore:
                 (name,),
             ).fetchone()
         if row is None:
-            raise unknown(name)
+            raise UnknownExperiment(name)
         spec = self._specs.setdefault(name, ExperimentSpec.from_json(row[0]))
         return Experiment(spec, *row[1:])
 
@@ -204,6 +204,13 @@ class SqliteStore:
             )
         return Receipt(Outcome.ACCEPTED, number=last + 1)
 
+    def numbers(self) -> dict[str, int]:
+        """How many messages each experiment has that has any."""
+        with self._database.read() as db:
+            return dict(
+                db.execute("SELECT experiment, max(number) FROM messages GROUP BY experiment")
+            )
+
     def rows(self, name: str, after: int = 0) -> tuple[int, list[tuple[int, str, str]]]:
         """The board's last number, and number, JSON text and signature of what is above ``after``.
 
@@ -221,6 +228,8 @@ class SqliteStore:
         return last, rows
 
 
-def unknown(name: str) -> BoardRefused:
-    """The error for an experiment that is not there."""
-    return BoardRefused(f"There is no experiment {name!r} here.\nCheck the name, or create it.")
+class UnknownExperiment(BoardRefused):
+    """There is no experiment of that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no experiment {name!r} here.\nCheck the name, or create it.")

@@ -1,0 +1,118 @@
+"""The application: its routes, what every answer carries, and how errors are told."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from devote.boards.board import BoardUnavailable
+from devote.boards.experiment import VERSION, VERSION_HEADER
+from devote.boards.server import board, experiments, openapi
+from devote.boards.server.metrics import CONTENT_TYPE, Metrics
+from devote.boards.server.service import Served, Service
+from devote.boards.server.settings import Settings
+from devote.boards.server.wire import Refused, answer, error
+from devote.boards.store import SqliteStore, UnknownExperiment
+
+
+def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
+    """A server over a store.
+
+    ``app.state.service`` holds its parts, among them the settings with the operator's token.
+    """
+    app = FastAPI(
+        title="devote",
+        description="Boards on which devices post votes.",
+        version=str(VERSION),
+        docs_url=None,  # the usual pages load their scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    service = Service(store, settings or Settings())
+    app.state.service = service
+    app.include_router(experiments.router)
+    app.include_router(board.router)
+    app.get("/health", responses=openapi.responses({200: ("It works.", openapi.HEALTH)}))(health)
+    app.get(
+        "/metrics",
+        responses={
+            **openapi.responses({}),
+            200: {
+                "description": "Metrics in the Prometheus text format.",
+                "content": {"text/plain": {"schema": {"type": "string"}}},
+            },
+        },
+    )(metrics)
+    app.exception_handler(Refused)(_refused)
+    app.exception_handler(UnknownExperiment)(_unknown)
+    app.exception_handler(BoardUnavailable)(_unavailable)
+    app.exception_handler(RequestValidationError)(_invalid)
+    app.exception_handler(HTTPException)(_http)
+    app.add_middleware(_Signed, metrics=service.metrics)
+    return app
+
+
+async def health(service: Served) -> Response:
+    """Whether the server can read its store."""
+    await service.call(service.store.numbers)
+    return answer(200, {"version": VERSION, "status": "ok"})
+
+
+async def metrics(service: Served) -> Response:
+    """Counters for Prometheus."""
+    listed = await service.call(service.store.experiments)
+    numbers = await service.call(service.store.numbers)
+    text = service.metrics.render(listed, numbers=numbers, streams=service.feeds.listeners)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE})
+
+
+class _Signed:
+    """Puts the version on every answer, by which a device knows ours, and counts it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def signed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers[VERSION_HEADER] = str(VERSION)
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers.setdefault("Cache-Control", "no-store")
+                route = getattr(scope.get("route"), "path", "other")
+                self._metrics.requests[scope["method"], route, str(message["status"])] += 1
+            await send(message)
+
+        if scope["type"] == "http":
+            await self._app(scope, receive, signed)
+        else:
+            await self._app(scope, receive, send)
+
+
+async def _refused(request: Request, refused: Any) -> Response:
+    return error(refused.status, str(refused), refused.headers)
+
+
+async def _unknown(request: Request, unknown: Any) -> Response:
+    return error(404, str(unknown))
+
+
+async def _unavailable(request: Request, unavailable: Any) -> Response:
+    # The reason names the store's path, which is the operator's business only.
+    text = "The store cannot be read or written just now.\nTry again later; nothing was changed."
+    return error(503, text, {"Retry-After": "1"})
+
+
+async def _invalid(request: Request, invalid: Any) -> Response:
+    wrong = "; ".join(f"{item['loc'][-1]}: {item['msg']}" for item in invalid.errors()[:3])
+    return error(422, f"{wrong}.\nCompare the request with /openapi.json.")
+
+
+async def _http(request: Request, problem: Any) -> Response:
+    text = f"{problem.detail}: no such route here.\nThe routes are in /openapi.json."
+    return error(problem.status_code, text, dict(problem.headers or {}))

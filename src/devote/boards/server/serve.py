@@ -1,0 +1,85 @@
+"""Run the server until it is told to stop, and let its streams end well."""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from devote.boards.server.app import create_app
+from devote.boards.server.settings import Settings
+from devote.boards.store import SqliteStore
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, but open streams end at shutdown: by itself it would wait for them."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams, then everything else."""
+        app = self.config.app
+        assert isinstance(app, FastAPI)
+        app.state.service.feeds.close()
+        await super().shutdown(sockets)
+
+
+def make_server(
+    app: FastAPI,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8600,
+    certificate: str | Path | None = None,
+    key: str | Path | None = None,
+) -> Server:
+    """A server for an application; ``certificate`` and ``key`` are PEM files and turn on TLS.
+
+    No access log, and no warning about a request, carries an address.
+    """
+    if (certificate is None) != (key is None):
+        raise ValueError(
+            "TLS needs both a certificate and its key, and one is missing.\n"
+            "Give both PEM files, or neither."
+        )
+    for file in (certificate, key):
+        if file is not None and not Path(file).is_file():
+            raise ValueError(f"{file} is not a file.\nGive the path of a PEM file.")
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        log_level="warning",
+        timeout_graceful_shutdown=5,
+        timeout_keep_alive=30,
+        backlog=4096,
+    )
+    return Server(config)
+
+
+def run_server(
+    store_path: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8600,
+    certificate: str | Path | None = None,
+    key: str | Path | None = None,
+    settings: Settings | None = None,
+    extend: Callable[[FastAPI], None] | None = None,
+) -> None:
+    """Serve a store until interrupted.
+
+    ``settings.token`` is the operator's token. ``extend`` may add routes of its own, such as
+    the page, before the server starts.
+    """
+    store = SqliteStore(store_path)
+    try:
+        app = create_app(store, settings)
+        if extend is not None:
+            extend(app)
+        make_server(app, host=host, port=port, certificate=certificate, key=key).run()
+    finally:
+        store.close()

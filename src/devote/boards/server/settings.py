@@ -1,0 +1,52 @@
+"""What an operator can set: the token, and a limit on everything that a stranger could grow."""
+
+import secrets
+from dataclasses import dataclass, field, fields
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits and intervals of a server; the defaults suit one small machine.
+
+    ``token`` is what the operator's calls must bear; without one a fresh one is made.
+    ``body`` and ``message_body`` bound a request in bytes, for a specification and for anything
+    else. ``arms``, ``experiments``, ``seats`` (per experiment), ``messages`` (per seat),
+    ``invites`` (per call) and ``streams`` bound what is kept. ``voter_rate``, ``write_rate`` and
+    ``read_rate`` are requests per second, of one voter and of one experiment, and the bursts
+    are how many may come at once. ``heartbeat`` is the longest silence on a stream, ``poll`` how
+    long what another process wrote may go unnoticed, ``patience`` how long a stalled peer is
+    waited for; all in seconds.
+
+    >>> Settings(streams=10).streams
+    10
+    """
+
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    body: int = 262_144
+    message_body: int = 4_096
+    arms: int = 1_000
+    experiments: int = 1_000
+    seats: int = 100_000
+    messages: int = 10_000
+    invites: int = 10_000
+    streams: int = 5_000
+    voter_rate: float = 20.0
+    voter_burst: float = 200.0
+    write_rate: float = 1_000.0
+    write_burst: float = 5_000.0
+    read_rate: float = 2_000.0
+    read_burst: float = 10_000.0
+    heartbeat: float = 5.0
+    poll: float = 1.0
+    patience: float = 30.0
+
+    def __post_init__(self) -> None:
+        if len(self.token) < 16:
+            raise ValueError(
+                f"A token of {len(self.token)} characters can be guessed; 16 are the least.\n"
+                "Leave it out to have one made."
+            )
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name != "token" and not value > 0:
+                raise ValueError(f"{item.name}={value!r} must be above 0.\nRaise it.")

@@ -1,0 +1,89 @@
+"""A server in this process, on a free port, and what tests say to it."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+
+from devote.boards.board import Envelope
+from devote.boards.experiment import Experiment
+from devote.boards.identity import Identity
+from devote.boards.server import Settings, create_app
+from devote.boards.server.serve import make_server
+from devote.boards.store import SqliteStore
+from devote.protocol import ExperimentSpec, Vote
+from devote.protocol.messages import to_dict
+
+SPEC = ExperimentSpec(arms=4, name="banner", quorum=2)
+TOKEN = "operator-token-for-tests"
+OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
+
+
+def identity(number: int) -> Identity:
+    return Identity.from_private_bytes(number.to_bytes(32, "big"))
+
+
+def vote(voter: Identity, arm: int = 0, term: int = 0, experiment: str = "banner") -> Envelope:
+    return voter.sign(Vote(experiment, term, arm, voter.voter))
+
+
+def body(envelope: Envelope) -> dict[str, Any]:
+    return {"message": to_dict(envelope.message), "signature": envelope.signature}
+
+
+def seat(store: SqliteStore, voter: Identity, name: str = "banner", invite: str | None = None):
+    return store.claim(name, voter=voter.voter, signature=voter.claim(name), invite=invite)
+
+
+@contextmanager
+def open_store(path: Path | str) -> Iterator[SqliteStore]:
+    store = SqliteStore(path)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@dataclass
+class Api:
+    """An application called in process, without a network."""
+
+    store: SqliteStore
+    app: FastAPI
+    client: httpx.AsyncClient
+
+    async def post(self, envelope: Envelope, name: str = "banner") -> httpx.Response:
+        return await self.client.post(f"/experiments/{name}/messages", json=body(envelope))
+
+
+@asynccontextmanager
+async def api(path: Path | str, **limits: Any) -> AsyncIterator[Api]:
+    with open_store(path) as store:
+        store.create(Experiment(SPEC))
+        app = create_app(store, Settings(token=TOKEN, **limits))
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://devote") as client:
+            yield Api(store, app, client)
+
+
+@asynccontextmanager
+async def serving(app: FastAPI, port: int = 0) -> AsyncIterator[str]:
+    """The application behind a real socket; gives its address."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        server = make_server(app)
+        running = asyncio.create_task(server.serve([listener]))
+        while not server.started:
+            await asyncio.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await running
