@@ -32,6 +32,11 @@ def is_identifier(text: object) -> bool:
     return isinstance(text, str) and IDENTIFIER.fullmatch(text) is not None
 
 
+def is_whole(value: object, least: int, most: int) -> bool:
+    """Whether a value is an ``int`` in a range; ``True`` and ``1.0`` are not."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
 @dataclass(frozen=True, slots=True)
 class Vote:
     """``voter`` estimates that ``arm`` is not epsilon-optimal.
@@ -90,6 +95,7 @@ def from_bytes(data: bytes, n_arms: int) -> Message:
         )
     version, code, term = _HEAD.unpack_from(data)
     fields: dict[str, Any] = {"v": version, "type": _CODES.get(code, f"kind {code}"), "term": term}
+    _check_head(fields)
     rest = data[_HEAD.size :]
     if code == 1:
         if len(rest) < _ARM.size:
@@ -126,16 +132,7 @@ def from_dict(fields: object, n_arms: int) -> Message:
     """Decode the JSON form, refusing unknown versions, kinds, fields and values."""
     if not isinstance(fields, dict):
         raise RemoteProtocolError("A message must be a JSON object.\nDiscard it.")
-    if fields.get("v") != VERSION or isinstance(fields.get("v"), bool):
-        raise RemoteProtocolError(
-            f"Message version {fields.get('v')!r} is not {VERSION}.\n"
-            "Upgrade the older of the two ends."
-        )
-    name = fields.get("type")
-    if not isinstance(name, str) or name not in KINDS:
-        raise RemoteProtocolError(
-            f"Message type {name!r} is not one of: {', '.join(KINDS)}.\nDiscard it."
-        )
+    name = _check_head(fields)
     expected = {"v", "type", "experiment", "term", "voter"} | ({"arm"} if name == "vote" else set())
     if set(fields) != expected:
         odd = ", ".join(sorted(map(str, set(fields) ^ expected)))
@@ -157,12 +154,25 @@ def from_dict(fields: object, n_arms: int) -> Message:
     return Vote(fields["experiment"], term, arm, fields["voter"])
 
 
-def _whole(name: str, value: object, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+def _check_head(fields: dict[str, Any]) -> str:
+    version, name = fields.get("v"), fields.get("type")
+    if not is_whole(version, VERSION, VERSION):
+        raise RemoteProtocolError(
+            f"Message version {version!r} is not {VERSION}.\nUpgrade the older of the two ends."
+        )
+    if not isinstance(name, str) or name not in KINDS:
+        raise RemoteProtocolError(
+            f"Message type {name!r} is not one of: {', '.join(KINDS)}.\nDiscard it."
+        )
+    return name
+
+
+def _whole(name: str, value: Any, most: int) -> int:
+    if not is_whole(value, 0, most):
         raise RemoteProtocolError(
             f"{name}={value!r} must be a whole number from 0 to {most}.\nDiscard the message."
         )
-    return value
+    return int(value)
 
 
 def to_json(message: Message) -> str:

@@ -15,7 +15,7 @@ from devote.kernels import merge
 from devote.protocol.ballot import Ballot
 from devote.protocol.errors import LocalProtocolError, RemoteProtocolError
 from devote.protocol.learner import Learner
-from devote.protocol.messages import MAX_TERM, Message, Reset, Vote, is_identifier
+from devote.protocol.messages import MAX_TERM, Message, Reset, Vote, is_identifier, is_whole
 from devote.protocol.spec import ExperimentSpec
 
 VERSION = 1
@@ -98,14 +98,14 @@ class Player:
                 f"A message for experiment {message.experiment!r} reached a player of "
                 f"{self.spec.name!r}.\nRoute messages by experiment."
             )
-        if isinstance(message, Vote) and not 0 <= message.arm < self.spec.n_arms:
+        if isinstance(message, Vote) and not is_whole(message.arm, 0, self.spec.n_arms - 1):
             raise RemoteProtocolError(
-                f"arm={message.arm} must be from 0 to {self.spec.n_arms - 1}.\nDiscard the vote."
+                f"arm={message.arm!r} must be from 0 to {self.spec.n_arms - 1}.\nDiscard the vote."
             )
         lowest = 0 if isinstance(message, Vote) else 1
-        if not lowest <= message.term <= MAX_TERM or not is_identifier(message.voter):
+        if not is_whole(message.term, lowest, MAX_TERM) or not is_identifier(message.voter):
             raise RemoteProtocolError(
-                f"term={message.term} by voter {message.voter!r} is not valid.\n"
+                f"term={message.term!r} by voter {message.voter!r} is not valid.\n"
                 "Discard the message."
             )
         self.ballot.add(message)
