@@ -76,6 +76,7 @@ class Store:
         self._connection = connection
         self._lock = threading.RLock()
         self._n_arms = 0
+        self._durable: bool | None = None
 
     @classmethod
     def open(cls, path: str | Path) -> "Store":
@@ -183,8 +184,12 @@ class Store:
             )
 
     def rewind(self) -> None:
-        """Read the board from its beginning again, and offer it all own messages again."""
+        """Read the board from its beginning again, and offer it all own messages again.
+
+        That they were once read back from the board says nothing about the board there is now.
+        """
         with self.transaction() as connection:
+            connection.execute("DELETE FROM heard WHERE message IN (SELECT message FROM outbox)")
             connection.execute("UPDATE device SET cursor = 0, anchor = ''")
             connection.execute("UPDATE outbox SET state = 'waiting'")
 
@@ -214,7 +219,9 @@ class Store:
         """All or nothing; ``durable`` returns only once it would survive a power cut."""
         connection = self._connection
         with self._lock, schema.translated(self.path):
-            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            if durable is not self._durable:
+                connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self._durable = durable
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
