@@ -88,7 +88,6 @@ class Database:
             if tables == 0 and found == 0:
                 for statement in schema.split(";"):
                     run(statement)
-                run(f"PRAGMA user_version={version:d}")
                 run(f"PRAGMA application_id={APPLICATION:d}")
             elif application != APPLICATION:
                 raise StoreError(
@@ -100,8 +99,11 @@ class Database:
                     f"{self.path} is a store of version {found}, this is version {version}.\n"
                     "Open it with the version of devote that made it."
                 )
-        finally:
-            run("COMMIT")
+            run(f"PRAGMA user_version={version:d}")  # a write, which a read-only file refuses
+        except BaseException:
+            run("ROLLBACK")
+            raise
+        run("COMMIT")
         if run("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise StoreError(_corrupt(self.path))
 

@@ -118,6 +118,10 @@ class SqliteStore:
         """An experiment's specification, which never changes and so is read once."""
         return self._specs.get(name) or self.get(name).spec
 
+    def has_read(self, name: str) -> bool:
+        """Whether ``spec`` answers from memory, without waiting for the disk."""
+        return name in self._specs
+
     def invite(self, name: str, count: int) -> list[str]:
         """New single-use invites: the only time they can be read, as only hashes are kept."""
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:

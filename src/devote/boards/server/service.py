@@ -45,7 +45,8 @@ class Service:
         await self._check(self.writes, name)
 
     async def _check(self, limit: RateLimit, name: str) -> None:
-        await self.call(self.store.spec, name)
+        if not self.store.has_read(name):
+            await self.call(self.store.spec, name)
         seconds = limit.wait(name)
         if seconds:
             raise too_many(seconds, "for this experiment")

@@ -1,0 +1,115 @@
+"""Ten thousand random and mutated bodies: none is taken, none changes the board, all answered."""
+
+import asyncio
+import json
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.boards.live import OPERATOR, api, body, identity, seat, vote
+
+VOTER = identity(1)
+PATHS = ("/experiments/banner/messages", "/experiments/banner/seats", "/experiments")
+REFUSED = {400, 403, 413, 415, 422}
+_ODD = [None, True, -1, 0, 1.5, 2**70, "", "0" * 64, "é", "\ud800", [], {}, [[]], {"v": 1}]
+
+
+def _mutate(rng: random.Random, good: dict) -> bytes:
+    """A valid body with one thing wrong: a value, a field, or a few bytes."""
+    fields = json.loads(json.dumps(good))
+    place = fields["message"] if rng.random() < 0.6 and "message" in fields else fields
+    key = rng.choice(list(place))
+    how = rng.randrange(5)
+    if how == 0:
+        place[key] = rng.choice([odd for odd in _ODD if odd != place[key]])
+    elif how == 1:
+        del place[key]
+    elif how == 2:
+        place[rng.choice(["x", "", "reward", "Arm"])] = rng.choice(_ODD)
+    text = bytearray(json.dumps(fields).encode())
+    if how == 3:
+        # Within the signature, so that what is left is JSON and well-formed but not signed.
+        at = text.index(b'"signature": "') + 14 + rng.randrange(128)
+        text[at] = rng.choice([c for c in b"0123456789abcdef" if c != text[at]])
+    elif how == 4:
+        cut = rng.randrange(1, len(text) - 1)
+        text[cut : cut + 1 + rng.randrange(9)] = rng.randbytes(rng.randrange(8))
+    return bytes(text)
+
+
+def _means(content: bytes, good: dict) -> bool:
+    """Whether a body still says what it said: a change within white space changes nothing."""
+    try:
+        return json.loads(content) == good
+    except ValueError:
+        return False
+
+
+def test_ten_thousand_mutated_bodies_are_refused_and_change_nothing(tmp_path):
+    rng = random.Random(4)
+    newcomer = identity(2)
+    claim = {"voter": newcomer.voter, "signature": newcomer.claim("banner")}
+
+    async def main() -> None:
+        limits = {"voter_rate": float("inf"), "write_rate": float("inf")}
+        async with api(tmp_path / "board.db", **limits) as server:
+            seat(server.store, VOTER)
+            await server.post(vote(VOTER, 3))
+            before = (server.store.rows("banner"), server.store.seats("banner"))
+            refused = 0
+            for n in range(10_000):
+                good = claim if n % 5 == 0 else body(vote(VOTER, n % 3))
+                content = rng.randbytes(rng.randrange(600)) if n % 7 == 0 else _mutate(rng, good)
+                if _means(content, good):
+                    continue
+                answer = await server.client.post(
+                    PATHS[1] if n % 5 == 0 else PATHS[0],
+                    content=content,
+                    headers={"Content-Type": "application/json"},
+                )
+                assert answer.status_code in REFUSED, content
+                refused += 1
+            assert refused > 9_900
+            assert (server.store.rows("banner"), server.store.seats("banner")) == before
+            assert (await server.client.get("/health")).status_code == 200
+
+    asyncio.run(main())
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+names = st.sampled_from(["message", "signature", "voter", "invite", "spec", "enrolment", "players"])
+specs = st.dictionaries(
+    st.sampled_from(["arms", "name", "algorithm", "options", "epsilon", "quorum", "phi", "eta"]),
+    json_values,
+)
+
+
+bodies = st.dictionaries(names, json_values | specs) | json_values
+
+
+def test_bodies_of_any_json_are_refused_and_never_break_the_server():
+    with asyncio.Runner() as runner:
+        opened = api(":memory:")
+        server = runner.run(opened.__aenter__())
+
+        @settings(max_examples=20 * settings().max_examples)
+        @given(path=st.sampled_from(PATHS), fields=bodies)
+        def refused(path, fields):
+            answer = runner.run(
+                server.client.post(
+                    path,
+                    content=json.dumps(fields),
+                    headers={"Content-Type": "application/json", **OPERATOR},
+                )
+            )
+            assert answer.status_code in REFUSED, answer.text
+            assert answer.json()["error"]
+
+        refused()
+        assert server.store.rows("banner") == (0, [])
+        assert server.store.seats("banner") == []
+        runner.run(opened.__aexit__(None, None, None))

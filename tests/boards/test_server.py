@@ -1,0 +1,404 @@
+"""The server from end to end: experiments, reading, streams, limits, metrics and shutdown."""
+
+import asyncio
+import json
+import logging
+import multiprocessing
+import os
+
+import httpx
+import pytest
+from tests.boards.live import OPERATOR, SPEC, api, body, identity, open_store, seat, serving, vote
+
+from devote.boards.experiment import Experiment
+from devote.boards.server import Settings, create_app, run_server
+from devote.boards.server.serve import make_server
+from devote.boards.sse import decode
+
+ALICE = identity(1)
+URL = "/experiments/banner"
+
+
+def run(test, tmp_path, **limits):
+    async def main():
+        async with asyncio.timeout(30), api(tmp_path / "board.db", **limits) as server:
+            seat(server.store, ALICE)
+            await test(server)
+
+    asyncio.run(main())
+
+
+def test_an_experiment_is_created_read_and_listed(tmp_path):
+    async def test(server):
+        spec = SPEC.with_(name="second")
+        content = {"spec": spec.to_dict(), "enrolment": "invite", "players": 5}
+        for status in (201, 200):
+            answer = await server.client.post("/experiments", json=content, headers=OPERATOR)
+            assert answer.status_code == status
+        expected = {
+            "version": 1,
+            "spec": spec.to_dict(),
+            "fingerprint": spec.fingerprint,
+            "enrolment": "invite",
+            "players": 5,
+            "seats": 0,
+        }
+        assert answer.json() == expected
+        assert (await server.client.get("/experiments/second")).json() == expected
+        listed = (await server.client.get("/experiments")).json()["experiments"]
+        assert [item["spec"]["name"] for item in listed] == ["banner", "second"]
+        content["players"] = 6
+        answer = await server.client.post("/experiments", json=content, headers=OPERATOR)
+        assert answer.status_code == 409
+
+    run(test, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"spec": {"arms": 1, "name": "x"}},
+        {"spec": {"arms": 11, "name": "x"}},
+        {"spec": {"arms": 3, "name": "a b"}},
+        {"spec": {"arms": 3, "name": "x", "options": 5}},
+        {"spec": {"arms": 3, "name": "x", "epsilon": 10**400}},
+        {"spec": {"arms": 3, "name": "x", "algorithm": []}},
+        {"spec": {"arms": 3, "name": "x"}, "players": 5},
+        {"spec": {"arms": 3, "name": "x"}, "players": 10**30},
+        {"spec": {"arms": 3, "name": "x"}, "enrolment": "anyone"},
+        {"spec": []},
+    ],
+)
+def test_an_experiment_that_cannot_work_is_refused(tmp_path, content):
+    async def test(server):
+        answer = await server.client.post("/experiments", json=content, headers=OPERATOR)
+        assert answer.status_code == 422, answer.text
+        assert "\n" in answer.json()["error"], "the value and the rule, then the remedy"
+        assert len(server.store.experiments()) == 1
+
+    run(test, tmp_path, arms=10)
+
+
+def test_any_text_that_json_can_hold_is_a_possible_name_of_an_arm(tmp_path):
+    async def test(server):
+        content = '{"spec": {"arms": ["\\ud800", "é", "\\u0000"], "name": "odd"}}'
+        headers = {**OPERATOR, "Content-Type": "application/json"}
+        answer = await server.client.post("/experiments", content=content, headers=headers)
+        assert answer.status_code == 201
+        assert (await server.client.get("/experiments/odd")).json()["spec"]["arms"] == [
+            "\ud800",
+            "é",
+            "\x00",
+        ]
+
+    run(test, tmp_path)
+
+
+def test_a_snapshot_that_is_known_is_not_sent_again(tmp_path):
+    async def test(server):
+        await server.post(vote(ALICE))
+        first = await server.client.get(f"{URL}/messages")
+        assert first.json() == {
+            "number": 1,
+            "messages": [{"number": 1, **body(vote(ALICE))}],
+            "end": True,
+        }
+        for known in (first.headers["ETag"], f'"x", W/{first.headers["ETag"]}'):
+            again = await server.client.get(f"{URL}/messages", headers={"If-None-Match": known})
+            assert (again.status_code, again.content) == (304, b"")
+        await server.post(vote(ALICE, 1))
+        later = await server.client.get(
+            f"{URL}/messages?after=1", headers={"If-None-Match": first.headers["ETag"]}
+        )
+        assert [item["number"] for item in later.json()["messages"]] == [2]
+
+    run(test, tmp_path)
+
+
+@pytest.mark.parametrize("query", ["after=-1", "after=x", "after=", "after=1e3", f"after={2**60}"])
+def test_a_number_to_read_from_must_be_one(tmp_path, query):
+    async def test(server):
+        for path in ("messages", "stream"):
+            answer = await server.client.get(f"{URL}/{path}?{query}")
+            assert answer.status_code == 422
+            assert "after" in answer.json()["error"]
+
+    run(test, tmp_path)
+
+
+def test_what_is_not_there_is_said_in_json_too(tmp_path):
+    async def test(server):
+        for method, path, status in [
+            ("GET", "/nothing", 404),
+            ("GET", "/experiments/", 404),
+            ("GET", "/experiments/none", 404),
+            ("GET", "/experiments/none/stream", 404),
+            ("GET", f"/experiments/{'x' * 65}", 422),
+            ("DELETE", URL, 405),
+        ]:
+            answer = await server.client.request(method, path)
+            assert answer.status_code == status
+            assert answer.json()["error"]
+            assert answer.headers["Devote-Version"] == "1"
+
+    run(test, tmp_path)
+
+
+def test_too_many_requests_are_told_when_to_come_back(tmp_path):
+    async def test(server):
+        assert (await server.post(vote(ALICE))).status_code == 201
+        answer = await server.post(vote(ALICE, 1))
+        assert (answer.status_code, answer.headers["Retry-After"]) == (429, "100")
+        assert server.store.rows("banner")[0] == 1
+
+    run(test, tmp_path, voter_rate=0.01, voter_burst=1.0)
+    run(test, tmp_path / "..", write_rate=0.01, write_burst=1.0)
+
+
+def test_nobody_can_use_up_anothers_requests(tmp_path):
+    async def test(server):
+        forged = {**body(vote(ALICE)), "signature": "0" * 128}
+        for _ in range(5):
+            answer = await server.client.post(f"{URL}/messages", json=forged)
+            assert answer.status_code == 403
+        assert (await server.post(vote(ALICE))).status_code == 201
+
+    run(test, tmp_path, voter_rate=0.01, voter_burst=1.0)
+
+
+def test_reading_too_often_is_refused_and_does_not_keep_anyone_from_voting(tmp_path):
+    async def test(server):
+        statuses = [(await server.client.get(f"{URL}/messages")).status_code for _ in range(3)]
+        assert statuses == [200, 200, 429]
+        assert (await server.post(vote(ALICE))).status_code == 201
+
+    run(test, tmp_path, read_rate=0.01, read_burst=2.0)
+
+
+def test_metrics_count_messages_and_never_name_a_voter(tmp_path):
+    async def test(server):
+        await server.post(vote(ALICE))
+        await server.post(vote(ALICE))
+        await server.post(vote(identity(9)))
+        answer = await server.client.get("/metrics")
+        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        lines = answer.text.splitlines()
+        assert 'devote_messages_total{experiment="banner",outcome="accepted"} 1' in lines
+        assert 'devote_messages_total{experiment="banner",outcome="duplicate"} 1' in lines
+        assert 'devote_messages_total{experiment="banner",outcome="denied"} 1' in lines
+        assert 'devote_seats{experiment="banner"} 1' in lines
+        assert 'devote_board_messages{experiment="banner"} 1' in lines
+        assert "devote_streams 0" in lines
+        assert ALICE.voter not in answer.text
+
+    run(test, tmp_path)
+
+
+def test_a_store_that_fails_is_an_answer_without_its_path(tmp_path):
+    async def test(server):
+        server.store.close()
+        for answer in (await server.client.get("/health"), await server.post(vote(ALICE))):
+            assert answer.status_code == 503
+            assert "board.db" not in answer.text
+
+    async def main():
+        async with api(tmp_path / "board.db") as server:
+            server.store.spec("banner")
+            await test(server)
+
+    asyncio.run(main())
+
+
+async def _events(response):
+    async for event in decode(response.aiter_bytes()):
+        yield event
+
+
+def live(test, tmp_path, **limits):
+    """Run a test against the server behind a real socket: streams need one."""
+
+    async def main():
+        with open_store(tmp_path / "board.db") as store:
+            store.create(Experiment(SPEC))
+            seat(store, ALICE)
+            app = create_app(store, Settings(**limits))
+            async with asyncio.timeout(30), httpx.AsyncClient() as client:
+                async with serving(app) as url:
+                    await test(app, client, f"{url}/experiments/banner")
+
+    asyncio.run(main())
+
+
+def test_silence_on_a_stream_is_broken_by_heartbeats(tmp_path):
+    async def test(app, client, url):
+        async with client.stream("GET", f"{url}/stream") as response:
+            chunks = response.aiter_bytes()
+            assert await anext(chunks) == b"id: 0\nevent: end\ndata: 0\n\n"
+            assert await anext(chunks) == b": still here\n\n"
+            assert await anext(chunks) == b": still here\n\n"
+
+    live(test, tmp_path, heartbeat=0.1)
+
+
+def test_a_browser_that_reconnects_resumes_where_it_was(tmp_path):
+    async def test(app, client, url):
+        for arm in range(3):
+            await client.post(f"{url}/messages", json=body(vote(ALICE, arm)))
+        headers = {"Last-Event-ID": "2"}
+        async with client.stream("GET", f"{url}/stream?after=0", headers=headers) as response:
+            assert response.headers["Content-Type"].startswith("text/event-stream")
+            events = _events(response)
+            first, end = await anext(events), await anext(events)
+            assert (first.event, first.id) == ("message", "3")
+            assert json.loads(first.data) == {"number": 3, **body(vote(ALICE, 2))}
+            assert (end.event, end.id, end.data) == ("end", "3", "3")
+
+    live(test, tmp_path)
+
+
+def _post_elsewhere(path):
+    with open_store(path) as store:
+        store.post("banner", vote(ALICE, 3))
+
+
+def test_what_another_process_writes_reaches_the_listeners(tmp_path):
+    async def test(app, client, url):
+        async with client.stream("GET", f"{url}/stream") as response:
+            events = _events(response)
+            assert (await anext(events)).event == "end"
+            other = multiprocessing.get_context("spawn").Process(
+                target=_post_elsewhere, args=(str(tmp_path / "board.db"),)
+            )
+            other.start()
+            assert json.loads((await anext(events)).data)["message"]["arm"] == 3
+            await asyncio.to_thread(other.join)
+
+    live(test, tmp_path, poll=0.1)
+
+
+def test_there_are_no_more_streams_than_allowed_and_one_that_leaves_makes_room(tmp_path):
+    async def test(app, client, url):
+        async with client.stream("GET", f"{url}/stream") as first:
+            await anext(_events(first))
+            assert (await client.get(f"{url}/stream")).status_code == 429
+        while app.state.service.feeds.listeners:
+            await asyncio.sleep(0.01)
+        async with client.stream("GET", f"{url}/stream") as second:
+            assert second.status_code == 200
+
+    live(test, tmp_path, streams=1)
+
+
+def test_a_shutdown_ends_the_streams_and_soon(tmp_path):
+    async def main():
+        with open_store(tmp_path / "board.db") as store:
+            store.create(Experiment(SPEC))
+            app = create_app(store)
+            async with asyncio.timeout(30), httpx.AsyncClient() as client:
+                context = serving(app)
+                url = await context.__aenter__()
+                async with client.stream("GET", f"{url}/experiments/banner/stream") as response:
+                    events = _events(response)
+                    assert (await anext(events)).event == "end"
+                    stopping = asyncio.create_task(context.__aexit__(None, None, None))
+                    async with asyncio.timeout(3):
+                        assert [event async for event in events] == []
+                        await stopping
+
+    asyncio.run(main())
+
+
+def test_a_restored_older_file_ends_the_streams_and_is_read_anew(tmp_path):
+    async def test(app, client, url):
+        for arm in range(2):
+            await client.post(f"{url}/messages", json=body(vote(ALICE, arm)))
+        async with client.stream("GET", f"{url}/stream") as response:
+            events = _events(response)
+            assert [(await anext(events)).event for _ in range(3)] == ["message"] * 2 + ["end"]
+            with app.state.service.store._database.write() as db:
+                db.execute("DELETE FROM messages WHERE number = 2")
+            assert (await client.get(f"{url}/messages")).json()["number"] == 1
+            assert [event async for event in events] == []
+
+    live(test, tmp_path)
+
+
+def test_no_address_is_logged(tmp_path, caplog, capfd):
+    async def test(app, client, url):
+        await client.get(url)
+        await client.post(f"{url}/messages", content=b"{")
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.split(":")[2][:5]))
+        writer.write(b"nonsense\r\n\r\n")
+        await reader.read()
+        writer.close()
+
+    with caplog.at_level(logging.INFO):
+        live(test, tmp_path)
+    ours = [record for record in caplog.records if not record.name.startswith("http")]
+    out, err = capfd.readouterr()
+    for text in (*(record.getMessage() for record in ours), out, err):
+        assert "127.0.0.1" not in text
+
+
+def test_two_thousand_events_are_caught_up_with_in_order(tmp_path):
+    async def test(app, client, url):
+        store = app.state.service.store
+        with store._database.write() as db:
+            db.executemany(
+                "INSERT INTO messages VALUES ('banner', ?, 'vote', ?, 0, 'x', '{}', '')",
+                [(number, number) for number in range(1, 2_501)],
+            )
+        async with client.stream("GET", f"{url}/stream?after=100") as response:
+            numbers = []
+            async for event in _events(response):
+                if event.event == "end":
+                    break
+                numbers.append(int(event.id))
+        assert numbers == list(range(101, 2_501))
+
+    live(test, tmp_path)
+
+
+def test_settings_that_make_no_sense_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="can be guessed"):
+        Settings(token="short")
+    with pytest.raises(ValueError, match="streams=0 must be above 0"):
+        Settings(streams=0)
+    assert Settings().token != Settings().token
+    assert Settings().token not in repr(Settings())
+    with open_store(tmp_path / "x.db") as store:
+        app = create_app(store)
+        with pytest.raises(ValueError, match="both a certificate and its key"):
+            make_server(app, certificate="x.pem")
+        with pytest.raises(ValueError, match=r"x\.pem is not a file"):
+            make_server(app, certificate="x.pem", key="y.pem")
+
+
+def _serve(path, port):
+    run_server(path, port=port, extend=lambda app: app.get("/extra")(lambda: "extra"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGTERM")
+def test_the_server_runs_as_a_process_and_stops_when_told(tmp_path):
+    import socket
+    import time
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = multiprocessing.get_context("spawn").Process(
+        target=_serve, args=(str(tmp_path / "x.db"), port)
+    )
+    process.start()
+    try:
+        for _ in range(400):
+            try:
+                answer = httpx.get(f"http://127.0.0.1:{port}/extra")
+                break
+            except httpx.TransportError:
+                time.sleep(0.05)
+        assert answer.json() == "extra"
+    finally:
+        process.terminate()
+        process.join(20)
+    assert process.exitcode is not None
