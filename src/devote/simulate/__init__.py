@@ -10,24 +10,35 @@ from devote.simulate.setting import Setting
 from devote.simulate.trial import Event, RunStatus, Trial
 
 if TYPE_CHECKING:
+    from devote.simulate.cell import Cell, SweepError
     from devote.simulate.engine import run_trial, simulate
     from devote.simulate.result import Result, ResultError
+    from devote.simulate.results_file import load_results
+    from devote.simulate.sweep import run_sweep
 
 _COMPILED = {
+    "Cell": "devote.simulate.cell",
     "Result": "devote.simulate.result",
     "ResultError": "devote.simulate.result",
+    "SweepError": "devote.simulate.cell",
+    "load_results": "devote.simulate.results_file",
+    "run_sweep": "devote.simulate.sweep",
     "run_trial": "devote.simulate.engine",
     "simulate": "devote.simulate.engine",
 }
 
 __all__ = [
+    "Cell",
     "Event",
     "Result",
     "ResultError",
     "RunStatus",
     "Setting",
+    "SweepError",
     "Trial",
+    "load_results",
     "run_players",
+    "run_sweep",
     "run_trial",
     "simulate",
 ]

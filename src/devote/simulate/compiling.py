@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from devote.kernels import get_algorithm
@@ -49,3 +49,21 @@ def _fingerprint() -> int:
     for function in JITABLE:
         digest.update(inspect.getsource(function).encode())
     return int.from_bytes(digest.digest()[:7])
+
+
+def sources_digest(algorithms: Iterable[str]) -> str:
+    """A digest of the code behind some subroutines: results with another one may differ.
+
+    Unlike the key of the cache it ignores whatever else happens to be imported.
+    """
+    homes = {get_algorithm(name).choose.__module__ for name in algorithms}
+    sources = sorted(
+        inspect.getsource(function)
+        for function in JITABLE
+        if function.__module__.startswith(_ENGINE) or function.__module__ in homes
+    )
+    sources.append(inspect.getsource(make_loop))
+    return hashlib.sha256("\0".join(sources).encode()).hexdigest()[:16]
+
+
+_ENGINE = ("devote.kernels.", "devote.problems.", "devote.simulate.")

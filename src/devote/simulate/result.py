@@ -51,8 +51,15 @@ class Result:
     versions: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, setting: Setting, runs: list[Trial], *, seed: int) -> "Result":
-        """Gather trials of one setting."""
+    def of(
+        cls,
+        setting: Setting,
+        runs: list[Trial],
+        *,
+        seed: int,
+        made_with: dict[str, str] | None = None,
+    ) -> "Result":
+        """Gather trials of one setting; ``made_with`` are their versions, if not today's."""
         columns: dict[str, Any] = {
             name: np.array([getattr(run, name) for run in runs], dtype=np.int64) for name in COLUMNS
         }
@@ -71,7 +78,7 @@ class Result:
                 len(runs), -1
             ),
             traces=tuple(traced) if traced else None,
-            versions=versions(),
+            versions=versions() if made_with is None else made_with,
             **columns,
         )
 

@@ -1,0 +1,155 @@
+"""Many settings, many trials each: on all cores, resumable, or on a Dask cluster.
+
+Each trial has its own streams, so the results are the same on one process, on many and on a
+cluster, and after any number of interruptions.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from devote.simulate.cell import Cell, SweepError, compile_loop, run_chunk
+from devote.simulate.cluster import dask_executor
+from devote.simulate.result import Result
+from devote.simulate.results_file import Done, Header, ResultsFile, gather
+from devote.simulate.schedule import Schedule
+from devote.simulate.trial import Trial
+from devote.simulate.workers import local_executor, worker_count
+
+__all__ = ["Cell", "Progress", "run_sweep"]
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Called with the number of finished trials, of all trials, and the label of a cell."""
+
+
+def run_sweep(
+    cells: Sequence[Cell],
+    *,
+    trials: int = 20,
+    seed: int = 0,
+    workers: int | None = None,
+    results: str | Path | None = None,
+    dask: str | None = None,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Run trials 0, 1, ... of every cell; one result per cell, in order.
+
+    ``workers`` processes share the work, all cores by default; with ``dask``, the address of a
+    scheduler, its cluster does. With ``results``, each finished trial is written to that file,
+    and a sweep that was interrupted goes on where it stopped. ``progress`` is called once at
+    the start and after each finished trial.
+
+    A script that uses several workers must guard its entry with
+    ``if __name__ == "__main__":``, as for every use of ``multiprocessing``.
+
+    >>> from devote.problems import PROBLEMS
+    >>> from devote.protocol import ExperimentSpec
+    >>> cell = Cell(ExperimentSpec(arms=10), PROBLEMS["1"], 32)
+    >>> [result.trials for result in run_sweep([cell], trials=3, workers=1)]
+    [3]
+    """
+    if not isinstance(trials, int) or isinstance(trials, bool) or trials < 1:
+        raise SweepError(f"trials={trials!r} must be a whole number, 1 or more.\nRaise it.")
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise SweepError(f"seed={seed!r} must be a whole number.\nGive any.")
+    n_workers = worker_count(workers)
+    for cell in cells:
+        _ = cell.setting
+    header = Header(tuple(cells), trials, seed)
+    with ExitStack() as stack:
+        file = None
+        done: Done = {}
+        if results is not None:
+            file = ResultsFile(results, header)
+            stack.callback(file.close)
+            done.update(file.done)
+        report = _Reporter(header, progress, len(done))
+        left = {i: [t for t in range(trials) if (i, t) not in done] for i in range(len(cells))}
+        schedule = Schedule(header.cells, left)
+        if schedule.waiting:
+            executor, at_once = stack.enter_context(_executor(dask, n_workers))
+            for i, trial, run in _run(schedule, seed, executor, at_once):
+                done[i, trial] = run
+                if file is not None:
+                    file.add(i, trial, run)
+                report.finished(i)
+    return gather(header, done)
+
+
+class _Reporter:
+    """Counts finished trials for whoever draws the progress."""
+
+    def __init__(self, header: Header, progress: Progress | None, done: int) -> None:
+        self._cells = header.cells
+        self._total = len(header.cells) * header.trials
+        self._progress = progress
+        self._done = done
+        self._tell("")
+
+    def finished(self, cell: int) -> None:
+        self._done += 1
+        self._tell(self._cells[cell].label)
+
+    def _tell(self, label: str) -> None:
+        if self._progress is not None:
+            self._progress(self._done, self._total, label)
+
+
+@contextmanager
+def _executor(dask: str | None, workers: int) -> Iterator[tuple[Executor, int]]:
+    if dask is not None:
+        with dask_executor(dask) as (executor, at_once):
+            yield executor, at_once
+    else:
+        with local_executor(workers) as executor:
+            yield executor, workers
+
+
+def _run(
+    schedule: Schedule, seed: int, executor: Executor, at_once: int
+) -> Iterator[tuple[int, int, Trial]]:
+    """Hand out chunks and pass on trials as they are finished."""
+    compiled: set[tuple[str, str]] = set()
+    # One worker alone compiles what it needs when it needs it.
+    loops = schedule.loops() if at_once > 1 else []
+    if not loops:
+        compiled = {cell.loop for cell in schedule.loops()}
+    compiling: dict[Future[Any], Cell] = {}
+    running: dict[Future[Any], tuple[int, list[int]]] = {}
+    # A chunk more than there are workers, so that nobody waits for the next one.
+    room = at_once + 1 if at_once > 1 else 1
+    while loops or compiling or running or schedule.waiting:
+        while len(compiling) + len(running) < room:
+            if loops:
+                cell = loops.pop(0)
+                compiling[executor.submit(compile_loop, cell)] = cell
+                continue
+            chunk = schedule.next_chunk(compiled)
+            if chunk is None:
+                break
+            i, trials = chunk
+            running[executor.submit(run_chunk, schedule.cells[i], trials, seed)] = chunk
+        finished, _ = wait([*compiling, *running], return_when=FIRST_COMPLETED)
+        for future in finished:
+            outcome = _result(future)
+            if future in compiling:
+                compiled.add(compiling.pop(future).loop)
+                continue
+            i, trials = running.pop(future)
+            runs, seconds = outcome
+            schedule.took(i, seconds)
+            for trial, run in zip(trials, runs, strict=True):
+                yield i, trial, run
+
+
+def _result(future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise SweepError(
+            "A worker process ended unexpectedly, perhaps for want of memory.\n"
+            "Use fewer workers. Trials in the results file are not lost: run the sweep again."
+        ) from None

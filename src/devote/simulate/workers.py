@@ -1,0 +1,73 @@
+"""Where the chunks of a sweep run: this process, or several of its own.
+
+Worker processes are spawned, so they inherit nothing but what they are given. They end with the
+process that started them, however that ends: each watches a pipe whose other end only the
+parent holds, and which closes when the parent asks, raises or is killed.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+from devote.simulate.cell import SweepError
+
+
+class InProcess(Executor):
+    """Runs what is submitted at once, here."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The finished future of a call; what it raises is raised here."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def worker_count(workers: int | None) -> int:
+    """The number of processes asked for, all cores by default."""
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _cores()
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+        raise SweepError(
+            f"workers={workers!r} must be a number of processes, 1 or more.\n"
+            "Leave it out to use all cores."
+        )
+    return workers
+
+
+@contextmanager
+def local_executor(workers: int) -> Iterator[Executor]:
+    """This process for one worker, a pool of processes for more; no process is left behind."""
+    if workers == 1:
+        yield InProcess()
+        return
+    context = multiprocessing.get_context("spawn")
+    lifeline, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(lifeline,))
+    try:
+        yield pool
+    finally:
+        # Whoever is still in a chunk is not waited for: its trials are simply not done.
+        held.close()
+        pool.shutdown(wait=True, cancel_futures=True)
+        lifeline.close()
+
+
+def _begin(lifeline: Connection) -> None:
+    """In a worker: leave Ctrl-C to the parent and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+
+
+def _end_with_parent(lifeline: Connection) -> None:
+    lifeline.poll(None)
+    os._exit(1)
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
