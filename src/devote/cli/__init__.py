@@ -1,1 +1,1 @@
-"""The command line: one subcommand per file."""
+"""The ``devote`` command: one subcommand per file, each renders what one library function gives."""

@@ -6,6 +6,7 @@ player who never wakes never finishes.
 Paper: section 2, the distribution P_x; Assumption 3.
 """
 
+import difflib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -194,7 +195,9 @@ def parse_activity(spec: str) -> Activity:
     """
     name, _, text = spec.strip().partition(":")
     if name not in ACTIVITIES:
-        raise ProblemError(f"activity {spec!r} is not known.\nWrite {EXAMPLES}.")
+        near = difflib.get_close_matches(name, ACTIVITIES, n=1, cutoff=0.4)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise ProblemError(f"activity {spec!r} is not known.\n{hint}Write {EXAMPLES}.")
     try:
         numbers = [float(word) for word in text.split(",")] if text else []
     except ValueError:

@@ -1,0 +1,94 @@
+"""The entry point: which subcommands there are, loaded only when one is called.
+
+To add a subcommand, write ``cli/<name>.py`` with ``app = typer.Typer()`` and its commands, and
+add one line to ``COMMANDS``. A file's heavy imports belong inside its functions, so that
+``devote --help`` stays quick.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from devote.cli.errors import BAD_INPUT, as_line, is_bad_input
+
+COMMANDS = {
+    "simulate": "Run trials of one setting: samples, messages, who won.",
+    "plan": "What it will cost with your fleet, before anything is deployed.",
+    "watch": "One run, live in the terminal: arms, votes against the quorum, players done.",
+    "algorithms": "The subroutines there are.",
+    "problems": "The problems there are.",
+}
+"""Each name is the module ``devote.cli.<name>`` (a dash in a name is an underscore there)."""
+
+
+class LazyGroup(TyperGroup):
+    """A group that lists all subcommands and imports the one that is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, summary in COMMANDS.items():
+            self.commands[name] = TyperCommand(name, help=summary)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Let the stubs find the name or suggest the nearest, then load what is behind it."""
+        name, stub, rest = super().resolve_command(ctx, args)
+        if name is None or stub is None:
+            return name, stub, rest
+        module = import_module(f"devote.cli.{name.replace('-', '_')}")
+        command = get_command(module.app)
+        command.name = name
+        return name, command, rest
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"devote {version('devote')}")
+        raise typer.Exit
+
+
+@app.callback()
+def devote(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where an error came from.")
+    ] = False,
+) -> None:
+    """Many devices find the best of K options together, and exchange only votes."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 2, and one line on stderr, on bad input."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = get_command(app).main(args=given, prog_name="devote", standalone_mode=False)
+    except typer.Abort:
+        return 130
+    except Exception as error:
+        if "--traceback" in given or not is_bad_input(error):
+            raise
+        if line := as_line(error):
+            typer.echo(f"devote: {line}", err=True)
+        return BAD_INPUT
+    return code if isinstance(code, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

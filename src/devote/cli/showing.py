@@ -1,0 +1,95 @@
+"""How things are shown: JSON, consoles, a progress bar on stderr, numbers a person can read."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Progress = Callable[[int, int, str], None]
+"""Called with how many are done, of how many, and what they are."""
+
+
+def show_json(value: Any) -> None:
+    """One JSON object on stdout."""
+    print(json.dumps(value, allow_nan=False))
+
+
+def console() -> "Console":
+    """Where tables go; wide enough to be read when nobody watches."""
+    from rich.console import Console
+
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=100)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar with rate and time left on stderr, if that is a terminal; gone when done."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("", total=None, rate="")
+
+        def report(done: int, total: int, label: str) -> None:
+            speed = bar.tasks[task].speed
+            rate = f"{speed:.3g}/s" if speed else ""
+            bar.update(task, completed=done, total=total, description=label, rate=rate)
+
+        yield report
+
+
+def number(value: float) -> str:
+    """A count as a person writes it.
+
+    >>> number(20654.67), number(12.34), number(0.0523)
+    ('20,655', '12.3', '0.0523')
+    """
+    if value == int(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def probability(value: float) -> str:
+    """A probability, never rounded to a certainty that it is not.
+
+    >>> probability(0.05233), probability(0.99999), probability(1.0), probability(1e-9)
+    ('5.2 %', '> 99.9 %', '100 %', '< 0.1 %')
+    """
+    if 0.0 < value < 0.001:
+        return "< 0.1 %"
+    if 0.999 < value < 1.0:
+        return "> 99.9 %"
+    return f"{100.0 * value:.2g} %" if value < 0.1 else f"{100.0 * value:.3g} %"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in the unit a person would use.
+
+    >>> duration(0.2), duration(7200), duration(86400 * 3.25), duration(86400 * 800)
+    ('0.2 s', '2.0 hours', '3.2 days', '2.2 years')
+    """
+    for size, unit in ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.2g} s"
