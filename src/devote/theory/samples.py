@@ -1,0 +1,152 @@
+"""How many samples it takes: Theorems 2 and 3, their corollaries, and the lower bound.
+
+Theorem 2 is exact and has no hidden constant. The corollaries, Theorem 3 and the remark are
+stated up to a constant inside an O: here that constant is 1, a choice of this project, so
+compare how they grow and never read them as numbers of samples. All count until the M most
+likely players have voted; the wait for the last player's next activation, a coupon collector,
+comes on top (erratum 11, :func:`devote.theory.coupon_collector`).
+"""
+
+import math
+
+from devote.theory.arguments import open_unit, positive, unit, whole
+from devote.theory.beta import betainc
+
+
+def theorem_2_samples(single_player_samples: float, *, p_star: float, delta: float) -> float:
+    """Activations after which the M most likely players have each had their samples.
+
+    Holds with the probability that :func:`theorem_2_probability` gives.
+
+    Paper: Theorem 2.
+    Differs from print: the last player's next activation is not counted (erratum 11); add
+    :func:`devote.theory.coupon_collector` for it.
+
+    >>> round(theorem_2_samples(670, p_star=1 / 32, delta=0.05))
+    28708
+    """
+    single = positive("single_player_samples", single_player_samples)
+    p = unit("p_star", p_star)
+    log = -math.log(open_unit("delta", delta))
+    return single / p + math.sqrt(p * single / 2.0 * log) / p**2 + log / (2.0 * p**2)
+
+
+def theorem_2_probability(
+    total: float, *, single: float, p_star: float, delta: float, quorum: int
+) -> float:
+    """Probability of stopping within ``total``: ``(1-delta) (1 - I_{1-p*}(T-t, 1+t))^M``.
+
+    ``t`` is ``single``, the samples one player needs. As printed, I is the probability that a
+    player has had at most t samples, where fewer than t would do: a touch pessimistic.
+
+    Paper: Theorem 2.
+    Differs from print: I is the regularised function (erratum 10), and the last player's next
+    activation is not counted (erratum 11).
+
+    >>> total = theorem_2_samples(670, p_star=1 / 32, delta=0.05)
+    >>> round(theorem_2_probability(total, single=670, p_star=1 / 32, delta=0.05, quorum=28), 4)
+    0.95
+    """
+    t = positive("single", single)
+    positive("total", total)
+    unit("p_star", p_star)
+    open_unit("delta", delta)
+    whole("quorum", quorum, least=1)
+    if total <= t:
+        raise ValueError(
+            f"total={total} samples are no more than the single={single} one player needs. "
+            "Pass the samples of all players together, as theorem_2_samples gives them."
+        )
+    # 1 - I_{1-p}(T - t, 1 + t) = I_p(1 + t, T - t): no digit of a small p is lost.
+    return (1.0 - delta) * betainc(1.0 + t, total - t, p_star) ** quorum
+
+
+def median_elimination_bound(
+    n_arms: int, *, epsilon: float, delta: float, quorum: int, p_star: float
+) -> float:
+    """``(K / (M epsilon^2) + 1/p*) (1/p*) log(1/delta)``, the constant in the O taken as 1.
+
+    Paper: Corollary 1.
+    Differs from print: the last player's next activation is not counted (erratum 11).
+
+    >>> round(median_elimination_bound(10, epsilon=0.25, delta=0.05, quorum=28, p_star=1 / 32))
+    3615
+    """
+    arms = whole("n_arms", n_arms, least=2)
+    accuracy = unit("epsilon", epsilon) ** 2
+    log = -math.log(open_unit("delta", delta))
+    slowness = 1.0 / unit("p_star", p_star)
+    return (arms / (whole("quorum", quorum, least=1) * accuracy) + slowness) * slowness * log
+
+
+def successive_elimination_bound(
+    n_arms: int, *, epsilon: float, delta: float, quorum: int, p_star: float
+) -> float:
+    """Corollary 1's expression plus ``K / (p* epsilon^2) log(K) sqrt(log(1/delta))``.
+
+    The constant in the O is taken as 1.
+
+    Paper: Corollary 2.
+    Differs from print: the last player's next activation is not counted (erratum 11).
+
+    >>> round(successive_elimination_bound(10, epsilon=0.25, delta=0.05, quorum=28, p_star=1 / 32))
+    24020
+    """
+    common = median_elimination_bound(
+        n_arms, epsilon=epsilon, delta=delta, quorum=quorum, p_star=p_star
+    )
+    log = -math.log(delta)
+    return common + n_arms / (p_star * epsilon**2) * math.log(n_arms) * math.sqrt(log)
+
+
+def ser3_bound(n_arms: int, *, epsilon: float, delta: float, quorum: int, p_star: float) -> float:
+    """Samples of Decentralized SER3: Corollary 2's expression, the constant taken as 1.
+
+    Paper: Theorem 3, for ``delta <= 1/2`` and ``epsilon >= delta / K``.
+    Differs from print: the last player's next activation is not counted (erratum 11).
+
+    >>> round(ser3_bound(10, epsilon=0.25, delta=0.05, quorum=28, p_star=1 / 32))
+    24020
+    """
+    bound = successive_elimination_bound(
+        n_arms, epsilon=epsilon, delta=delta, quorum=quorum, p_star=p_star
+    )
+    if delta > 0.5:
+        raise ValueError(f"delta={delta} exceeds 0.5, where Theorem 3 ends. Use a smaller delta.")
+    if epsilon < delta / n_arms:
+        raise ValueError(
+            f"epsilon={epsilon} is below delta / n_arms = {delta / n_arms}, where Theorem 3 "
+            "ends. Use a larger epsilon or a smaller delta."
+        )
+    return bound
+
+
+def uniform_players_bound(n_arms: int, *, n_players: int, epsilon: float, delta: float) -> float:
+    """``(K / epsilon^2 + N^2) log(1/delta)``: uniform players, all of them needed (M = N).
+
+    Corollary 1 at ``p* = 1/N``; the constant in the O is taken as 1.
+
+    Paper: Remark 1, where ``delta = eta**N``.
+    Differs from print: the last player's next activation is not counted (erratum 11).
+
+    >>> round(uniform_players_bound(10, n_players=28, epsilon=0.25, delta=0.05))
+    2828
+    """
+    players = whole("n_players", n_players, least=1)
+    return median_elimination_bound(
+        n_arms, epsilon=epsilon, delta=delta, quorum=players, p_star=1.0 / players
+    )
+
+
+def lower_bound(n_arms: int, *, epsilon: float, delta: float) -> float:
+    """``(K / epsilon^2) log(1/delta)``, which no algorithm beats by more than a constant.
+
+    The constant in the Omega is taken as 1.
+
+    Paper: Section 2, after Algorithm 1.
+
+    >>> round(lower_bound(10, epsilon=0.25, delta=0.05))
+    479
+    """
+    arms = whole("n_arms", n_arms, least=2)
+    return -arms / unit("epsilon", epsilon) ** 2 * math.log(open_unit("delta", delta))
