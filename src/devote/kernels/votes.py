@@ -28,6 +28,35 @@ def quorum(delta: float, eta: float, rule: str = "paper") -> int:
     return math.floor(ratio) if rule == "paper" else math.ceil(ratio)
 
 
+def jury_size(delta: float, eta: float, *, absent: int = 0, n_arms: int = 2) -> int:
+    """The least jury J that errs with probability at most delta, ``absent`` of whom may be missing.
+
+    With nobody absent an arm goes when all J vote against it, and J is
+    ``ceil(log(delta) / log(eta))``. When J - v votes do, losing g of the K arms takes at least
+    J - g v jurors who failed; g is at most K - 1, so J is the least with
+    ``P(Bin(J, eta) >= J - (K - 1) v) <= delta``.
+
+    Paper: Theorem 1, for the fixed group that its proof needs (erratum 7).
+
+    >>> jury_size(0.05, 0.9), jury_size(0.05, 0.9, absent=1, n_arms=2)
+    (29, 46)
+    """
+    if absent == 0:
+        return quorum(delta, eta, "ceil")
+    may_hold = (n_arms - 1) * absent
+    size = may_hold + 1
+    while jury_failure(size, eta, may_hold) > delta:
+        size += 1
+    return size
+
+
+def jury_failure(size: int, eta: float, may_hold: int = 0) -> float:
+    """P(at most ``may_hold`` of ``size`` jurors are right), each being wrong with eta."""
+    return math.fsum(
+        math.comb(size, i) * (1.0 - eta) ** i * eta ** (size - i) for i in range(may_hold + 1)
+    )
+
+
 @jitable
 def shared_set(tally: Sequence[int], quorum: int, shared: MutableSequence[int]) -> int:
     """Mark the arms still shared, given the number of distinct voters against each.

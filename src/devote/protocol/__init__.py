@@ -8,7 +8,16 @@ from devote.protocol.errors import (
     SpecError,
 )
 from devote.protocol.learner import Learner
-from devote.protocol.messages import Message, Reset, Vote, from_bytes, from_json, to_bytes, to_json
+from devote.protocol.messages import (
+    Message,
+    Reset,
+    Seat,
+    Vote,
+    from_bytes,
+    from_json,
+    to_bytes,
+    to_json,
+)
 from devote.protocol.player import Player
 from devote.protocol.protocols import PROTOCOLS, Protocol, get_protocol
 from devote.protocol.spec import ExperimentSpec
@@ -25,6 +34,7 @@ __all__ = [
     "ProtocolError",
     "RemoteProtocolError",
     "Reset",
+    "Seat",
     "SpecError",
     "Status",
     "Vote",

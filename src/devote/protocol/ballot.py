@@ -4,6 +4,10 @@ A ballot is a grow-only set keyed by (term, arm, voter). Everything it says is a
 that set alone: ballots that hold the same votes agree, whatever came late, twice or in another
 order.
 
+With a jury, the claims to its seats are part of the set. A seat is the lowest-named claimant's,
+which can only pass to a lower name as claims come in; a board that hands out each seat once
+keeps it from passing at all. Only jurors' votes count, and none before the jury is complete.
+
 Paper: Algorithm 2, lines 3-7.
 Differs from print: the shared set is derived from the votes, never changed by hand (errata 2, 3).
 """
@@ -12,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 from devote.kernels.votes import shared_set
-from devote.protocol.messages import Message, Reset, Vote
+from devote.protocol.messages import Message, Reset, Seat
 
 Status: TypeAlias = Literal["open", "agreed", "stalled"]
 Key: TypeAlias = tuple[int, int, str]
@@ -21,6 +25,7 @@ Key: TypeAlias = tuple[int, int, str]
 class Ballot:
     """A set of votes with the shared set of arms that it implies.
 
+    >>> from devote.protocol.messages import Vote
     >>> ballot = Ballot(n_arms=3, quorum=2)
     >>> for voter in "ab":
     ...     _ = ballot.add(Vote("demo", 0, 2, voter))
@@ -28,9 +33,12 @@ class Ballot:
     ((0, 1), 'open')
     """
 
-    def __init__(self, n_arms: int, quorum: int) -> None:
+    def __init__(self, n_arms: int, quorum: int, n_seats: int = 0) -> None:
         self.n_arms = n_arms
         self.quorum = quorum
+        self.n_seats = n_seats
+        self._claims: set[tuple[int, str]] = set()
+        self._holders: dict[int, str] = {}
         self._votes: set[Key] = set()
         self._term = 0
         self._tally = [0] * n_arms
@@ -71,9 +79,11 @@ class Ballot:
         return tuple(sorted(self.shared, key=lambda k: (self._tally[k], k)))
 
     def add(self, message: Message) -> bool:
-        """Take in a vote or a reset; returns whether it was new to this ballot."""
+        """Take in a message; returns whether it was new to this ballot."""
         if isinstance(message, Reset):
             return self._open(message.term)
+        if isinstance(message, Seat):
+            return self._seat(message)
         key = (message.term, message.arm, message.voter)
         if key in self._votes:
             return False
@@ -81,12 +91,16 @@ class Ballot:
         if message.term > self._term:
             self._open(message.term)
         elif message.term == self._term:
-            self._count(message.arm, message.voter)
+            self._by_voter.setdefault(message.voter, set()).add(message.arm)
+            if not self.n_seats or (self.jury_complete and message.voter in self.jury):
+                self._tally[message.arm] += 1
+                shared_set(self._tally, self.quorum, self._shared_mask)
         return True
 
     def merge(self, other: "Ballot") -> None:
         """Take in everything another ballot holds."""
         self._votes |= other._votes
+        self._claims |= other._claims
         self._term = max(self._term, other._term)
         self._recount()
 
@@ -112,14 +126,51 @@ class Ballot:
         shared = self.shared
         if len(shared) == 1:
             return "agreed"
-        if n_players is None:
+        voters = self.n_seats or n_players
+        if voters is None:
             return "open"
         silent = [
-            v
-            for v, arms in self._by_voter.items()
+            voter
+            for voter, arms in self._counted()
             if len(arms.intersection(shared)) + 1 >= len(shared)
         ]
-        return "stalled" if len(silent) >= n_players else "open"
+        return "stalled" if len(silent) >= voters else "open"
+
+    @property
+    def jury(self) -> tuple[str, ...]:
+        """Who holds the seats claimed so far."""
+        return tuple(self._holders[seat] for seat in sorted(self._holders))
+
+    @property
+    def jury_complete(self) -> bool:
+        """Whether every seat is taken; True where there are none."""
+        return len(self._holders) == self.n_seats
+
+    @property
+    def free_seat(self) -> int | None:
+        """The lowest seat nobody has claimed, None if all are taken."""
+        free = set(range(1, self.n_seats + 1)) - set(self._holders)
+        return min(free, default=None)
+
+    def is_taken(self, seat: int) -> bool:
+        """Whether somebody has claimed a seat."""
+        return seat in self._holders
+
+    def _seat(self, claim: Seat) -> bool:
+        key = (claim.seat, claim.voter)
+        if key in self._claims:
+            return False
+        self._claims.add(key)
+        self._recount()
+        return True
+
+    def _counted(self) -> list[tuple[str, set[int]]]:
+        """The voters whose votes count, with what they voted against."""
+        if not self.n_seats:
+            return list(self._by_voter.items())
+        if not self.jury_complete:
+            return []
+        return [(juror, self._by_voter.get(juror, set())) for juror in self._holders.values()]
 
     def _open(self, term: int) -> bool:
         if term <= self._term:
@@ -128,21 +179,20 @@ class Ballot:
         self._recount()
         return True
 
-    def _count(self, arm: int, voter: str) -> None:
-        self._by_voter.setdefault(voter, set()).add(arm)
-        self._tally[arm] += 1
-        shared_set(self._tally, self.quorum, self._shared_mask)
-
     def _recount(self) -> None:
-        if self._votes:
-            self._term = max(self._term, max(term for term, _, _ in self._votes))
-        self._tally = [0] * self.n_arms
+        self._term = max([self._term, *(term for term, _, _ in self._votes)])
         self._by_voter = {}
         for term, arm, voter in self._votes:
             if term == self._term:
                 self._by_voter.setdefault(voter, set()).add(arm)
+        self._holders = {}
+        for seat, voter in sorted(self._claims, reverse=True):
+            if seat <= self.n_seats:
+                self._holders[seat] = voter
+        self._tally = [0] * self.n_arms
+        for _, arms in self._counted():
+            for arm in arms:
                 self._tally[arm] += 1
-        self._shared_mask = [0] * self.n_arms
         shared_set(self._tally, self.quorum, self._shared_mask)
 
     def __len__(self) -> int:
@@ -151,8 +201,10 @@ class Ballot:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ballot):
             return NotImplemented
-        mine = (self.n_arms, self.quorum, self._term, self._votes)
-        return mine == (other.n_arms, other.quorum, other._term, other._votes)
+        return self._identity() == other._identity()
+
+    def _identity(self) -> tuple[object, ...]:
+        return (self.n_arms, self.quorum, self.n_seats, self._term, self._votes, self._claims)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -164,26 +216,28 @@ class Ballot:
         return {
             "n_arms": self.n_arms,
             "quorum": self.quorum,
+            "n_seats": self.n_seats,
             "term": self._term,
             "votes": sorted([list(key) for key in self._votes]),
+            "claims": sorted([list(key) for key in self._claims]),
         }
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Ballot":
         """Restore what ``to_dict`` gave."""
-        ballot = cls(fields["n_arms"], fields["quorum"])
+        ballot = cls(fields["n_arms"], fields["quorum"], fields["n_seats"])
         ballot._term = fields["term"]
         ballot._votes = {(term, arm, voter) for term, arm, voter in fields["votes"]}
+        ballot._claims = {(seat, voter) for seat, voter in fields["claims"]}
         ballot._recount()
         return ballot
 
     @classmethod
-    def of(cls, messages: Iterable[Message], *, n_arms: int, quorum: int) -> "Ballot":
+    def of(
+        cls, messages: Iterable[Message], *, n_arms: int, quorum: int, n_seats: int = 0
+    ) -> "Ballot":
         """The ballot that holds these messages."""
-        ballot = cls(n_arms, quorum)
+        ballot = cls(n_arms, quorum, n_seats)
         for message in messages:
             ballot.add(message)
         return ballot
-
-
-__all__ = ["Ballot", "Status", "Vote"]

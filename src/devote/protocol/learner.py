@@ -5,7 +5,6 @@ It is all of the isolated player, and the listening, voting ``Player`` is built 
 Paper: Definition 4; Algorithm 1, lines 4-6.
 """
 
-import math
 from typing import Any
 
 from devote.kernels import RESET, get_algorithm, start
@@ -18,7 +17,7 @@ VERSION = 1
 
 def is_reward(x: object) -> bool:
     """Whether x is a number in [0, 1]; ``True`` and ``False`` are a click and none."""
-    return isinstance(x, int | float) and not math.isnan(x) and 0.0 <= x <= 1.0
+    return isinstance(x, int | float) and 0.0 <= x <= 1.0
 
 
 class Learner:
@@ -46,7 +45,7 @@ class Learner:
         self.resets = 0
         self.epoch = 0
         self._pending: int | None = None
-        self._before: tuple[list[int], list[float]] = ([], [])
+        self._before: tuple[list[int], list[float]] = ([], [])  # what choosing an arm changes
         self._out = [0] * spec.n_arms
 
     @property
@@ -97,7 +96,7 @@ class Learner:
                 "A reward must be a number in [0, 1].\nScale it before passing it on."
             )
         arm = self._pending
-        self._pending = None
+        self._forget_play()
         n_out = self.algorithm.observe(self.rule, self.state, arm, float(x), self._out)
         if n_out == RESET:
             self.resets += 1
@@ -111,10 +110,12 @@ class Learner:
         """Forget a played arm whose reward will never come, as if it had not been played."""
         if self._pending is None:
             raise LocalProtocolError("No played arm awaits a reward.\nThere is nothing to abandon.")
+        self.state.ints[:], self.state.floats[:] = self._before
+        self._forget_play()
+
+    def _forget_play(self) -> None:
         self._pending = None
-        ints, floats = self._before
-        self.state.ints[:] = ints
-        self.state.floats[:] = floats
+        self._before = ([], [])
 
     def restart(self) -> None:
         """Begin again with all arms."""

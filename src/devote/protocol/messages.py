@@ -1,19 +1,19 @@
 """The only things that ever leave a device.
 
-A message says who (``voter``), in which experiment and term, and, for a vote, which arm is not
-good enough. It carries nothing else. Both wire forms are strict: what does not decode exactly
-is a peer's error.
+A message says who (``voter``) and in which experiment; a vote says in which term and which arm
+is not good enough, a reset which term it opens, a seat which place in the jury it claims. They
+carry nothing else. Both wire forms are strict: what does not decode exactly is a peer's error.
 
-Byte form, big endian: version (1), kind (1), term (4), arm (2, votes only), then experiment and
-voter, each as its length (1) and its characters.
+Byte form, big endian: version (1), kind (1), the kind's numbers (term 4, arm 2, seat 2), then
+experiment and voter, each as its length (1) and its characters.
 
-Paper: Definition 2, ``lambda^n_k = 1``; a ``Reset`` is section 4's.
+Paper: Definition 2, ``lambda^n_k = 1``; a ``Reset`` is section 4's; a ``Seat`` is this project's.
 """
 
 import json
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 from devote.protocol.errors import RemoteProtocolError
@@ -21,10 +21,12 @@ from devote.protocol.errors import RemoteProtocolError
 VERSION = 1
 MAX_TERM = 2**32 - 1
 MAX_ARMS = 2**16
+MAX_SEATS = 2**16 - 1
 IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
-_HEAD = struct.Struct(">BBI")
-_ARM = struct.Struct(">H")
+_HEAD = struct.Struct(">BB")
+_NUMBERS = {"term": struct.Struct(">I"), "arm": struct.Struct(">H"), "seat": struct.Struct(">H")}
+_TEXTS = ("experiment", "voter")
 
 
 def is_identifier(text: object) -> bool:
@@ -63,11 +65,25 @@ class Reset:
     voter: str
 
 
-Message: TypeAlias = Vote | Reset
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """``voter`` claims place ``seat`` (1, 2, ...) in the jury; the lowest name has it in a tie."""
 
-KINDS: dict[str, tuple[int, type[Vote] | type[Reset]]] = {"vote": (1, Vote), "reset": (2, Reset)}
+    experiment: str
+    seat: int
+    voter: str
+
+
+Message: TypeAlias = Vote | Reset | Seat
+
+KINDS: dict[str, tuple[int, type[Vote] | type[Reset] | type[Seat]]] = {
+    "vote": (1, Vote),
+    "reset": (2, Reset),
+    "seat": (3, Seat),
+}
 _NAMES: dict[type, str] = {kind: name for name, (_, kind) in KINDS.items()}
 _CODES = {code: name for name, (code, _) in KINDS.items()}
+_FIELDS = {name: [item.name for item in fields(kind)] for name, (_, kind) in KINDS.items()}
 
 
 def to_bytes(message: Message) -> bytes:
@@ -76,10 +92,11 @@ def to_bytes(message: Message) -> bytes:
     >>> from_bytes(to_bytes(Vote("banner", 0, 4, "n3")), n_arms=10)
     Vote(experiment='banner', term=0, arm=4, voter='n3')
     """
-    code, _ = KINDS[_NAMES[type(message)]]
-    body = _HEAD.pack(VERSION, code, message.term)
-    if isinstance(message, Vote):
-        body += _ARM.pack(message.arm)
+    name = _NAMES[type(message)]
+    body = _HEAD.pack(VERSION, KINDS[name][0])
+    for number in _FIELDS[name]:
+        if number in _NUMBERS:
+            body += _NUMBERS[number].pack(getattr(message, number))
     for text in (message.experiment, message.voter):
         encoded = text.encode("ascii")
         body += bytes([len(encoded)]) + encoded
@@ -93,69 +110,81 @@ def from_bytes(data: bytes, n_arms: int) -> Message:
             f"A message of {len(data)} bytes is shorter than its head of {_HEAD.size}.\n"
             "Discard it; the peer will send it again."
         )
-    version, code, term = _HEAD.unpack_from(data)
-    fields: dict[str, Any] = {"v": version, "type": _CODES.get(code, f"kind {code}"), "term": term}
-    _check_head(fields)
+    version, code = _HEAD.unpack_from(data)
+    values: dict[str, Any] = {"v": version, "type": _CODES.get(code, f"kind {code}")}
+    name = _check_head(values)
     rest = data[_HEAD.size :]
-    if code == 1:
-        if len(rest) < _ARM.size:
-            raise RemoteProtocolError("A vote ends before its arm.\nDiscard it.")
-        (fields["arm"],) = _ARM.unpack_from(rest)
-        rest = rest[_ARM.size :]
-    for name in ("experiment", "voter"):
+    for number in _FIELDS[name]:
+        if number in _NUMBERS:
+            form = _NUMBERS[number]
+            if len(rest) < form.size:
+                raise RemoteProtocolError(f"A {name} ends before its {number}.\nDiscard it.")
+            (values[number],) = form.unpack_from(rest)
+            rest = rest[form.size :]
+    for text in _TEXTS:
         length = rest[0] if rest else 0
-        text = rest[1 : 1 + length]
-        if not rest or len(text) != length:
-            raise RemoteProtocolError(f"A message ends within its {name}.\nDiscard it.")
-        fields[name] = text.decode("ascii", errors="replace")
+        encoded = rest[1 : 1 + length]
+        if not rest or len(encoded) != length:
+            raise RemoteProtocolError(f"A message ends within its {text}.\nDiscard it.")
+        values[text] = encoded.decode("ascii", errors="replace")
         rest = rest[1 + length :]
     if rest:
         raise RemoteProtocolError(f"{len(rest)} bytes follow a whole message.\nDiscard it.")
-    return from_dict(fields, n_arms)
+    return from_dict(values, n_arms)
 
 
 def to_dict(message: Message) -> dict[str, Any]:
     """The JSON form of a message, as a dictionary."""
-    fields: dict[str, Any] = {
+    name = _NAMES[type(message)]
+    return {
         "v": VERSION,
-        "type": _NAMES[type(message)],
-        "experiment": message.experiment,
-        "term": message.term,
-        "voter": message.voter,
+        "type": name,
+        **{item: getattr(message, item) for item in _FIELDS[name]},
     }
-    if isinstance(message, Vote):
-        fields["arm"] = message.arm
-    return fields
 
 
-def from_dict(fields: object, n_arms: int) -> Message:
+def from_dict(values: object, n_arms: int) -> Message:
     """Decode the JSON form, refusing unknown versions, kinds, fields and values."""
-    if not isinstance(fields, dict):
+    if not isinstance(values, dict):
         raise RemoteProtocolError("A message must be a JSON object.\nDiscard it.")
-    name = _check_head(fields)
-    expected = {"v", "type", "experiment", "term", "voter"} | ({"arm"} if name == "vote" else set())
-    if set(fields) != expected:
-        odd = ", ".join(sorted(map(str, set(fields) ^ expected)))
+    name = _check_head(values)
+    expected = {"v", "type", *_FIELDS[name]}
+    if set(values) != expected:
+        odd = ", ".join(sorted(map(str, set(values) ^ expected)))
         raise RemoteProtocolError(
             f"A {name} has exactly the fields {', '.join(sorted(expected))}; "
             f"wrong or missing: {odd}.\nDiscard it."
         )
-    term = _whole("term", fields["term"], MAX_TERM)
-    for text in ("experiment", "voter"):
-        if not is_identifier(fields[text]):
+    for text in _TEXTS:
+        if not is_identifier(values[text]):
             raise RemoteProtocolError(
                 f"A message's {text} must be 1 to 64 of A-Z a-z 0-9 _ . : -\nDiscard it."
             )
-    if name == "reset":
-        if term == 0:
-            raise RemoteProtocolError("A reset opens term 1 or later, not 0.\nDiscard it.")
-        return Reset(fields["experiment"], term, fields["voter"])
-    arm = _whole("arm", fields["arm"], n_arms - 1)
-    return Vote(fields["experiment"], term, arm, fields["voter"])
+    message: Message = KINDS[name][1](**{item: values[item] for item in _FIELDS[name]})
+    check_numbers(message, n_arms)
+    return message
 
 
-def _check_head(fields: dict[str, Any]) -> str:
-    version, name = fields.get("v"), fields.get("type")
+def check_numbers(message: Message, n_arms: int) -> None:
+    """Refuse a term, an arm or a seat that is out of range."""
+    ranges = {
+        "term": (1 if isinstance(message, Reset) else 0, MAX_TERM),
+        "arm": (0, n_arms - 1),
+        "seat": (1, MAX_SEATS),
+    }
+    for number in _FIELDS[_NAMES[type(message)]]:
+        if number in ranges:
+            least, most = ranges[number]
+            value = getattr(message, number)
+            if not is_whole(value, least, most):
+                raise RemoteProtocolError(
+                    f"{number}={value!r} must be a whole number from {least} to {most}.\n"
+                    "Discard the message."
+                )
+
+
+def _check_head(values: dict[str, Any]) -> str:
+    version, name = values.get("v"), values.get("type")
     if not is_whole(version, VERSION, VERSION):
         raise RemoteProtocolError(
             f"Message version {version!r} is not {VERSION}.\nUpgrade the older of the two ends."
@@ -167,14 +196,6 @@ def _check_head(fields: dict[str, Any]) -> str:
     return name
 
 
-def _whole(name: str, value: Any, most: int) -> int:
-    if not is_whole(value, 0, most):
-        raise RemoteProtocolError(
-            f"{name}={value!r} must be a whole number from 0 to {most}.\nDiscard the message."
-        )
-    return int(value)
-
-
 def to_json(message: Message) -> str:
     """The JSON form of a message, as text."""
     return json.dumps(to_dict(message), separators=(",", ":"), sort_keys=True)
@@ -183,14 +204,14 @@ def to_json(message: Message) -> str:
 def from_json(text: str | bytes, n_arms: int) -> Message:
     """Decode the JSON text of one message."""
     try:
-        fields = json.loads(text, object_pairs_hook=_no_duplicates)
+        values = json.loads(text, object_pairs_hook=_no_duplicates)
     except (ValueError, RecursionError):
         raise RemoteProtocolError("A message is not valid JSON.\nDiscard it.") from None
-    return from_dict(fields, n_arms)
+    return from_dict(values, n_arms)
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         raise ValueError
-    return fields
+    return values

@@ -6,16 +6,23 @@ on them: it moves to the ballot's term if that is higher, takes out the arms tha
 shared, and plays one arm. ``reward`` learns, and returns the votes to send. Sending is somebody
 else's business, and sending twice is harmless.
 
-Paper: Algorithm 2.
+In a jury only jurors vote. A player claims a free seat once it has been active often enough,
+which nothing that arms pay can influence. It is a juror once its claim comes back to it, as it
+does to everybody, and then votes against all it has eliminated. A juror learns as if alone: it
+takes no arm out on the others' word, until one arm is left of the vote.
+
+Paper: Algorithm 2; the jury is this project's.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from devote.kernels import merge
 from devote.protocol.ballot import Ballot
 from devote.protocol.errors import LocalProtocolError, RemoteProtocolError
 from devote.protocol.learner import Learner
-from devote.protocol.messages import MAX_TERM, Message, Reset, Vote, is_identifier, is_whole
+from devote.protocol.messages import Message, Reset, Seat, Vote, check_numbers, is_identifier
+from devote.protocol.protocols import get_protocol
 from devote.protocol.spec import ExperimentSpec
 
 VERSION = 1
@@ -32,17 +39,24 @@ class Player:
     []
     """
 
-    def __init__(self, spec: ExperimentSpec, voter: str) -> None:
+    def __init__(self, spec: ExperimentSpec, voter: str, protocol: str | None = None) -> None:
         if not is_identifier(voter):
             raise LocalProtocolError(
                 f"voter={voter!r} must be 1 to 64 of A-Z a-z 0-9 _ . : -\nRename the voter."
             )
         self.spec = spec
         self.voter = voter
-        self.ballot = Ballot(spec.n_arms, spec.votes_needed)
+        self.protocol = get_protocol(protocol or spec.protocol)
+        self.ballot = Ballot(
+            spec.n_arms,
+            self.protocol.votes_needed(spec),
+            self.protocol.seats_to_fill(spec),
+        )
         self.conflicts = 0
+        self.activations = 0
         self._learner = Learner(spec, spec.eta)
         self._term = 0
+        self._claimed: int | None = None
 
     @property
     def remaining(self) -> tuple[int, ...]:
@@ -88,7 +102,7 @@ class Player:
 
         Paper: Algorithm 2, line 3.
         """
-        if not isinstance(message, Vote | Reset):
+        if not isinstance(message, Vote | Reset | Seat):
             raise RemoteProtocolError(
                 f"{type(message).__name__} is not a message.\n"
                 "Decode it with from_bytes or from_json."
@@ -98,16 +112,12 @@ class Player:
                 f"A message for experiment {message.experiment!r} reached a player of "
                 f"{self.spec.name!r}.\nRoute messages by experiment."
             )
-        if isinstance(message, Vote) and not is_whole(message.arm, 0, self.spec.n_arms - 1):
+        if not is_identifier(message.voter):
             raise RemoteProtocolError(
-                f"arm={message.arm!r} must be from 0 to {self.spec.n_arms - 1}.\nDiscard the vote."
-            )
-        lowest = 0 if isinstance(message, Vote) else 1
-        if not is_whole(message.term, lowest, MAX_TERM) or not is_identifier(message.voter):
-            raise RemoteProtocolError(
-                f"term={message.term!r} by voter {message.voter!r} is not valid.\n"
+                f"voter={message.voter!r} must be 1 to 64 of A-Z a-z 0-9 _ . : -\n"
                 "Discard the message."
             )
+        check_numbers(message, self.spec.n_arms)
         self.ballot.add(message)
 
     def activate(self, u: float) -> int:
@@ -117,7 +127,9 @@ class Player:
         """
         if self._learner.pending is None and 0.0 <= u < 1.0:
             self._read()
-        return self._learner.activate(u)
+        arm = self._learner.activate(u)
+        self.activations += 1
+        return arm
 
     def reward(self, x: float) -> list[Message]:
         """Learn what the arm paid; returns the messages to send, usually none.
@@ -131,20 +143,38 @@ class Player:
         eliminated = self._learner.reward(x)
         if self.ballot.term > self._term:
             return []
-        messages: list[Message] = []
         if self._learner.resets > resets:
             self._term += 1
-            messages.append(Reset(self.spec.name, self._term, self.voter))
-        else:
-            sent = self.ballot.voted(self.voter)
-            messages.extend(
-                Vote(self.spec.name, self._term, arm, self.voter)
-                for arm in eliminated
-                if arm not in sent
-            )
+            return self._send([Reset(self.spec.name, self._term, self.voter)])
+        return self._in_jury() if self.protocol.seats else self._vote(eliminated)
+
+    @property
+    def is_juror(self) -> bool:
+        """Whether this player holds a seat in the jury."""
+        return self.protocol.seats and self.voter in self.ballot.jury
+
+    def _in_jury(self) -> list[Message]:
+        if len(self.shared) == 1:
+            return []
+        if self.is_juror:
+            return self._vote([k for k in range(self.spec.n_arms) if k not in self.remaining])
+        seat = self.ballot.free_seat
+        awaited = self._claimed is not None and not self.ballot.is_taken(self._claimed)
+        if seat is None or awaited or self.activations < self.spec.seat_after:
+            return []
+        self._claimed = seat
+        return [Seat(self.spec.name, seat, self.voter)]
+
+    def _vote(self, arms: list[int]) -> list[Message]:
+        sent = self.ballot.voted(self.voter)
+        return self._send(
+            [Vote(self.spec.name, self._term, arm, self.voter) for arm in arms if arm not in sent]
+        )
+
+    def _send(self, messages: Sequence[Message]) -> list[Message]:
         for message in messages:
             self.ballot.add(message)
-        return messages
+        return list(messages)
 
     def abandon(self) -> None:
         """Forget a played arm whose reward will never come, as if it had not been played."""
@@ -154,7 +184,8 @@ class Player:
         if self.ballot.term > self._term:
             self._term = self.ballot.term
             self._learner.restart()
-        self.conflicts += merge(self._learner.state, self.ballot.shared_mask)
+        if not self.is_juror or len(self.shared) == 1:
+            self.conflicts += merge(self._learner.state, self.ballot.shared_mask)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything needed to go on exactly here, as JSON values."""
@@ -163,6 +194,9 @@ class Player:
             "experiment": self.spec.name,
             "fingerprint": self.spec.fingerprint,
             "voter": self.voter,
+            "protocol": self.protocol.name,
+            "activations": self.activations,
+            "claimed": self._claimed,
             "term": self._term,
             "conflicts": self.conflicts,
             "learner": self._learner.to_dict(),
@@ -183,7 +217,9 @@ class Player:
                 f"specification than the one given ({spec.name!r}).\n"
                 "Restore it with the spec it was created with."
             )
-        player = cls(spec, fields["voter"])
+        player = cls(spec, fields["voter"], fields["protocol"])
+        player.activations = fields["activations"]
+        player._claimed = fields["claimed"]
         player._term = fields["term"]
         player.conflicts = fields["conflicts"]
         player._learner = Learner.from_dict(spec, fields["learner"])

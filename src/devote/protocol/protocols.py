@@ -31,16 +31,21 @@ class Protocol:
         return spec.delta if self.pools else spec.delta / n_players
 
     def votes_needed(self, spec: ExperimentSpec) -> int:
-        """Votes that eliminate an arm: the quorum, or the whole jury.
+        """Votes that eliminate an arm: the quorum, or the jury less those who may be absent.
 
         Paper: Algorithm 2, line 6.
         """
-        return spec.jury_size if self.seats else spec.votes_needed
+        return spec.jury_size - spec.absent if self.seats else spec.votes_needed
+
+    def seats_to_fill(self, spec: ExperimentSpec) -> int:
+        """The number of jurors, 0 where everybody votes."""
+        return spec.jury_size if self.seats else 0
 
     def check(self, spec: ExperimentSpec, n_players: int) -> None:
         """Refuse a number of players with which the protocol cannot work."""
         if self.votes:
-            spec.check_players(n_players, votes_needed=self.votes_needed(spec))
+            needed = self.seats_to_fill(spec) or self.votes_needed(spec)
+            spec.check_players(n_players, votes_needed=needed)
         elif not isinstance(n_players, int) or isinstance(n_players, bool) or n_players < 1:
             raise SpecError(
                 f"n_players={n_players!r} must be a whole number, 1 or more.\nSomebody must play."

@@ -3,6 +3,7 @@
 Checked once, when it is made; everything downstream relies on it.
 """
 
+import difflib
 import hashlib
 import json
 import math
@@ -13,11 +14,13 @@ from functools import cached_property
 from typing import Any
 
 from devote.kernels import get_algorithm, quorum
+from devote.kernels.votes import jury_size
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import MAX_ARMS, is_identifier
 
 VERSION = 1
 QUORUM_RULES = ("paper", "ceil")
+VOTING_PROTOCOLS = ("decentralized", "jury")
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,9 @@ class ExperimentSpec:
 
     ``arms`` are names, or a number of arms to be named by their index. ``quorum`` is a rule,
     ``paper`` or ``ceil``, or the number of votes itself. ``phi`` is SER4's probability of a
-    reset after each pull. ``seat_after`` is the number of activations after which a player may
-    claim a seat in a jury.
+    reset after each pull. ``protocol`` is what devices run, ``decentralized`` or ``jury``; for a
+    jury, ``seat_after`` is the number of activations after which a player may claim a seat, and
+    ``absent`` the number of jurors who may vanish.
 
     Paper: Algorithm 2, inputs.
 
@@ -44,7 +48,9 @@ class ExperimentSpec:
     delta: float = 0.05
     quorum: str | int = "paper"
     phi: float = 0.0
+    protocol: str = "decentralized"
     seat_after: int = 50
+    absent: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", _arm_names(self.arms))
@@ -73,8 +79,10 @@ class ExperimentSpec:
         for name, value in self.options.items():
             if name not in algorithm.options:
                 known = ", ".join(algorithm.options) or "none"
+                near = difflib.get_close_matches(str(name), algorithm.options, n=1, cutoff=0.4)
                 raise SpecError(
-                    f"option {name!r} is not one of {self.algorithm}'s: {known}.\nRemove it."
+                    f"option {name!r} is not one of {self.algorithm}'s: {known}.\n"
+                    + (f"Did you mean {near[0]!r}?" if near else "Remove it.")
                 )
             allowed = algorithm.options[name]
             if isinstance(allowed, tuple) and value not in allowed:
@@ -114,15 +122,20 @@ class ExperimentSpec:
                 "'paper' is floor(log delta / log eta), 'ceil' rounds up."
             )
 
-        if (
-            not isinstance(self.seat_after, int)
-            or isinstance(self.seat_after, bool)
-            or self.seat_after < 1
-        ):
+        self._check_jury()
+
+    def _check_jury(self) -> None:
+        if self.protocol not in VOTING_PROTOCOLS:
             raise SpecError(
-                f"seat_after={self.seat_after!r} must be a whole number, 1 or more.\n"
-                "The more, the surer the jury is made of the most active players."
+                f"protocol={self.protocol!r} is not one of: {', '.join(VOTING_PROTOCOLS)}.\n"
+                "The baselines isolated and pooled are for simulations, which take them by name."
             )
+        for name, least in (("seat_after", 1), ("absent", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise SpecError(
+                    f"{name}={value!r} must be a whole number, {least} or more.\n{_REMEDIES[name]}"
+                )
 
     @property
     def n_arms(self) -> int:
@@ -142,14 +155,12 @@ class ExperimentSpec:
 
     @cached_property
     def jury_size(self) -> int:
-        """J, the number of jurors, all of whom eliminate an arm: ``ceil(log delta / log eta)``.
+        """J, the number of seats in the jury; J - ``absent`` votes eliminate an arm.
 
         >>> ExperimentSpec(arms=10).jury_size
         29
         """
-        if isinstance(self.quorum, str):
-            return quorum(self.delta, self.eta, "ceil")
-        return self.quorum
+        return jury_size(self.delta, self.eta, absent=self.absent, n_arms=self.n_arms)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -245,6 +256,8 @@ class ExperimentSpec:
 _REMEDIES = {
     "epsilon": "It is how far from the best an arm may be and still do; rewards lie in [0, 1].",
     "eta": "It is the probability with which one device may be wrong; 0.9 is the paper's.",
+    "seat_after": "The more, the surer the jury is made of the most active players.",
+    "absent": "It is the number of jurors who may vanish without stopping the vote.",
     "delta": "It is the probability with which the vote may be wrong; 0.05 is the paper's.",
 }
 

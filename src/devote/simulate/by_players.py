@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 
 from devote.problems import Environment, Problem, pay, pick
-from devote.protocol import ExperimentSpec, Learner, Message, Player, Vote
+from devote.protocol import ExperimentSpec, Learner, Message, Player, Reset, Vote
 from devote.simulate.optimality import answers_well, is_suboptimal
 from devote.simulate.setting import Setting
 from devote.simulate.streams import Triple, triples
@@ -110,7 +110,8 @@ class _Run(ABC):
 class _Decentralized(_Run):
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self.players = [Player(setting.spec, str(n)) for n in range(setting.n_players)]
+        name = setting.protocol.name
+        self.players = [Player(setting.spec, str(n), name) for n in range(setting.n_players)]
         self._resets = 0
 
     def choose(self, player: int, u: float) -> int:
@@ -123,13 +124,11 @@ class _Decentralized(_Run):
             return
         for message in messages:
             self._deliver(t, player, message)
-        if not isinstance(messages[0], Vote):
-            return
-        if self.first_vote[player] == NEVER:
+        if self.first_vote[player] == NEVER and isinstance(messages[-1], Vote):
             self.first_vote[player] = self.pulls[player]
         after = self.players[player].shared
         term = self.players[player].term
-        for arm in before:
+        for arm in before if len(before) > len(after) else ():
             if arm not in after:
                 self.events.append(Event(t, "elimination", player, arm, term))
 
@@ -137,12 +136,13 @@ class _Decentralized(_Run):
         self.broadcasts += 1
         if isinstance(message, Vote):
             self.events.append(Event(t, "vote", sender, message.arm, message.term))
-        else:
+        elif isinstance(message, Reset):
             self._resets += 1
             self.events.append(Event(t, "reset", sender, -1, message.term))
-        for n, player in enumerate(self.players):
-            if n != sender:
-                player.receive(message)
+        else:
+            self.events.append(Event(t, "seat", sender, -1, self.players[sender].term))
+        for player in self.players:
+            player.receive(message)
 
     def status(self) -> RunStatus:
         ballot = self.players[0].ballot
@@ -197,6 +197,7 @@ class _Learners(_Run):
 
 _RUNS: dict[str, type[_Run]] = {
     "decentralized": _Decentralized,
+    "jury": _Decentralized,
     "isolated": _Learners,
     "pooled": _Learners,
 }

@@ -49,6 +49,7 @@ class Setup(NamedTuple):
 
     n_players: int
     votes_needed: int
+    n_seats: int
     seat_after: int
     endless: int
     even: int
@@ -88,12 +89,6 @@ def note(setup: Setup, tables: Tables, counters: Any, kind: int, player: int, ar
 
 
 @jitable
-def may_vote(seats: bool, tables: Tables, player: int) -> bool:
-    """Whether a player's votes count: everybody's, or a juror's."""
-    return not seats or tables.own[player, SEATED_AS] > 0
-
-
-@jitable
 def recount(seats: bool, setup: Setup, tables: Tables, counters: Any) -> None:
     """Count, for every player, the shared arms it may yet vote against.
 
@@ -106,19 +101,19 @@ def recount(seats: bool, setup: Setup, tables: Tables, counters: Any) -> None:
             if tables.shared[k] and not tables.voted[n, k]:
                 left += 1
         tables.own[n, OPEN] = left
-        if left <= 1 and may_vote(seats, tables, n):
+        if left <= 1 and (not seats or tables.own[n, SEATED_AS] > 0):
             settled += 1
     counters[SETTLED] = settled
 
 
 @jitable
-def cast(seats: bool, setup: Setup, tables: Tables, counters: Any, player: int, arm: int) -> None:
-    """Send one vote, unless it has been sent before.
+def cast(setup: Setup, tables: Tables, counters: Any, player: int, arm: int) -> int:
+    """Send one vote, unless it has been sent before; returns 1 if it was sent now.
 
     Paper: Algorithm 2, line 18.
     """
     if tables.voted[player, arm]:
-        return
+        return 0
     tables.voted[player, arm] = 1
     tables.tally[arm] += 1
     counters[BROADCASTS] += 1
@@ -129,6 +124,7 @@ def cast(seats: bool, setup: Setup, tables: Tables, counters: Any, player: int, 
         if tables.own[player, OPEN] == 1:
             counters[SETTLED] += 1
     note(setup, tables, counters, VOTE, player, arm)
+    return 1
 
 
 @jitable
@@ -137,8 +133,12 @@ def update_shared(
 ) -> None:
     """Derive the shared set from the tally, and what follows when it has changed.
 
+    With a jury nothing changes before all its seats are taken.
+
     Paper: Algorithm 2, lines 4-7.
     """
+    if counters[SEATED] < setup.n_seats:
+        return
     for k in range(len(tables.tally)):
         tables.before[k] = tables.shared[k]
     counters[N_SHARED] = shared_set(tables.tally, setup.votes_needed, tables.shared)
@@ -179,7 +179,7 @@ def claim_seat(setup: Setup, tables: Tables, counters: Any, player: int) -> int:
     """
     if (
         tables.own[player, SEATED_AS] > 0
-        or counters[SEATED] >= setup.votes_needed
+        or counters[SEATED] >= setup.n_seats
         or tables.own[player, ACTIVE] < setup.seat_after
     ):
         return 0
@@ -219,5 +219,5 @@ def ending(seats: bool, setup: Setup, counters: Any) -> int:
     """
     if counters[N_SHARED] == 1:
         return AGREED if counters[HOLDING] == setup.n_players else 0
-    voters = setup.votes_needed if seats else setup.n_players
+    voters = setup.n_seats if seats else setup.n_players
     return STALLED if counters[SETTLED] >= voters else 0

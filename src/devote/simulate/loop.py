@@ -23,6 +23,7 @@ from devote.simulate.counting import (
     N_EVENTS,
     N_SHARED,
     RESETS,
+    SEATED_AS,
     SEEN,
     SEEN_TERM,
     SUBOPTIMAL,
@@ -33,7 +34,6 @@ from devote.simulate.counting import (
     claim_seat,
     ending,
     holds_answer,
-    may_vote,
     open_term,
     update_shared,
 )
@@ -85,7 +85,8 @@ def make_loop(
                 if own[SEEN_TERM] != counters[TERM]:
                     own[SEEN_TERM] = counters[TERM]
                     start(state)
-                counters[CONFLICTS] += merge(state, tables.shared)
+                if not (seats and own[SEATED_AS] > 0) or counters[N_SHARED] == 1:
+                    counters[CONFLICTS] += merge(state, tables.shared)
                 if counters[N_SHARED] == 1 and not held:
                     counters[HOLDING] += 1
             arm = choose(rule, state, u_choose[i])
@@ -102,17 +103,17 @@ def make_loop(
                         open_term(seats, setup, tables, counters, n)
                         own[SEEN] = counters[VERSION]
                     else:
-                        voting = may_vote(seats, tables, n)
-                        if voting:
+                        sent = 0
+                        if not seats:
                             for j in range(n_out):
-                                cast(seats, setup, tables, counters, n, tables.out[j])
-                        if seats and not voting and claim_seat(setup, tables, counters, n):
-                            voting = True
-                            n_out = 1
+                                sent += cast(setup, tables, counters, n, tables.out[j])
+                        elif own[SEATED_AS] == 0:
+                            sent = claim_seat(setup, tables, counters, n)
+                        elif counters[N_SHARED] > 1:
                             for k in range(n_arms):
                                 if not state.alive[k]:
-                                    cast(seats, setup, tables, counters, n, k)
-                        if voting and n_out > 0:
+                                    sent += cast(setup, tables, counters, n, k)
+                        if sent > 0:
                             update_shared(seats, setup, tables, counters, n, alive)
                     version = counters[VERSION]
                 elif n_out == RESET:

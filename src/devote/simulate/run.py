@@ -68,6 +68,7 @@ class Run:
         self.setup = counting.Setup(
             n_players=n,
             votes_needed=protocol.votes_needed(setting.spec),
+            n_seats=protocol.seats_to_fill(setting.spec),
             seat_after=setting.spec.seat_after,
             endless=int(algorithm.endless),
             even=int(all(t == 1.0 for t in threshold)),
