@@ -222,9 +222,8 @@ def live(test, tmp_path, **limits):
             store.create(Experiment(SPEC))
             seat(store, ALICE)
             app = create_app(store, Settings(**limits))
-            async with asyncio.timeout(30), httpx.AsyncClient() as client:
-                async with serving(app) as url:
-                    await test(app, client, f"{url}/experiments/banner")
+            async with asyncio.timeout(30), httpx.AsyncClient() as client, serving(app) as url:
+                await test(app, client, f"{url}/experiments/banner")
 
     asyncio.run(main())
 
@@ -345,8 +344,8 @@ def test_two_thousand_events_are_caught_up_with_in_order(tmp_path):
         store = app.state.service.store
         with store._database.write() as db:
             db.executemany(
-                "INSERT INTO messages VALUES ('banner', ?, 'vote', ?, 0, 'x', '{}', '')",
-                [(number, number) for number in range(1, 2_501)],
+                "INSERT INTO messages VALUES ('banner', ?, 'x', ?, '')",
+                [(number, f'{{"n":{number}}}') for number in range(1, 2_501)],
             )
         async with client.stream("GET", f"{url}/stream?after=100") as response:
             numbers = []

@@ -110,8 +110,7 @@ def test_the_one_vote_rule_is_a_constraint_of_the_file(tmp_path):
         store.post("banner", vote(identity(1)))
         with pytest.raises(BoardUnavailable, match="UNIQUE"), store._database.write() as db:
             db.execute(
-                "INSERT INTO messages SELECT experiment, 2, kind, term, arm, voter, message, "
-                "signature FROM messages"
+                "INSERT INTO messages SELECT experiment, 2, voter, message, signature FROM messages"
             )
         assert store.rows("banner")[0] == 1
 

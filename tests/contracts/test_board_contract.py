@@ -5,7 +5,7 @@ A new board joins by its line in ``devote.boards.BOARDS`` and a way to set it up
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -15,16 +15,14 @@ from tests.boards.live import SPEC, identity, open_store, seat, serving, vote
 from devote.boards import BOARDS
 from devote.boards.board import Board, EndOfBacklog, Envelope, Event, Outcome, Posted
 from devote.boards.experiment import Experiment
-from devote.boards.faults import Faults as FaultRates
 from devote.boards.faults import FaultyBoard, MockClock
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
 from devote.boards.server import Settings, create_app
 from devote.boards.sqlite import SqliteBoard
-from devote.protocol import ExperimentSpec, Reset, Vote
+from devote.protocol import ExperimentSpec, Reset, Seat, Vote
 
-Open = Callable[[ExperimentSpec, Sequence[Identity], Path], "AsyncIterator[Board]"]
 SEATED = [identity(n) for n in range(1, 6)]
 STRANGER = identity(99)
 
@@ -58,7 +56,7 @@ async def http(spec: ExperimentSpec, seated: Sequence[Identity], folder: Path):
 @asynccontextmanager
 async def faultless_link(spec: ExperimentSpec, seated: Sequence[Identity], folder: Path):
     async with memory(spec, seated, folder) as board:
-        yield FaultyBoard(board, FaultRates(), MockClock(), seed=0)
+        yield FaultyBoard(board, Faults(), MockClock(), seed=0)
 
 
 OPENERS = {"memory": memory, "sqlite": sqlite, "http": http}
@@ -121,6 +119,7 @@ def _denied() -> dict[str, Envelope]:
         "unknown arm": vote(good, SPEC.n_arms),
         "another experiment": vote(good, experiment="other"),
         "a term where nothing resets": vote(good, term=1),
+        "a seat where there is no jury": good.sign(Seat("banner", 1, good.voter)),
         "key in capitals": Envelope(Vote("banner", 0, 0, good.voter.upper()), vote(good).signature),
         "signature in capitals": Envelope(vote(good).message, vote(good).signature.upper()),
     }
@@ -157,6 +156,22 @@ def test_each_kind_voter_term_and_arm_has_a_place_of_its_own(check):
             assert await board.publish(envelope) is Outcome.DUPLICATE
         posted = (await board.snapshot()).posted
         assert posted == tuple(Posted(n + 1, e) for n, e in enumerate(different))
+
+    check(test, spec)
+
+
+def test_a_jury_has_the_seats_it_has_and_no_more(check):
+    spec = ExperimentSpec(arms=4, name="banner", protocol="jury")
+
+    async def test(board: Board) -> None:
+        a, b = SEATED[:2]
+        beyond = spec.jury_size + 1
+        assert await board.publish(a.sign(Seat("banner", beyond, a.voter))) is Outcome.DENIED
+        for juror, place in ((a, 1), (b, spec.jury_size)):
+            claim = juror.sign(Seat("banner", place, juror.voter))
+            assert await board.publish(claim) is Outcome.ACCEPTED
+            assert await board.publish(claim) is Outcome.DUPLICATE
+        assert (await board.snapshot()).number == 2
 
     check(test, spec)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from devote.boards.board import Envelope, Outcome
 from devote.boards.identity import verify
-from devote.protocol import ExperimentSpec, ProtocolError
+from devote.protocol import ExperimentSpec, ProtocolError, Seat
 from devote.protocol.messages import from_dict, to_dict
 
 
@@ -41,7 +41,7 @@ def refusal(
     """Why no board of this experiment may take an envelope, or None if one may.
 
     A term above 0 is denied where the algorithm never resets: the highest term wins, so one
-    such message would void every vote.
+    such message would void every vote. A seat is denied where there is no such seat.
     """
     message = envelope.message
     if message.experiment != spec.name:
@@ -53,7 +53,11 @@ def refusal(
         from_dict(to_dict(message), spec.n_arms)
     except ProtocolError as error:
         return str(error)
-    if message.term > 0 and spec.phi == 0.0:
+    if isinstance(message, Seat):
+        seats = spec.jury_size if spec.protocol == "jury" else 0
+        if message.seat > seats:
+            return f"seat={message.seat} was claimed in a jury of {seats}.\nDiscard the message."
+    elif message.term > 0 and spec.phi == 0.0:
         return (
             f"term={message.term} was given, but {spec.algorithm} never resets and stays in "
             "term 0.\nDiscard the message."

@@ -193,7 +193,7 @@ class HttpBoard:
             return EndOfBacklog(int(event.data))
         if event.event != sse.MESSAGE:
             raise self._not_ours()
-        return self._posted(json.loads(event.data))
+        return self._posted(_parse(event.data))
 
     def _posted(self, item: Any) -> Posted:
         try:
@@ -239,7 +239,7 @@ async def _read(response: httpx.Response) -> bytes:
     return b"".join(parts)
 
 
-def _parse(body: bytes) -> Any:
+def _parse(body: bytes | str) -> Any:
     try:
         return json.loads(body)
     except RecursionError:

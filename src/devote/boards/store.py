@@ -1,7 +1,9 @@
 """What a server keeps, in one SQLite file: experiments, seats, invites and messages.
 
 Nothing else is stored: no address, no time of a vote, no link from an invite to a seat, and of
-an invite only its hash. That a voter votes once is a UNIQUE constraint, not a habit.
+an invite only its hash. That a voter votes once is a UNIQUE constraint, not a habit: a message
+is kept in its one JSON spelling, which holds who says what of which arm in which term, and
+nothing else. The constraint is on that text, so it holds for every kind of message.
 """
 
 import time
@@ -14,7 +16,6 @@ from devote.boards.database import Database
 from devote.boards.experiment import Experiment
 from devote.boards.identity import verify_claim
 from devote.protocol import ExperimentSpec, to_json
-from devote.protocol.messages import to_dict
 
 VERSION = 1
 SCHEMA = """
@@ -30,14 +31,12 @@ CREATE TABLE invites (
     UNIQUE (experiment, hash)
 ) STRICT;
 CREATE TABLE messages (
-    experiment TEXT NOT NULL, number INTEGER NOT NULL,
-    kind TEXT NOT NULL, term INTEGER NOT NULL, arm INTEGER NOT NULL, voter TEXT NOT NULL,
+    experiment TEXT NOT NULL, number INTEGER NOT NULL, voter TEXT NOT NULL,
     message TEXT NOT NULL, signature TEXT NOT NULL,
-    PRIMARY KEY (experiment, number), UNIQUE (experiment, kind, term, arm, voter)
+    PRIMARY KEY (experiment, number), UNIQUE (experiment, message)
 ) STRICT;
 CREATE INDEX messages_of_voter ON messages (experiment, voter)
 """
-NO_ARM = -1  # in the place of an arm for kinds without one: NULLs would all count as different
 
 
 class SqliteStore:
@@ -180,21 +179,18 @@ class SqliteStore:
         if reason is not None:
             return Receipt(Outcome.DENIED, reason=reason)
         message = envelope.message
-        arm = getattr(message, "arm", NO_ARM)
-        key = (name, to_dict(message)["type"], message.term, arm, message.voter)
+        text = to_json(message)
         with self._database.write() as db:
-            seat = (name, message.voter)
             if not seats.is_taken(db, name, message.voter):
                 return Receipt(Outcome.DENIED, reason=NO_SEAT)
             there = db.execute(
-                "SELECT number FROM messages WHERE (experiment, kind, term, arm, voter) = "
-                "(?, ?, ?, ?, ?)",
-                key,
+                "SELECT number FROM messages WHERE experiment=? AND message=?", (name, text)
             ).fetchone()
             if there:
                 return Receipt(Outcome.DUPLICATE, number=there[0])
             (count,) = db.execute(
-                "SELECT count(*) FROM messages WHERE experiment=? AND voter=?", seat
+                "SELECT count(*) FROM messages WHERE experiment=? AND voter=?",
+                (name, message.voter),
             ).fetchone()
             if most is not None and count >= most:
                 return denied(f"A seat may post at most {most} messages.", "Post no more.")
@@ -202,9 +198,8 @@ class SqliteStore:
                 "SELECT coalesce(max(number), 0) FROM messages WHERE experiment=?", (name,)
             ).fetchone()
             db.execute(
-                "INSERT INTO messages (experiment, kind, term, arm, voter, number, message, "
-                "signature) VALUES (?,?,?,?,?,?,?,?)",
-                (*key, last + 1, to_json(message), envelope.signature),
+                "INSERT INTO messages VALUES (?, ?, ?, ?, ?)",
+                (name, last + 1, message.voter, text, envelope.signature),
             )
         return Receipt(Outcome.ACCEPTED, number=last + 1)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -115,4 +116,17 @@ async def _invalid(request: Request, invalid: Any) -> Response:
 
 async def _http(request: Request, problem: Any) -> Response:
     text = f"{problem.detail}: no such route here.\nThe routes are in /openapi.json."
-    return error(problem.status_code, text, dict(problem.headers or {}))
+    headers = dict(problem.headers or {})
+    if problem.status_code == 405:  # the framework names the first matching route's only
+        headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return error(problem.status_code, text, headers)
+
+
+def _methods(request: Request) -> set[str]:
+    routes = (*experiments.router.routes, *board.router.routes, *request.app.routes)
+    return {
+        method
+        for route in routes
+        if isinstance(route, APIRoute) and route.path_regex.match(request.scope["path"])
+        for method in route.methods or ()
+    }

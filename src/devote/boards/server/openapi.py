@@ -10,6 +10,7 @@ from typing import Any
 
 from devote.boards.experiment import ENROLMENTS, VERSION
 from devote.protocol import messages
+from devote.protocol.spec import QUORUM_RULES
 
 Schema = dict[str, Any]
 
@@ -22,6 +23,7 @@ _FIELDS: dict[str, Schema] = {
     "experiment": _NAME,
     "term": {**_WHOLE, "maximum": messages.MAX_TERM},
     "arm": {**_WHOLE, "maximum": messages.MAX_ARMS - 1},
+    "seat": {"type": "integer", "minimum": 1, "maximum": messages.MAX_SEATS},
     "voter": _VOTER,
 }
 
@@ -37,13 +39,12 @@ def record(properties: dict[str, Schema], optional: Collection[str] = ()) -> Sch
 
 
 def _message(name: str, kind: type) -> Schema:
-    return record(
-        {
-            "v": {"const": messages.VERSION},
-            "type": {"const": name},
-            **{item.name: _FIELDS.get(item.name, {}) for item in fields(kind)},
-        }
-    )
+    properties: dict[str, Schema] = {"v": {"const": messages.VERSION}, "type": {"const": name}}
+    for item in fields(kind):
+        properties[item.name] = _FIELDS.get(item.name, {})
+    if kind is messages.Reset:
+        properties["term"] = {**_FIELDS["term"], "minimum": 1}
+    return record(properties)
 
 
 MESSAGE: Schema = {"oneOf": [_message(name, kind) for name, (_, kind) in messages.KINDS.items()]}
@@ -63,9 +64,31 @@ CLAIM = record(
 INVITATION = record({"count": {"type": "integer", "minimum": 1}})
 INVITES = record({"invites": {"type": "array", "items": {"type": "string"}}})
 OUTCOME = record({"outcome": {"enum": ["accepted", "duplicate"]}})
+_SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+SPEC: Schema = {
+    "type": "object",
+    "description": "A specification; the fields left out have their defaults.",
+    "properties": {
+        "name": _NAME,
+        "arms": {
+            "anyOf": [
+                {"type": "integer", "minimum": 2},
+                {"type": "array", "items": {"type": "string"}, "minItems": 2},
+            ]
+        },
+        "algorithm": {"type": "string"},
+        "options": {"type": "object"},
+        "epsilon": _SHARE,
+        "eta": _SHARE,
+        "delta": _SHARE,
+        "phi": _SHARE,
+        "quorum": {"anyOf": [{"type": "integer", "minimum": 1}, {"enum": list(QUORUM_RULES)}]},
+    },
+    "required": ["arms", "name"],
+}
 CREATION = record(
     {
-        "spec": {"type": "object", "required": ["arms", "name"]},
+        "spec": SPEC,
         "enrolment": {"enum": list(ENROLMENTS)},
         "players": _PLAYERS,
     },

@@ -1,0 +1,258 @@
+"""A device's view of a server that is not there, not ours, of another version, or mad."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from tests.boards.live import SPEC, api, identity, seat, serving, vote
+
+from devote.boards.board import BoardRefused, BoardUnavailable, EndOfBacklog, Outcome, Posted
+from devote.boards.experiment import Experiment
+from devote.boards.http import HttpBoard
+
+ALICE = identity(1)
+URL = "http://devote/experiments/banner"
+OURS = {"Devote-Version": "1"}
+
+
+def call(handler, action, **options):
+    """Do something with a board whose server answers as ``handler`` does."""
+
+    async def main():
+        transport = httpx.MockTransport(handler)
+        async with httpx.AsyncClient(transport=transport) as client:
+            return await action(HttpBoard(URL, client, **options))
+
+    return asyncio.run(main())
+
+
+async def publish(board):
+    return await board.publish(vote(ALICE))
+
+
+async def snapshot(board):
+    return await board.snapshot()
+
+
+async def stream(board):
+    return [event async for event in board.stream()]
+
+
+async def fetch(board):
+    return await board.fetch_experiment()
+
+
+async def claim(board):
+    return await board.claim_seat(ALICE)
+
+
+ACTIONS = pytest.mark.parametrize("action", [publish, snapshot, stream, fetch, claim])
+
+
+@ACTIONS
+@pytest.mark.parametrize("error", [httpx.ConnectError, httpx.ReadTimeout, httpx.ReadError])
+def test_a_server_that_is_not_there_is_unavailable(action, error):
+    def handler(request):
+        raise error("no")
+
+    with pytest.raises(BoardUnavailable, match="cannot be reached"):
+        call(handler, action)
+
+
+@ACTIONS
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_a_server_in_trouble_is_unavailable_whoever_says_so(action, status):
+    with pytest.raises(BoardUnavailable, match=str(status)):
+        call(lambda request: httpx.Response(status, text="bad gateway"), action)
+
+
+@ACTIONS
+@pytest.mark.parametrize("status", [200, 201, 204, 302, 403, 404])
+def test_a_login_page_is_not_a_devote_server_whatever_it_answers(action, status):
+    with pytest.raises(BoardRefused, match="not a devote server"):
+        call(lambda request: httpx.Response(status, html="<h1>Welcome</h1>"), action)
+
+
+@ACTIONS
+def test_another_version_is_named(action):
+    answer = httpx.Response(200, json={}, headers={"Devote-Version": "2"})
+    with pytest.raises(BoardRefused, match="speaks version '2', this device version 1"):
+        call(lambda request: answer, action)
+
+
+GARBAGE = [b"", b"{", b"[]", b"null", b"{}", b"[" * 100_000, b"\xff", b'{"outcome": "other"}']
+
+
+@ACTIONS
+@pytest.mark.parametrize("content", GARBAGE)
+@pytest.mark.parametrize("status", [200, 201])
+def test_garbage_is_refused(action, content, status):
+    if action is stream and status == 200:
+        content = b"data: " + content + b"\n\n"
+    with pytest.raises(BoardRefused):
+        call(lambda request: httpx.Response(status, content=content, headers=OURS), action)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"number": 1},
+        {"number": "1", "message": {}, "signature": ""},
+        {"number": 1, "message": {"v": 1, "type": "secret"}, "signature": ""},
+        {"number": 1, "message": {"v": 2, "type": "vote"}, "signature": ""},
+        7,
+    ],
+)
+def test_what_is_no_message_is_refused_on_both_ways_of_reading(message):
+    def handler(request):
+        if request.url.path.endswith("/stream"):
+            content = f"data: {json.dumps(message)}\n\n"
+        else:
+            content = json.dumps({"number": 1, "messages": [message], "end": True})
+        return httpx.Response(200, content=content, headers=OURS)
+
+    for action in (snapshot, stream):
+        with pytest.raises(BoardRefused):
+            call(handler, action)
+
+
+def test_a_snapshot_without_its_end_is_not_believed():
+    cut = {"number": 0, "messages": []}
+    with pytest.raises(BoardRefused):
+        call(lambda request: httpx.Response(200, json=cut, headers=OURS), snapshot)
+
+
+def test_a_line_without_end_is_refused_in_time():
+    async def endless():
+        while True:
+            yield b"x" * 10_000
+
+    with pytest.raises(BoardRefused, match="not a devote server"):
+        call(lambda request: httpx.Response(200, content=endless(), headers=OURS), stream)
+
+
+def test_an_answer_without_end_is_refused_in_time(monkeypatch):
+    async def endless():
+        while True:
+            yield b" " * 10_000
+
+    monkeypatch.setattr("devote.boards.http.LONGEST_ANSWER", 100_000)
+    with pytest.raises(BoardRefused, match="not a devote server"):
+        call(lambda request: httpx.Response(200, content=endless(), headers=OURS), snapshot)
+
+
+def test_a_stream_that_ends_is_unavailable_and_half_an_event_is_none():
+    content = b": still here\n\nid: 0\nevent: end\ndata: 0\n\nid: 1\nevent: message\ndata: {"
+
+    async def action(board):
+        events = board.stream()
+        assert await anext(events) == EndOfBacklog(0)
+        with pytest.raises(BoardUnavailable, match="has ended"):
+            await anext(events)
+
+    answer = httpx.Response(200, content=content, headers=OURS)
+    call(lambda request: answer, action)
+
+
+def test_a_specification_that_is_not_what_its_fingerprint_says_is_refused():
+    described = Experiment(SPEC).to_dict()
+    for change in (
+        {"fingerprint": "0" * 16},
+        {"spec": SPEC.with_(name="other").to_dict()},
+        {"spec": {**SPEC.to_dict(), "eta": 2.0}},
+        {"spec": 7},
+        {"enrolment": "anyone"},
+        {"version": 2},
+    ):
+        answer = httpx.Response(200, json={**described, **change}, headers=OURS)
+        with pytest.raises(BoardRefused):
+            call(lambda request, answer=answer: answer, fetch)
+    good = httpx.Response(200, json=described, headers=OURS)
+    assert call(lambda request: good, fetch) == Experiment(SPEC)
+
+
+def test_an_unknown_experiment_is_refused_in_the_servers_words():
+    said = httpx.Response(
+        404, json={"error": "There is no experiment 'banner' here."}, headers=OURS
+    )
+    for action in (publish, snapshot, stream, fetch, claim):
+        with pytest.raises(BoardRefused, match="There is no experiment 'banner'"):
+            call(lambda request: said, action)
+
+
+@pytest.mark.parametrize(
+    "url", ["banner", "ftp://x/experiments/a", "http://x/", "http://x:y/experiments/a"]
+)
+def test_an_address_that_is_none_is_refused(url):
+    async def main():
+        async with HttpBoard(url) as board:
+            await board.snapshot()
+
+    with pytest.raises(BoardRefused):
+        asyncio.run(main())
+
+
+def test_no_cookie_is_ever_sent_back():
+    cookies = []
+
+    def handler(request):
+        cookies.append(request.headers.get("cookie"))
+        content = {"number": 0, "messages": [], "end": True}
+        return httpx.Response(200, json=content, headers={**OURS, "Set-Cookie": "id=device7"})
+
+    async def action(board):
+        await board.snapshot()
+        await board.snapshot()
+
+    call(handler, action)
+    assert cookies == [None, None]
+
+
+def test_a_server_that_falls_silent_is_noticed():
+    async def main():
+        gone = asyncio.Event()
+
+        async def serve(reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nDevote-Version: 1\r\n\r\n")
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            gone.set()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            url = f"http://127.0.0.1:{port}/experiments/banner"
+            async with HttpBoard(url, timeout=0.2, patience=0.2) as board:
+                with pytest.raises(BoardUnavailable, match="ReadTimeout"):
+                    await anext(board.stream())
+            await gone.wait()
+
+    asyncio.run(main())
+
+
+def test_a_device_reads_on_after_the_server_came_back(tmp_path):
+    async def main():
+        async with api(tmp_path / "board.db") as server, asyncio.timeout(20):
+            seat(server.store, ALICE)
+            async with serving(server.app) as url:
+                port = int(url.rpartition(":")[2])
+                board = HttpBoard(f"{url}/experiments/banner")
+                assert await board.fetch_experiment() == Experiment(SPEC, seats=1)
+                assert await board.publish(vote(ALICE)) is Outcome.ACCEPTED
+                events = board.stream()
+                assert await anext(events) == Posted(1, vote(ALICE))
+                assert await anext(events) == EndOfBacklog(1)
+            with pytest.raises(BoardUnavailable):
+                await anext(events)
+            with pytest.raises(BoardUnavailable):
+                await board.publish(vote(ALICE, 1))
+            async with serving(server.app, port):
+                assert await board.publish(vote(ALICE, 1)) is Outcome.ACCEPTED
+                events = board.stream(after=1)
+                assert await anext(events) == Posted(2, vote(ALICE, 1))
+                await events.aclose()
+            await board.aclose()
+
+    asyncio.run(main())
