@@ -1,0 +1,1 @@
+"""How figures look: one style, curves with bands, labels at the ends of lines."""

@@ -1,0 +1,55 @@
+"""Figures without a window: made, filled, saved as SVG and PNG."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from devote.experiments.drawing.style import GREY, house_style
+
+
+def panels(
+    n: int,
+    *,
+    size: tuple[float, float] = (10.0, 4.1),
+    right: float = 0.85,
+    between: float = 0.75,
+    sharey: bool = False,
+) -> tuple[Figure, list[Axes]]:
+    """A figure of n panels side by side, with room for labels right of each.
+
+    It belongs to no window and needs no closing.
+    """
+    figure = Figure(figsize=size)
+    FigureCanvasAgg(figure)
+    figure.subplots_adjust(
+        left=0.075 * 10.0 / size[0], right=right, bottom=0.2, top=0.9, wspace=between
+    )
+    grid = figure.subplots(1, n, sharey=sharey, squeeze=False)
+    return figure, list(grid[0])
+
+
+def footnote(figure: Figure, lines: str | Sequence[str]) -> None:
+    """What a reader must know to read the figure, in small type below it."""
+    text = lines if isinstance(lines, str) else "\n".join(lines)
+    figure.text(0.01, 0.015, text, fontsize=7.8, color=GREY, va="bottom", linespacing=1.35)
+
+
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write NAME.svg and NAME.png; each appears whole or not at all."""
+    written = []
+    with house_style():
+        for suffix in ("svg", "png"):
+            target = folder / f"{name}.{suffix}"
+            partial = folder / f"{name}.{suffix}.partial"
+            # No date, so that the same figure is the same file.
+            metadata = {"Date": None} if suffix == "svg" else {"Software": None}
+            try:
+                figure.savefig(partial, format=suffix, metadata=metadata)
+                partial.replace(target)
+            finally:
+                partial.unlink(missing_ok=True)
+            written.append(target)
+    return written

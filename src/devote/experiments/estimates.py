@@ -1,0 +1,97 @@
+"""Numbers with their 95 % intervals, from a handful of trials.
+
+All are Student-t intervals. Trial i of every cell draws from the streams of trial i, so two
+cells are compared trial by trial; a ratio of means is linearised (the delta method).
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, the interval around it, and where it was measured."""
+
+    value: float
+    low: float
+    high: float
+    at: str = ""
+
+    def located(self, at: str) -> "Estimate":
+        """The same number, measured there."""
+        return replace(self, at=at)
+
+
+def exact(value: float, at: str = "") -> Estimate:
+    """A number that was computed, not sampled."""
+    return Estimate(float(value), float(value), float(value), at)
+
+
+def mean(values: ArrayLike) -> Estimate:
+    """The mean of independent trials.
+
+    >>> mean([3.0, 4.0, 5.0]).value
+    4.0
+    """
+    trials = np.asarray(values, dtype=np.float64)
+    return _around(float(trials.mean()), trials)
+
+
+def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Estimate:
+    """The ratio of two means over the same trials.
+
+    >>> ratio([2.0, 4.0], [1.0, 2.0])
+    Estimate(value=2.0, low=2.0, high=2.0, at='')
+    """
+    above = np.asarray(numerator, dtype=np.float64)
+    below = np.asarray(denominator, dtype=np.float64)
+    n = min(len(above), len(below))
+    above, below = above[:n], below[:n]
+    value = float(above.mean() / below.mean())
+    return _around(value, (above - value * below) / below.mean())
+
+
+def exponent(players: ArrayLike, trials: NDArray[np.float64]) -> Estimate:
+    """The exponent b of samples ~ N^b, fitted to each trial's curve (rows) on log axes.
+
+    >>> round(exponent([32, 64, 128], np.array([[1.0, 4.0, 16.0], [3.0, 12.0, 48.0]])).value, 9)
+    2.0
+    """
+    log_n = np.log(np.asarray(players, dtype=np.float64))
+    centred = log_n - log_n.mean()
+    slopes = np.log(trials) @ centred / (centred @ centred)
+    return mean(slopes)
+
+
+def deviation_ratio(numerator: ArrayLike, denominator: ArrayLike) -> Estimate:
+    """The ratio of two standard deviations, by the jackknife of its logarithm."""
+    above = np.asarray(numerator, dtype=np.float64)
+    below = np.asarray(denominator, dtype=np.float64)
+    n = min(len(above), len(below))
+    above, below = above[:n], below[:n]
+    whole = _log_deviations(above, below)
+    left_out = [_log_deviations(np.delete(above, i), np.delete(below, i)) for i in range(n)]
+    pseudo = n * whole - (n - 1) * np.array(left_out)
+    logs = _around(whole, pseudo)
+    return Estimate(math.exp(whole), math.exp(logs.low), math.exp(logs.high))
+
+
+def _log_deviations(above: NDArray[np.float64], below: NDArray[np.float64]) -> float:
+    return math.log(float(above.std(ddof=1)) / float(below.std(ddof=1)))
+
+
+def _around(value: float, spread: NDArray[np.float64]) -> Estimate:
+    """``value``, give or take the t interval of the mean of ``spread``."""
+    n = len(spread)
+    deviation = float(spread.std(ddof=1))
+    # Identical trials differ by rounding alone once they have been scaled.
+    if deviation < 1e-9 * abs(value):
+        deviation = 0.0
+    half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) * deviation / math.sqrt(n)
+    return Estimate(value, value - half, value + half)

@@ -1,0 +1,50 @@
+"""Samples of four decentralized algorithms, on both problems."""
+
+from dataclasses import replace
+
+from matplotlib.figure import Figure
+
+from devote.experiments.drawing.canvas import footnote, panels
+from devote.experiments.drawing.curves import (
+    BAND,
+    curve,
+    draw_curves,
+    draw_lower_bound,
+    finish,
+)
+from devote.experiments.median_elimination.sweep import PROBLEMS, median_trials
+from devote.experiments.settings import Settings
+from devote.experiments.table import Table
+from devote.experiments.variants import (
+    MEDIAN_ELIMINATION,
+    SER3,
+    SUCCESSIVE_ELIMINATION,
+    UGAPEC,
+)
+
+VARIANTS = (MEDIAN_ELIMINATION, SUCCESSIVE_ELIMINATION, UGAPEC, SER3)
+
+
+def draw(table: Table, settings: Settings) -> Figure:
+    """Panel (a) problem 1, panel (b) problem 2."""
+    figure, axes = panels(2)
+    for letter, problem, panel in zip("ab", PROBLEMS, axes, strict=True):
+        curves = []
+        for variant in VARIANTS:
+            item = curve(
+                table, settings, variant=variant, protocol="decentralized", problem=problem
+            )
+            curves.append(replace(item, label=variant.label))
+        labels = draw_curves(panel, curves)
+        labels.append(draw_lower_bound(panel, settings))
+        finish(panel, settings, labels, of="samples")
+        panel.set_title(f"({letter}) Problem {problem}: samples until all agree")
+    footnote(
+        figure,
+        [
+            f"All under Decentralized Elimination. {BAND} {settings.trials} trials; "
+            f"Median Elimination {median_trials(settings)}.",
+            "SER3 with its radius in the form `union`.",
+        ],
+    )
+    return figure

@@ -1,0 +1,98 @@
+"""The picture of a plan's sweep; it reads a saved sweep and never simulates."""
+
+from pathlib import Path
+from typing import Any
+
+from devote.experiments.planning.sweep import PlanSweep
+
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#777777"
+"""From Okabe and Ito's palette, which colour-blind people can tell apart."""
+
+LABELS = {
+    "eta": "η, the probability that one device is wrong",
+    "players": "number of devices",
+    "epsilon": "ε, how far from the best an arm may be",
+}
+
+
+def draw_plan(sweep: PlanSweep, out: str | Path) -> Path:
+    """Samples above, broadcast votes below, against the axis; PNG or SVG by the name."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    target = Path(out)
+    figure = Figure(figsize=(6.4, 5.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    above, below = figure.subplots(2, 1, sharex=True)
+    _panel(above, sweep, "samples", BLUE, "samples, all devices")
+    _panel(below, sweep, "broadcasts", ORANGE, "votes broadcast")
+    _mark_trouble(above, sweep)
+    if sweep.axis != "eta":
+        above.set_xscale("log")
+    _scale_samples(above, sweep)
+    below.set_ylim(bottom=0)
+    below.set_xlabel(LABELS[sweep.axis])
+    _name_values(below, sweep)
+    first = sweep.rows[0]
+    spec = first["spec"]
+    above.set_title(
+        f"{first['protocol']} {spec['algorithm']}, {len(spec['arms'])} arms, "
+        f"mean of {first['trials']} trials, band: ± 1 standard deviation",
+        fontsize=9,
+        loc="left",
+    )
+    partial = target.with_name(f".{target.stem}.partial{target.suffix}")
+    try:
+        figure.savefig(partial, dpi=160)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def _panel(axes: Any, sweep: PlanSweep, name: str, colour: str, label: str) -> None:
+    means = [row[name]["mean"] for row in sweep.rows]
+    stds = [row[name]["std"] for row in sweep.rows]
+    low = [max(mean - std, 0.5) for mean, std in zip(means, stds, strict=True)]
+    high = [mean + std for mean, std in zip(means, stds, strict=True)]
+    axes.fill_between(sweep.values, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(sweep.values, means, color=colour, marker="o", markersize=4)
+    axes.set_ylabel(label)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+
+
+def _scale_samples(axes: Any, sweep: PlanSweep) -> None:
+    """A log axis where samples span much, one from zero where they do not; whole numbers."""
+    from matplotlib.ticker import FuncFormatter
+
+    plain = FuncFormatter(lambda value, _: f"{value:,.0f}")
+    means = [row["samples"]["mean"] for row in sweep.rows]
+    if max(means) > 4 * min(means):
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_formatter(plain)
+    else:
+        axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(plain)
+
+
+def _mark_trouble(axes: Any, sweep: PlanSweep) -> None:
+    """Say where runs did not end with one arm."""
+    for value, row in zip(sweep.values, sweep.rows, strict=True):
+        trouble = row["trials"] - row["status"]["agreed"]
+        if trouble:
+            axes.annotate(
+                f"{trouble} of {row['trials']} without one answer",
+                (value, row["samples"]["mean"]),
+                textcoords="offset points",
+                xytext=(6, 6),
+                fontsize=7,
+                color=GREY,
+            )
+
+
+def _name_values(axes: Any, sweep: PlanSweep) -> None:
+    if sweep.axis == "eta":
+        return
+    axes.set_xticks(sweep.values, [f"{value:,g}" for value in sweep.values])
+    axes.minorticks_off()

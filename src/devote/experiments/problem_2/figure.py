@@ -1,0 +1,45 @@
+"""Samples on problem 2 against the number of players, with the decentralized dip up close."""
+
+from dataclasses import replace
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from devote.experiments.drawing.canvas import footnote, panels
+from devote.experiments.drawing.curves import BAND, curve, draw_curves, finish
+from devote.experiments.problem_1.figure import draw_samples
+from devote.experiments.settings import Settings
+from devote.experiments.table import Table
+from devote.experiments.variants import SER3, UGAPEC
+
+
+def draw(table: Table, settings: Settings) -> Figure:
+    """Panel (a) the six algorithms, panel (b) both problems side by side."""
+    figure, (left, right) = panels(2)
+    draw_samples(left, table, settings, problem="2")
+    left.set_title("(a) Problem 2: samples until all agree")
+    _draw_both_problems(right, table, settings)
+    right.set_title("(b) Decentralized, problems 1 and 2")
+    footnote(
+        figure,
+        [
+            f"{BAND} {settings.trials} trials. SER3 with its radius in the form `union`.",
+            "Problem 2: half of the players generates 80 % of the events. With 32 players the 28 "
+            "votes an arm needs must wait for rare players; with 64 they need not.",
+        ],
+    )
+    return figure
+
+
+def _draw_both_problems(axes: Axes, table: Table, settings: Settings) -> None:
+    curves = []
+    for variant in (SER3, UGAPEC):
+        for problem in ("2", "1"):
+            item = curve(
+                table, settings, variant=variant, protocol="decentralized", problem=problem
+            )
+            item = replace(item, label=f"{variant.label}, problem {problem}")
+            if problem == "1":
+                item = replace(item, line="--", marker="", width=1.2)
+            curves.append(item)
+    finish(axes, settings, draw_curves(axes, curves), of="samples")

@@ -1,0 +1,10 @@
+"""All six algorithms on problem 2, and on problem 1, with which the paper compares it."""
+
+from devote.experiments.plan import Planned, grid
+from devote.experiments.settings import Settings
+from devote.experiments.variants import SUBROUTINES
+
+
+def plan(settings: Settings) -> list[Planned]:
+    """What the figure and the claims about problem 2 read."""
+    return grid(settings, problems=["1", "2"], variants=SUBROUTINES.values())

@@ -1,0 +1,60 @@
+"""Samples of SER3 relative to UGapEc under the same protocol, for each radius form."""
+
+from dataclasses import replace
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from devote.experiments.drawing import style
+from devote.experiments.drawing.canvas import footnote, panels
+from devote.experiments.drawing.curves import curve, draw_curves
+from devote.experiments.drawing.labels import EndLabel, write_labels
+from devote.experiments.radius_forms.sweep import PROBLEMS
+from devote.experiments.settings import Settings
+from devote.experiments.table import Table
+from devote.experiments.variants import PROTOCOLS, RADIUS_FORMS, UGAPEC
+
+COLOURS = {"union": style.BLUE, "active": style.ORANGE}
+
+
+def draw(table: Table, settings: Settings) -> Figure:
+    """One panel per problem, on one scale."""
+    figure, axes = panels(3, size=(10.0, 4.3), right=0.835, between=0.08, sharey=True)
+    for problem, panel in zip(PROBLEMS, axes, strict=True):
+        labels = _draw_problem(panel, table, settings, problem)
+        panel.set_title(f"Problem {problem}")
+        if problem == PROBLEMS[-1]:
+            write_labels(panel, labels)
+    axes[0].set_ylabel("samples of SER3 / samples of UGapEc")
+    footnote(
+        figure,
+        [
+            f"Lines: ratio of means over {settings.trials} trials, under the same protocol. Below "
+            "1 SER3 needs fewer samples. Blue: radius `union`, orange: `active`.",
+            "The paper has 1-privacy above 1 on problems 1 and 2 (only `active` is), below 1 on "
+            "problem 3 (only `union` is), and 0-privacy at 1.",
+        ],
+    )
+    return figure
+
+
+def _draw_problem(axes: Axes, table: Table, settings: Settings, problem: str) -> list[EndLabel]:
+    curves = []
+    for protocol, name in PROTOCOLS.items():
+        base = curve(table, settings, variant=UGAPEC, protocol=protocol, problem=problem)
+        for form, variant in RADIUS_FORMS.items():
+            item = curve(table, settings, variant=variant, protocol=protocol, problem=problem)
+            means = item.trials.mean(axis=0) / base.trials.mean(axis=0)
+            label = f"{name}, {form}"
+            colour = COLOURS[form]
+            curves.append(replace(item, trials=means[None, :], label=label, colour=colour))
+    axes.axhline(1.0, color=style.BLACK, linewidth=0.9)
+    labels = draw_curves(axes, curves)
+    style.players_axis(axes, settings.players)
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_locator(FixedLocator([0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4]))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_ylim(0.34, 1.5)
+    return labels

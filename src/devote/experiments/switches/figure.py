@@ -1,0 +1,101 @@
+"""Suboptimal plays over time, and in total against the probability of a reset."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from devote.experiments.drawing import style
+from devote.experiments.drawing.canvas import footnote, panels
+from devote.experiments.estimates import mean
+from devote.experiments.settings import Settings
+from devote.experiments.switches.regret import shares_over_time, total
+from devote.experiments.switches.sweep import (
+    HORIZON,
+    HORIZONS,
+    PHI,
+    PHIS,
+    WINDOW,
+    crowd,
+    printed_phi,
+)
+from devote.experiments.table import Table
+from devote.problems import get_problem
+
+
+def draw(table: Table, settings: Settings) -> Figure:
+    """Panel (a) over time, panel (b) over phi."""
+    figure, (left, right) = panels(2, right=0.98, between=0.24)
+    _over_time(left, table, settings)
+    _over_phi(right, table, settings)
+    footnote(
+        figure,
+        [
+            f"Problem 4, {crowd(settings)} players: the best arm (.8, the next .4) switches at "
+            f"60,000 and 120,000. {settings.trials} trials; bands: 95 % interval of the mean.",
+            "(a) Share of the plays in each window of 6,000. (b) After DSER3 has agreed, its "
+            "players go on with the arm they agreed on.",
+        ],
+    )
+    return figure
+
+
+def _over_time(axes: Axes, table: Table, settings: Settings) -> None:
+    middles = np.array(HORIZONS, dtype=np.float64) - WINDOW / 2
+    for time, _ in get_problem("4").switches:
+        axes.axvline(time, color=style.GREY, linewidth=1.0, dashes=(4, 3))
+        axes.text(time + 1_500, 108, "switch", color=style.GREY, fontsize=8.5, va="center")
+    for phi, name, colour, line, height in (
+        (None, "DSER3", style.BLUE, "-", 95.0),
+        (PHI, f"DSER4, φ = {PHI:g}", style.VERMILLION, "--", 26.0),
+    ):
+        shares = 100 * shares_over_time(table, settings, phi)
+        estimates = [mean(column) for column in shares.T]
+        low = [max(0.0, e.low) for e in estimates]
+        high = [min(100.0, e.high) for e in estimates]
+        axes.fill_between(middles, low, high, color=colour, alpha=0.18, linewidth=0)
+        axes.plot(middles, [e.value for e in estimates], line, color=colour)
+        axes.text(HORIZON - 2_000, height, name, color=colour, fontsize=8.5, ha="right")
+    axes.set_ylim(0, 115)
+    axes.set_xlim(0, HORIZON)
+    axes.xaxis.set_major_locator(FixedLocator([0, 60_000, 120_000, 180_000]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.count_text(x)))
+    axes.yaxis.set_major_locator(FixedLocator([0, 25, 50, 75, 100]))
+    axes.set_xlabel("time (pulls of all players)")
+    axes.set_ylabel("suboptimal plays, %")
+    axes.set_title("(a) Suboptimal plays over time")
+
+
+def _over_phi(axes: Axes, table: Table, settings: Settings) -> None:
+    printed = printed_phi(crowd(settings))
+    phis = [*PHIS, printed]
+    estimates = [mean(100 * total(table, settings, phi) / HORIZON) for phi in phis]
+    axes.fill_between(
+        phis,
+        [e.low for e in estimates],
+        [e.high for e in estimates],
+        color=style.VERMILLION,
+        alpha=0.18,
+        linewidth=0,
+    )
+    axes.plot(phis, [e.value for e in estimates], "--o", color=style.VERMILLION)
+    axes.plot([printed], [estimates[-1].value], "o", color=style.BLACK, zorder=3)
+    without = mean(100 * total(table, settings, None) / HORIZON)
+    axes.axhline(without.value, color=style.BLUE)
+    axes.text(PHIS[0], without.value + 1.5, "DSER3", color=style.BLUE, fontsize=8.5)
+    axes.annotate(
+        "φ of Theorem 4",
+        (printed, estimates[-1].value),
+        xytext=(-8, -14),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8.5,
+    )
+    axes.text(PHI, estimates[3].value - 7, "DSER4", color=style.VERMILLION, fontsize=8.5)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(FixedLocator([1e-5, 1e-4, 1e-3]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_ylim(0, 100)
+    axes.set_xlabel("probability φ of a reset after a pull")
+    axes.set_ylabel("suboptimal plays in all, %")
+    axes.set_title("(b) In total, against φ")

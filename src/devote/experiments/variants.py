@@ -1,0 +1,59 @@
+"""The algorithms compared: a subroutine with its options, under the paper's settings.
+
+Paper: section 5.1; epsilon .25, delta .05, eta .9.
+"""
+
+from dataclasses import dataclass, field
+
+from devote.problems import get_problem
+from devote.protocol import ExperimentSpec
+from devote.simulate.cell import Cell
+
+EPSILON, DELTA, ETA = 0.25, 0.05, 0.9
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A subroutine as a figure names it."""
+
+    label: str
+    algorithm: str
+    options: dict[str, str | float] = field(default_factory=dict, hash=False)
+
+    def spec(self, *, delta: float = DELTA, phi: float = 0.0) -> ExperimentSpec:
+        """The subroutine under the paper's settings."""
+        return ExperimentSpec(
+            arms=10,
+            name="paper",
+            algorithm=self.algorithm,
+            options=self.options,
+            epsilon=EPSILON,
+            eta=ETA,
+            delta=delta,
+            phi=phi,
+        )
+
+    def cell(self, problem: str, protocol: str, n_players: int) -> Cell:
+        """One point of a curve: this subroutine on a problem, under a protocol."""
+        return Cell(self.spec(), get_problem(problem), n_players, protocol, None)
+
+
+SER3 = Variant("SER3", "ser3", {"radius": "union"})
+SER3_ACTIVE = Variant("SER3 (active)", "ser3", {"radius": "active"})
+UGAPEC = Variant("UGapEc", "ugapec")
+MEDIAN_ELIMINATION = Variant("Median Elimination", "median_elimination")
+SUCCESSIVE_ELIMINATION = Variant("Successive Elimination", "successive_elimination")
+SER4 = Variant("SER4", "ser4", {"radius": "union"})
+
+RADIUS_FORMS = {"union": SER3, "active": SER3_ACTIVE}
+"""SER3 with each form of its radius; the paper does not print one."""
+
+SUBROUTINES = {"SER3 union": SER3, "SER3 active": SER3_ACTIVE, "UGapEc": UGAPEC}
+"""Every subroutine a sentence about both SER3 and UGapEc is checked with."""
+
+PROTOCOLS = {
+    "decentralized": "Decentralized",
+    "isolated": "1-privacy",
+    "pooled": "0-privacy",
+}
+"""The protocols by the names that the paper's figures use."""

@@ -1,0 +1,91 @@
+"""Whether a sentence holds, told from numbers and their intervals.
+
+A sentence is checked in one or several *cases* (a radius form, a way of counting messages, a
+problem), each measured in one or several places (numbers of players). In each place the
+sentence asks for a range of values, and the whole interval must lie inside it (yes), outside it
+(no), or the trials cannot tell. All yes: *holds*. All no: *does not hold*. Else it *depends*,
+and the code says on what.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from devote.experiments.estimates import Estimate
+
+Verdict: TypeAlias = Literal["holds", "does not hold", "depends", "not measured"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "depends", "not measured")
+
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values for which a sentence is true, ends included."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def judge(self, estimate: Estimate) -> bool | None:
+        """True: the interval lies inside. False: outside. None: across an end.
+
+        >>> above = Range(low=1.05)
+        >>> [above.judge(Estimate(0, *ends)) for ends in ((1.1, 1.2), (0.9, 1.0), (1.0, 1.1))]
+        [True, False, None]
+        """
+        slack = ROUNDING * max(1.0, abs(estimate.value))
+        if self.low - slack <= estimate.low and estimate.high <= self.high + slack:
+            return True
+        if estimate.high < self.low - slack or estimate.low > self.high + slack:
+            return False
+        return None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to check a sentence: what was measured, place by place, and what it asks for."""
+
+    label: str
+    estimates: tuple[Estimate, ...]
+    asked: Range
+
+    @property
+    def outcomes(self) -> tuple[bool | None, ...]:
+        """What each place says."""
+        return tuple(self.asked.judge(estimate) for estimate in self.estimates)
+
+    @property
+    def outcome(self) -> bool | None:
+        """True or False where all places agree, None where they do not."""
+        return agreement(self.outcomes)
+
+
+def agreement(outcomes: Sequence[bool | None]) -> bool | None:
+    """The outcome that all share, None if there is no such."""
+    return outcomes[0] if len(set(outcomes)) == 1 else None
+
+
+def verdict(cases: Sequence[Case]) -> Verdict:
+    """What the cases together say."""
+    if not cases or not all(case.estimates for case in cases):
+        return "not measured"
+    outcome = agreement([case.outcome for case in cases])
+    if outcome is None:
+        return "depends"
+    return "holds" if outcome else "does not hold"
+
+
+def depends_on(cases: Sequence[Case], *, across: str, along: str) -> tuple[str, ...]:
+    """On what a verdict depends: ``across`` cases, ``along`` places, or on chance."""
+    if verdict(cases) != "depends":
+        return ()
+    reasons = []
+    decided = {case.outcome for case in cases} - {None}
+    if len(decided) == 2 or (decided and None in {case.outcome for case in cases}):
+        reasons.append(across)
+    if any({True, False} <= set(case.outcomes) for case in cases):
+        reasons.append(along)
+    if any(None in case.outcomes for case in cases):
+        reasons.append("chance: more trials would tell")
+    return tuple(reasons)
