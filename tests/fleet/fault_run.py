@@ -21,7 +21,9 @@ from collections import Counter
 from collections.abc import Coroutine
 from typing import Any
 
-from devote.boards.faults import FaultyBoard, Faults, MockClock
+from tests.fleet.crashing_store import Crash, CrashingStore, Disk, produced, replay
+
+from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
 from devote.fleet.clock import Clock
@@ -31,7 +33,6 @@ from devote.fleet.saving import player_fields
 from devote.fleet.store import Setup
 from devote.fleet.sync import sync_once
 from devote.protocol import Ballot, ExperimentSpec, Player
-from tests.fleet.crashing_store import Crash, CrashingStore, Disk, produced, replay
 
 ALGORITHMS = ("ser3", "ser4", "kl_racing", "lucb", "ugapec")
 
@@ -271,4 +272,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-

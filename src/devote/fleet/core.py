@@ -222,8 +222,9 @@ class DeviceCore:
             self._untold = []
 
     def _offer_lost_ones(self) -> None:
-        """A message that was acknowledged but is not on the board, read to its end, is offered
-        again: the board may have been put back to an earlier state.
+        """Offer again what was acknowledged but is not on the board, read to its end.
+
+        The board may have been put back to an earlier state.
         """
         sent = [e for e, state in self._outbox if state == "sent"]
         lost = [e for e in sent if e.signature not in self._read_back]

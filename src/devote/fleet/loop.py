@@ -20,7 +20,9 @@ from devote.fleet.sync import Describe, sync_once
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 CHECK_EVERY = 20
-"""Rounds between two looks at whether the specification has changed; a failure asks for one."""
+"""Rounds between two looks at whether it is still the same board with the same specification;
+every failure asks for one too.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ async def run_forever(
     try:
         while True:
             wake.clear()
-            if not await sync_once(core, board, None if rounds % CHECK_EVERY else describe):
+            check = rounds % CHECK_EVERY == 0
+            if not await sync_once(core, board, describe if check else None, deep=check):
                 rounds = 0
                 await _cancelled(stream)
                 stream = None

@@ -143,7 +143,7 @@ class Store:
                 seated=bool(row[4]),
                 player=json.loads(row[5]),
                 pending_at=row[6],
-                bookmark=Bookmark(row[7], row[8], bool(row[9])),
+                bookmark=Bookmark(row[7], tuple(row[8].split()), bool(row[9])),
             )
 
     def save_seat(self, address: str, players: int | None) -> None:
@@ -180,7 +180,7 @@ class Store:
             )
             connection.execute(
                 "UPDATE device SET cursor = ?, anchor = ?, complete = ?",
-                (bookmark.number, bookmark.anchor, bookmark.complete),
+                (bookmark.number, " ".join(bookmark.anchor), bookmark.complete),
             )
 
     def rewind(self) -> None:
@@ -238,19 +238,21 @@ class Store:
 
 
 def _make_private(path: str) -> None:
-    """Make the file, which will hold a private key, for its owner only."""
-    # An existing file is not touched: closing it would undo the lock of whoever has it open.
-    if path == ":memory:" or os.path.exists(path):
+    """Make the file, which will hold a private key, for its owner only; refuse one not writable."""
+    if path == ":memory:":
         return
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        pass
-    except OSError as error:
+        # An existing file is not opened: closing it would undo the lock of whoever has it open.
+        if not os.path.exists(path):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        writable = all(os.access(p, os.W_OK) for p in (path, os.path.dirname(path) or "."))
+    except OSError:
+        writable = False
+    if not writable:
         raise StoreReadOnly(
-            f"The device store {path!r} cannot be made: {error.strerror}.\n"
-            "See that its folder exists and is writable for this user."
-        ) from None
+            f"The device store {path!r} cannot be written.\n"
+            "See that it and its folder exist and are writable for this user."
+        )
 
 
 @contextmanager

@@ -17,9 +17,12 @@ from devote.fleet.errors import StoreError
 Describe: TypeAlias = Callable[[], Awaitable[Experiment]]
 
 
-async def sync_once(core: DeviceCore, board: Board, describe: Describe | None = None) -> bool:
+async def sync_once(
+    core: DeviceCore, board: Board, describe: Describe | None = None, *, deep: bool = True
+) -> bool:
     """One round: check that the experiment is ours, post what waits, read what is new.
 
+    ``deep`` looks further back to see that the board is still the one that was read before.
     Returns whether all of it worked; if not, the device's status says why. Only the board is
     awaited, so a board that never waits lets this be driven without an event loop.
     """
@@ -27,7 +30,7 @@ async def sync_once(core: DeviceCore, board: Board, describe: Describe | None = 
         if describe is not None and not await _is_ours(core, describe):
             return False
         await _post(core, board)
-        done = await _read(core, board)
+        done = await _read(core, board, deep)
     except BoardUnavailable:
         core.health.offline()
         return False
@@ -66,10 +69,10 @@ async def _post(core: DeviceCore, board: Board) -> None:
         core.settle(envelope, await board.publish(envelope))
 
 
-async def _read(core: DeviceCore, board: Board) -> bool:
+async def _read(core: DeviceCore, board: Board, deep: bool) -> bool:
     bookmark = core.bookmark  # as it is now: the stream may move it while the answer is awaited
-    snapshot = await board.snapshot(bookmark.read_from)
-    if not bookmark.holds(snapshot.posted):
+    snapshot = await board.snapshot(bookmark.read_from(deep=deep))
+    if not bookmark.holds(snapshot.posted, deep=deep):
         core.rewind()
         await _post(core, board)
         snapshot = await board.snapshot(0)

@@ -1,0 +1,111 @@
+"""The fault run, many times; and that it sees the bugs it is there for.
+
+Janus's way: every message is unique by construction, so a loss or a double count proves itself.
+``python -m tests.fleet.fault_run 100000`` is the longer target.
+"""
+
+from contextlib import contextmanager
+
+import pytest
+from tests.fleet.crashing_store import Crash, Disk
+from tests.fleet.fault_run import fault_run
+
+from devote.fleet.core import DeviceCore
+from devote.fleet.store import Store
+from devote.protocol import to_json
+
+RUNS = 2_000
+CHUNK = 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, RUNS, CHUNK))
+def test_nothing_is_lost_or_counted_twice_and_every_run_ends_agreed_or_stalled(first):
+    for seed in range(first, first + CHUNK):
+        fault_run(seed)
+
+
+def test_a_few_fault_runs_see_every_kind_of_fault_and_both_endings():
+    happened = sum((fault_run(seed) for seed in range(12)), fault_run(12))
+    for kind in ("crash within a commit", "failed to sync", "synced", "agreed", "stalled"):
+        assert happened[kind] > 0
+    assert happened["votes amid faults"] > 20
+
+
+def _runs_fail(seeds):
+    for seed in seeds:
+        try:
+            fault_run(seed)
+        except AssertionError:
+            return True
+    return False
+
+
+def test_the_fault_run_sees_a_vote_that_is_sent_before_it_is_on_disk(monkeypatch):
+    committed = Disk.committed
+
+    def never_synced(self, connection, durable, entry):
+        committed(self, connection, False if self.states else durable, entry)
+
+    monkeypatch.setattr(Disk, "committed", never_synced)
+    assert _runs_fail(range(40))
+
+
+def test_the_fault_run_sees_an_outbox_that_is_not_kept(monkeypatch):
+    load = DeviceCore._load
+
+    def forgetful(self):
+        with self.store.transaction() as connection:
+            connection.execute("DELETE FROM outbox WHERE state = 'waiting'")
+        load(self)
+
+    monkeypatch.setattr(DeviceCore, "_load", forgetful)
+    assert _runs_fail(range(40))
+
+
+def test_the_fault_run_sees_a_vote_taken_for_sent_when_no_answer_came(monkeypatch):
+    waiting = DeviceCore.waiting.fget
+
+    def sent_at_once(self):
+        envelopes = waiting(self)
+        for envelope in envelopes:
+            self.store.save_delivery(envelope, "sent")
+        self._outbox = self.store.outbox()
+        return envelopes
+
+    monkeypatch.setattr(DeviceCore, "waiting", property(sent_at_once))
+    monkeypatch.setattr(DeviceCore, "_offer_lost_ones", lambda self: None)
+    assert _runs_fail(range(40))
+
+
+def test_the_fault_run_sees_a_reward_counted_in_two_steps(monkeypatch):
+    save_step = Store.save_step
+
+    def in_two_steps(self, player, pending_at, votes=()):
+        save_step(self, player, pending_at)
+        if votes:
+            if len(self.disk.log) % 5 == 0:
+                raise Crash  # as may happen between any two commits
+            with self.transaction(durable=True) as connection:
+                connection.executemany(
+                    "INSERT INTO outbox (message, signature) VALUES (?, ?)",
+                    [(to_json(e.message), e.signature) for e in votes],
+                )
+
+    monkeypatch.setattr(Store, "save_step", in_two_steps)
+    assert _runs_fail(range(40))
+
+
+def test_the_fault_run_sees_a_device_that_does_not_commit(monkeypatch):
+    transaction = Store.transaction
+
+    @contextmanager
+    def lost(self, *, durable=False):
+        with transaction(self, durable=durable) as connection:
+            yield connection
+            if connection.execute("SELECT cursor % 5 FROM device").fetchone() == (3,):
+                connection.execute("ROLLBACK")
+                connection.execute("BEGIN")
+
+    monkeypatch.setattr(Store, "transaction", lost)
+    assert _runs_fail(range(40))

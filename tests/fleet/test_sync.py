@@ -1,0 +1,253 @@
+"""One round between a device and its board, and rounds in the background on a mock clock."""
+
+import asyncio
+from itertools import count
+
+import pytest
+from tests.fleet.fault_run import drive
+from tests.fleet.worlds import ME, SPEC, PretendServer, play_until_vote, set_up, vote
+
+from devote.boards.board import BoardRefused, BoardUnavailable, Outcome, Snapshot
+from devote.boards.experiment import Experiment
+from devote.fleet.core import DeviceCore
+from devote.fleet.loop import Pace, run_forever
+from devote.fleet.sync import sync_once
+
+
+@pytest.fixture
+def board():
+    board = PretendServer()
+    for number in range(10):
+        board.seat(vote(number, 0).message.voter)
+    board.seat(ME.voter)
+    return board
+
+
+@pytest.fixture
+def core(tmp_path):
+    core = DeviceCore(set_up(tmp_path / "device.db"))
+    yield core
+    core.close()
+
+
+def test_a_round_posts_what_waits_and_reads_what_is_new(core, board):
+    drive(board.publish(vote(1, 1)))
+    play_until_vote(core)
+    mine = [envelope.message for envelope in core.waiting]
+    assert drive(sync_once(core, board, board.fetch_experiment))
+    assert not core.waiting
+    assert list(core.status().sent) == mine
+    assert len(board.now().posted) == len(mine) + 1
+    assert core.status().freshness == "synced 0 s ago"
+
+
+def test_a_board_that_is_down_means_offline_and_nothing_is_lost(core, board):
+    play_until_vote(core)
+    waiting = core.waiting
+    board.crash()
+    assert not drive(sync_once(core, board))
+    assert core.waiting == waiting
+    assert "offline since" in core.status().freshness
+    core.choose()
+    board.restart()
+    assert drive(sync_once(core, board))
+    assert core.status().offline_since is None
+
+
+def test_an_unknown_outcome_means_post_again(core, board, monkeypatch):
+    play_until_vote(core)
+    publish = board.publish
+
+    async def no_answer(envelope):
+        await publish(envelope)
+        raise BoardUnavailable("No answer came.")
+
+    monkeypatch.setattr(board, "publish", no_answer)
+    assert not drive(sync_once(core, board))
+    monkeypatch.undo()
+    n_posted = len(board.now().posted)
+    assert n_posted == 1
+    assert drive(sync_once(core, board))
+    messages = [posted.envelope.message for posted in board.now().posted]
+    assert len(messages) == len(set(messages)) == len(core.status().sent)
+
+
+def test_a_board_that_refuses_is_a_visible_degraded_state(core, board, monkeypatch):
+    async def garbage(after=0):
+        raise BoardRefused("What answers is not a devote server.\nCheck the address.")
+
+    monkeypatch.setattr(board, "snapshot", garbage)
+    assert not drive(sync_once(core, board))
+    assert core.status().degraded[0].startswith("What answers is not a devote server.")
+    assert core.best() is None
+    monkeypatch.undo()
+    assert drive(sync_once(core, board))
+    assert not core.status().degraded
+
+
+def test_a_spec_that_changed_stops_sending_and_reading_but_not_playing(core, board):
+    play_until_vote(core)
+    waiting = core.waiting
+    board.experiment = Experiment(SPEC.with_(epsilon=0.5), players=3)
+    assert not drive(sync_once(core, board, board.fetch_experiment))
+    assert "specification has changed" in core.status().degraded[0]
+    assert core.waiting == waiting
+    assert not board.now().posted
+    core.choose()
+    board.experiment = Experiment(SPEC, players=3)
+    assert drive(sync_once(core, board, board.fetch_experiment))
+    assert not core.status().degraded
+
+
+def test_the_number_of_players_is_learned_and_kept(core, board):
+    board.experiment = Experiment(SPEC, players=9)
+    assert drive(sync_once(core, board, board.fetch_experiment))
+    assert core.players == 9
+    assert core.store.load().players == 9
+
+
+def test_a_vote_without_a_seat_is_denied_kept_and_goes_through_later(core):
+    board = PretendServer()
+    play_until_vote(core)
+    assert drive(sync_once(core, board))
+    assert core.waiting
+    assert "denies" in core.status().degraded[0]
+    board.seat(ME.voter)
+    assert drive(sync_once(core, board))
+    assert not core.waiting
+    assert not core.status().degraded
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_a_board_put_back_to_a_backup_is_offered_all_own_votes_again(core, board, kept):
+    drive(board.publish(vote(1, 1)))
+    play_until_vote(core)
+    assert drive(sync_once(core, board))
+    old = PretendServer()
+    for posted in board.now().posted[:kept]:
+        old.seat(posted.envelope.message.voter)
+        drive(old.publish(posted.envelope))
+    old.seat(ME.voter)
+    for _ in range(2):
+        assert drive(sync_once(core, old))
+    there = {posted.envelope.message for posted in old.now().posted}
+    assert there >= set(core.status().sent)
+    assert not core.waiting
+
+
+def test_a_board_that_leaves_out_messages_is_not_believed(core, board, monkeypatch):
+    for number in range(3):
+        drive(board.publish(vote(number, 1)))
+    snapshot = board.snapshot
+
+    async def without_the_first(after=0):
+        full = await snapshot(after)
+        return Snapshot(full.number, full.posted[1:])
+
+    monkeypatch.setattr(board, "snapshot", without_the_first)
+    assert not drive(sync_once(core, board))
+    assert "leaves out" in core.status().degraded[0]
+    assert not core.status().complete
+    monkeypatch.undo()
+    assert drive(sync_once(core, board))
+    assert not core.status().degraded
+
+
+class MockTime:
+    """Sleeps that take no time, and are remembered."""
+
+    def __init__(self, most: int) -> None:
+        self.slept: list[float] = []
+        self.most = most
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        if len(self.slept) >= self.most:
+            self.main.cancel()
+        await asyncio.sleep(0)
+
+
+def run(core, board, time, dice=lambda: 0.5):
+    async def main():
+        time.main = asyncio.current_task()
+        await run_forever(
+            core, board, wake=asyncio.Event(), dice=dice, pace=Pace(15.0, 1.0, 60.0),
+            describe=board.fetch_experiment, sleep=time.sleep,
+        )  # fmt: skip
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(main())
+
+
+def test_while_the_board_is_down_waits_double_up_to_the_cap_with_jitter(core, board):
+    board.crash()
+    time = MockTime(8)
+    run(core, board, time)
+    assert time.slept == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+
+
+def test_a_board_that_comes_back_is_found_and_the_waits_begin_anew(core, board):
+    play_until_vote(core)
+    board.crash()
+    turns = count()
+
+    def dice():
+        if next(turns) == 3:
+            board.restart()
+        return 0.5
+
+    async def main():
+        wake = asyncio.Event()
+        task = asyncio.create_task(
+            run_forever(
+                core, board, wake=wake, dice=dice, pace=Pace(15.0, 0.01, 0.05),
+                describe=board.fetch_experiment,
+            )
+        )  # fmt: skip
+        while core.waiting:
+            await asyncio.sleep(0.005)
+        task.cancel()
+        await asyncio.wait({task})
+
+    asyncio.run(asyncio.wait_for(main(), 10.0))
+    assert core.status().offline_since is None
+    assert board.now().posted
+
+
+def test_a_stream_brings_votes_between_rounds_and_wake_sends_at_once(core, board):
+    async def main():
+        wake = asyncio.Event()
+        core.on_vote = wake.set
+        task = asyncio.create_task(run_forever(core, board, wake=wake, dice=lambda: 0.5))
+        while not core.status().complete:
+            await asyncio.sleep(0.005)
+        for number in (1, 2):
+            await board.publish(vote(number, 1))
+        while 1 in core.status().shared:
+            await asyncio.sleep(0.005)
+        play_until_vote(core)
+        while core.waiting:
+            await asyncio.sleep(0.005)
+        task.cancel()
+        await asyncio.wait({task})
+
+    asyncio.run(asyncio.wait_for(main(), 10.0))
+
+
+def test_where_streams_do_not_get_through_rounds_do_the_work_at_their_own_pace(
+    core, board, monkeypatch
+):
+    async def cut(after=0):
+        raise BoardUnavailable("The stream was cut.")
+        yield
+
+    monkeypatch.setattr(board, "stream", cut)
+    time = MockTime(16)
+    run(core, board, time)
+    after_cuts = [seconds for seconds in time.slept if seconds != 15.0]
+    assert after_cuts[:6] == [0.5, 1.0, 2.0, 4.0, 7.5, 7.5]
+    assert core.status().complete
+
+
+def test_outcomes_of_the_contract_are_all_known():
+    assert {*Outcome} == {Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.DENIED}

@@ -1,0 +1,79 @@
+"""Small experiments for tests of a device: a spec, a store that is set up, a clock, a board."""
+
+import random
+from pathlib import Path
+
+from devote.boards.board import BoardRefused, Envelope, Outcome
+from devote.boards.experiment import Experiment
+from devote.boards.identity import Identity
+from devote.boards.memory import MemoryBoard
+from devote.fleet.clock import Clock
+from devote.fleet.core import DeviceCore
+from devote.fleet.saving import player_fields
+from devote.fleet.store import Setup, Store
+from devote.protocol import ExperimentSpec, Player, Vote
+
+SPEC = ExperimentSpec(arms=3, name="banner", epsilon=1.0, quorum=2)
+URL = "http://127.0.0.1:9/experiments/banner"
+ME = Identity.from_private_bytes(b"m" * 32)
+
+
+def set_up(path: Path | str = ":memory:", spec: ExperimentSpec = SPEC, players: int = 3) -> Store:
+    store = Store.open(path)
+    player = player_fields(Player(spec, ME.voter))
+    store.set_up(Setup(URL, spec, players, ME.to_private_bytes(), player))
+    return store
+
+
+def vote(number: int, arm: int, term: int = 0, experiment: str = "banner") -> Envelope:
+    """A vote by another device."""
+    voter = Identity.from_private_bytes(number.to_bytes(32, "big"))
+    return voter.sign(Vote(experiment, term, arm, voter.voter))
+
+
+class HandClock:
+    """Two clocks that a test sets."""
+
+    def __init__(self) -> None:
+        self.wall = 1_000_000.0
+        self.monotonic = 0.0
+
+    @property
+    def clock(self) -> Clock:
+        return Clock(lambda: self.wall, lambda: self.monotonic)
+
+    def pass_(self, seconds: float) -> None:
+        self.wall += seconds
+        self.monotonic += seconds
+
+
+def play_until_vote(core: DeviceCore, best: int = 0, seed: int = 0) -> None:
+    """Play until the device has produced a message more than it had."""
+    rng = random.Random(seed)
+    before = len(core.waiting) + len(core.status().sent)
+    while len(core.waiting) + len(core.status().sent) == before:
+        core.reward(1.0 if core.choose(rng.random()) == best else 0.0)
+
+
+class PretendServer(MemoryBoard):
+    """A board in memory that also describes its experiment and gives seats."""
+
+    def __init__(self, spec: ExperimentSpec = SPEC, players: int | None = 3) -> None:
+        super().__init__(spec, seats=())
+        self.experiment = Experiment(spec, players=players)
+        self.invites: set[str | None] = {None}
+        self.closed = False
+
+    async def fetch_experiment(self) -> Experiment:
+        self._check_up()
+        return self.experiment
+
+    async def claim_seat(self, identity: Identity, invite: str | None = None) -> Outcome:
+        self._check_up()
+        if invite not in self.invites:
+            raise BoardRefused("This invite is not valid.\nAsk for another.")
+        self.seat(identity.voter)
+        return Outcome.ACCEPTED
+
+    async def aclose(self) -> None:
+        self.closed = True
