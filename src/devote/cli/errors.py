@@ -25,9 +25,9 @@ def is_bad_input(error: BaseException) -> bool:
 
 
 def as_line(error: BaseException) -> str:
-    """The message on one line; empty where typer has shown its help instead.
+    r"""The message on one line; empty where typer has shown its help instead.
 
-    >>> as_line(ValueError("eta=2 must be in (0, 1).\\nIt is a probability."))
+    >>> as_line(ValueError("eta=2 must be in (0, 1).\nIt is a probability."))
     'eta=2 must be in (0, 1). It is a probability.'
     """
     if isinstance(error, USAGE_ERROR):

@@ -5,13 +5,14 @@ Only what the library cannot see is checked here: whether a text is a list, a pa
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from devote.problems import Problem
     from devote.protocol import ExperimentSpec
 
 DEFAULT_PROBLEM = "1"
+DEFAULT_ARMS = 10
 
 
 def read_means(text: str) -> tuple[float, ...]:
@@ -81,6 +82,31 @@ def read_problem(name: str | None, means: str | None, activity: str | None) -> "
     return problem if activity is None else problem.with_activity(activity)
 
 
+def read_arms(arms: int | None, means: str | None) -> int:
+    """The number of arms, from either, or ten.
+
+    >>> read_arms(None, ".7,.5"), read_arms(4, None)
+    (2, 4)
+    """
+    if means is None:
+        return DEFAULT_ARMS if arms is None else arms
+    n_means = len(read_means(means))
+    if arms not in (None, n_means):
+        raise ValueError(f"--arms {arms} with {n_means} means.\nLeave --arms out.")
+    return n_means
+
+
+def read_fleet(spec: "ExperimentSpec", means: str | None, activity: str | None) -> "Problem":
+    """The arms and players to plan for: given by hand, or assumed as hard as epsilon allows."""
+    if means is not None:
+        return read_problem(None, means, activity)
+
+    from devote.simulate.plan import default_problem
+
+    problem = default_problem(spec.n_arms, spec.epsilon)
+    return problem if activity is None else problem.with_activity(activity)
+
+
 def read_spec(
     n_arms: int,
     *,
@@ -88,7 +114,7 @@ def read_spec(
     algorithm: str,
     option: Sequence[str] | None,
     quorum: str,
-    **promises: float,
+    **promises: Any,
 ) -> "ExperimentSpec":
     """The specification that the options stand for.
 

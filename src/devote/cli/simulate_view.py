@@ -101,11 +101,13 @@ def _endings(summary: dict[str, Any]) -> RenderableType:
 
 
 def _failure(summary: dict[str, Any]) -> RenderableType:
-    return failure_table(summary["failure"], summary["spec"]["delta"])
+    failure = summary["failure"]
+    table = failure_table(failure, summary["spec"]["delta"])
+    return Group(table, Text(failure["meaning"], style="dim"))
 
 
 def failure_table(failure: dict[str, Any], delta: float) -> RenderableType:
-    """The claimed and the honest bound side by side, with what they mean."""
+    """The claimed and the honest bound side by side."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("chance of a wrong answer", style="bold")
     for name in ("asked for", "claimed bound", "honest bound"):
@@ -113,7 +115,7 @@ def failure_table(failure: dict[str, Any], delta: float) -> RenderableType:
     table.add_row(
         "", probability(delta), probability(failure["claimed"]), probability(failure["honest"])
     )
-    return Group(table, Text(failure["meaning"], style="dim"))
+    return table
 
 
 def _speed(summary: dict[str, Any]) -> str:

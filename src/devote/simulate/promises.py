@@ -4,13 +4,20 @@ Every promise is one function from a setting to a ``Promise``, listed in ``PROMI
 that keeps a promise in another way gets its own sentence there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from devote.protocol import ExperimentSpec, Protocol
 from devote.simulate.setting import Setting
-from devote.theory import claimed_failure, honest_failure, message_bound, stall_possible
+from devote.simulate.trial import Trial
+from devote.theory import (
+    claimed_failure,
+    clopper_pearson,
+    honest_failure,
+    message_bound,
+    stall_possible,
+)
 
 Standing: TypeAlias = Literal["proved", "measured", "claimed", "refuted"]
 
@@ -86,7 +93,7 @@ def right_answer(setting: Setting) -> Promise:
     standing: Standing = "proved" if bounds.honest <= bounds.claimed * (1 + 1e-9) else "claimed"
     words = f"Wrong with probability at most {bounds.claimed:.3g}."
     if bounds.claimed > setting.spec.delta:
-        words += f" That is above delta={setting.spec.delta:g}; --quorum ceil would meet it."
+        words += f" That is above delta={setting.spec.delta:g}; the ceil rule stays below it."
     return Promise("right answer", standing, f"{words} {bounds.meaning}")
 
 
@@ -143,6 +150,28 @@ def privacy(setting: Setting) -> Promise:
         "Rewards stay on the device. But a device's votes do point at its best arm: the paper "
         f"claims at most {1 - setting.spec.eta:.2g} certainty, and its inequality runs the "
         "other way (success at least that, in practice nearly 1).",
+    )
+
+
+def measured_answer(setting: Setting, runs: Sequence[Trial]) -> Promise:
+    """How often runs were right, with an exact 95 % interval for the rest.
+
+    Where every arm is good enough only the best counts, else there would be nothing to measure.
+    """
+    spec, problem = setting.spec, setting.problem
+    right = [run.epsilon_optimal for run in runs]
+    what = f"an arm within epsilon={spec.epsilon:g} of the best"
+    if len(problem.optimal(setting.n_players, 0, spec.epsilon)) == spec.n_arms:
+        values = problem.values(setting.n_players, 0)
+        right = [values[run.winners[0]] == max(values) for run in runs]
+        what = "the best arm (all are within epsilon)"
+    wrong = len(right) - sum(right)
+    _, high = clopper_pearson(wrong, len(right))
+    return Promise(
+        "right answer",
+        "measured",
+        f"{sum(right)} of {len(right)} simulated runs ended with {what}: on these arms wrong "
+        f"with probability at most {high:.2g} (95 % confidence). More trials tell more.",
     )
 
 

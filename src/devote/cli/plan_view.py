@@ -1,0 +1,137 @@
+"""A plan as a person likes to read it."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from devote.cli.showing import console, duration, number, probability
+from devote.cli.simulate_view import failure_table
+
+DAY = 86400.0
+COLOURS = {"proved": "green", "measured": "cyan", "claimed": "yellow", "refuted": "red"}
+
+
+def show_plan(plan: dict[str, Any]) -> None:
+    """Print the plan."""
+    out = console()
+    spec, problem = plan["spec"], plan["problem"]
+    parts: list[RenderableType] = [
+        Text(f"Arms: {problem['summary']}; who wakes: {problem['activity']}.", style="dim"),
+        Text(),
+        _costs(plan),
+        Text(),
+        _votes(plan),
+        Text(),
+        failure_table(plan["failure"], spec["delta"]),
+        Text(),
+        _promises(plan),
+    ]
+    out.print(
+        Panel(
+            Group(*parts),
+            title=f"[bold]{plan['protocol']} {spec['algorithm']}[/bold], "
+            f"{len(spec['arms'])} arms, {plan['players']:,} devices, "
+            f"epsilon {spec['epsilon']:g}, delta {spec['delta']:g}, eta {spec['eta']:g}",
+            title_align="left",
+            padding=(1, 2),
+            width=min(out.width, 100),
+        )
+    )
+
+
+def _costs(plan: dict[str, Any]) -> RenderableType:
+    simulated = plan["simulated"]
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("what to expect", style="bold")
+    table.add_column("", justify="right")
+    table.add_column(_how_simulated(simulated), style="dim")
+    least = "at least " if simulated["unfinished"] else ""
+    samples, device = simulated["samples"], simulated["per_device"]
+    table.add_row("samples", least + number(samples["mean"]), _spread(simulated))
+    for name, words in (("median", "median"), ("p90", "90 %"), ("busiest", "busiest")):
+        if device[name] is not None:
+            table.add_row(f"per device, {words}", least + number(device[name]), "")
+    table.add_row(
+        "broadcasts",
+        least + number(simulated["broadcasts"]["mean"]),
+        f"never more than {plan['message_bound']:,} votes",
+    )
+    table.add_row("deliveries", least + number(simulated["deliveries"]["mean"]), "")
+    if plan["days"] is None:
+        table.add_row("time", "?", "give --events-per-day, of all devices together")
+    else:
+        table.add_row(
+            "time",
+            least + duration(plan["days"] * DAY),
+            f"at {number(plan['events_per_day'])} events per day, all devices together",
+        )
+    table.add_row("Theorem 2", *_bound(plan))
+    return table
+
+
+def _how_simulated(simulated: dict[str, Any]) -> str:
+    if simulated["unfinished"]:
+        return "one run, cut off for time (--seconds)"
+    if simulated["trials"] == 1:
+        [ended] = (name for name, count in simulated["status"].items() if count)
+        return f"one simulated run, {ended}"
+    ended = ", ".join(f"{count} {name}" for name, count in simulated["status"].items() if count)
+    return f"mean of {simulated['trials']} simulated runs: {ended}"
+
+
+def _spread(simulated: dict[str, Any]) -> str:
+    return f"± {number(simulated['samples']['std'])}" if simulated["trials"] > 1 else ""
+
+
+def _bound(plan: dict[str, Any]) -> tuple[str, str]:
+    bound = plan["theorem_2"]
+    if bound is None:
+        return "-", plan["why_no_theorem_2"]
+    return (
+        f"<= {number(bound['samples'])}",
+        f"samples, with probability {probability(bound['probability'])}, and about "
+        f"{number(bound['last_player_wait'])} more until the last device has woken; one device "
+        f"alone needs {number(bound['single_player_samples'])} or fewer (simulated)",
+    )
+
+
+def _votes(plan: dict[str, Any]) -> RenderableType:
+    quorum = plan["quorum"]
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("votes that eliminate an arm", "paper's rule", "ceil rule", "used", "can stall"):
+        table.add_column(name, justify="right" if table.columns else "left")
+    stall = "[yellow]yes, N < 2M[/]" if plan["stall_possible"] else "[green]no, N >= 2M[/]"
+    table.add_row("", str(quorum["paper"]), str(quorum["ceil"]), str(quorum["used"]), stall)
+    return table
+
+
+def _promises(plan: dict[str, Any]) -> RenderableType:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("promise", style="bold", no_wrap=True)
+    table.add_column("standing", no_wrap=True)
+    table.add_column("in words")
+    for promise in plan["promises"]:
+        standing = promise["standing"]
+        table.add_row(promise["name"], f"[{COLOURS[standing]}]{standing}[/]", promise["words"])
+    return table
+
+
+def show_sweep(sweep: dict[str, Any], picture: Path, data: Path) -> None:
+    """Print the numbers behind the picture, and where it is."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in (sweep["axis"], "votes needed", "samples", "± std", "broadcasts", "agreed"):
+        table.add_column(name, justify="right")
+    for value, row in zip(sweep["values"], sweep["rows"], strict=True):
+        table.add_row(
+            number(value),
+            str(row["quorum"]),
+            number(row["samples"]["mean"]),
+            number(row["samples"]["std"]),
+            number(row["broadcasts"]["mean"]),
+            f"{row['status']['agreed']} of {row['trials']}",
+        )
+    console().print(table, f"\nPicture: {picture}\nData: {data}")

@@ -1,0 +1,159 @@
+"""Three ways to see a run: a screen, lines of text, lines of JSON."""
+
+from typing import Protocol, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from devote.cli.showing import show_json
+from devote.simulate.live import Frame
+from devote.simulate.setting import Setting
+from devote.simulate.trial import Event
+
+BAR_WIDTH = 28
+COLOURS = {"agreed": "green", "stalled": "yellow", "unfinished": "cyan"}
+
+
+class View(Protocol):
+    """Something that shows one frame after another."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def show(self, frame: Frame) -> None:
+        """Show how the run stands."""
+
+
+class JsonLines:
+    """One JSON object per event, and one for the end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def show(self, frame: Frame) -> None:
+        """Print the events, and the ending if this is it."""
+        for event in frame.events:
+            show_json(event._asdict())
+        if frame.over:
+            show_json(
+                {
+                    "time": frame.samples,
+                    "kind": "end",
+                    "status": frame.status,
+                    "winners": list(frame.winners),
+                    "broadcasts": frame.broadcasts,
+                }
+            )
+
+
+class Lines:
+    """One line of text per event, and one for the end."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._needed = setting.protocol.votes_needed(setting.spec)
+        self._votes: dict[tuple[int, int], int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def show(self, frame: Frame) -> None:
+        """Print the events, and the ending if this is it."""
+        for event in frame.events:
+            print(f"{event.time:>10,}  {self._words(event)}")
+        if frame.over:
+            print(f"{frame.samples:>10,}  {ending(frame)}")
+
+    def _words(self, event: Event) -> str:
+        if event.kind == "vote":
+            key = (event.term, event.arm)
+            self._votes[key] = self._votes.get(key, 0) + 1
+            count = f"{self._votes[key]}/{self._needed}"
+            return f"player {event.player} votes against arm {event.arm} ({count})"
+        if event.kind == "elimination":
+            return f"arm {event.arm} eliminated"
+        if event.kind == "reset":
+            return f"player {event.player} resets: term {event.term} begins"
+        return f"player {event.player} takes a seat"
+
+
+class Screen:
+    """A table that redraws itself."""
+
+    def __init__(self, setting: Setting, console: Console) -> None:
+        self._setting = setting
+        self._live = Live(console=console, auto_refresh=False)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._live.stop()
+
+    def show(self, frame: Frame) -> None:
+        """Redraw."""
+        self._live.update(picture(self._setting, frame), refresh=True)
+
+
+def picture(setting: Setting, frame: Frame) -> RenderableType:
+    """The arms with their votes, and how far the players are."""
+    rules, means = setting.protocol, setting.problem.values(setting.n_players, frame.samples)
+    needed = rules.votes_needed(setting.spec)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    heads = ("arm", "mean", f"votes against it, of {needed}" if rules.votes else "", "", "holders")
+    for head in heads:
+        table.add_column(head, justify="left" if head.startswith("votes") else "right")
+    for arm in range(setting.spec.n_arms):
+        bar: Any = ""
+        if rules.votes:
+            bar = ProgressBar(
+                total=needed, completed=min(frame.votes[arm], needed), width=BAR_WIDTH
+            )
+        count = str(frame.votes[arm]) if rules.votes else ""
+        style = "" if frame.shared[arm] else "dim strike"
+        cells = (str(arm), f"{means[arm]:.3g}", bar, count, f"{frame.holders[arm]:,}")
+        table.add_row(*cells, style=style)
+    done = _bar(frame.players_done, frame.n_learners)
+    progress = Table(box=None, pad_edge=False, show_header=False)
+    progress.add_row(
+        "players down to one arm", done, f"{frame.players_done:,} of {frame.n_learners:,}"
+    )
+    colour = COLOURS[frame.status] if frame.over else "cyan"
+    words = ending(frame) if frame.over else f"running, {frame.n_shared} arms left"
+    if frame.term:
+        words += f", term {frame.term}"
+    return Panel(
+        Group(table, Text(), progress, Text(words, style=f"bold {colour}")),
+        title=f"[bold]{rules.name} {setting.spec.algorithm}[/bold], problem "
+        f"{setting.problem.name}, {setting.n_players:,} players",
+        subtitle=f"{frame.samples:,} samples, {frame.broadcasts:,} broadcasts",
+        title_align="left",
+        subtitle_align="right",
+        padding=(1, 2),
+        width=76,
+    )
+
+
+def _bar(done: int, total: int) -> Text:
+    filled = BAR_WIDTH * min(done, total) // total
+    return Text("█" * filled, style="cyan") + Text("░" * (BAR_WIDTH - filled), style="dim")
+
+
+def ending(frame: Frame) -> str:
+    """How the run ended, in words."""
+    arms = ", ".join(map(str, frame.winners))
+    if frame.status == "agreed":
+        return f"agreed: every player holds arm {arms}"
+    if frame.status == "stalled":
+        return f"stalled: players are split over arms {arms}, and no vote can come any more"
+    return f"unfinished at the horizon: arms {arms} are left"

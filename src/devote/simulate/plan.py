@@ -1,0 +1,190 @@
+"""What an experiment will cost with a given fleet, before anything is deployed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from devote.problems import Problem, Uniform
+from devote.protocol import ExperimentSpec, SpecError
+from devote.simulate.promises import (
+    FailureBounds,
+    Promise,
+    failure_bounds,
+    measured_answer,
+    promises,
+)
+from devote.simulate.quick import QuickLook, look_quickly
+from devote.simulate.setting import Setting
+from devote.theory import (
+    coupon_collector,
+    message_bound,
+    p_star,
+    quorum,
+    stall_possible,
+    theorem_2_probability,
+    theorem_2_samples,
+)
+from devote.theory.quorums import RULES
+
+SINGLE_RUNS = 200
+"""Players simulated alone; the slowest of them stands for Theorem 2's T_Py."""
+
+
+@dataclass(frozen=True)
+class SampleBound:
+    """Theorem 2 for one setting, and the wait that it leaves out.
+
+    Paper: Theorem 2.
+    Differs from print: ``last_player_wait``, a coupon collector's, comes on top (erratum 11).
+    """
+
+    single_player_samples: int
+    p_star: float
+    samples: float
+    probability: float
+    last_player_wait: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to expect: quorums, bounds, promises and what a quick simulation measured.
+
+    ``events_per_day`` counts the events of all devices together. ``bound`` is None where
+    Theorem 2 does not apply, and ``why_no_bound`` says why.
+    """
+
+    setting: Setting
+    quorums: dict[str, int]
+    failure: FailureBounds
+    promises: tuple[Promise, ...]
+    bound: SampleBound | None
+    why_no_bound: str
+    quick: QuickLook
+    events_per_day: float | None
+    seed: int
+
+    @property
+    def days(self) -> float | None:
+        """How long it takes, at that many events per day."""
+        return None if self.events_per_day is None else self.quick.samples / self.events_per_day
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        setting = self.setting
+        votes = setting.protocol.votes_needed(setting.spec)
+        return {
+            "spec": setting.spec.to_dict(),
+            "problem": setting.problem.to_dict(),
+            "players": setting.n_players,
+            "protocol": setting.protocol.name,
+            "seed": self.seed,
+            "quorum": {**self.quorums, "used": votes},
+            "message_bound": message_bound(votes, setting.spec.n_arms),
+            "failure": self.failure.to_dict(),
+            "stall_possible": stall_possible(setting.n_players, votes),
+            "theorem_2": None if self.bound is None else self.bound.__dict__,
+            "why_no_theorem_2": self.why_no_bound or None,
+            "promises": [promise.to_dict() for promise in self.promises],
+            "simulated": self.quick.to_dict(),
+            "events_per_day": self.events_per_day,
+            "days": self.days,
+        }
+
+
+def default_problem(n_arms: int, epsilon: float) -> Problem:
+    """One arm epsilon above the others, around one half: as hard as epsilon allows.
+
+    >>> default_problem(3, 0.1).means
+    (0.55, 0.45, 0.45)
+    """
+    low, high = round(0.5 - epsilon / 2.0, 12), round(0.5 + epsilon / 2.0, 12)
+    return Problem(
+        f"one of {n_arms} better by {epsilon:g}",
+        (high, *[low] * (n_arms - 1)),
+        summary=f"one arm of {high:g}, the others of {low:g}: as hard as epsilon allows",
+        source="assumed, as no means were given",
+    )
+
+
+def make_plan(
+    spec: ExperimentSpec,
+    problem: Problem,
+    n_players: int,
+    *,
+    protocol: str = "decentralized",
+    events_per_day: float | None = None,
+    trials: int = 20,
+    seed: int = 0,
+    seconds: float = 5.0,
+) -> Plan:
+    """Gather theory and quick simulations of at most about ``seconds`` each.
+
+    >>> plan = make_plan(ExperimentSpec(arms=3), Problem("toy", [0.8, 0.2, 0.2]), 64, trials=2)
+    >>> plan.quorums, plan.days
+    ({'paper': 28, 'ceil': 29}, None)
+    """
+    setting = Setting.of(spec, problem, n_players, protocol)
+    if not setting.protocol.votes:
+        raise SpecError(
+            f"protocol={protocol!r} takes no vote, and a plan is for one.\n"
+            "Plan decentralized or jury, and use simulate for the baselines."
+        )
+    if events_per_day is not None and not 0.0 < events_per_day < float("inf"):
+        raise SpecError(
+            f"events_per_day={events_per_day!r} must be a number above 0.\n"
+            "It counts the events of all devices together."
+        )
+    bound, why = _bound(setting, seed, seconds)
+    quick = look_quickly(setting, trials=trials, seed=seed, seconds=seconds)
+    return Plan(
+        setting=setting,
+        quorums={rule: quorum(spec.delta, spec.eta, rule) for rule in RULES},
+        failure=failure_bounds(spec, n_players, setting.protocol),
+        promises=(*promises(setting), measured_answer(setting, quick.runs)),
+        bound=bound,
+        why_no_bound=why,
+        quick=quick,
+        events_per_day=events_per_day,
+        seed=seed,
+    )
+
+
+def _why_no_bound(setting: Setting) -> str:
+    problem = setting.problem
+    if problem.groups:
+        return "Theorem 2 takes arms that pay all players alike (Assumption 2)."
+    if problem.switches or problem.drift is not None:
+        return "Theorem 2 takes rewards that do not change (Assumption 1)."
+    if setting.protocol.seats:
+        return "Theorem 2 is about the most active players, and seats go to whoever comes first."
+    return ""
+
+
+def _bound(setting: Setting, seed: int, seconds: float) -> tuple[SampleBound | None, str]:
+    """Theorem 2's bound, or why there is none."""
+    if why := _why_no_bound(setting):
+        return None, why
+    spec = setting.spec
+    weights = setting.problem.activity.weights(setting.n_players)
+    # Alone, the failure probability handed to the subroutine is delta: here the vote's eta.
+    alone = Setting.of(
+        spec.with_(delta=spec.eta, quorum=1),
+        setting.problem.with_activity(Uniform()),
+        1,
+        "isolated",
+    )
+    look = look_quickly(alone, trials=SINGLE_RUNS, seed=seed, seconds=seconds)
+    if look.unfinished:
+        return None, "Theorem 2 needs a device's samples alone, which took too long to simulate."
+    single = max(run.samples for run in look.runs)
+    p = p_star(weights, spec.votes_needed)
+    total = theorem_2_samples(single, p_star=p, delta=spec.delta)
+    bound = SampleBound(
+        single_player_samples=single,
+        p_star=p,
+        samples=total,
+        probability=theorem_2_probability(
+            total, single=single, p_star=p, delta=spec.delta, quorum=spec.votes_needed
+        ),
+        last_player_wait=coupon_collector(weights),
+    )
+    return bound, ""
