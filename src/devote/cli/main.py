@@ -19,6 +19,7 @@ from devote.cli.errors import BAD_INPUT, as_line, is_bad_input
 COMMANDS = {
     "simulate": "Run trials of one setting: samples, messages, who won.",
     "plan": "What it will cost with your fleet, before anything is deployed.",
+    "reproduce": "The paper again: its figures, and its sentences judged one by one.",
     "watch": "One run, live in the terminal: arms, votes against the quorum, players done.",
     "algorithms": "The subroutines there are.",
     "problems": "The problems there are.",

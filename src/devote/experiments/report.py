@@ -68,7 +68,6 @@ def _row(claim: Claim) -> str:
 
 
 def _case(case: Case) -> str:
-    mark = {True: "yes", False: "no", None: "mixed"}[case.outcome] if case.estimates else "–"
     ordered = sorted(case.estimates, key=lambda estimate: estimate.value)
     if not ordered:
         return f"{case.label}: not measured"
@@ -77,7 +76,7 @@ def _case(case: Case) -> str:
         text += f" … {spoken_interval(ordered[-1])}"
     elif len(ordered) > 1:
         text = f"{spoken_interval(ordered[0]).partition(' at ')[0]} everywhere"
-    return f"{case.label}: {text} ({mark})"
+    return f"{case.label}: {text} ({case.told})"
 
 
 def _capital(text: str) -> str:

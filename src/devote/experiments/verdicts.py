@@ -18,6 +18,7 @@ Verdict: TypeAlias = Literal["holds", "does not hold", "depends", "not measured"
 VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "depends", "not measured")
 
 ROUNDING = 1e-9
+CHANCE = "chance: more trials would tell"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,13 @@ class Case:
         """True or False where all places agree, None where they do not."""
         return agreement(self.outcomes)
 
+    @property
+    def told(self) -> str:
+        """The outcome in a word: yes, no, mixed (both, by place), or unclear."""
+        if self.outcome is not None:
+            return "yes" if self.outcome else "no"
+        return "mixed" if {True, False} <= set(self.outcomes) else "unclear"
+
 
 def agreement(outcomes: Sequence[bool | None]) -> bool | None:
     """The outcome that all share, None if there is no such."""
@@ -77,15 +85,13 @@ def verdict(cases: Sequence[Case]) -> Verdict:
 
 
 def depends_on(cases: Sequence[Case], *, across: str, along: str) -> tuple[str, ...]:
-    """On what a verdict depends: ``across`` cases, ``along`` places, or on chance."""
+    """On what a verdict depends: ``across`` cases, ``along`` places, or else on chance."""
     if verdict(cases) != "depends":
         return ()
+    told = [frozenset(case.outcomes) - {None} for case in cases]
     reasons = []
-    decided = {case.outcome for case in cases} - {None}
-    if len(decided) == 2 or (decided and None in {case.outcome for case in cases}):
+    if len({outcomes for outcomes in told if outcomes}) > 1:
         reasons.append(across)
-    if any({True, False} <= set(case.outcomes) for case in cases):
+    if any(len(outcomes) == 2 for outcomes in told):
         reasons.append(along)
-    if any(None in case.outcomes for case in cases):
-        reasons.append("chance: more trials would tell")
-    return tuple(reasons)
+    return tuple(reasons) or (CHANCE,)
