@@ -114,12 +114,9 @@ def picture(setting: Setting, frame: Frame) -> RenderableType:
     for head in heads:
         table.add_column(head, justify="left" if head.startswith("votes") else "right")
     for arm in range(setting.spec.n_arms):
-        bar: Any = ""
-        if rules.votes:
-            bar = ProgressBar(
-                total=needed, completed=min(frame.votes[arm], needed), width=BAR_WIDTH
-            )
-        count = str(frame.votes[arm]) if rules.votes else ""
+        votes = frame.votes[arm]
+        bar = _bar(votes, needed) if rules.votes else Text()
+        count = str(votes) if rules.votes else ""
         style = "" if frame.shared[arm] else "dim strike"
         cells = (str(arm), f"{means[arm]:.3g}", bar, count, f"{frame.holders[arm]:,}")
         table.add_row(*cells, style=style)
