@@ -1,6 +1,7 @@
 """A ballot is a set: what it says depends on the votes it holds and on nothing else."""
 
 import json
+from types import SimpleNamespace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,10 +101,8 @@ def test_the_status_is_the_reference_s(history):
     ballot = ballot_of(history)
     by_arm = {k: {n for n in range(N_PLAYERS) if k in ballot.voted(f"n{n}")} for k in range(N_ARMS)}
 
-    class Holder:
-        remaining = set(ballot.shared)
-
-    expected = algorithm_2.status([Holder] * N_PLAYERS, by_arm, QUORUM)
+    holder = SimpleNamespace(remaining=set(ballot.shared))
+    expected = algorithm_2.status([holder] * N_PLAYERS, by_arm, QUORUM)
     assert ballot.status(N_PLAYERS) == {"unfinished": "open"}.get(expected, expected)
 
 

@@ -134,7 +134,7 @@ def test_isolated_and_pooled_players_need_no_quorum():
 
 def test_an_unknown_protocol_is_answered_with_the_nearest():
     refused(lambda: get_protocol("centralized"), r"'centralized' is not known.\nDid you mean 'dec")
-    refused(lambda: get_protocol(None), r"protocol=None is not known.\nUse one of: decentralized")
+    refused(lambda: get_protocol("zzz"), r"protocol='zzz' is not known.\nUse one of: decentralized")
 
 
 def test_each_protocol_hands_its_own_eta_to_the_subroutine():

@@ -27,7 +27,7 @@ def get_algorithm(name: str) -> Algorithm:
     """
     try:
         return ALGORITHMS[name]
-    except KeyError:
+    except (KeyError, TypeError):
         near = difflib.get_close_matches(str(name), ALGORITHMS, n=1, cutoff=0.4)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         raise ValueError(

@@ -179,6 +179,7 @@ class Player:
     def abandon(self) -> None:
         """Forget a played arm whose reward will never come, as if it had not been played."""
         self._learner.abandon()
+        self.activations -= 1
 
     def _read(self) -> None:
         if self.ballot.term > self._term:

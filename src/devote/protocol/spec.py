@@ -54,7 +54,12 @@ class ExperimentSpec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", _arm_names(self.arms))
-        object.__setattr__(self, "options", dict(sorted(dict(self.options).items())))
+        if not isinstance(self.options, Mapping):
+            raise SpecError(
+                f"options={self.options!r} must be a table of names and values.\n"
+                "Write {} for none."
+            )
+        object.__setattr__(self, "options", dict(sorted(self.options.items(), key=str)))
         if not is_identifier(self.name):
             raise SpecError(
                 f"name={self.name!r} must be 1 to 64 of A-Z a-z 0-9 _ . : -\nRename the experiment."
@@ -178,10 +183,13 @@ class ExperimentSpec:
             )
         needed = self.votes_needed if votes_needed is None else votes_needed
         if n_players < needed:
+            cause = f"delta={self.delta} with eta={self.eta}"
+            remedy = "a lower eta, or a higher delta"
+            if needed == self.quorum:
+                cause, remedy = f"quorum={needed}", "or a lower quorum"
             raise SpecError(
-                f"delta={self.delta} with eta={self.eta} needs {needed} votes to "
-                f"eliminate an arm, but there are {n_players} players.\n"
-                f"Use at least {needed} players, a lower eta, or a higher delta."
+                f"{cause} needs {needed} votes to eliminate an arm, but there are {n_players} "
+                f"players.\nUse at least {needed} players, {remedy}."
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,9 +210,11 @@ class ExperimentSpec:
         known = {item.name for item in fields(cls)}
         for name in given:
             if name not in known:
+                near = difflib.get_close_matches(str(name), known, n=1)
+                hint = f"Did you mean {near[0]!r}? " if near else ""
                 raise SpecError(
                     f"{name!r} is not a field of a specification.\n"
-                    f"The fields are: {', '.join(sorted(known))}."
+                    f"{hint}The fields are: {', '.join(sorted(known))}."
                 )
         if "arms" not in given:
             raise SpecError("A specification needs arms.\nGive their names, or their number.")
@@ -219,7 +229,7 @@ class ExperimentSpec:
         """Read JSON text."""
         try:
             values = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SpecError(f"The specification is not valid JSON: {error}.\nMend it.") from None
         if not isinstance(values, dict):
             raise SpecError("The specification is not a JSON object.\nWrite {...}.")
@@ -229,10 +239,10 @@ class ExperimentSpec:
         """The specification as TOML text."""
         values = self.to_dict()
         options = values.pop("options")
-        lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+        lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
         if options:
             lines += ["", "[options]"]
-            lines += [f"{name} = {json.dumps(value)}" for name, value in options.items()]
+            lines += [f"{name} = {_toml(value)}" for name, value in options.items()]
         return "\n".join(lines) + "\n"
 
     @classmethod
@@ -263,23 +273,43 @@ _REMEDIES = {
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # Compared, not converted: an int may be too large for a float.
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and -math.inf < value < math.inf
+    )
+
+
+def _toml(value: object) -> str:
+    """A JSON value as TOML writes it: the same, but for surrogate pairs and DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _arm_names(arms: object) -> tuple[str, ...]:
     if isinstance(arms, int) and not isinstance(arms, bool):
+        _check_count(arms)
         arms = tuple(str(k) for k in range(arms))
     if isinstance(arms, str) or not isinstance(arms, Sequence):
         raise SpecError(f"arms={arms!r} must be a list of names, or their number.\nGive a list.")
+    _check_count(len(arms))
     names = tuple(arms)
-    if not 2 <= len(names) <= MAX_ARMS:
-        raise SpecError(
-            f"{len(names)} arms: there must be from 2 to {MAX_ARMS}.\n"
-            "With one option there is nothing to find out."
-        )
     for name in names:
-        if not isinstance(name, str) or not name.strip() or len(name) > 200:
+        if not isinstance(name, str) or not name.strip() or len(name) > 200 or not _is_text(name):
             raise SpecError(f"arm name {name!r} must be a text of 1 to 200 characters.\nRename it.")
     if len(set(names)) != len(names):
         raise SpecError("Two arms have the same name.\nGive each its own.")
     return names
+
+
+def _check_count(n_arms: int) -> None:
+    if not 2 <= n_arms <= MAX_ARMS:
+        raise SpecError(
+            f"{n_arms} arms: there must be from 2 to {MAX_ARMS}.\n"
+            "With one option there is nothing to find out."
+        )
+
+
+def _is_text(name: str) -> bool:
+    """Whether a string can be written down: half a surrogate pair cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)

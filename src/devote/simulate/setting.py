@@ -34,7 +34,7 @@ class Setting:
                 f"The specification has {spec.n_arms} arms, the problem {problem.n_arms}.\n"
                 "Give both the same number."
             )
-        if horizon is not None and (not isinstance(horizon, int) or horizon < 1):
+        if horizon is not None and (type(horizon) is not int or horizon < 1):
             raise SpecError(f"horizon={horizon!r} must be a number of pulls, 1 or more.\nRaise it.")
         if horizon is None and get_algorithm(spec.algorithm).endless:
             raise SpecError(

@@ -1,0 +1,77 @@
+"""Erratum 5: two tied best arms and too few players for either to win.
+
+The paper says that there is a time at which K - 1 arms have M votes each. With two equal arms
+and N < 2M half of the players keep one and half the other, and there is none.
+"""
+
+from functools import cache
+
+import pytest
+
+from devote.problems import Problem
+from devote.protocol import Ballot, ExperimentSpec, Vote
+from devote.simulate.by_players import run_players
+from devote.theory import stall_possible
+
+TIED = Problem("tied", [0.7, 0.7, *[0.1] * 8])
+SPEC = ExperimentSpec(arms=10, algorithm="ser3", epsilon=0.25, eta=0.9, delta=0.05)
+
+
+def votes_of(run):
+    return [
+        Vote(SPEC.name, event.term, event.arm, str(event.player))
+        for event in run.trace
+        if event.kind == "vote"
+    ]
+
+
+def ballot_of(votes):
+    return Ballot.of(votes, n_arms=SPEC.n_arms, quorum=SPEC.votes_needed)
+
+
+@cache
+def run_of(n_players, seed):
+    return run_players(SPEC, TIED, n_players, seed=seed, trace=True)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_two_tied_arms_stall_32_players_at_the_very_vote_that_decides_it(seed):
+    assert SPEC.votes_needed == 28
+    assert stall_possible(n_players=32, quorum=28)
+    run = run_of(32, seed)
+    assert run.status == "stalled"
+    assert set(run.winners) == {0, 1}
+    assert run.epsilon_optimal
+
+    last = run.trace[-1]
+    assert (last.kind, last.time) == ("vote", run.samples - 1)
+    votes = votes_of(run)
+    assert ballot_of(votes[:-1]).status(32) == "open"
+    assert ballot_of(votes).status(32) == "stalled"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_answer_of_a_stall_is_the_two_arms_the_fewest_votes_first(seed):
+    run = run_of(32, seed)
+    tally = ballot_of(votes_of(run)).tally
+    assert sorted(run.winners) == [0, 1]
+    assert tally[run.winners[0]] <= tally[run.winners[1]] < SPEC.votes_needed
+    # each player ends with one arm, so those against one are for the other
+    assert tally[0] + tally[1] == 32
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 20))
+def test_two_tied_arms_stall_32_players_every_time(seed):
+    assert run_of(32, seed).status == "stalled"
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
+)
+def test_64_players_agree_on_one_of_two_tied_arms(seed):
+    assert not stall_possible(n_players=64, quorum=28)
+    run = run_of(64, seed)
+    assert run.status == "agreed"
+    assert run.winners in ((0,), (1,))
+    assert run.epsilon_optimal

@@ -1,0 +1,62 @@
+"""A run that cannot work is refused before anybody plays."""
+
+import pytest
+
+from devote.problems import Problem, ProblemError, Weights
+from devote.protocol import ExperimentSpec, SpecError
+from devote.simulate.by_players import run_players
+
+SPEC = ExperimentSpec(arms=2, eta=0.5, delta=0.1)
+TOY = Problem("toy", [0.9, 0.1])
+
+
+def unused():
+    raise AssertionError("a uniform was drawn")
+    yield
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"n_players": 0}, "n_players=0 must be a whole number, 1 or more"),
+        ({"n_players": -2}, "n_players=-2 must be"),
+        ({"n_players": 2}, "needs 3 votes to eliminate an arm, but there are 2 players"),
+        ({"n_players": 0, "protocol": "isolated"}, "n_players=0 must be"),
+        ({"n_players": 0, "protocol": "pooled"}, "n_players=0 must be"),
+        ({"protocol": "isolate"}, "Did you mean 'isolated'"),
+        ({"problem": Problem("three", [0.1, 0.2, 0.3])}, "has 2 arms, the problem 3"),
+        ({"horizon": 0}, "horizon=0 must be a number of pulls"),
+        ({"horizon": -5}, "horizon=-5 must be"),
+        ({"horizon": 2.5}, "horizon=2.5 must be"),
+        ({"horizon": True}, "horizon=True must be"),
+        (
+            {"spec": ExperimentSpec(arms=2, algorithm="ser4", phi=0.1, quorum=2)},
+            "ser4 never stops by itself.\nGive a horizon",
+        ),
+        (
+            {"spec": SPEC.with_(quorum=9)},
+            "quorum=9 needs 9 votes .* there are 8 players.\nUse at least 9 players, or a lower",
+        ),
+    ],
+)
+def test_a_bad_setting_is_refused_before_any_work(change, match):
+    arguments = {"spec": SPEC, "problem": TOY, "n_players": 8, "uniforms": unused()} | change
+    with pytest.raises(SpecError, match=match) as caught:
+        run_players(**arguments)
+    assert "\n" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("weights", "match"),
+    [
+        ((1, -1, 1), r"weights\[1\]=-1.0 is negative"),
+        ((0, 0, 0), "all 3 weights are zero"),
+        ((1, float("nan"), 1), r"weights\[1\]=nan is not finite"),
+        ((1, 0, 1), "player 1 never wakes; by Assumption 3 all players are active"),
+        ((1, 1), "2 weights for n_players=3"),
+    ],
+)
+def test_bad_weights_are_refused_before_any_work(weights, match):
+    with pytest.raises(ProblemError, match=match) as caught:
+        run_players(SPEC, TOY.with_activity(Weights(weights)), 3, uniforms=unused())
+    assert "\n" in str(caught.value)
