@@ -72,6 +72,35 @@ async def api(path: Path | str, **limits: Any) -> AsyncIterator[Api]:
             yield Api(store, app, client)
 
 
+async def raw_post(app: FastAPI, path: str, content: bytes, token: str = "") -> tuple[int, bytes]:
+    """Post a body straight to the application: several times faster than through a client."""
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(content))]
+    if token:
+        headers.append((b"authorization", f"Bearer {token}".encode()))
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": headers,
+        "server": ("devote", 80),
+    }
+    await app(scope, receive, send)
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
+
+
 @asynccontextmanager
 async def serving(app: FastAPI, port: int = 0) -> AsyncIterator[str]:
     """The application behind a real socket; gives its address."""

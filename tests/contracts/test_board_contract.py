@@ -15,7 +15,7 @@ from tests.boards.live import SPEC, identity, open_store, seat, serving, vote
 from devote.boards import BOARDS
 from devote.boards.board import Board, EndOfBacklog, Envelope, Event, Outcome, Posted
 from devote.boards.experiment import Experiment
-from devote.boards.faults import FaultyBoard, MockClock
+from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from devote.protocol import ExperimentSpec, SpecError
+from devote.protocol import ExperimentSpec, SpecError, get_protocol
 
 VERSION = 1
 VERSION_HEADER = "Devote-Version"
@@ -32,7 +32,7 @@ class Experiment:
                 "Use invite wherever somebody could gain by voting twice."
             )
         if self.players is not None:
-            self.spec.check_players(self.players)
+            get_protocol(self.spec.protocol).check(self.spec, self.players)
 
     @property
     def name(self) -> str:

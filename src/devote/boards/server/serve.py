@@ -1,7 +1,10 @@
 """Run the server until it is told to stop, and let its streams end well."""
 
+import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -70,7 +73,7 @@ def run_server(
     settings: Settings | None = None,
     extend: Callable[[FastAPI], None] | None = None,
 ) -> None:
-    """Serve a store until interrupted.
+    """Serve a store until SIGINT or SIGTERM, then end the streams, close the store and return.
 
     ``settings.token`` is the operator's token. ``extend`` may add routes of its own, such as
     the page, before the server starts.
@@ -80,6 +83,26 @@ def run_server(
         app = create_app(store, settings)
         if extend is not None:
             extend(app)
-        make_server(app, host=host, port=port, certificate=certificate, key=key).run()
+        server = make_server(app, host=host, port=port, certificate=certificate, key=key)
+        with _stopping(server):
+            server.run()
     finally:
         store.close()
+
+
+@contextmanager
+def _stopping(server: Server) -> Iterator[None]:
+    """Let a signal stop the server and nothing else: uvicorn raises it once more at its end."""
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,7 +1,10 @@
 """What an operator can set: the token, and a limit on everything that a stranger could grow."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -50,3 +53,32 @@ class Settings:
             value = getattr(self, item.name)
             if item.name != "token" and not value > 0:
                 raise ValueError(f"{item.name}={value!r} must be above 0.\nRaise it.")
+
+
+def load_settings(token_file: Path, limits: Sequence[str] = ()) -> Settings:
+    """Settings with the token in a file, which is made if it is not there, and changed limits.
+
+    A limit is written ``name=value``.
+    """
+    known = {item.name: item.type for item in fields(Settings) if item.name != "token"}
+    values: dict[str, Any] = {}
+    for word in limits:
+        name, _, text = word.partition("=")
+        if name not in known:
+            raise ValueError(
+                f"limit {name!r} is not known.\nUse one of: {', '.join(known)}, as name=value."
+            )
+        try:
+            values[name] = int(text) if known[name] is int else float(text)
+        except ValueError:
+            raise ValueError(f"limit {word!r} needs a number.\nWrite {name}=100.") from None
+    return Settings(token=_read_token(token_file), **values)
+
+
+def _read_token(path: Path) -> str:
+    if path.exists():
+        return path.read_text().strip()
+    token = secrets.token_urlsafe(32)
+    path.touch(mode=0o600)
+    path.write_text(token + "\n")
+    return token

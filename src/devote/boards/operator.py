@@ -1,0 +1,83 @@
+"""What an operator does to a server: open experiments, hand out invites, look at the votes."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import httpx
+
+from devote.boards.board import BoardRefused, BoardUnavailable
+from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment
+from devote.protocol import Message
+from devote.protocol.messages import from_dict
+
+
+class Operator:
+    """A client of the operator's calls at ``server``, such as ``http://127.0.0.1:8600``.
+
+    Reading needs no token; opening an experiment and making invites do.
+    """
+
+    def __init__(self, server: str, token: str | None = None, *, timeout: float = 10.0) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.server = server.rstrip("/")
+        if not self.server.startswith(("http://", "https://")):
+            raise BoardRefused(
+                f"{server!r} is not the address of a server.\nGive one like http://127.0.0.1:8600."
+            )
+        self._client = httpx.Client(headers={"User-Agent": "devote", **headers}, timeout=timeout)
+
+    def open(self, experiment: Experiment) -> str:
+        """Open an experiment; returns its address, which is what devices join."""
+        body = {
+            "spec": experiment.spec.to_dict(),
+            "enrolment": experiment.enrolment,
+            "players": experiment.players,
+        }
+        self._ask("POST", "/experiments", body)
+        return f"{self.server}/experiments/{experiment.name}"
+
+    def experiments(self) -> list[Experiment]:
+        """All experiments on the server."""
+        found = self._ask("GET", "/experiments")
+        return [Experiment.from_dict(item) for item in found["experiments"]]
+
+    def experiment(self, name: str) -> Experiment:
+        """One experiment."""
+        return Experiment.from_dict(self._ask("GET", f"/experiments/{name}"))
+
+    def invites(self, name: str, count: int) -> list[str]:
+        """Make single-use invites; they are shown once, the server keeps only their hashes."""
+        return list(self._ask("POST", f"/experiments/{name}/invites", {"count": count})["invites"])
+
+    def messages(self, name: str, n_arms: int, after: int = 0) -> Sequence[tuple[int, Message]]:
+        """The messages on an experiment's board above a number, with their numbers."""
+        answer = self._ask("GET", f"/experiments/{name}/messages?after={after}")
+        return [(item["number"], from_dict(item["message"], n_arms)) for item in answer["messages"]]
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        try:
+            response = self._client.request(method, self.server + path, json=body)
+        except httpx.HTTPError as error:
+            raise BoardUnavailable(
+                f"{self.server} does not answer ({type(error).__name__}).\n"
+                "Check the address, and that `devote serve` is running there."
+            ) from None
+        if response.headers.get(VERSION_HEADER) != str(VERSION):
+            raise BoardRefused(
+                f"{self.server} is not a devote server of version {VERSION}.\n"
+                "Check the address, or upgrade the older of the two ends."
+            )
+        answer = response.json()
+        if response.is_success:
+            return answer
+        raise BoardRefused(str(answer.get("error", f"The server answered {response.status_code}.")))
