@@ -102,17 +102,17 @@ async def raw_post(app: FastAPI, path: str, content: bytes, token: str = "") -> 
 
 
 @asynccontextmanager
-async def serving(app: FastAPI, port: int = 0) -> AsyncIterator[str]:
+async def serving(app: FastAPI, port: int = 0, **tls: Path) -> AsyncIterator[str]:
     """The application behind a real socket; gives its address."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
-        server = make_server(app)
+        server = make_server(app, **tls)
         running = asyncio.create_task(server.serve([listener]))
         while not server.started:
             await asyncio.sleep(0.01)
         try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            yield f"http{'s' if tls else ''}://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
             await running

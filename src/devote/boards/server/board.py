@@ -95,7 +95,7 @@ async def read_messages(
     """Everything on the board above a number, as of now."""
     feed = await service.reading(name)
     await feed.refresh()
-    tag = f'"{service.store.spec(name).fingerprint}-{feed.number}"'
+    tag = f'"{feed.tag}-{feed.number}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if tag in (known.strip().removeprefix("W/") for known in if_none_match.split(",")):
         return Response(status_code=304, headers=headers)
@@ -127,6 +127,7 @@ async def stream_messages(
     feed = await service.reading(name)
     if service.feeds.listeners >= service.settings.streams:
         raise too_many(service.settings.heartbeat, "that stay open")
+    await feed.refresh()
     start = after if last_event_id is None else last_event_id
     return EventStream(feed, after=start, patience=service.settings.patience)
 

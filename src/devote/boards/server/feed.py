@@ -6,6 +6,7 @@ so that a slow one costs nothing.
 """
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 
@@ -35,6 +36,7 @@ class Feed:
 
     def __init__(self, store: SqliteStore, name: str, settings: Settings) -> None:
         self.name = name
+        self.tag = secrets.token_hex(4)  # of this reading of the file: another may differ
         self.items: list[bytes] = []
         self._events: list[bytes] = []
         self._store = store
@@ -56,6 +58,7 @@ class Feed:
         async with self._reading:
             last, rows = await asyncio.to_thread(self._store.rows, self.name, self.number)
             if last < self.number:  # an older file was put in place: begin again
+                self.tag = secrets.token_hex(4)
                 self.items, self._events = [], []
                 _, rows = await asyncio.to_thread(self._store.rows, self.name)
                 for listener in self._listeners:
@@ -80,8 +83,10 @@ class Feed:
             self._listeners.discard(listener)
 
     async def follow(self, listener: Listener, after: int) -> AsyncIterator[bytes]:
-        """The events above ``after``, the end mark, then events and heartbeats as they come."""
-        await self.refresh()
+        """The events above ``after``, the end mark, then events and heartbeats as they come.
+
+        The caller has just called ``refresh``, so that the backlog is whole.
+        """
         end = self.number
         place = min(after, end)
         while place < end:
