@@ -89,6 +89,7 @@ def sweep_plan(
 ) -> PlanSweep:
     """Simulate the plan at each value of the axis.
 
+    >>> from devote.problems import Problem
     >>> from devote.protocol import ExperimentSpec
     >>> base = Cell(ExperimentSpec(arms=2, epsilon=0.5), Problem("toy", [0.9, 0.1]), 64)
     >>> sweep_plan(base, "players", trials=1, workers=1).values

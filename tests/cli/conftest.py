@@ -1,0 +1,23 @@
+"""Run the command line in this process."""
+
+from typing import NamedTuple
+
+import pytest
+
+from devote.cli.main import main
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def devote(capsys):
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return run

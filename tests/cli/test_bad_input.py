@@ -1,0 +1,79 @@
+"""Every bad input: exit code 2, one line on stderr that names the remedy, nothing on stdout."""
+
+import pytest
+
+BAD = [
+    ("simulate --means .7,.x", "'.x' in place 2"),
+    ("simulate --means .7,,.5", "nothing in place 2"),
+    ("simulate --means ''", "nothing in place 1"),
+    ("simulate --means .7", "at least 2 arms"),
+    ("simulate --means 1.5,.2", "outside [0, 1]"),
+    ("simulate --means nan,.2", "not finite"),
+    ("simulate --problem 3 --means .7,.2", "one slope per arm"),
+    ("simulate --algorithm ser33", "Did you mean 'ser3'?"),
+    ("simulate --option radus=active", "Did you mean 'radius'?"),
+    ("simulate --option radius=actve", "union, active"),
+    ("simulate --option radius", "is not a pair"),
+    ("simulate --problem 9", "Known names: 1"),
+    ("simulate --protocol decent", "Did you mean 'decentralized'?"),
+    ("simulate --activity unifrm", "Did you mean 'uniform'?"),
+    ("simulate --activity zipf:x", "not a number"),
+    ("simulate --activity zipf:1,2", "has 2 numbers"),
+    ("simulate --quorum papr", "'paper', 'ceil' or a number"),
+    ("simulate --quorum 0", "1 or more"),
+    ("simulate --players 5", "Use at least 28 players"),
+    ("simulate --players -3", "Somebody must play"),
+    ("simulate --players many", "--players"),
+    ("simulate --eta 1", "eta=1.0 must be in (0, 1)"),
+    ("simulate --epsilon 0", "epsilon=0.0"),
+    ("simulate --delta 2", "delta=2.0"),
+    ("simulate --horizon 0", "1 or more"),
+    ("simulate --trials 0", "--trials"),
+    ("simulate --algorithm ser4", "Give phi"),
+    ("simulate --algorithm ser4 --phi .01", "Give a horizon"),
+    ("simulate --save nowhere/x.npz", "there is no folder"),
+    ("simulate --save .", "it is a folder"),
+    ("watch --problem 9", "Known names: 1"),
+    ("watch --algorithm lucc", "Did you mean 'lucb'?"),
+    ("plan --arms 1", "nothing to find out"),
+    ("plan --arms 3 --means .7,.5", "Leave --arms out"),
+    ("plan --epsilon 2", "epsilon=2.0 must be in (0, 1]"),
+    ("plan --players 3", "Use at least 28 players"),
+    ("plan --protocol pooled", "takes no vote"),
+    ("plan --events-per-day 0", "above 0"),
+    ("plan --sweep etta", "Did you mean 'eta'?"),
+    ("plan --sweep eta --out x.docx", ".png or .svg"),
+    ("plan --sweep eta --out nowhere/x.png", "there is no folder"),
+    ("plan --out x.png", "--sweep"),
+    ("algorithms --jsn", "--json"),
+]
+
+
+@pytest.mark.parametrize(("command", "remedy"), BAD)
+def test_bad_input(devote, command, remedy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["" if word == "''" else word for word in command.split()]
+    ran = devote(*words)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.startswith("devote: ")
+    assert ran.err.count("\n") == 1
+    assert remedy in ran.err
+    assert "Traceback" not in ran.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_without_permission(devote, tmp_path, monkeypatch):
+    # Root may write anywhere, so that the permission itself cannot be taken away here.
+    monkeypatch.setattr("devote.cli.writing.os.access", lambda *_: False)
+    ran = devote("simulate", "--save", tmp_path / "x.npz")
+    assert ran.code == 2
+    assert "no permission" in ran.err
+
+
+def test_a_file_that_turns_out_unwritable(devote):
+    ran = devote("simulate", "--trials", 1, "--players", 32, "--save", "/proc/x.npz")
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.count("\n") == 1
+    assert "Choose another file" in ran.err

@@ -1,0 +1,86 @@
+import json
+
+import pytest
+
+SMALL = ("plan", "--arms", 3, "--players", 60, "--epsilon", ".4", "--trials", 3)
+
+
+def told(ran):
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)
+
+
+def test_plan_gathers_theory_and_a_quick_simulation(devote):
+    plan = told(devote(*SMALL, "--events-per-day", 1000, "--json"))
+    assert plan["quorum"] == {"paper": 28, "ceil": 29, "used": 28}
+    assert plan["message_bound"] == 83
+    assert plan["failure"]["claimed"] == pytest.approx(0.0523, abs=1e-4)
+    assert plan["failure"]["honest"] > plan["failure"]["claimed"]
+    assert plan["stall_possible"] is False
+    assert plan["problem"]["means"] == [0.7, 0.3, 0.3]
+    simulated = plan["simulated"]
+    assert simulated["trials"] == 3
+    device = simulated["per_device"]
+    assert device["median"] <= device["p90"] <= device["busiest"]
+    assert plan["theorem_2"]["samples"] > simulated["samples"]["mean"]
+    assert plan["days"] == pytest.approx(simulated["samples"]["mean"] / 1000)
+
+
+def test_every_promise_has_a_standing_in_words(devote):
+    plan = told(devote(*SMALL, "--json"))
+    standing = [(promise["name"], promise["standing"]) for promise in plan["promises"]]
+    assert standing == [
+        ("right answer", "claimed"),
+        ("few messages", "proved"),
+        ("one answer", "proved"),
+        ("privacy", "refuted"),
+        ("right answer", "measured"),
+    ]
+
+
+def test_erratum_5_the_risk_of_a_stall_is_told(devote):
+    ran = devote(*SMALL, "--players", 40)
+    assert "yes, N < 2M" in ran.out
+    assert "56 players or more" in ran.out
+
+
+def test_the_table_states_the_assumed_arms_and_asks_for_events(devote):
+    ran = devote(*SMALL)
+    assert "one arm of 0.7, the others of 0.3" in ran.out
+    assert "--events-per-day" in ran.out
+    assert "days" in devote(*SMALL, "--events-per-day", 100).out
+
+
+def test_a_costly_plan_is_cut_off_and_says_at_least(devote):
+    costly = ("plan", "--arms", 10, "--players", 20_000, "--epsilon", ".02", "--seconds", "0.1")
+    assert "at least" in devote(*costly).out
+    plan = told(devote(*costly, "--json"))
+    assert plan["simulated"]["unfinished"]
+    assert plan["simulated"]["trials"] == 1
+
+
+def test_a_jury_can_be_planned(devote):
+    plan = told(devote(*SMALL, "--protocol", "jury", "--json"))
+    assert plan["theorem_2"] is None
+    assert plan["why_no_theorem_2"]
+    assert devote(*SMALL, "--protocol", "jury").code == 0
+
+
+@pytest.mark.parametrize("axis", ["eta", "players", "epsilon"])
+def test_a_sweep_draws_a_picture_and_keeps_its_data(devote, axis, tmp_path):
+    picture = tmp_path / "sweep.svg"
+    ran = told(
+        devote(*SMALL, "--sweep", axis, "--out", picture, "--trials", 1, "--workers", 1, "--json")
+    )
+    assert ran["axis"] == axis
+    assert len(ran["values"]) == len(ran["rows"]) >= 3
+    assert picture.read_text(encoding="utf-8").rstrip().endswith("</svg>")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["sweep.json", "sweep.svg"]
+
+
+def test_a_sweep_is_named_for_its_axis_unless_told(devote, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = devote(*SMALL, "--sweep", "players", "--trials", 1, "--workers", 1)
+    assert ran.code == 0
+    assert "plan-players.png" in ran.out
+    assert (tmp_path / "plan-players.png").read_bytes().startswith(b"\x89PNG")

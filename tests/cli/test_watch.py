@@ -1,0 +1,62 @@
+import io
+import json
+
+from rich.console import Console
+
+from devote.cli.watch_view import Screen
+from devote.problems import Problem
+from devote.protocol import ExperimentSpec
+from devote.simulate import simulate
+from devote.simulate.live import frames
+from devote.simulate.setting import Setting
+
+SMALL = ("watch", "--means", ".9,.1,.1", "--players", 32)
+
+
+def test_where_nobody_watches_each_event_is_a_line(devote):
+    ran = devote(*SMALL)
+    assert ran.code == 0
+    assert ran.out.count("votes against arm") == 56
+    assert ran.out.count("eliminated") == 2
+    assert "(28/28)" in ran.out
+    assert ran.out.splitlines()[-1].endswith("agreed: every player holds arm 0")
+
+
+def test_json_is_one_object_per_event_and_one_for_the_end(devote):
+    rows = [json.loads(line) for line in devote(*SMALL, "--json").out.splitlines()]
+    assert [row["kind"] for row in rows].count("vote") == 56
+    assert rows[-1]["kind"] == "end"
+    assert rows[-1]["winners"] == [0]
+
+
+def test_a_stall_is_said(devote):
+    ran = devote("watch", "--means", ".7,.7", "--players", 32)
+    assert "stalled: players are split over arms" in ran.out.splitlines()[-1]
+
+
+def test_it_is_the_run_that_simulate_would_make(devote):
+    spec = ExperimentSpec(arms=3)
+    problem = Problem("toy", [0.9, 0.1, 0.1])
+    result = simulate(spec, problem, 32, trials=1, trace=True)
+    seen = list(frames(Setting.of(spec, problem, 32), step=100))
+    assert seen[-1].samples == result.samples[0]
+    assert [event for frame in seen for event in frame.events] == list(result.traces[0])
+
+
+def test_speed_limits_the_pulls_per_second(devote, monkeypatch):
+    slept = []
+    monkeypatch.setattr("devote.cli.watch.time.sleep", slept.append)
+    monkeypatch.setattr("devote.cli.watch.time.monotonic", lambda: 0.0)
+    devote(*SMALL, "--speed", 2000, "--horizon", 1000)
+    assert len(slept) == 9
+
+
+def test_the_screen_shows_arms_votes_and_players_done():
+    for protocol in ("decentralized", "isolated", "jury"):
+        setting = Setting.of(ExperimentSpec(arms=3), Problem("toy", [0.9, 0.1, 0.1]), 32, protocol)
+        out = io.StringIO()
+        with Screen(setting, Console(file=out, force_terminal=True, width=100)) as screen:
+            for frame in frames(setting, step=500):
+                screen.show(frame)
+        assert "players down to one arm" in out.getvalue()
+        assert "every player holds arm 0" in out.getvalue()
