@@ -60,7 +60,11 @@ Event: TypeAlias = Posted | EndOfBacklog
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything on the board after a number, and the number to read on from."""
+    """Everything on the board after a number, and the number to read on from.
+
+    A ``number`` below the one asked for says that the board is an older one, from a backup:
+    read it again from 0, and post again what it has lost.
+    """
 
     number: int
     posted: tuple[Posted, ...]
