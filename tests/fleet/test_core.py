@@ -210,13 +210,18 @@ def test_a_gap_is_not_read_past(core):
     assert core.status().shared == (0, 2)
 
 
-def test_stalled_is_told_once_all_players_have_voted_and_only_then(core):
-    own = play_until_vote(core)
-    assert own is None
-    # Three players, two votes needed, one vote against each arm but the voter's own favourite.
-    votes = [vote(1, 0), vote(1, 2), vote(2, 0), vote(2, 2)]
-    core.receive(posted(*votes[:1]), end=1)
+def test_stalled_is_told_once_all_players_have_voted_and_only_then(tmp_path):
+    spec = SPEC.with_(arms=2, quorum=3)
+    core = DeviceCore(set_up(tmp_path / "d.db", spec, players=3))
+    play_until_vote(core, best=0)
+    core.receive(posted(vote(1, 0)), end=1)
     assert core.status().state == "open"
+    core.receive(posted(vote(2, 1), first=2), end=2)
+    status = core.status()
+    assert status.state == "stalled"
+    assert status.answer == (0, 1)
+    assert core.best() is None
+    core.close()
 
 
 def test_neither_status_nor_errors_nor_logs_tell_of_rewards(core, caplog):

@@ -31,10 +31,11 @@ class Players:
     def __init__(self, server: ServerProcess, folder: Path) -> None:
         invites = server.invites(N_DEVICES)
         self.commands = [
-            [sys.executable, PLAYING, server.url(), folder / f"{i}.db", folder / f"{i}.txt"]
-            + [invite, *map(str, MEANS)]
+            [sys.executable, PLAYING, server.url(), f"{folder}/{i}.db", f"{folder}/{i}.txt", invite]
             for i, invite in enumerate(invites)
         ]
+        for command in self.commands:
+            command.extend(map(str, MEANS))
         self.processes = [subprocess.Popen(command) for command in self.commands]
         self.journals = [folder / f"{i}.txt" for i in range(N_DEVICES)]
         self.sizes = [0] * N_DEVICES

@@ -1,0 +1,222 @@
+"""The main job end to end: a server, devices with hidden users, and votes between them.
+
+``run_demonstration`` starts real processes on this machine, watches the board as anybody could,
+and tells what happens as it happens. With chaos it kills the server and devices as it goes.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from devote.boards.board import BoardUnavailable
+from devote.boards.experiment import Experiment
+from devote.boards.operator import Operator
+from devote.fleet.crowd import Task
+from devote.fleet.processes import CrowdProcess, ServerProcess
+from devote.protocol import Ballot, ExperimentSpec, Message, Vote, get_protocol
+from devote.protocol.messages import to_bytes
+
+BANNERS = (
+    "Sport tonight",
+    "New series",
+    "Film of the week",
+    "Cartoons",
+    "Cooking live",
+    "Late news",
+    "Quiz hour",
+    "Documentaries",
+    "Concerts",
+    "Weather",
+)
+"""Ten banners, as in the paper's own example of promoting television."""
+
+MEANS = (0.7, 0.5, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)
+PATIENCE = 300.0
+LOOK_EVERY = 0.25
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something worth telling: what, when (seconds since the start), and in words."""
+
+    kind: str
+    seconds: float
+    text: str
+    arm: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a demonstration came to; ``pulls`` is known only because the users were played here."""
+
+    experiment: Experiment
+    means: tuple[float, ...]
+    ballot: Ballot
+    seconds: float
+    pulls: int
+    messages: tuple[Message, ...]
+    server_starts: int
+    crowd_starts: int
+
+    @property
+    def bytes_sent(self) -> int:
+        """The bytes of all messages in their compact form, without signatures."""
+        return sum(len(to_bytes(message)) for message in self.messages)
+
+    @property
+    def busiest(self) -> tuple[Message, ...]:
+        """All that the device with the most messages has sent: what an eavesdropper saw of it."""
+        by_voter: dict[str, list[Message]] = {}
+        for message in self.messages:
+            by_voter.setdefault(message.voter, []).append(message)
+        return tuple(max(by_voter.values(), key=lambda sent: len(sent), default=[]))
+
+
+def run_demonstration(
+    tell: Callable[[Happening], None],
+    *,
+    players: int = 64,
+    means: tuple[float, ...] = MEANS,
+    spec: ExperimentSpec | None = None,
+    chaos: bool = False,
+    seed: int = 0,
+    workers: int = 2,
+) -> Outcome:
+    """Run it and tell it; raises if it has not ended after some minutes."""
+    names = (
+        BANNERS if len(means) == len(BANNERS) else tuple(f"Banner {k}" for k in range(len(means)))
+    )
+    spec = spec or ExperimentSpec(arms=names, name="banner")
+    get_protocol(spec.protocol).check(spec, players)
+    experiment = Experiment(spec, "invite", players)
+    with TemporaryDirectory(prefix="devote-demo-") as name:
+        return _Demonstration(tell, experiment, means, chaos, seed, workers, Path(name)).run()
+
+
+class _Demonstration:
+    def __init__(
+        self,
+        tell: Callable[[Happening], None],
+        experiment: Experiment,
+        means: tuple[float, ...],
+        chaos: bool,
+        seed: int,
+        workers: int,
+        folder: Path,
+    ) -> None:
+        self.tell = tell
+        self.experiment = experiment
+        self.means = means
+        self.chaos = chaos
+        self.seed = seed
+        self.workers = workers
+        self.folder = folder
+        self.dice = random.Random(f"{seed}/chaos")
+        self.server = ServerProcess(folder)
+        self.crowds: list[CrowdProcess] = []
+        self.messages: list[Message] = []
+        protocol = get_protocol(experiment.spec.protocol)
+        self.ballot = Ballot(
+            experiment.spec.n_arms,
+            protocol.votes_needed(experiment.spec),
+            protocol.seats_to_fill(experiment.spec),
+        )
+
+    def run(self) -> Outcome:
+        self.started = time.monotonic()
+        with self._running(), Operator(self.server.address, self.server.token) as operator:
+            url = operator.open(self.experiment)
+            assert self.experiment.players is not None
+            invites = tuple(operator.invites(self.experiment.name, self.experiment.players))
+            self._say("open", f"{self.server.address}/#{self.experiment.name}")
+            self._start_crowds(url, invites)
+            self._watch(operator)
+        return Outcome(
+            experiment=self.experiment,
+            means=self.means,
+            ballot=self.ballot,
+            seconds=time.monotonic() - self.started,
+            pulls=sum(crowd.pulls for crowd in self.crowds),
+            messages=tuple(self.messages),
+            server_starts=self.server.starts,
+            crowd_starts=sum(crowd.starts for crowd in self.crowds),
+        )
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        self.server.start()
+        try:
+            yield
+        finally:
+            for crowd in self.crowds:
+                crowd.kill()
+            self.server.stop()
+
+    def _start_crowds(self, url: str, invites: tuple[str, ...]) -> None:
+        share = -(-len(invites) // self.workers)
+        for first in range(0, len(invites), share):
+            count = min(share, len(invites) - first)
+            task = Task(url, self.folder, first, count, self.means, invites, self.seed)
+            crowd = CrowdProcess(task)
+            crowd.start()
+            self.crowds.append(crowd)
+        self._say("devices", f"{len(invites)} devices in {len(self.crowds)} processes")
+
+    def _watch(self, operator: Operator) -> None:
+        next_blow = time.monotonic() + 3.0
+        while any(crowd.running for crowd in self.crowds):
+            if time.monotonic() - self.started > PATIENCE:
+                raise RuntimeError(f"Not over after {PATIENCE:.0f} s.\nUse fewer players.")
+            for crowd in self.crowds:
+                if crowd.failed:
+                    raise RuntimeError(f"A process of devices failed.\n{self._log()}")
+            self._look(operator)
+            if self.chaos and time.monotonic() > next_blow:
+                self._strike()
+                next_blow = time.monotonic() + 2.0 + 3.0 * self.dice.random()
+            time.sleep(LOOK_EVERY)
+        self._look(operator)
+
+    def _look(self, operator: Operator) -> None:
+        try:
+            posted = operator.messages(
+                self.experiment.name, self.experiment.spec.n_arms, len(self.messages)
+            )
+        except BoardUnavailable:
+            return
+        for _, message in posted:
+            before = self.ballot.shared
+            self.messages.append(message)
+            self.ballot.add(message)
+            for arm in before:
+                if arm not in self.ballot.shared:
+                    votes = self.ballot.tally[arm]
+                    name = tuple(self.experiment.spec.arms)[arm]  # type: ignore[arg-type]
+                    self._say("out", f"{name} is out, by {votes} votes", arm)
+        if posted:
+            self._say("votes", f"{sum(isinstance(m, Vote) for m in self.messages)} votes")
+
+    def _strike(self) -> None:
+        alive = [crowd for crowd in self.crowds if crowd.running]
+        if alive and self.dice.random() < 0.5:
+            victim = self.dice.choice(alive)
+            victim.kill()
+            victim.start()
+            first, last = victim.task.first, victim.task.first + victim.task.count - 1
+            self._say(
+                "chaos", f"killed devices {first} to {last}; they come back from their stores"
+            )
+        else:
+            self.server.kill()
+            self.server.start()
+            self._say("chaos", "killed the server; it comes back from its store")
+
+    def _log(self) -> str:
+        return (self.folder / "crowd.log").read_text(errors="replace").strip()[-800:]
+
+    def _say(self, kind: str, text: str, arm: int | None = None) -> None:
+        self.tell(Happening(kind, time.monotonic() - self.started, text, arm))
