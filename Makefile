@@ -19,7 +19,7 @@ $(VENV)/.ready: pyproject.toml
 setup: $(VENV)/.ready ## create .venv with everything for development
 
 demo: setup ## the main job, narrated
-	@$(BIN)/python -m devote.demo
+	@$(BIN)/devote demo
 
 lint: setup
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

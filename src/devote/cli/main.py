@@ -21,6 +21,11 @@ COMMANDS = {
     "plan": "What it will cost with your fleet, before anything is deployed.",
     "reproduce": "The paper again: its figures, and its sentences judged one by one.",
     "watch": "One run, live in the terminal: arms, votes against the quorum, players done.",
+    "demo": "The main job end to end: 64 real devices, a server, ten banners.",
+    "serve": "A board for devices, and the page to watch it on.",
+    "experiments": "Open an experiment on a server, or list those there are.",
+    "invites": "Single-use invites to an experiment.",
+    "device": "One device in the terminal, for trying things out.",
     "algorithms": "The subroutines there are.",
     "problems": "The problems there are.",
 }

@@ -73,7 +73,8 @@ class Outcome:
         by_voter: dict[str, list[Message]] = {}
         for message in self.messages:
             by_voter.setdefault(message.voter, []).append(message)
-        return tuple(max(by_voter.values(), key=lambda sent: len(sent), default=[]))
+        most: list[Message] = max(by_voter.values(), key=len) if by_voter else []
+        return tuple(most)
 
 
 def run_demonstration(

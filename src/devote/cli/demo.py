@@ -1,0 +1,51 @@
+"""``devote demo``: the main job end to end, on this machine, in under a minute."""
+
+from typing import Annotated
+
+import typer
+
+from devote.cli import options
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+@app.command()
+def demo(
+    players: options.Players = 64,
+    means: options.Means = None,
+    protocol: Annotated[
+        str, typer.Option(metavar="NAME", help="decentralized or jury.")
+    ] = "decentralized",
+    chaos: Annotated[
+        bool, typer.Option("--chaos", help="Kill the server and devices as it goes.")
+    ] = False,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Ten banners, 64 devices with hidden users, a server that only ever sees votes.
+
+    [bold]Examples[/bold]
+
+    devote demo
+
+    devote demo --chaos
+
+    devote demo --players 100 --means .8,.4,.4,.1
+    """
+    from devote.cli.demo_view import DemoView, summary
+    from devote.cli.reading import read_means
+    from devote.cli.showing import show_json
+    from devote.fleet.demonstration import BANNERS, MEANS, run_demonstration
+    from devote.protocol import ExperimentSpec
+
+    rates = MEANS if means is None else read_means(means)
+    names = BANNERS if len(rates) == len(BANNERS) else [f"Banner {k}" for k in range(len(rates))]
+    spec = ExperimentSpec(arms=names, name="banner", protocol=protocol, seat_after=20)
+    with DemoView(spec, players, quiet=json) as view:
+        outcome = run_demonstration(
+            view.tell, players=players, means=rates, spec=spec, chaos=chaos, seed=seed
+        )
+    if json:
+        show_json(summary(outcome))
+    else:
+        view.conclude(outcome)

@@ -1,0 +1,76 @@
+"""``devote device``: one device in the terminal, for trying things out."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from devote.cli import options
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+@app.command()
+def device(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The experiment's address.")],
+    store: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where the device keeps its state.")
+    ] = Path("device.db"),
+    invite: Annotated[
+        str | None, typer.Option(help="A single-use invite; needed the first time only.")
+    ] = None,
+    means: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="Play the user with these click rates; without it, you do."
+        ),
+    ] = None,
+    pulls: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop after so many; else at the answer.")
+    ] = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Join an experiment: with made-up clicks, or asking you at each turn (0..1, or an empty line).
+
+    What you answer stays in the store; only votes leave. Stop with Ctrl-D or Ctrl-C and go on
+    later with the same store.
+
+    [bold]Examples[/bold]
+
+    devote device http://127.0.0.1:8600/experiments/banner --invite ...
+
+    devote device http://127.0.0.1:8600/experiments/banner --means .7,.5,.3 --pulls 1000
+    """
+    from devote.cli.reading import read_means
+    from devote.cli.showing import show_json
+    from devote.fleet import Device
+    from devote.fleet.turns import ask, made_up, play
+
+    with Device.join(url, store=store, invite=invite) as joined:
+        if means is None:
+            users = ask(joined.arms, sys.stdin, typer.echo)
+        else:
+            users = made_up(read_means(means), joined.arms, seed)
+        play(joined, users, pulls)
+        joined.sync()
+        status = joined.status()
+        if json:
+            show_json(
+                {
+                    "experiment": status.experiment,
+                    "voter": status.voter,
+                    "state": status.state,
+                    "answer": [joined.arms[k] for k in status.answer],
+                    "sent": len(status.sent),
+                    "waiting": len(status.waiting),
+                    "freshness": status.freshness,
+                    "degraded": list(status.degraded),
+                }
+            )
+            return
+        typer.echo(str(status))
+        best = joined.best()
+        answer = "none yet" if best is None else joined.arms[best]
+        typer.echo(f"the answer: {answer}")

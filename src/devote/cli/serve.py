@@ -1,0 +1,63 @@
+"""``devote serve``: a board for devices, and the page to watch it on."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+@app.command()
+def serve(
+    store: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where experiments and votes are kept.")
+    ] = Path("devote-server.db"),
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8600,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The operator's token; made if it is not there. Default: beside the store.",
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="PEM", help="TLS certificate; needs --key.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(metavar="PEM", help="TLS private key.")] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="Change a limit, such as streams=200; may be repeated."
+        ),
+    ] = None,
+) -> None:
+    """Serve experiments to devices, and a page to watch them on.
+
+    Nothing but specifications, seats and votes is stored; no address is logged.
+
+    [bold]Examples[/bold]
+
+    devote serve
+
+    devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
+    """
+    from devote.boards.server.serve import run_server
+    from devote.boards.server.settings import load_settings
+    from devote.dashboard import add_page
+
+    where = token_file or store.with_name(store.name + ".token")
+    settings = load_settings(where, limit or [])
+    scheme = "http" if certificate is None else "https"
+    typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
+    typer.echo(f"devote: the operator's token is in {where}", err=True)
+    run_server(
+        store,
+        host=host,
+        port=port,
+        certificate=certificate,
+        key=key,
+        settings=settings,
+        extend=add_page,
+    )
