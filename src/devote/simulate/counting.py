@@ -43,8 +43,8 @@ N_OWN = 5
 class Setup(NamedTuple):
     """The constants of a run that are not the subroutine's.
 
-    ``even``: all players wake equally often. ``steady``: what is suboptimal never changes, and
-    ``Tables.good`` says it.
+    ``even``: all players wake equally often. ``vast``: their memory is larger than a cache.
+    ``steady``: what is suboptimal never changes, and ``Tables.good`` says it.
     """
 
     n_players: int
@@ -53,6 +53,7 @@ class Setup(NamedTuple):
     seat_after: int
     endless: int
     even: int
+    vast: int
     steady: int
     tracing: int
 

@@ -38,6 +38,10 @@ from devote.simulate.counting import (
     update_shared,
 )
 from devote.simulate.optimality import is_suboptimal
+from devote.simulate.prefetching import prefetch_row
+
+AHEAD = 8
+"""How many pulls early a player's memory is asked for."""
 
 
 def make_loop(
@@ -69,7 +73,14 @@ def make_loop(
         version = counters[VERSION]
         suboptimal = 0
         t = counters[TIME]
-        for i in range(len(u_wake)):
+        n_pulls = len(u_wake)
+        for i in range(n_pulls):
+            if setup.vast and not pools and i + AHEAD < n_pulls:
+                u = u_wake[i + AHEAD]
+                soon = int(u * setup.n_players) if setup.even else pick(threshold, alias, u)
+                prefetch_row(tables.own, soon)
+                prefetch_row(ints, soon)
+                prefetch_row(sums, soon)
             player = (
                 int(u_wake[i] * setup.n_players)
                 if setup.even

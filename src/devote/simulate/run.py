@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from devote.kernels import COUNT, State
+from devote.problems import Uniform
 from devote.simulate import counting
 from devote.simulate.compiling import compiled_loop
 from devote.simulate.optimality import answers_well, is_suboptimal
@@ -15,6 +16,8 @@ from devote.simulate.trial import EVENTS, Event, RunStatus, Trial
 
 BLOCK = 8192
 TRACE_ROWS = 4096
+CACHED_PLAYERS = 4096
+"""With more players, their memory no longer fits the fast caches."""
 
 
 @dataclass
@@ -50,7 +53,8 @@ class Run:
             if isinstance(values, list)
         }
         self.environment = environment._replace(**buffers)
-        threshold, alias = setting.problem.waking(n)
+        uniform = isinstance(setting.problem.activity, Uniform)
+        threshold, alias = ([1.0], [0]) if uniform else setting.problem.waking(n)
         self.waking = (np.array(threshold), np.array(alias))
         own = np.zeros((rows, counting.N_OWN), dtype=np.int32)
         own[:, counting.OPEN] = k
@@ -71,7 +75,8 @@ class Run:
             n_seats=protocol.seats_to_fill(setting.spec),
             seat_after=setting.spec.seat_after,
             endless=int(algorithm.endless),
-            even=int(all(t == 1.0 for t in threshold)),
+            even=int(np.all(self.waking[0] == 1.0)),
+            vast=int(n > CACHED_PLAYERS),
             steady=int(steady),
             tracing=int(self.tracing),
         )
@@ -135,7 +140,8 @@ class Run:
             if (counts > 1).any():
                 return "unfinished"
             return "agreed" if len(self.winners()) == 1 else "stalled"
-        counting.count_holders(self.setup, self.tables, self.counters, self.learners.alive)
+        holders = ((self.learners.alive > 0) == (self.tables.shared > 0)).all(axis=1)
+        self.counters[counting.HOLDING] = holders.sum()
         code = counting.ending(self.setting.protocol.seats, self.setup, self.counters)
         return _ENDINGS[code]
 

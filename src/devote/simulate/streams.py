@@ -8,8 +8,9 @@ nothing else: not on the number of workers, the order of trials, or what is comp
 
 import random
 from collections.abc import Iterator
+from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,9 +41,22 @@ def numpy_stream(seed: int, trial: int, name: str) -> "np.random.Generator":
     import numpy as np
 
     _, words, _ = stream(seed, trial, name).getstate()
-    twister = np.random.MT19937()
+    twister = np.random.MT19937(_unseeded())
     twister.state = {
         "bit_generator": "MT19937",
         "state": {"key": np.array(words[:-1], dtype=np.uint32), "pos": words[-1]},
     }
     return np.random.Generator(twister)
+
+
+@cache
+def _unseeded() -> Any:
+    """A seed that costs nothing, for a twister whose state is set next: ten times as quick."""
+    import numpy as np
+    from numpy.random.bit_generator import ISeedSequence
+
+    class Unseeded(ISeedSequence):
+        def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
+            return np.zeros(n_words, dtype)
+
+    return Unseeded()
