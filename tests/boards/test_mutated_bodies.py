@@ -94,7 +94,7 @@ def test_bodies_of_any_json_are_refused_and_never_break_the_server():
         opened = api(":memory:")
         server = runner.run(opened.__aenter__())
 
-        @settings(max_examples=20 * settings().max_examples)
+        @settings(max_examples=8 * settings().max_examples)
         @given(path=st.sampled_from(PATHS), fields=bodies)
         def refused(path, fields):
             content = json.dumps(fields).encode()
