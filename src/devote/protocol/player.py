@@ -177,9 +177,11 @@ class Player:
         return list(messages)
 
     def abandon(self) -> None:
-        """Forget a played arm whose reward will never come, as if it had not been played."""
+        """Forget a played arm whose reward will never come, as if it had not been played.
+
+        The activation still counts towards a seat, which must not depend on what arms pay.
+        """
         self._learner.abandon()
-        self.activations -= 1
 
     def _read(self) -> None:
         if self.ballot.term > self._term:
