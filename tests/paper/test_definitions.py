@@ -24,7 +24,7 @@ def learner(name, n_arms, epsilon=0.5, eta=0.9):
 
 @given(st.lists(st.integers(0, 20), min_size=2, max_size=6), st.integers(1, 20))
 def test_definition_1_an_arm_is_epsilon_optimal_if_within_epsilon_of_the_best(means, epsilon):
-    """ "An arm k is said to be epsilon-optimal, if mu_k >= mu_k* - epsilon."
+    """Paper: "An arm k is said to be epsilon-optimal, if mu_k >= mu_k* - epsilon."
 
     In twentieths, where the comparison is exact.
     """
@@ -37,7 +37,9 @@ def test_definition_1_an_arm_is_epsilon_optimal_if_within_epsilon_of_the_best(me
 
 
 def test_definition_2_a_message_says_that_an_arm_is_not_epsilon_optimal_and_nothing_else():
-    """ "lambda_k^n = 1 means that player n estimates that k is not an epsilon-optimal arm." """
+    """Paper: "lambda_k^n = 1 means that player n estimates that k is not an epsilon-optimal
+    arm".
+    """
     vote = Vote("banner", 0, 4, "n3")
     assert [field.name for field in dataclasses.fields(vote)] == [
         "experiment",
@@ -77,7 +79,7 @@ def test_erratum_8_definition_3_votes_tell_the_adversary_far_more_than_one_minus
 
 @pytest.mark.parametrize("name", SUBROUTINES)
 def test_definition_4_a_subroutine_samples_a_remaining_arm_and_returns_the_eliminated(name):
-    """ "It samples a remaining arm in K^n(l^n) and returns the set of eliminated arms."
+    """Paper: "It samples a remaining arm in K^n(l^n) and returns the set of eliminated arms."
 
     Section 3.1: the eliminated and the remaining arms of an epoch are those of the one before.
     """
@@ -99,8 +101,8 @@ def test_definition_4_a_subroutine_samples_a_remaining_arm_and_returns_the_elimi
 @pytest.mark.parametrize("name", SUBROUTINES)
 @given(st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=3, max_size=3), st.integers(0, 10**6))
 def test_property_1_the_remaining_set_shrinks_epoch_by_epoch_and_is_never_empty(name, means, seed):
-    """ "K^n(l^n) is a strict subset of K^n(l^n - 1)"; that an epsilon-optimal arm remains with
-    probability 1 - eta f(l^n) is held in tests/statistical/test_promises.py.
+    """Paper: "K^n(l^n) is a strict subset of K^n(l^n - 1)"; that an epsilon-optimal arm remains
+    with probability 1 - eta f(l^n) is held in tests/statistical/test_promises.py.
     """
     rng = random.Random(seed)
     player = learner(name, 3, epsilon=1.0)
@@ -116,7 +118,7 @@ def test_property_1_the_remaining_set_shrinks_epoch_by_epoch_and_is_never_empty(
 
 @pytest.mark.parametrize("name", SUBROUTINES)
 def test_property_2_a_subroutine_ends_in_finite_time_also_on_equal_arms(name):
-    """ "there is a t^n >= 1", "whatever the confidence level and the approximation factor".
+    """Paper: "there is a t^n >= 1", "whatever the confidence level and the approximation factor".
 
     Rewards that never differ are the hardest case: no gap ever shows.
     """
@@ -131,7 +133,7 @@ def test_property_2_a_subroutine_ends_in_finite_time_also_on_equal_arms(name):
 
 
 def test_assumption_1_rewards_are_stationary_in_problems_1_and_2_and_5_only():
-    """ "The mean reward of arms does not depend on time." """
+    """Paper: "The mean reward of arms does not depend on time." """
 
     def stationary(problem):
         return problem.values(64, 0) == problem.values(64, 10**5) == problem.values(64, 10**6)
@@ -140,7 +142,7 @@ def test_assumption_1_rewards_are_stationary_in_problems_1_and_2_and_5_only():
 
 
 def test_assumption_2_rewards_are_the_same_for_all_players_but_in_problem_5():
-    """ "The mean reward of arms does not depend on the player." """
+    """Paper: "The mean reward of arms does not depend on the player." """
 
     def same_for_all(problem):
         env = problem.environment(64)
@@ -154,7 +156,7 @@ def test_assumption_2_rewards_are_the_same_for_all_players_but_in_problem_5():
 
 
 def test_assumption_3_a_player_who_is_never_active_is_refused():
-    """ "For all n, P_x(x = n) != 0": "if it exists a player n such that P_x(x=n) = 0, then
+    """Paper: "For all n, P_x(x = n) != 0": "if it exists a player n such that P_x(x=n) = 0, then
     Algorithm 1 never stops".
     """
     with pytest.raises(ProblemError, match=r"player 1 never wakes.*Assumption 3"):
@@ -176,8 +178,8 @@ def least_mean_gap(problem, best, since, until):
 
 
 def test_assumption_4_the_mean_gap_stays_positive_in_problem_3_and_not_across_a_switch():
-    """ "Delta*_k([tau]) > 0", and "when Assumption 4 does not hold a switch occurs" (figures 4
-    and 5). Problem 4 "can be splitted into sequences where Assumption 4 holds" (Theorem 4).
+    """Paper: "Delta*_k([tau]) > 0", and "when Assumption 4 does not hold a switch occurs" (figures
+    4 and 5). Problem 4 "can be splitted into sequences where Assumption 4 holds" (Theorem 4).
     """
     assert least_mean_gap(get_problem("3"), 0, 0, 200_000) > 0
     switching = get_problem("4")

@@ -13,20 +13,22 @@ PAPER = ExperimentSpec(arms=10, epsilon=0.25, eta=0.9, delta=0.05)
 
 
 def test_section_5_1_the_defaults_of_a_specification_are_the_papers():
-    """ "epsilon is set to 0.25, and delta is set to 0.05. The privacy level eta is set to 0.9." """
+    """Paper: "epsilon is set to 0.25, and delta is set to 0.05. The privacy level eta is set to
+    0.9."
+    """
     assert ExperimentSpec(arms=10) == PAPER
 
 
 def test_section_5_2_28_votes_eliminate_an_arm():
-    """ "delta = 0.05 and eta = 0.9, imply that the number M of player votes required to eliminate
-    an arm is 28."
+    """Paper: "delta = 0.05 and eta = 0.9, imply that the number M of player votes required to
+    eliminate an arm is 28."
     """
     assert quorum(0.05, 0.9) == PAPER.votes_needed == 28
 
 
 def test_problem_1_the_means_and_the_players_are_the_papers():
-    """ "There are 10 arms. The optimal arm has a mean reward mu_1 = 0.7, the second one 0.5, the
-    third one 0.3, and the others have a mean reward of 0.1. Each player has a probability equal
+    """Paper: "There are 10 arms. The optimal arm has a mean reward mu_1 = 0.7, the second one 0.5,
+    the third one 0.3, and the others have a mean reward of 0.1. Each player has a probability equal
     to 1/N."
     """
     problem = get_problem("1")
@@ -35,8 +37,9 @@ def test_problem_1_the_means_and_the_players_are_the_papers():
 
 
 def test_problem_2_the_first_half_of_the_players_wakes_with_probability_80_percent():
-    """ "The players are split in two groups of sizes N/2 ... If z < 0.8 the player is uniformly
-    sampled from the first group, otherwise it is uniformly sampled from the second group."
+    """Paper: "The players are split in two groups of sizes N/2 ... If z < 0.8 the player is
+    uniformly sampled from the first group, otherwise it is uniformly sampled from the second
+    group."
     """
     problem = get_problem("2")
     assert problem.values(32, 0) == get_problem("1").values(32, 0)
@@ -45,7 +48,7 @@ def test_problem_2_the_first_half_of_the_players_wakes_with_probability_80_perce
 
 
 def test_problem_3_suboptimal_arms_lose_1e_5_per_step_of_global_time():
-    """ "The mean reward of the optimal arm does not change during time. The mean reward of
+    """Paper: "The mean reward of the optimal arm does not change during time. The mean reward of
     suboptimal arms linearly decrease: mu(t) = mu(0) - 10^-5 t." (Erratum 13: no lower than 0.)
     """
     problem = get_problem("3")
@@ -55,15 +58,17 @@ def test_problem_3_suboptimal_arms_lose_1e_5_per_step_of_global_time():
 
 
 def test_1_privacy_runs_the_subroutine_at_delta_over_n_and_sends_nothing():
-    """ "The ArmSelection subroutine is run with parameters (epsilon, delta/N)"; "zero messages"."""
+    """Paper: "The ArmSelection subroutine is run with parameters (epsilon, delta/N)"; "zero
+    messages".
+    """
     assert get_protocol("isolated").subroutine_eta(PAPER, 32) == 0.05 / 32
     run = run_players(PAPER, get_problem("1"), 4, protocol="isolated")
     assert run.broadcasts == run.deliveries == 0
 
 
 def test_0_privacy_is_one_learner_at_delta_and_sends_every_sample_to_all():
-    """ "0-privacy baselines send N - 1 messages per time step until the epsilon-optimal arm is
-    found" (erratum 9: deliveries, counted alike for all).
+    """Paper: "0-privacy baselines send N - 1 messages per time step until the epsilon-optimal arm
+    is found" (erratum 9: deliveries, counted alike for all).
     """
     assert get_protocol("pooled").subroutine_eta(PAPER, 32) == 0.05
     run = run_players(PAPER, get_problem("1"), 32, protocol="pooled")
@@ -76,7 +81,8 @@ def test_decentralized_elimination_runs_the_subroutine_at_eta():
 
 
 def test_erratum_9_like_for_like_a_vote_costs_as_many_deliveries_as_a_sample():
-    """ "Decentralized SER3 needs three to four orders of magnitude less messages than 0-privacy".
+    """Paper: "Decentralized SER3 needs three to four orders of magnitude less messages than
+    0-privacy".
 
     That compares broadcasts with deliveries. Counted alike the factor is 2 to 4, at any N.
     """
@@ -97,7 +103,7 @@ def mean_samples(problem, n_players, trials=3, protocol="decentralized", algorit
 
 @pytest.mark.slow
 def test_section_5_2_in_problem_2_64_players_need_fewer_samples_than_32():
-    """ "In Problem 2 with 32 players, it means that the algorithm has to wait for infrequent
+    """Paper: "In Problem 2 with 32 players, it means that the algorithm has to wait for infrequent
     players votes to terminate. When the number of players is 64, this issue disappears. This is
     the reason why the sample complexity for 64 players is lower than for 32 players."
 
@@ -109,16 +115,16 @@ def test_section_5_2_in_problem_2_64_players_need_fewer_samples_than_32():
 
 @pytest.mark.slow
 def test_section_5_2_decentralized_ser3_outperforms_decentralized_ugapec():
-    """ "Decentralized SER3 clearly outperforms Decentralized UGapEc": 20,300 against 27,800 at
-    N = 32 on problem 1, 7 standard errors with 3 trials of each.
+    """Paper: "Decentralized SER3 clearly outperforms Decentralized UGapEc": 20,300 against 27,800
+    at N = 32 on problem 1, 7 standard errors with 3 trials of each.
     """
     assert mean_samples("1", 32) < mean_samples("1", 32, algorithm="ugapec")
 
 
 @pytest.mark.slow
 def test_section_5_2_unequal_players_cost_1_privacy_and_serve_the_vote():
-    """ "when the distribution of players moves away from the uniformity ... the performances of
-    1-privacy baselines decreases", "Contrary to 1-privacy baselines, the performances of ...
+    """Paper: "when the distribution of players moves away from the uniformity ... the performances
+    of 1-privacy baselines decreases", "Contrary to 1-privacy baselines, the performances of ...
     Decentralized SER3 increases in Problem 2" (at N = 64: 25,900 against 29,800 samples, 4.8
     standard errors with 4 trials of each; 196,000 against 79,000 for one 1-privacy trial).
     """

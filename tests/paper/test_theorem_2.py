@@ -49,11 +49,10 @@ def runs_of(name, activity, n_players):
 @pytest.mark.parametrize(("activity", "n_players"), CELLS)
 @pytest.mark.parametrize("name", ALONE)
 def test_theorem_2_runs_stop_within_its_bound_as_often_as_it_says(name, activity, n_players):
-    """ "Stops" is the vote that leaves one shared arm.
+    """What stops is the vote: it leaves one shared arm.
 
-    Erratum 11: the wait for the players who have yet to hear of it is not in T; it is less than
-    that for all players, on average, here held to 6 of its standard
-    errors: false alarm below 1e-8.
+    Erratum 11: the wait for the players who have yet to hear of it is not in T. Its mean is at
+    most that of a wait for all players, a coupon collector; 6 standard errors are allowed.
     """
     weights, runs = runs_of(name, activity, n_players)
     probability = p_star(weights, 28)

@@ -16,7 +16,7 @@ from devote.theory import binomial_tail, claimed_failure, honest_failure
 ETA, QUORUM = 0.9, 28
 SPEC = ExperimentSpec(arms=2, algorithm="worst_case", eta=ETA, delta=0.05)
 PROBLEM = Problem("two arms", [0.9, 0.1])
-TRIALS = {28: 2_000, 32: 2_000, 64: 500}
+TRIALS = {28: 1_500, 32: 1_500, 64: 300}
 FALSE_ALARM = 1e-7
 
 
