@@ -7,7 +7,7 @@ It changes nothing but time.
 
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils as numba_cgutils
 from numba.core import types as numba_types
 from numba.extending import intrinsic

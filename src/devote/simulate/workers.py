@@ -50,12 +50,28 @@ def local_executor(workers: int) -> Iterator[Executor]:
     lifeline, held = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(lifeline,))
     try:
+        with _interrupts_held_back():
+            # The first call starts all workers, which inherit the signal mask.
+            pool.submit(os.getpid)
         yield pool
     finally:
         # Whoever is still in a chunk is not waited for: its trials are simply not done.
         held.close()
         pool.shutdown(wait=True, cancel_futures=True)
         lifeline.close()
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Let Ctrl-C wait, and never reach the processes started meanwhile: it is the parent's."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(lifeline: Connection) -> None:

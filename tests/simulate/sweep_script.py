@@ -1,0 +1,29 @@
+"""A sweep in a process of its own, for tests that kill it: ``sweep_script.py FILE WORKERS``.
+
+It says ``trial`` on each finished one, and ``done`` at the end.
+"""
+
+import sys
+
+from tests.simulate.sweeps import long_cells
+
+from devote.simulate import run_sweep
+
+TRIALS = 12
+SEED = 5
+
+
+def main() -> None:
+    run_sweep(
+        long_cells(),
+        trials=TRIALS,
+        seed=SEED,
+        workers=int(sys.argv[2]),
+        results=sys.argv[1],
+        progress=lambda done, total, label: print("trial", done, total, flush=True),
+    )
+    print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Sweeps to run and to interrupt, and what it means for two to have the same results."""
+
+import dataclasses
+
+import numpy as np
+
+from devote.problems import Problem
+from devote.protocol import ExperimentSpec
+from devote.simulate import Cell, Result
+
+
+def small_cells(sizes=(8, 12), means=(0.9, 0.6, 0.1)):
+    """Three protocols by a few numbers of players: trials of a millisecond."""
+    spec = ExperimentSpec(arms=3, epsilon=0.5, quorum=3)
+    problem = Problem("toy", means)
+    protocols = ("decentralized", "isolated", "pooled")
+    return [Cell(spec, problem, n, protocol) for protocol in protocols for n in sizes]
+
+
+def long_cells():
+    """One protocol, trials of some tens of milliseconds: long enough to be killed in one."""
+    problem = Problem("toy", (0.7, 0.5, 0.3, *[0.1] * 7))
+    return [Cell(ExperimentSpec(arms=10, epsilon=0.25), problem, n) for n in (400, 800)]
+
+
+def assert_same_results(one, other):
+    """Every field of every result."""
+    assert len(one) == len(other)
+    for left, right in zip(one, other, strict=True):
+        assert isinstance(left, Result)
+        for field in dataclasses.fields(Result):
+            a, b = getattr(left, field.name), getattr(right, field.name)
+            if isinstance(a, np.ndarray):
+                assert a.dtype == b.dtype, field.name
+                np.testing.assert_array_equal(a, b)
+            else:
+                assert a == b, field.name

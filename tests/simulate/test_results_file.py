@@ -1,0 +1,134 @@
+"""The append-only file of a sweep: what it keeps, tolerates and refuses."""
+
+import json
+
+import pytest
+from tests.simulate.sweeps import assert_same_results, small_cells
+
+from devote.simulate import ResultError, load_results, run_sweep
+from devote.simulate.results_file import Header, ResultsFile
+
+CELLS = small_cells()[:2]
+
+
+def sweep(path, **changes):
+    return run_sweep(**{"cells": CELLS, "trials": 3, "workers": 1, "results": path, **changes})
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "sweep.jsonl"
+    sweep(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return run_sweep(CELLS, trials=3, workers=1)
+
+
+def test_loaded_results_are_the_ones_that_were_run(file, expected):
+    assert_same_results(load_results(file), expected)
+
+
+def test_a_line_per_trial_each_json_and_the_file_says_what_it_is(file):
+    head, *lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert head["kind"] == "devote sweep"
+    assert head["cells"] == [cell.to_dict() for cell in CELLS]
+    assert {"devote", "numba", "numpy", "python"} == set(head["versions"])
+    assert {(line["cell"], line["trial"]) for line in lines} == {
+        (cell, trial) for cell in range(2) for trial in range(3)
+    }
+
+
+def test_a_finished_sweep_is_read_not_run(file, expected, monkeypatch):
+    monkeypatch.setattr("devote.simulate.sweep.local_executor", None)
+    calls = []
+    again = sweep(file, progress=lambda *call: calls.append(call))
+    assert_same_results(again, expected)
+    assert calls == [(6, 6, "")]
+
+
+@pytest.mark.parametrize("keep", range(0, 1_000, 37))
+def test_wherever_a_file_is_cut_off_the_sweep_goes_on_to_the_same_results(file, expected, keep):
+    """Cut inside the header, between lines, within a line: as a kill in mid-write leaves it."""
+    content = file.read_bytes()
+    cut = len(content) * keep // 1_000
+    file.write_bytes(content[:cut])
+    assert_same_results(sweep(file), expected)
+    assert_same_results(load_results(file), expected)
+    assert sorted(file.read_bytes().splitlines()) == sorted(content.splitlines())
+
+
+def test_a_cut_off_file_is_not_taken_for_a_whole_one(file):
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(ResultError, match=r"holds 5 of 6 trials\.\nRun the same sweep again"):
+        load_results(file)
+
+
+def test_damage_in_the_middle_is_refused_and_nothing_is_changed(file):
+    content = file.read_bytes()
+    begin = content.index(b'"samples":', content.index(b"\n")) + len(b'"samples":')
+    digit = b"1" if content[begin : begin + 1] != b"1" else b"2"
+    damaged = content[:begin] + digit + content[begin + 1 :]
+    file.write_bytes(damaged)
+    for read in (sweep, load_results):
+        with pytest.raises(ResultError, match="damaged at line 2"):
+            read(file)
+    assert file.read_bytes() == damaged
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [(b"hello\n", 1), (b"hello", 1), (b'{"kind":"devote sweep"}\n', 1), (b"\n\n", 1), (b"\0", 1)],
+)
+def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path, content, line):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    for read in (sweep, load_results):
+        with pytest.raises(ResultError, match=f"damaged at line {line}"):
+            read(path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"trials": 4}, {"seed": 1}, {"cells": CELLS[:1]}, {"cells": CELLS[::-1]}, {"cells": []}],
+)
+def test_a_file_of_another_sweep_is_refused(file, changes):
+    content = file.read_bytes()
+    with pytest.raises(ResultError, match=r"holds another sweep.*\nName another file"):
+        sweep(file, **changes)
+    assert file.read_bytes() == content
+
+
+def test_results_of_other_code_are_not_mixed_in(file, monkeypatch):
+    monkeypatch.setattr("devote.simulate.results_file.sources_digest", lambda names: "other")
+    with pytest.raises(ResultError, match="code differ"):
+        sweep(file)
+
+
+def test_a_file_of_a_later_format_is_refused(file, monkeypatch):
+    monkeypatch.setattr("devote.simulate.results_file.FORMAT", 2)
+    with pytest.raises(ResultError, match="has format 1, not 2"):
+        load_results(file)
+
+
+def test_two_sweeps_cannot_write_to_one_file(file):
+    held = ResultsFile(file, Header(tuple(CELLS), 3, 0))
+    try:
+        with pytest.raises(ResultError, match="Another sweep is writing"):
+            sweep(file)
+    finally:
+        held.close()
+    sweep(file)
+
+
+def test_a_folder_that_is_not_there_or_a_missing_file_is_said_plainly(tmp_path):
+    with pytest.raises(ResultError, match="cannot be written"):
+        sweep(tmp_path / "nowhere" / "sweep.jsonl")
+    with pytest.raises(ResultError, match="cannot be written"):
+        sweep(tmp_path)
+    with pytest.raises(ResultError, match="cannot be read"):
+        load_results(tmp_path / "nowhere.jsonl")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,207 @@
+"""Sweeps: the same results however they are run, interrupted or not."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.simulate import sweep_script
+from tests.simulate.sweeps import assert_same_results, long_cells, small_cells
+
+from devote.problems import Problem
+from devote.protocol import ExperimentSpec, SpecError
+from devote.simulate import Cell, SweepError, load_results, run_sweep, simulate
+from devote.simulate.schedule import CHUNK_SECONDS, Schedule
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_sweep_gives_what_simulate_gives_for_each_cell():
+    cells = small_cells()
+    singly = [simulate(c.spec, c.problem, c.n_players, c.protocol, trials=4, seed=9) for c in cells]
+    assert_same_results(run_sweep(cells, trials=4, seed=9, workers=1), singly)
+
+
+def test_results_do_not_depend_on_the_number_of_workers(tmp_path):
+    cells = small_cells()
+    alone = run_sweep(cells, trials=7, workers=1)
+    for workers in (2, 4):
+        path = tmp_path / f"{workers}.jsonl"
+        assert_same_results(run_sweep(cells, trials=7, workers=workers, results=path), alone)
+        assert_same_results(load_results(path), alone)
+
+
+def test_results_do_not_depend_on_what_else_is_compared():
+    cells = small_cells()
+    together = run_sweep(cells, trials=3, workers=1)
+    assert_same_results(run_sweep(cells[2:3], trials=3, workers=1), together[2:3])
+
+
+def test_progress_is_told_from_none_to_all_with_the_cell():
+    calls = []
+    cells = small_cells()[:2]
+    run_sweep(cells, trials=3, workers=1, progress=lambda *call: calls.append(call))
+    assert [done for done, _, _ in calls] == list(range(7))
+    assert {total for _, total, _ in calls} == {6}
+    assert {label for _, _, label in calls[1:]} == {cell.label for cell in cells}
+
+
+def test_an_empty_sweep_has_no_results():
+    assert run_sweep([], workers=1) == []
+
+
+def test_an_interrupt_keeps_finished_trials_and_the_rest_is_run_later(tmp_path):
+    path = tmp_path / "sweep.jsonl"
+    cells = small_cells()
+
+    def interrupt(done, total, label):
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(cells, trials=3, workers=1, results=path, progress=interrupt)
+    begun = []
+    resumed = run_sweep(
+        cells, trials=3, workers=1, results=path, progress=lambda *call: begun.append(call[0])
+    )
+    assert begun[0] == 5
+    assert_same_results(resumed, run_sweep(cells, trials=3, workers=1))
+
+
+def start(path, workers):
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.simulate.sweep_script", str(path), str(workers)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(process, line):
+    for said in process.stdout:
+        if said.startswith(line):
+            return
+    raise AssertionError(process.stderr.read())
+
+
+def group_is_gone(group, seconds=20):
+    """Whether every process of a group has ended, within some time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def finish(process):
+    for pipe in (process.stdout, process.stderr):
+        pipe.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_sweep_killed_halfway_and_started_again_gives_the_very_results(tmp_path, workers):
+    path = tmp_path / "sweep.jsonl"
+    process = start(path, workers)
+    wait_for(process, "trial 9 ")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    finish(process)
+    assert group_is_gone(process.pid)
+    n_lines = path.read_bytes().count(b"\n")
+    assert 10 <= n_lines < 1 + 2 * sweep_script.TRIALS
+    again = start(path, workers)
+    out, err = again.communicate(timeout=120)
+    assert again.returncode == 0, err
+    assert out.splitlines()[0] == f"trial {n_lines - 1} {2 * sweep_script.TRIALS}"
+    whole = run_sweep(long_cells(), trials=sweep_script.TRIALS, seed=sweep_script.SEED, workers=1)
+    assert_same_results(load_results(path), whole)
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_no_process_and_a_file_to_go_on_with(tmp_path):
+    path = tmp_path / "sweep.jsonl"
+    process = start(path, 2)
+    wait_for(process, "trial 4 ")
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert err.count("Traceback") == 1, err
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    assert group_is_gone(process.pid)
+    cells = long_cells()
+    calls = []
+    resumed = run_sweep(
+        cells,
+        trials=sweep_script.TRIALS,
+        seed=sweep_script.SEED,
+        workers=1,
+        results=path,
+        progress=lambda *call: calls.append(call),
+    )
+    assert 4 <= calls[0][0] < 2 * sweep_script.TRIALS
+    whole = run_sweep(cells, trials=sweep_script.TRIALS, seed=sweep_script.SEED, workers=1)
+    assert_same_results(resumed, whole)
+
+
+def ends_the_process(cell, trials, seed):
+    os._exit(3)
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_an_error_that_says_what_to_do(monkeypatch):
+    monkeypatch.setattr("devote.simulate.sweep.run_chunk", ends_the_process)
+    with pytest.raises(SweepError, match=r"ended unexpectedly.*\nUse fewer workers"):
+        run_sweep(small_cells(), trials=2, workers=2)
+
+
+SPEC = ExperimentSpec(arms=3, quorum=3)
+TOY = Problem("toy", (0.9, 0.6, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("cells", "changes", "error", "message"),
+    [
+        ([], {"trials": 0}, SweepError, "trials=0 must be"),
+        ([], {"trials": 2.0}, SweepError, "trials=2.0 must be"),
+        ([], {"seed": "x"}, SweepError, "seed='x' must be"),
+        ([], {"workers": 0}, SweepError, "workers=0 must be"),
+        ([], {"workers": True}, SweepError, "workers=True must be"),
+        ([Cell(SPEC, TOY, 2)], {}, SpecError, "3 votes"),
+        ([Cell(SPEC, TOY, 8, "nobody")], {}, SpecError, "protocol='nobody' is not known"),
+        ([Cell(SPEC, TOY, 8, horizon=0)], {}, SpecError, "horizon=0"),
+        ([Cell(SPEC.with_(arms=4), TOY, 8)], {}, SpecError, "4 arms, the problem 3"),
+    ],
+)
+def test_bad_input_is_refused_before_any_work_or_file(tmp_path, cells, changes, error, message):
+    with pytest.raises(error, match=message):
+        run_sweep(cells, **{"workers": 1, "results": tmp_path / "sweep.jsonl", **changes})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_long_cells_come_first_and_short_trials_in_chunks():
+    cells = small_cells((8, 12))[:2]
+    schedule = Schedule(cells, {0: list(range(50)), 1: list(range(50))})
+    loops = {cell.loop for cell in cells}
+    assert schedule.next_chunk(loops) == (1, [0])
+    assert schedule.next_chunk(loops) == (0, [0])
+    schedule.took(1, CHUNK_SECONDS / 10)
+    schedule.took(0, CHUNK_SECONDS * 3)
+    assert schedule.next_chunk(loops) == (0, [1])
+    schedule.took(0, CHUNK_SECONDS / 1_000)
+    assert schedule.next_chunk(loops) == (1, list(range(1, 11)))
+    assert schedule.next_chunk(set()) is None
+    handed = set(range(1, 11)) | {0}
+    while schedule.waiting:
+        cell, trials = schedule.next_chunk(loops)
+        if cell == 1:
+            handed |= set(trials)
+    assert handed == set(range(50))
