@@ -19,7 +19,8 @@ def reproduce(
         list[str] | None, typer.Argument(metavar="FIGURE", help="Which; all by default.")
     ] = None,
     trials: Annotated[
-        int, typer.Option(metavar="T", help="Trials of each point; Median Elimination a quarter.")
+        int,
+        typer.Option(metavar="T", help="Trials of each point; single learners take 50 times that."),
     ] = 20,
     players: Annotated[
         str, typer.Option(metavar="RANGE", help="Numbers of players: doubling, or a list.")

@@ -22,12 +22,11 @@ def grid(
     problems: Iterable[str],
     variants: Iterable[Variant],
     protocols: Iterable[str] = tuple(PROTOCOLS),
-    trials: int | None = None,
 ) -> list[Planned]:
     """Every combination, at every number of players."""
     chosen, ways, problems = tuple(variants), tuple(protocols), tuple(problems)
     return [
-        Planned(variant.cell(problem, protocol, n_players), trials or settings.trials)
+        Planned(variant.cell(problem, protocol, n_players), settings.trials)
         for problem in problems
         for variant in chosen
         for protocol in ways

@@ -1,6 +1,7 @@
 """The table of claims, as Markdown for people and JSON for programs."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,6 +49,14 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
         "`union` and `active` are the two forms of SER3's radius, which the paper does not print. "
         "`claims.json` has every number.",
         "",
+        "## At a glance",
+        "",
+        "| the paper says | verdict |",
+        "|---|---|",
+        *(f"| {_said(claim)} | {_ruling(claim)} |" for claim in claims),
+        "",
+        "## In full",
+        "",
         "| the paper says | asked for | measured | verdict |",
         "|---|---|---|---|",
         *(_row(claim) for claim in claims),
@@ -59,12 +68,18 @@ def _row(claim: Claim) -> str:
     measured = [f"*{_capital(claim.measured)}.*", *map(_case, claim.cases)]
     if claim.note:
         measured.append(f"_{claim.note}_")
-    ruling = f"**{claim.verdict}**"
-    if claim.depends_on:
-        ruling += f" on: {'; '.join(claim.depends_on)}"
-    said = f"“{claim.quote}” ({claim.where})"
-    cells = (said, claim.asked, "<br>".join(measured), ruling)
+    said = f"{_said(claim)} ({claim.where})"
+    cells = (said, claim.asked, "<br>".join(measured), _ruling(claim))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _said(claim: Claim) -> str:
+    return f"“{claim.quote}”"
+
+
+def _ruling(claim: Claim) -> str:
+    on = f" on: {'; '.join(claim.depends_on)}" if claim.depends_on else ""
+    return f"**{claim.verdict}**{on}"
 
 
 def _case(case: Case) -> str:
@@ -72,7 +87,8 @@ def _case(case: Case) -> str:
     if not ordered:
         return f"{case.label}: not measured"
     text = spoken_interval(ordered[0])
-    if len(ordered) > 1 and ordered[0].value != ordered[-1].value:
+    lowest, highest = ordered[0].value, ordered[-1].value
+    if len(ordered) > 1 and not math.isclose(lowest, highest, rel_tol=1e-9):
         text += f" … {spoken_interval(ordered[-1])}"
     elif len(ordered) > 1:
         text = f"{spoken_interval(ordered[0]).partition(' at ')[0]} everywhere"

@@ -6,6 +6,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image
 
 from devote.experiments.drawing.style import GREY, house_style
 
@@ -14,8 +15,8 @@ def panels(
     n: int,
     *,
     size: tuple[float, float] = (10.0, 4.1),
-    right: float = 0.85,
-    between: float = 0.75,
+    right: float = 0.835,
+    between: float = 0.88,
     sharey: bool = False,
 ) -> tuple[Figure, list[Axes]]:
     """A figure of n panels side by side, with room for labels right of each.
@@ -37,6 +38,13 @@ def footnote(figure: Figure, lines: str | Sequence[str]) -> None:
     figure.text(0.01, 0.015, text, fontsize=7.8, color=GREY, va="bottom", linespacing=1.35)
 
 
+def _shrink(path: Path) -> None:
+    """Keep the 96 colours that matter: a third of the size, and nobody sees it."""
+    with Image.open(path) as image:
+        small = image.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+    small.save(path, format="png", optimize=True)
+
+
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png; each appears whole or not at all."""
     written = []
@@ -48,6 +56,8 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
             metadata = {"Date": None} if suffix == "svg" else {"Software": None}
             try:
                 figure.savefig(partial, format=suffix, metadata=metadata)
+                if suffix == "png":
+                    _shrink(partial)
                 partial.replace(target)
             finally:
                 partial.unlink(missing_ok=True)

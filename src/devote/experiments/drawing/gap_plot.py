@@ -21,8 +21,16 @@ def draw_gaps(gaps: Sequence[Fraction], remaining: Sequence[int], title: str) ->
     axes.axhline(0.0, color=style.BLACK, linewidth=0.9)
     heights = [float(value) for value in means]
     axes.plot(times, heights, "-o", color=style.BLUE, label="mean gap of Assumption 4")
-    below = [min(0.0, height) for height in heights]
-    axes.fill_between(times, below, 0.0, color=style.VERMILLION, alpha=0.25, linewidth=0)
+    axes.fill_between(
+        times,
+        heights,
+        0.0,
+        where=[height < 0 for height in heights],
+        interpolate=True,
+        color=style.VERMILLION,
+        alpha=0.3,
+        linewidth=0,
+    )
     switch = first_switch(means)
     if switch is not None:
         axes.axvline(switch, color=style.VERMILLION, linewidth=1.0, dashes=(4, 3))
@@ -35,14 +43,14 @@ def draw_gaps(gaps: Sequence[Fraction], remaining: Sequence[int], title: str) ->
             va="center",
         )
     axes.set_xlim(0.4, times[-1] + 0.6)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low - 0.2 * (high - low), high)
     axes.xaxis.set_major_locator(FixedLocator(times))
     axes.grid(False, axis="x")
     axes.set_xlabel("time (round-robin steps)")
     axes.set_ylabel("best arm's mean − another's")
     axes.set_title(title)
-    axes.legend(
-        loc="lower left", frameon=False, fontsize=8.5, ncols=2, borderaxespad=0.0, handlelength=1.5
-    )
+    axes.legend(loc="lower left", frameon=False, fontsize=8.5, borderaxespad=0.2)
     footnote(
         figure,
         f"Two arms; each step's gap is the mean of the next {remaining[0]} times (Assumption 4 as "

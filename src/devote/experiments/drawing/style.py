@@ -87,9 +87,11 @@ def players_axis(axes: Axes, players: tuple[int, ...]) -> None:
 
 
 def counts_axis(axes: Axes, label: str) -> None:
-    """Counts, on a log axis with a tick for each power of ten."""
+    """Counts, on a log axis with a tick for each power of ten, or more where there are few."""
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(base=10, numticks=12))
+    low, high = axes.get_ylim()
+    steps = (1.0,) if high > 200 * low else (1.0, 2.0, 5.0)
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: count_text(value)))
     axes.set_ylabel(label)

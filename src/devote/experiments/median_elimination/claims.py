@@ -45,7 +45,7 @@ def claims(table: Table, settings: Settings) -> list[Claim]:
             measured="samples of Decentralized UGapEc / samples of the other",
             asked="above 1",
             cases=_cases(table, settings, {n: (UGAPEC, v) for n, v in SUCCESSIVE.items()}, 1.0),
-            across="problem and subroutine",
+            across="subroutine",
         ),
     ]
 

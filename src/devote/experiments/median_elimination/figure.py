@@ -12,7 +12,7 @@ from devote.experiments.drawing.curves import (
     draw_lower_bound,
     finish,
 )
-from devote.experiments.median_elimination.sweep import PROBLEMS, median_trials
+from devote.experiments.median_elimination.sweep import PROBLEMS
 from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.variants import (
@@ -38,13 +38,12 @@ def draw(table: Table, settings: Settings) -> Figure:
         labels = draw_curves(panel, curves)
         labels.append(draw_lower_bound(panel, settings))
         finish(panel, settings, labels, of="samples")
-        panel.set_title(f"({letter}) Problem {problem}: samples until all agree")
+        panel.set_title(f"({letter}) Problem {problem}: samples until all are done")
     footnote(
         figure,
         [
-            f"All under Decentralized Elimination. {BAND} {settings.trials} trials; "
-            f"Median Elimination {median_trials(settings)}.",
-            "SER3 with its radius in the form `union`.",
+            f"All under Decentralized Elimination. {BAND} {settings.trials} trials.",
+            "SER3 with radius form “union”.",
         ],
     )
     return figure

@@ -13,26 +13,9 @@ PROBLEMS = ("1", "2")
 
 def plan(settings: Settings) -> list[Planned]:
     """What the figure and the claims read."""
-    decentralized = ["decentralized"]
-    quick = grid(
+    return grid(
         settings,
         problems=PROBLEMS,
-        variants=(*SUBROUTINES.values(), SUCCESSIVE_ELIMINATION),
-        protocols=decentralized,
+        variants=(*SUBROUTINES.values(), SUCCESSIVE_ELIMINATION, MEDIAN_ELIMINATION),
+        protocols=["decentralized"],
     )
-    return quick + grid(
-        settings,
-        problems=PROBLEMS,
-        variants=[MEDIAN_ELIMINATION],
-        protocols=decentralized,
-        trials=median_trials(settings),
-    )
-
-
-def median_trials(settings: Settings) -> int:
-    """A quarter of the trials, two at least, for Median Elimination.
-
-    Each of its players needs 120,651 pulls, whatever the rewards: a trial with 1,024 players
-    takes 120 million of them, and differs from the next by less than one per cent.
-    """
-    return max(2, settings.trials // 4)

@@ -4,7 +4,7 @@ from devote.experiments.claim import Claim
 from devote.experiments.estimates import Estimate, deviation_ratio, exact, mean, ratio
 from devote.experiments.measuring import at_each
 from devote.experiments.problem_1.messages import message_claims
-from devote.experiments.problem_1.sweep import alone
+from devote.experiments.problem_1.sweep import ALONE_FACTOR, alone, extremes, zero_privacy
 from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC
@@ -26,17 +26,18 @@ def claims(table: Table, settings: Settings) -> list[Claim]:
 
 
 def _the_same(table: Table, settings: Settings) -> Claim:
-    n = settings.players[0]
+    ugapec = table[zero_privacy(UGAPEC)].samples
     return Claim(
         name="0-privacy-same",
         quote="The sample complexities of 0-privacy baselines are the same",
         where="figure 'Uniform distribution of players', caption",
-        measured="samples of 0-privacy SER3 / samples of 0-privacy UGapEc",
+        measured="samples of 0-privacy SER3 / samples of 0-privacy UGapEc, over "
+        f"{ALONE_FACTOR * settings.trials:,} trials",
         asked="within 10 % of 1",
         cases=tuple(
             Case(
                 form,
-                (ratio(*(table.samples(v, "pooled", "1", n) for v in (variant, UGAPEC))),),
+                (ratio(table[zero_privacy(variant)].samples, ugapec),),
                 Range(0.9, 1.1),
             )
             for form, variant in RADIUS_FORMS.items()
@@ -46,15 +47,14 @@ def _the_same(table: Table, settings: Settings) -> Claim:
 
 
 def _eight_hundred(table: Table, settings: Settings) -> Claim:
-    n = settings.players[0]
     return Claim(
         name="0-privacy-800",
         quote="The sample complexities of 0-privacy baselines are the same: 800.",
         where="figure 'Uniform distribution of players', caption",
-        measured="samples of 0-privacy",
+        measured=f"samples of 0-privacy, over {ALONE_FACTOR * settings.trials:,} trials",
         asked="within 10 % of 800",
         cases=tuple(
-            Case(name, (mean(table.samples(variant, "pooled", "1", n)),), Range(720, 880))
+            Case(name, (mean(table[zero_privacy(variant)].samples),), Range(720, 880))
             for name, variant in SUBROUTINES.items()
         ),
         across="subroutine and radius form",
@@ -94,12 +94,13 @@ def _variance(table: Table, settings: Settings) -> Claim:
         name="1-privacy-variance",
         quote="1-privacy-UGapEc reduces the variance of the sample complexity",
         where=RESULTS,
-        measured="standard deviation of one player's samples at delta/N, SER3 / UGapEc",
+        measured="standard deviation of one player's samples at delta/N, SER3 / UGapEc, over "
+        f"{ALONE_FACTOR * settings.trials:,} trials",
         asked="above 1",
         cases=tuple(
             Case(
                 form,
-                at_each(settings.players, spread, form),
+                at_each(extremes(settings), spread, form),
                 Range(low=1.0),
             )
             for form in RADIUS_FORMS

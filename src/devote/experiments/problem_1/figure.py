@@ -25,15 +25,15 @@ def draw(table: Table, settings: Settings) -> Figure:
     """Panel (a) samples, panel (b) messages."""
     figure, (left, right) = panels(2)
     draw_samples(left, table, settings, problem="1")
-    left.set_title("(a) Problem 1: samples until all agree")
+    left.set_title("(a) Problem 1: samples until all are done")
     _draw_messages(right, table, settings)
     right.set_title("(b) Problem 1: messages")
     footnote(
         figure,
         [
-            f"{BAND} {settings.trials} trials. SER3 with its radius in the form `union`.",
-            "(b) Solid: as the paper counts, a vote broadcast to all is one message and a shared "
-            "sample is N−1. Dash-dotted: votes counted like samples, once per receiver.",
+            f"{BAND} {settings.trials} trials. SER3 with radius form “union”.",
+            "(b) As the paper counts: a vote broadcast to all is one message, a shared sample is "
+            "N−1. Grey: votes counted like samples, once per receiver.",
         ],
     )
     return figure
@@ -77,7 +77,7 @@ def _draw_messages(axes: Axes, table: Table, settings: Settings) -> None:
     curves.append(
         replace(
             votes,
-            label="Decentralized, per receiver",
+            label="Decentralized × (N−1)",
             colour=style.GREY,
             trials=votes.trials * times,
             line="-.",

@@ -1,4 +1,4 @@
-"""All six algorithms on problem 1, SER3 in both forms; and single players many times over."""
+"""All six algorithms on problem 1, SER3 in both forms; and single learners many times over."""
 
 from devote.experiments.plan import Planned, grid
 from devote.experiments.settings import Settings
@@ -6,20 +6,27 @@ from devote.experiments.variants import DELTA, RADIUS_FORMS, UGAPEC, Variant
 from devote.problems import get_problem
 from devote.simulate.cell import Cell
 
-ALONE_FACTOR = 20
-"""A single player is cheap and its spread is the question: this many times the trials."""
+ALONE_FACTOR = 50
+"""A single learner is cheap and its spread is the question: this many times the trials."""
 
 
 def plan(settings: Settings) -> list[Planned]:
     """What the figure and the claims about problem 1 read."""
     variants = (*RADIUS_FORMS.values(), UGAPEC)
     crowd = grid(settings, problems=["1"], variants=variants)
-    single = [
-        Planned(alone(variant, n_players), ALONE_FACTOR * settings.trials)
-        for variant in variants
-        for n_players in settings.players
-    ]
-    return crowd + single
+    single = [zero_privacy(variant) for variant in variants]
+    single += [alone(variant, n) for n in extremes(settings) for variant in variants]
+    return crowd + [Planned(cell, ALONE_FACTOR * settings.trials) for cell in single]
+
+
+def extremes(settings: Settings) -> list[int]:
+    """The smallest and the largest number of players."""
+    return sorted({settings.players[0], settings.players[-1]})
+
+
+def zero_privacy(variant: Variant) -> Cell:
+    """The one learner that all players of the 0-privacy baseline share: N does not matter."""
+    return Cell(variant.spec(), get_problem("1"), 1, "pooled", None)
 
 
 def alone(variant: Variant, n_players: int) -> Cell:

@@ -17,13 +17,13 @@ def draw(table: Table, settings: Settings) -> Figure:
     """Panel (a) the six algorithms, panel (b) both problems side by side."""
     figure, (left, right) = panels(2)
     draw_samples(left, table, settings, problem="2")
-    left.set_title("(a) Problem 2: samples until all agree")
+    left.set_title("(a) Problem 2: samples until all are done")
     _draw_both_problems(right, table, settings)
     right.set_title("(b) Decentralized, problems 1 and 2")
     footnote(
         figure,
         [
-            f"{BAND} {settings.trials} trials. SER3 with its radius in the form `union`.",
+            f"{BAND} {settings.trials} trials. SER3 with radius form “union”.",
             "Problem 2: half of the players generates 80 % of the events. With 32 players the 28 "
             "votes an arm needs must wait for rare players; with 64 they need not.",
         ],

@@ -71,8 +71,14 @@ def _collapse(table: Table, settings: Settings) -> Claim:
             )
             for protocol in ("isolated", "decentralized")
             for form, variant in RADIUS_FORMS.items()
+        )
+        + tuple(
+            Case(
+                f"{PROTOCOLS[protocol]}, UGapEc alone on problem 3 / on problem 1",
+                compared(table, settings, (UGAPEC, protocol, "3"), (UGAPEC, protocol, "1")),
+                Range(low=1.0),
+            )
+            for protocol in ("isolated", "decentralized")
         ),
-        across="protocol and radius form",
-        note="UGapEc itself needs fewer samples on problem 3 than on problem 1, where nothing "
-        "drifts: the gaps widen.",
+        across="reading of 'collapse', protocol and radius form",
     )

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
 
 from devote.experiments.drawing import style
 from devote.experiments.drawing.canvas import footnote, panels
@@ -20,13 +19,13 @@ def draw(table: Table, settings: Settings) -> Figure:
     """Panel (a) the six algorithms, panel (b) the same relative to problem 1."""
     figure, (left, right) = panels(2)
     draw_samples(left, table, settings, problem="3")
-    left.set_title("(a) Problem 3: samples until all agree")
+    left.set_title("(a) Problem 3: samples until all are done")
     _draw_relative(right, table, settings)
     right.set_title("(b) Problem 3 relative to problem 1")
     footnote(
         figure,
         [
-            f"{BAND} {settings.trials} trials. SER3 with its radius in the form `union`.",
+            f"{BAND} {settings.trials} trials. SER3 with radius form “union”.",
             "Problem 3: all arms but the best lose 1e-5 per time step, down to 0, so that the "
             "gaps widen. (b) Below 1: the drift makes the problem easier.",
         ],
@@ -45,8 +44,6 @@ def _draw_relative(axes: Axes, table: Table, settings: Settings) -> None:
             curves.append(replace(drifting, trials=drifting.trials / steady.trials))
     labels = draw_curves(axes, curves)
     style.players_axis(axes, settings.players)
-    axes.set_ylim(0.4, 1.0)
-    axes.yaxis.set_major_locator(FixedLocator([0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]))
-    axes.yaxis.set_minor_locator(NullLocator())
+    axes.axhline(1.0, color=style.BLACK, linewidth=0.9)
     axes.set_ylabel("samples, problem 3 / problem 1")
     write_labels(axes, labels)

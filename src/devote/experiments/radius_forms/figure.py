@@ -20,7 +20,7 @@ COLOURS = {"union": style.BLUE, "active": style.ORANGE}
 
 def draw(table: Table, settings: Settings) -> Figure:
     """One panel per problem, on one scale."""
-    figure, axes = panels(3, size=(10.0, 4.3), right=0.835, between=0.08, sharey=True)
+    figure, axes = panels(3, size=(10.0, 4.3), right=0.835, between=0.1, sharey=True)
     for problem, panel in zip(PROBLEMS, axes, strict=True):
         labels = _draw_problem(panel, table, settings, problem)
         panel.set_title(f"Problem {problem}")
@@ -31,9 +31,9 @@ def draw(table: Table, settings: Settings) -> Figure:
         figure,
         [
             f"Lines: ratio of means over {settings.trials} trials, under the same protocol. Below "
-            "1 SER3 needs fewer samples. Blue: radius `union`, orange: `active`.",
-            "The paper has 1-privacy above 1 on problems 1 and 2 (only `active` is), below 1 on "
-            "problem 3 (only `union` is), and 0-privacy at 1.",
+            "1 SER3 needs fewer samples. Blue: radius form “union”, orange: “active”.",
+            "The paper, which prints no radius, has 1-privacy above 1 on problems 1 and 2, "
+            "below 1 on problem 3, and 0-privacy at 1.",
         ],
     )
     return figure

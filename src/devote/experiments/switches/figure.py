@@ -47,7 +47,7 @@ def _over_time(axes: Axes, table: Table, settings: Settings) -> None:
         axes.text(time + 1_500, 108, "switch", color=style.GREY, fontsize=8.5, va="center")
     for phi, name, colour, line, height in (
         (None, "DSER3", style.BLUE, "-", 95.0),
-        (PHI, f"DSER4, φ = {PHI:g}", style.VERMILLION, "--", 26.0),
+        (PHI, f"DSER4, φ = {1e5 * PHI:g}·10⁻⁵", style.VERMILLION, "--", 5.0),
     ):
         shares = 100 * shares_over_time(table, settings, phi)
         estimates = [mean(column) for column in shares.T]
@@ -86,10 +86,11 @@ def _over_phi(axes: Axes, table: Table, settings: Settings) -> None:
     axes.annotate(
         "φ of Theorem 4",
         (printed, estimates[-1].value),
-        xytext=(-8, -14),
+        xytext=(0, -34),
         textcoords="offset points",
-        ha="right",
+        ha="center",
         fontsize=8.5,
+        arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkB": 5.0},
     )
     axes.text(PHI, estimates[3].value - 7, "DSER4", color=style.VERMILLION, fontsize=8.5)
     axes.set_xscale("log")
