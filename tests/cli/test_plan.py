@@ -22,8 +22,10 @@ def test_plan_gathers_theory_and_a_quick_simulation(devote):
     assert simulated["trials"] == 3
     device = simulated["per_device"]
     assert device["median"] <= device["p90"] <= device["busiest"]
-    assert plan["theorem_2"]["samples"] > simulated["samples"]["mean"]
+    assert 0 < simulated["decided"]["mean"] < simulated["samples"]["mean"]
+    assert plan["theorem_2"]["samples"] > simulated["decided"]["mean"]
     assert plan["days"] == pytest.approx(simulated["samples"]["mean"] / 1000)
+    assert plan["days_to_decision"] == pytest.approx(simulated["decided"]["mean"] / 1000)
 
 
 def test_every_promise_has_a_standing_in_words(devote):

@@ -51,7 +51,15 @@ def _costs(plan: dict[str, Any]) -> RenderableType:
     table.add_column(_how_simulated(simulated), style="dim")
     least = "at least " if simulated["unfinished"] else ""
     samples, device = simulated["samples"], simulated["per_device"]
-    table.add_row("samples", least + number(samples["mean"]), _spread(simulated))
+    if simulated["decided"]:
+        table.add_row(
+            "samples to decide", number(simulated["decided"]["mean"]), "the vote has left one arm"
+        )
+    table.add_row(
+        "samples",
+        least + number(samples["mean"]),
+        f"{_spread(simulated)} until the last device has heard of it".strip(),
+    )
     for name, words in (("median", "median"), ("p90", "90 %"), ("busiest", "busiest")):
         if device[name] is not None:
             table.add_row(f"per device, {words}", least + number(device[name]), "")
@@ -61,16 +69,20 @@ def _costs(plan: dict[str, Any]) -> RenderableType:
         f"never more than {plan['message_bound']:,} votes",
     )
     table.add_row("deliveries", least + number(simulated["deliveries"]["mean"]), "")
-    if plan["days"] is None:
-        table.add_row("time", "?", "give --events-per-day, of all devices together")
-    else:
-        table.add_row(
-            "time",
-            least + duration(plan["days"] * DAY),
-            f"at {number(plan['events_per_day'])} events per day, all devices together",
-        )
+    table.add_row("time", *_time(plan, least))
     table.add_row("Theorem 2", *_bound(plan))
     return table
+
+
+def _time(plan: dict[str, Any], least: str) -> tuple[str, str]:
+    if plan["days"] is None:
+        return "?", "give --events-per-day, of all devices together"
+    decided = plan["days_to_decision"]
+    words = f"{duration(decided * DAY)} to decide; " if decided is not None else ""
+    return (
+        least + duration(plan["days"] * DAY),
+        f"{words}at {number(plan['events_per_day'])} events per day, all devices together",
+    )
 
 
 def _how_simulated(simulated: dict[str, Any]) -> str:

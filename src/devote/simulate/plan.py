@@ -62,10 +62,11 @@ class Plan:
     events_per_day: float | None
     seed: int
 
-    @property
-    def days(self) -> float | None:
-        """How long it takes, at that many events per day."""
-        return None if self.events_per_day is None else self.quick.samples / self.events_per_day
+    def days(self, samples: float | None) -> float | None:
+        """How long that many samples take, at that many events per day."""
+        if self.events_per_day is None or samples is None:
+            return None
+        return samples / self.events_per_day
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -86,7 +87,8 @@ class Plan:
             "promises": [promise.to_dict() for promise in self.promises],
             "simulated": self.quick.to_dict(),
             "events_per_day": self.events_per_day,
-            "days": self.days,
+            "days": self.days(self.quick.samples),
+            "days_to_decision": self.days(self.quick.samples_to_decision),
         }
 
 
@@ -119,8 +121,8 @@ def make_plan(
     """Gather theory and quick simulations of at most about ``seconds`` each.
 
     >>> plan = make_plan(ExperimentSpec(arms=3), Problem("toy", [0.8, 0.2, 0.2]), 64, trials=2)
-    >>> plan.quorums, plan.days
-    ({'paper': 28, 'ceil': 29}, None)
+    >>> plan.quorums, plan.quick.unfinished
+    ({'paper': 28, 'ceil': 29}, False)
     """
     setting = Setting.of(spec, problem, n_players, protocol)
     if not setting.protocol.votes:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from devote.simulate.cell import Cell, compile_loop
-from devote.simulate.counting import ACTIVE
+from devote.simulate.counting import ACTIVE, N_SHARED
 from devote.simulate.run import Run
 from devote.simulate.setting import Setting
 from devote.simulate.streams import NAMES, numpy_stream
@@ -23,12 +23,15 @@ from devote.simulate.trial import STATUSES, Trial
 class QuickLook:
     """The trials that were run, and pulls per device: the mean over trials of each quantile.
 
+    ``decided`` has the samples after which the vote had left one arm, for the trials where it
+    did; what comes after is the wait for the last device to wake and hear of it.
     Where all players are one learner (``pooled``) devices are not told apart, and ``median``,
     ``p90`` and ``busiest`` are None.
     """
 
     asked: int
     runs: tuple[Trial, ...]
+    decided: tuple[int, ...]
     median: float | None
     p90: float | None
     busiest: float | None
@@ -43,6 +46,11 @@ class QuickLook:
         """Mean pulls of all devices together."""
         return float(np.mean([run.samples for run in self.runs]))
 
+    @property
+    def samples_to_decision(self) -> float | None:
+        """Mean pulls until the vote has left one arm; None if it never did."""
+        return float(np.mean(self.decided)) if self.decided else None
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         status = [run.status for run in self.runs]
@@ -52,6 +60,7 @@ class QuickLook:
             "unfinished": self.unfinished,
             "status": {name: status.count(name) for name in STATUSES},
             "samples": spread([run.samples for run in self.runs]),
+            "decided": spread(self.decided) if self.decided else None,
             "per_device": {"median": self.median, "p90": self.p90, "busiest": self.busiest},
             "broadcasts": spread([run.broadcasts for run in self.runs]),
             "deliveries": spread([run.deliveries for run in self.runs]),
@@ -62,32 +71,40 @@ class QuickLook:
 def look_quickly(
     setting: Setting, *, trials: int = 20, seed: int = 0, seconds: float = 5.0
 ) -> QuickLook:
-    """Run up to ``trials`` trials, for about ``seconds`` at most, compilation left out."""
+    """Run up to ``trials`` trials, for about ``seconds`` at most, preparation left out."""
     compile_loop(Cell(setting.spec, setting.problem, setting.n_players, setting.protocol.name))
-    deadline = time.monotonic() + seconds
+    deadline = float("inf")
     runs: list[Trial] = []
+    decided: list[int] = []
     pulls: list[Any] = []
     for trial in range(trials):
-        run = _run_until(setting, seed, trial, deadline)
+        run = Run(setting, tracing=True)
+        if not runs:
+            # A million devices take a while to lay out: that is no time spent looking.
+            deadline = time.monotonic() + seconds
+        _advance(run, seed, trial, deadline)
         if runs and not run.over:
             break
         runs.append(run.outcome())
+        if run.counters[N_SHARED] == 1:
+            decided.append(_decision(run))
         if not setting.protocol.pools:
             pulls.append(run.tables.own[:, ACTIVE].copy())
         if time.monotonic() > deadline:
             break
-    return QuickLook(trials, tuple(runs), *_per_device(pulls))
+    return QuickLook(trials, tuple(runs), tuple(decided), *_per_device(pulls))
 
 
-def _run_until(setting: Setting, seed: int, trial: int, deadline: float) -> Run:
-    run = Run(setting)
+def _decision(run: Run) -> int:
+    """Samples after which one arm was shared: the last elimination of the trace."""
+    return max(event.time for event in run.events if event.kind == "elimination") + 1
+
+
+def _advance(run: Run, seed: int, trial: int, deadline: float) -> None:
     streams = [numpy_stream(seed, trial, name) for name in NAMES]
-    while not run.over:
+    while not run.over and time.monotonic() <= deadline:
         size = run.next_block()
         run.advance(*(stream.random(size) for stream in streams))
-        if time.monotonic() > deadline:
-            break
-    return run
 
 
 def _per_device(pulls: list[Any]) -> tuple[float | None, float | None, float | None]:
