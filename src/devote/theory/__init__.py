@@ -15,6 +15,7 @@ from devote.theory.beta import (
 )
 from devote.theory.failure import claimed_failure, honest_failure
 from devote.theory.intervals import clopper_pearson
+from devote.theory.property_1 import LoneFailure, lone_failure, ser3_lone_failure
 from devote.theory.quorums import message_bound, quorum, resolve_quorum, stall_possible
 from devote.theory.resets import optimal_phi, ser4_message_bound, ser4_suboptimal_plays_bound
 from devote.theory.samples import (
@@ -28,6 +29,7 @@ from devote.theory.samples import (
 )
 
 __all__ = [
+    "LoneFailure",
     "beta_quantile",
     "betainc",
     "betainc_upper",
@@ -37,6 +39,7 @@ __all__ = [
     "coupon_collector",
     "honest_failure",
     "log_beta",
+    "lone_failure",
     "lower_bound",
     "median_elimination_bound",
     "message_bound",
@@ -45,6 +48,7 @@ __all__ = [
     "quorum",
     "resolve_quorum",
     "ser3_bound",
+    "ser3_lone_failure",
     "ser4_message_bound",
     "ser4_suboptimal_plays_bound",
     "stall_possible",
