@@ -266,6 +266,8 @@ def main() -> None:
         except BaseException:
             print(f"seed {seed}")
             raise
+        if (seed + 1 - arguments.first) % 1000 == 0:
+            print(f"{seed + 1 - arguments.first} runs done", flush=True)
     seconds = time.perf_counter() - began
     print(f"{arguments.count} runs in {seconds:.1f} s; {dict(sorted(happened.items()))}")
 
