@@ -13,14 +13,6 @@ def test_help_lists_every_command(devote):
     assert all(name in ran.out for name in COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_with_examples(devote, name):
-    ran = devote(name, "--help")
-    assert ran.code == 0
-    assert "Examples" in ran.out
-    assert f"devote {name}" in ran.out
-
-
 def _leaves(command):
     inner = getattr(command, "commands", None)
     if not inner:
@@ -28,10 +20,30 @@ def _leaves(command):
     return [leaf for child in inner.values() for leaf in _leaves(child)]
 
 
+def commands(name):
+    """The command of that name, or all those below it."""
+    module = importlib.import_module(f"devote.cli.{name.replace('-', '_')}")
+    return _leaves(get_command(module.app))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(devote, name):
+    ran = devote(name, "--help")
+    assert ran.code == 0
+    assert f"devote {name}" in ran.out
+    assert "--install-completion" not in ran.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_has_examples(name):
+    for command in commands(name):
+        assert "Example" in command.help
+        assert f"devote {name}" in command.help
+
+
 @pytest.mark.parametrize("name", ["simulate", "plan", "watch", "algorithms", "problems"])
 def test_every_command_takes_json_and_seed(name):
-    module = importlib.import_module(f"devote.cli.{name}")
-    for command in _leaves(get_command(module.app)):
+    for command in commands(name):
         options = {option for parameter in command.params for option in parameter.opts}
         assert {"--json", "--seed"} <= options
 
