@@ -19,7 +19,7 @@ settings.register_profile(
 settings.register_profile(
     "thorough",
     deadline=None,
-    max_examples=1_000,
+    max_examples=300,
     stateful_step_count=100,
     suppress_health_check=SLOW_IS_FINE,
 )
