@@ -80,3 +80,15 @@ def test_a_fault_of_the_program_is_not_hidden(devote, monkeypatch):
     monkeypatch.setattr("devote.cli.reading.read_problem", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         devote("simulate")
+
+
+def test_a_missing_extra_is_named(devote, monkeypatch):
+    missing = ModuleNotFoundError("No module named 'numpy'", name="numpy")
+
+    def without_numpy(*_):
+        raise missing
+
+    monkeypatch.setattr("devote.cli.reading.read_problem", without_numpy)
+    ran = devote("simulate")
+    assert ran.code == 2
+    assert ran.err == "devote: This needs numpy. Install it with: pip install 'devote[sim]'\n"

@@ -11,6 +11,19 @@ USAGE_ERROR = typer.BadParameter.__mro__[1]
 LIBRARY_ERRORS = (ValueError, OSError)
 """What the library raises before any work is done, or where a file cannot be used."""
 
+EXTRAS = {
+    "numpy": "sim",
+    "numba": "sim",
+    "scipy": "sim",
+    "matplotlib": "plots",
+    "fastapi": "serve",
+    "uvicorn": "serve",
+    "httpx": "fleet",
+    "cryptography": "fleet",
+    "distributed": "cluster",
+}
+"""Which extra brings a package that is missing."""
+
 TEACHING = frozenset(
     {"ProtocolError", "LocalProtocolError", "RemoteProtocolError", "BoardRefused", "DeviceError"}
 )
@@ -21,6 +34,8 @@ def is_bad_input(error: BaseException) -> bool:
     """Whether this is the reader's to mend rather than a fault of the program."""
     if isinstance(error, (USAGE_ERROR, *LIBRARY_ERRORS)):
         return True
+    if isinstance(error, ModuleNotFoundError):
+        return error.name in EXTRAS
     return any(kind.__name__ in TEACHING for kind in type(error).__mro__)
 
 
@@ -34,6 +49,10 @@ def as_line(error: BaseException) -> str:
         text = str(error.format_message())  # type: ignore[attr-defined]
     elif isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}. Choose another file or folder."
+    elif isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+        text = (
+            f"This needs {error.name}. Install it with: pip install 'devote[{EXTRAS[error.name]}]'"
+        )
     else:
         text = str(error) or type(error).__name__
     return " ".join(text.split())
