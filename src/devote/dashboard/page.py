@@ -1,56 +1,69 @@
 """The page that a server shows to people, and the views it reads. Nothing here can be written to.
 
-The page is three files with no assets from elsewhere; its views are cached by the board's last
-number, so that many onlookers cost no more than one.
+The page is a few small files with no assets from elsewhere, and its addresses are relative, so
+that it works below a path of a reverse proxy too.
 """
 
-import json
+from collections.abc import Awaitable, Callable
+from hashlib import blake2b
 from importlib.resources import files
-from typing import Any
+from typing import Annotated
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Header
 from starlette.responses import Response
 
 from devote.boards.server.service import Name, Served
-from devote.dashboard.view import experiment_view
+from devote.dashboard.gallery import Gallery
 
-FILES = {
-    "/": ("page.html", "text/html; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/icon.svg": ("icon.svg", "image/svg+xml"),
+KINDS = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
 }
+FILES = ("page.html", "page.css", "page.js", "experiment.js", "list.js", "dom.js", "icon.svg")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
 }
+
+Known = Annotated[str, Header(alias="If-None-Match")]
 
 
 def add_page(app: FastAPI) -> None:
     """Serve the page at the root of a server, and its views below ``/views``."""
-    for path, (name, kind) in FILES.items():
-        text = files("devote.dashboard").joinpath("static", name).read_text()
-        app.add_api_route(path, _file(text, kind), include_in_schema=False)
-    cache: dict[str, tuple[tuple[int, int], bytes]] = {}
+    for name in FILES:
+        body = files("devote.dashboard").joinpath("static", name).read_bytes()
+        path = "/" if name == "page.html" else f"/{name}"
+        app.add_api_route(
+            path, _file(body, KINDS[name.rpartition(".")[2]]), include_in_schema=False
+        )
+    gallery = Gallery(app.state.service.store)
 
-    async def view(service: Served, name: Name) -> Response:
-        experiment = await service.call(service.store.get, name)
-        number, rows = await service.call(service.store.rows, name)
-        key = (number, experiment.seats)
-        if name not in cache or cache[name][0] != key:
-            parsed = [(n, json.loads(message), signature) for n, message, signature in rows]
-            body = json.dumps(experiment_view(experiment, parsed)).encode()
-            cache[name] = (key, body)
-        return Response(cache[name][1], media_type="application/json")
+    async def one(service: Served, name: Name, known: Known = "") -> Response:
+        await service.reading(name)  # counts against the limit on reading
+        return _tagged(await gallery.one(name), "application/json", known)
 
-    app.add_api_route("/views/{name}", view, include_in_schema=False)
+    async def all_(known: Known = "") -> Response:
+        return _tagged(await gallery.all(), "application/json", known)
+
+    app.add_api_route("/views", all_, include_in_schema=False)
+    app.add_api_route("/views/{name}", one, include_in_schema=False)
 
 
-def _file(text: str, kind: str) -> Any:
-    async def send() -> Response:
-        return Response(text, headers={"Content-Type": kind, **HEADERS})
+def _file(body: bytes, kind: str) -> Callable[..., Awaitable[Response]]:
+    async def send(known: Known = "") -> Response:
+        return _tagged(body, kind, known)
 
     return send
+
+
+def _tagged(body: bytes, kind: str, known: str) -> Response:
+    """An answer that is not sent again to a browser that has it."""
+    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache", **HEADERS}
+    if tag in (word.strip().removeprefix("W/") for word in known.split(",")):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers={**headers, "Content-Type": kind})

@@ -1,265 +1,165 @@
-"use strict";
+// Looks at views and draws them, again and again. A server-sent stream says when to look again;
+// where it breaks, for example because the server restarts, it is opened anew. Looking now and
+// then without being told finds what no stream tells: devices that join, and streams that hang.
 
-// The page reads views from the server and draws them. A server-sent stream tells when to look
-// again; when it breaks, for example because the server restarts, it is opened anew.
+import { byId, setAll, setText } from "./dom.js";
+import { showExperiment } from "./experiment.js";
+import { showList } from "./list.js";
 
+const LOOK_AT_MOST_EVERY = 250;
+const LOOK_AT_LEAST_EVERY = 5000;
+const LIST_EVERY = 2000;
 const RETRY_FIRST = 500;
 const RETRY_MOST = 8000;
-const LOOK_AT_MOST_EVERY = 250;
-const SVG = "http://www.w3.org/2000/svg";
+const ANSWER_WITHIN = 10000;
 
-const byId = (id) => document.getElementById(id);
-let stream = null;
-let retry = RETRY_FIRST;
-let timer = null;
-let looking = false;
-let again = false;
+const sleep = (ms) => new Promise((done) => { setTimeout(done, ms); });
+let visit = null;
 
-function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
+class Backoff {
+  constructor() { this.reset(); }
+  reset() { this.pause = RETRY_FIRST; }
+  next() {
+    const now = this.pause * (0.5 + Math.random());
+    this.pause = Math.min(2 * this.pause, RETRY_MOST);
+    return now;
+  }
 }
 
-function drawn(tag, attributes, text) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  if (text !== undefined) node.textContent = text;
-  return node;
-}
+// What is on show until one goes elsewhere or puts the page away.
+class Visit {
+  constructor(name) {
+    this.name = name;
+    this.over = false;
+    this.stream = null;
+    this.mayOpen = 0;
+    this.afterCut = new Backoff();
+    this.ring = () => {};
+  }
 
-function percent(value) {
-  if (value > 0 && value < 0.001) return "under 0.1 %";
-  if (value < 1 && value > 0.999) return "over 99.9 %";
-  return `${Number((100 * value).toPrecision(2))} %`;
+  leave() {
+    this.over = true;
+    this.hangUp();
+    this.ring();
+  }
+
+  hangUp() {
+    if (this.stream !== null) this.stream.close();
+    this.stream = null;
+  }
+
+  listen(number) {
+    if (this.stream !== null || performance.now() < this.mayOpen) return;
+    const name = encodeURIComponent(this.name);
+    this.stream = new EventSource(`experiments/${name}/stream?after=${number}`);
+    this.stream.addEventListener("message", () => this.ring());
+    this.stream.addEventListener("end", () => this.afterCut.reset());
+    this.stream.onerror = () => {
+      this.hangUp();
+      this.mayOpen = performance.now() + this.afterCut.next();
+      this.ring();
+    };
+  }
+
+  // Resolves when something was posted, the stream broke, or it is time to look anyway.
+  async news(rung) {
+    const wait = this.stream === null ? this.mayOpen - performance.now() : LOOK_AT_LEAST_EVERY;
+    await Promise.race([rung, sleep(wait)]);
+    await sleep(LOOK_AT_MOST_EVERY);
+  }
 }
 
 function chosen() {
-  return decodeURIComponent(location.hash.slice(1));
+  const text = location.hash.slice(1);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function say(state, text) {
-  const link = byId("link");
-  link.className = `link ${state}`;
-  link.textContent = text;
+  setAll(byId("link"), { class: `link ${state}` });
+  setText(byId("link"), text);
 }
 
-function fail(text) {
-  const box = byId("error");
-  box.hidden = text === "";
-  box.textContent = text;
+function show(section, problem = "") {
+  byId("list").hidden = section !== "list";
+  byId("experiment").hidden = section !== "experiment";
+  byId("error").hidden = section !== "error";
+  setText(byId("problem"), problem);
 }
 
 async function fetchJson(path) {
-  const answer = await fetch(path, { cache: "no-store" });
-  if (!answer.ok) {
-    const body = await answer.json().catch(() => ({}));
-    const problem = new Error(body.error || `The server answered ${answer.status}.`);
-    problem.status = answer.status;
-    throw problem;
-  }
-  return answer.json();
-}
-
-// --- the list -----------------------------------------------------------------------------
-
-function showList(experiments) {
-  document.title = "devote";
-  byId("none").hidden = experiments.length > 0;
-  byId("cards").replaceChildren(
-    ...experiments.map((item) => {
-      const { name, arms } = item.spec;
-      const of = item.players === null ? "" : ` of ${item.players}`;
-      return element("li", {}, element("a", { href: `#${encodeURIComponent(name)}` },
-        element("strong", {}, name),
-        element("span", {}, `${arms.length} options, ${item.seats}${of} devices`)));
-    }),
-  );
-}
-
-// --- one experiment -----------------------------------------------------------------------
-
-function verdict(view) {
-  const names = view.answer.map((arm) => view.arms[arm].name);
-  if (view.status === "agreed") return `The answer: ${names[0]}.`;
-  if (view.status === "stalled") return `Stalled: ${names.join(", ")} are indistinguishable.`;
-  const waiting = view.jury && view.jury.seated < view.jury.size
-    ? ` The jury has ${view.jury.seated} of ${view.jury.size} seats taken.` : "";
-  return `Open: ${view.answer.length} of ${view.arms.length} options are left.${waiting}`;
-}
-
-function showFacts(view) {
-  const of = view.players === null ? "" : ` of ${view.players}`;
-  const facts = [
-    ["devices", `${view.seats}${of}`],
-    ["voters so far", view.voters],
-    ["messages", view.number],
-    ["protocol", `${view.protocol}, ${view.algorithm}`],
-    ["epsilon, eta, delta", `${view.epsilon}, ${view.eta}, ${view.delta}`],
-  ];
-  if (view.term > 0) facts.push(["term", view.term]);
-  byId("facts").replaceChildren(
-    ...facts.map(([name, value]) =>
-      element("div", {}, element("dt", {}, name), element("dd", {}, String(value)))),
-  );
-}
-
-function bar(arm, quorum) {
-  const full = Math.max(quorum, arm.votes);
-  const picture = drawn("svg", { role: "img", "aria-label": `${arm.votes} of ${quorum} votes` });
-  picture.append(
-    drawn("rect", { class: "track", width: "100%", height: "100%", rx: 4 }),
-    drawn("rect", { class: "fill", width: `${(100 * arm.votes) / full}%`, height: "100%", rx: 4 }),
-  );
-  return element("div", { class: "bar" }, picture,
-    element("span", {}, `${arm.votes} of ${quorum}`));
-}
-
-function showArms(view) {
-  byId("rule").textContent = view.jury
-    ? `An option goes out when ${view.quorum} of ${view.jury.size} jurors vote against it.`
-    : `An option goes out when ${view.quorum} devices vote against it.`;
-  byId("arms").replaceChildren(
-    ...view.arms.map((arm, k) => {
-      const out = !view.answer.includes(k);
-      const won = view.status === "agreed" && !out;
-      return element("tr", { class: out ? "out" : won ? "winner" : "in" },
-        element("th", { scope: "row" }, arm.name),
-        element("td", {}, bar(arm, view.quorum)),
-        element("td", {}, won ? "the answer" : out ? "out" : "still in"));
-    }),
-  );
-}
-
-function showTimeline(view) {
-  const left = 150;
-  const right = 780;
-  const lane = 22;
-  const first = view.timeline.length ? view.timeline[0].number : 1;
-  const last = Math.max(view.number, first + 1);
-  const at = (number) => left + ((right - left) * (number - first)) / (last - first);
-  const height = lane * view.arms.length + 26;
-  const votes = view.timeline.filter((event) => event.arm !== null).length;
-  const picture = drawn("svg", {
-    viewBox: `0 0 800 ${height}`, role: "img",
-    "aria-label": `${votes} votes in order; options that went out: ` +
-      (view.arms.filter((arm) => arm.out_at !== null).map((arm) => arm.name).join(", ") || "none"),
-  });
-  view.arms.forEach((arm, k) => {
-    const y = lane * k + 14;
-    const name = arm.name.length > 21 ? `${arm.name.slice(0, 20)}…` : arm.name;
-    const end = arm.out_at === null ? right : at(arm.out_at);
-    picture.append(
-      drawn("text", { x: left - 10, y: y + 4, "text-anchor": "end" }, name),
-      drawn("line", { class: "lane", x1: left, x2: Math.max(left, end), y1: y, y2: y }),
-    );
-    for (const event of view.timeline) {
-      if (event.arm !== k) continue;
-      const x = at(event.number);
-      picture.append(drawn("line", { class: "vote", x1: x, x2: x, y1: y - 6, y2: y + 6 }));
-    }
-    if (arm.out_at !== null) {
-      picture.append(drawn("line", { class: "end", x1: end, x2: end, y1: y - 8, y2: y + 8 }));
-    }
-  });
-  const y = height - 4;
-  picture.append(drawn("text", { x: left, y }, `message ${first}`));
-  picture.append(drawn("text", { x: right, y, "text-anchor": "end" }, `message ${last}`));
-  byId("timeline").replaceChildren(picture);
-}
-
-function showBounds(view) {
-  byId("bounds").replaceChildren(
-    ...view.bounds.map((bound) =>
-      element("div", {},
-        element("dt", {}, percent(bound.value), element("small", {}, `wrong, ${bound.name}`)),
-        element("dd", {}, bound.text))),
-  );
-}
-
-function showDevice(view) {
-  byId("device").textContent = view.device === null
-    ? "No device has sent anything yet."
-    : view.device.sent.map((sent) => JSON.stringify(sent)).join("\n");
-}
-
-function showExperiment(view) {
-  document.title = `${view.name} · devote`;
-  byId("name").textContent = view.name;
-  const box = byId("verdict");
-  const text = verdict(view);
-  if (box.textContent !== text) box.textContent = text;
-  box.className = `verdict ${view.status}`;
-  showFacts(view);
-  showArms(view);
-  showTimeline(view);
-  showBounds(view);
-  showDevice(view);
-}
-
-// --- looking, and being told when to ------------------------------------------------------
-
-async function look() {
-  if (looking) {
-    again = true;
-    return;
-  }
-  looking = true;
-  const name = chosen();
-  byId("list").hidden = name !== "";
-  byId("experiment").hidden = name === "";
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), ANSWER_WITHIN);
   try {
-    if (name === "") showList((await fetchJson("/experiments")).experiments);
-    else showExperiment(await fetchJson(`/views/${encodeURIComponent(name)}`));
-    fail("");
-    say("live", "live");
-  } catch (problem) {
-    if (problem.status === 404) {
-      byId("experiment").hidden = true;
-      fail(problem.message);
-    }
-    if (problem.status === undefined) say("lost", "server away, trying again");
+    const answer = await fetch(path, { cache: "no-cache", signal: stop.signal });
+    const body = await answer.json();
+    if (answer.ok) return body;
+    throw Object.assign(new Error(body.error), { status: answer.status });
+  } finally {
+    clearTimeout(timer);
   }
-  setTimeout(() => {
-    looking = false;
-    if (again) {
-      again = false;
-      look();
-    }
-  }, LOOK_AT_MOST_EVERY);
 }
 
-function listen() {
-  clearTimeout(timer);
-  if (stream) stream.close();
-  stream = null;
-  const name = chosen();
-  if (name === "") {
-    timer = setTimeout(() => look().then(listen), 3000);
-    return;
+// Draws what there is now and returns the number of its last message.
+async function look(at) {
+  const path = at.name === "" ? "views" : `views/${encodeURIComponent(at.name)}`;
+  let view;
+  try {
+    view = await fetchJson(path);
+  } catch (problem) {
+    if (problem.status !== 404 && problem.status !== 422) throw problem;
+    if (!at.over) show("error", `There is no experiment “${at.name}” on this server.`);
+    return null;
   }
-  stream = new EventSource(`/experiments/${encodeURIComponent(name)}/stream`);
-  stream.addEventListener("message", look);
-  stream.addEventListener("end", () => {
-    retry = RETRY_FIRST;
-    look();
-  });
-  stream.onerror = () => {
-    stream.close();
-    say("lost", "server away, trying again");
-    timer = setTimeout(listen, retry * (0.5 + Math.random()));
-    retry = Math.min(2 * retry, RETRY_MOST);
-  };
+  if (at.over) return null;
+  if (at.name === "") showList(view);
+  else showExperiment(view);
+  show(at.name === "" ? "list" : "experiment");
+  return at.name === "" ? null : view.number;
+}
+
+async function follow(at) {
+  const afterFailure = new Backoff();
+  while (!at.over) {
+    const rung = new Promise((done) => { at.ring = done; });
+    try {
+      const number = await look(at);
+      if (at.over) return;
+      afterFailure.reset();
+      say("live", "live");
+      if (number === null) {
+        await Promise.race([rung, sleep(LIST_EVERY)]);
+      } else {
+        at.listen(number);
+        await at.news(rung);
+      }
+    } catch (problem) {
+      if (at.over) return;
+      say("lost", problem.status ? "server busy, trying again" : "server away, trying again");
+      await sleep(afterFailure.next());
+    }
+  }
 }
 
 function arrive() {
-  retry = RETRY_FIRST;
-  fail("");
-  look();
-  listen();
+  if (visit !== null) visit.leave();
+  visit = null;
+  if (document.hidden) return;
+  visit = new Visit(chosen());
+  follow(visit);
 }
 
-addEventListener("hashchange", arrive);
-byId("home").addEventListener("click", () => { location.hash = ""; });
+addEventListener("hashchange", () => {
+  arrive();
+  scrollTo(0, 0);
+  byId("main").focus({ preventScroll: true });
+});
+document.addEventListener("visibilitychange", arrive);
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault();  // the address names the experiment, not a place on the page
+  byId("main").focus();
+});
 arrive();

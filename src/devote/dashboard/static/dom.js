@@ -1,0 +1,46 @@
+// Small helpers to build and update the document in place.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export const byId = (id) => document.getElementById(id);
+
+export function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+export function drawn(tag, attributes = {}) {
+  const node = document.createElementNS(SVG, tag);
+  setAll(node, attributes);
+  return node;
+}
+
+export function setAll(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+  }
+}
+
+// Text that has not changed is left alone, so that nothing is read out twice.
+export function setText(node, text) {
+  if (node.textContent !== String(text)) node.textContent = text;
+}
+
+// Exactly `count` children, made or removed at the end; those that stay keep focus and motion.
+export function fill(parent, count, make) {
+  while (parent.children.length > count) parent.lastElementChild.remove();
+  while (parent.children.length < count) parent.append(make());
+  return [...parent.children];
+}
+
+export function listed(names, most = 5) {
+  if (names.length > most) return `${names.slice(0, most).join(", ")} and ${names.length - most} more`;
+  if (names.length < 2) return names.join("");
+  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+export function counted(count, one, many = `${one}s`) {
+  return `${count} ${count === 1 ? one : many}`;
+}

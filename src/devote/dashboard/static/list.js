@@ -1,0 +1,32 @@
+// The list of experiments.
+
+import { byId, counted, element, fill, listed, setAll, setText } from "./dom.js";
+
+const STATES = { open: "open", agreed: "answered", stalled: "stalled" };
+
+function card() {
+  return element("li", {}, element("a", {},
+    element("strong"), element("span", { class: "state" }), element("span")));
+}
+
+function outcome(item) {
+  if (item.status === "agreed") return item.answer[0];
+  if (item.status === "stalled") return `${listed(item.answer)} are indistinguishable`;
+  return `${item.answer.length} of ${counted(item.options, "option")} left`;
+}
+
+export function showList(items) {
+  document.title = "devote";
+  byId("none").hidden = items.length > 0;
+  fill(byId("cards"), items.length, card).forEach((node, k) => {
+    const item = items[k];
+    const link = node.firstElementChild;
+    const [name, state, facts] = link.children;
+    setAll(link, { href: `#${encodeURIComponent(item.name)}` });
+    setAll(state, { class: `state ${item.status}` });
+    setText(name, item.name);
+    setText(state, `${STATES[item.status]}: ${outcome(item)}`);
+    const of = item.players === null ? "" : ` of ${item.players}`;
+    setText(facts, `${item.seats}${of} devices, ${counted(item.number, "message")}`);
+  });
+}
