@@ -40,6 +40,12 @@ def test_erratum_7_the_claim_holds_only_where_all_must_be_wrong_together():
     assert loose.honest > 0.999 > loose.claimed
 
 
+@pytest.mark.parametrize("absent", [0, 1])
+def test_a_jurys_bound_is_proved_and_meets_delta(absent):
+    bounds = failure_bounds(SPEC.with_(absent=absent), 200, get_protocol("jury"))
+    assert bounds.honest == bounds.claimed <= SPEC.delta
+
+
 @pytest.mark.parametrize("protocol", ["decentralized", "jury", "isolated", "pooled"])
 @pytest.mark.parametrize("n_players", [30, 64])
 def test_every_promise_has_words_under_every_protocol(protocol, n_players):

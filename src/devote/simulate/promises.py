@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
+from devote.kernels.votes import jury_failure
 from devote.protocol import ExperimentSpec, Protocol
 from devote.simulate.setting import Setting
 from devote.simulate.trial import Trial
@@ -53,14 +54,16 @@ def failure_bounds(spec: ExperimentSpec, n_players: int, protocol: Protocol) -> 
             spec.delta,
             "No vote is taken: the subroutine's own guarantee, which is proved.",
         )
+    if protocol.seats:
+        bound = jury_failure(spec.jury_size, spec.eta, (spec.n_arms - 1) * spec.absent)
+        return FailureBounds(
+            bound,
+            bound,
+            f"The jury is {spec.jury_size} fixed players, seated by activity alone, so the bound "
+            "holds as it stands.",
+        )
     votes = protocol.votes_needed(spec)
     claimed = claimed_failure(spec.eta, votes)
-    if protocol.seats:
-        return FailureBounds(
-            claimed,
-            claimed,
-            f"All of {votes} fixed jurors must be wrong together, so the claim holds.",
-        )
     honest = honest_failure(n_players, eta=spec.eta, quorum=votes)
     if n_players == votes:
         meaning = f"All {votes} players must be wrong together: the claim holds here."
