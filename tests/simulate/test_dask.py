@@ -16,7 +16,6 @@ distributed = pytest.importorskip("distributed")
 pytestmark = [
     # distributed closes sockets and event loops in its own time.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 

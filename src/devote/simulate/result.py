@@ -134,7 +134,7 @@ class Result:
     def load(cls, path: str | Path) -> "Result":
         """Read what ``save`` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 header = json.loads(arrays["header"].tobytes())
                 columns = {name: arrays[name] for name in (*COLUMNS, "epsilon_optimal")}
                 first_vote = arrays["first_vote"]
