@@ -5,7 +5,7 @@ from typing import Any
 
 from devote.experiments.planning.sweep import PlanSweep
 
-BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#777777"
+BLUE, ORANGE = "#0072b2", "#d55e00"
 """From Okabe and Ito's palette, which colour-blind people can tell apart."""
 
 LABELS = {
@@ -77,18 +77,17 @@ def _scale_samples(axes: Any, sweep: PlanSweep) -> None:
 
 
 def _mark_trouble(axes: Any, sweep: PlanSweep) -> None:
-    """Say where runs did not end with one arm."""
-    for value, row in zip(sweep.values, sweep.rows, strict=True):
-        trouble = row["trials"] - row["status"]["agreed"]
-        if trouble:
-            axes.annotate(
-                f"{trouble} of {row['trials']} without one answer",
-                (value, row["samples"]["mean"]),
-                textcoords="offset points",
-                xytext=(6, 6),
-                fontsize=7,
-                color=GREY,
-            )
+    """Hollow points where some runs did not end with one arm."""
+    points = [
+        (value, row["samples"]["mean"])
+        for value, row in zip(sweep.values, sweep.rows, strict=True)
+        if row["status"]["agreed"] < row["trials"]
+    ]
+    if points:
+        style = {"linestyle": "", "marker": "o", "markersize": 7, "markerfacecolor": "white"}
+        label = "some runs without one answer"
+        axes.plot(*zip(*points, strict=True), color=BLUE, label=label, **style)
+        axes.legend(frameon=False, fontsize=8, loc="best")
 
 
 def _name_values(axes: Any, sweep: PlanSweep) -> None:
