@@ -23,7 +23,7 @@ def run_players(
     problem: Problem,
     n_players: int,
     *,
-    protocol: str = "decentralized",
+    protocol: str | None = None,
     seed: int = 0,
     trial: int = 0,
     horizon: int | None = None,

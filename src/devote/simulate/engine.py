@@ -13,7 +13,7 @@ def simulate(
     spec: ExperimentSpec,
     problem: Problem,
     n_players: int,
-    protocol: str = "decentralized",
+    protocol: str | None = None,
     *,
     trials: int = 20,
     seed: int = 0,
@@ -21,6 +21,8 @@ def simulate(
     trace: bool = False,
 ) -> Result:
     """Run trials 0, 1, ... of one setting and gather what each came to.
+
+    ``protocol`` is the specification's unless another is given, such as a baseline.
 
     >>> from devote.problems import PROBLEMS
     >>> result = simulate(ExperimentSpec(arms=10), PROBLEMS["1"], 32, trials=2, seed=1)

@@ -23,11 +23,12 @@ class Setting:
         spec: ExperimentSpec,
         problem: Problem,
         n_players: int,
-        protocol: str | Protocol = "decentralized",
+        protocol: str | Protocol | None = None,
         horizon: int | None = None,
     ) -> "Setting":
-        """Check and combine."""
-        chosen = get_protocol(protocol) if isinstance(protocol, str) else protocol
+        """Check and combine; the protocol is the specification's unless another is given."""
+        named = protocol or spec.protocol
+        chosen = get_protocol(named) if isinstance(named, str) else named
         chosen.check(spec, n_players)
         if spec.n_arms != problem.n_arms:
             raise SpecError(
