@@ -1,0 +1,127 @@
+"""Nanoseconds per pull against the minimal honest loop, and against players in pure Python.
+
+Run ``python -m benchmarks.speed`` in the root of the repository. Ratios are of processor times
+within one run, on one core, the best of several rounds. ``pull`` is the loop with the drawing
+of its uniforms; ``trial`` adds setting up N players and gathering the outcome, divided by the
+pulls of that trial, which at N = 64 are few.
+"""
+
+import argparse
+from collections.abc import Callable
+
+import numpy as np
+from benchmarks.minimal import from_blocks, minimal
+from benchmarks.timing import best, seconds
+
+from devote.kernels.registry import ALGORITHMS
+from devote.problems import PROBLEMS
+from devote.protocol import ExperimentSpec
+from devote.simulate import Setting, run_players, run_trial
+from devote.simulate.run import Run
+from devote.simulate.streams import NAMES, numpy_stream
+
+TARGETS = (("ser3", 2.5), ("ugapec", 10.0), ("kl_lucb", 80.0))
+PLAYERS = (64, 1_024, 65_536)
+PULLS = 3_000_000
+"""At most, per measurement."""
+
+TIMES_FASTER = 50.0
+PYTHON_PULLS = 20_000
+
+
+def setting(algorithm: str, n_players: int, horizon: int) -> Setting:
+    phi = 1e-5 if ALGORITHMS[algorithm].endless else 0.0
+    spec = ExperimentSpec(arms=10, algorithm=algorithm, phi=phi)
+    return Setting.of(spec, PROBLEMS["1"], n_players, "decentralized", horizon)
+
+
+def pulls_only(chosen: Setting) -> float:
+    """Processor seconds of a trial from its first uniform to its last pull."""
+    run = Run(chosen)
+    streams = [numpy_stream(0, 0, name) for name in NAMES]
+
+    def play() -> None:
+        while not run.over:
+            size = run.next_block()
+            run.advance(*(stream.random(size) for stream in streams))
+
+    return seconds(play)
+
+
+def trial(chosen: Setting) -> Callable[[], object]:
+    return lambda: run_trial(chosen, seed=0, trial=0)
+
+
+def players(chosen: Setting) -> Callable[[], object]:
+    return lambda: run_players(
+        chosen.spec, chosen.problem, chosen.n_players, horizon=chosen.horizon
+    )
+
+
+def against_the_minimal_loop(rounds: int) -> None:
+    means = np.array(PROBLEMS["1"].means)
+
+    def drawing(loop: Callable[..., None], pulls: int, n: int) -> Callable[[], object]:
+        return lambda: loop(pulls, n, means)
+
+    print(
+        "ns per pull      N     pull    trial  minimal  blocks |  ratio  of trial  of blocks  goal"
+    )
+    for algorithm, target in TARGETS:
+        for n_players in PLAYERS:
+            chosen = setting(algorithm, n_players, PULLS if algorithm == "ser3" else PULLS // 4)
+            pulls = run_trial(chosen, seed=0, trial=0).samples
+            engine = float("inf")
+            least: dict[str, float] = {}
+            for _ in range(rounds):
+                engine = min(engine, pulls_only(chosen))
+                time = best(
+                    {
+                        "trial": trial(chosen),
+                        "minimal": drawing(minimal, pulls, n_players),
+                        "blocks": drawing(from_blocks, pulls, n_players),
+                    },
+                    1,
+                )
+                least = {name: min(t, least.get(name, t)) for name, t in time.items()}
+            ns = {name: 1e9 * t / pulls for name, t in {"pull": engine, **least}.items()}
+            ratio = ns["pull"] / ns["minimal"]
+            print(
+                f"{algorithm:10} {n_players:7,} {ns['pull']:8.1f} {ns['trial']:8.1f} "
+                f"{ns['minimal']:8.1f} {ns['blocks']:7.1f} | {ratio:6.2f} "
+                f"{ns['trial'] / ns['minimal']:9.2f} {ns['pull'] / ns['blocks']:10.2f} "
+                f"{target:5.1f}{'' if ratio <= target else '  MISSED'}",
+                flush=True,
+            )
+
+
+def against_pure_python(rounds: int) -> None:
+    print("us per pull               engine   players    ratio  at least")
+    for algorithm in ALGORITHMS:
+        if algorithm == "worst_case":
+            continue
+        chosen = setting(algorithm, 64, PYTHON_PULLS)
+        pulls = run_trial(chosen, seed=0, trial=0).samples
+        time = best({"engine": trial(chosen)}, 5 * rounds) | best({"players": players(chosen)}, 2)
+        us = {name: 1e6 * t / pulls for name, t in time.items()}
+        ratio = us["players"] / us["engine"]
+        print(
+            f"{algorithm:22} {us['engine']:9.4f} {us['players']:9.3f} {ratio:8.0f} "
+            f"{TIMES_FASTER:9.0f}{'' if ratio >= TIMES_FASTER else '  MISSED'}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", choices=("minimal", "python"))
+    options = parser.parse_args()
+    if options.only != "python":
+        against_the_minimal_loop(options.rounds)
+    if options.only != "minimal":
+        against_pure_python(options.rounds)
+
+
+if __name__ == "__main__":
+    main()
