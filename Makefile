@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test check lint types imports format clean
+.PHONY: help setup demo test check lint types imports browser format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -33,7 +33,14 @@ imports: setup
 check: lint types imports ## fast: lint, types, import contract, quick tests
 	@$(BIN)/pytest -q -n 2 -m "not slow and not browser"
 
-test: lint types imports ## everything, the slow statistical part included
+browser:
+	@if command -v chromium >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing chromium, in which the page is tested ..."; \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	else echo "The page's tests need chromium: sudo apt-get install chromium"; fi
+
+test: lint types imports browser ## everything, the slow statistical part included
 	@$(BIN)/pytest -n 2 --dist worksteal
 
 format: setup ## rewrite the sources in the house style

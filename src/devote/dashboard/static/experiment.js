@@ -121,7 +121,7 @@ function showBounds(view) {
     const [value, name] = node.firstElementChild.children;
     setAll(node, { class: bound.name });
     setText(value, percent(bound.value));
-    setText(name, `wrong, ${bound.name}`);
+    setText(name, bound.name);
     setText(node.lastElementChild, bound.text);
   });
 }

@@ -1,0 +1,54 @@
+"""Headless Chromium, and a real ``devote serve`` for it to look at."""
+
+import os
+import shutil
+
+import pytest
+from playwright.sync_api import sync_playwright
+from tests.dashboard.watching import Onlooker, VotingServer
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+MISSING = "The page's tests need chromium: sudo apt-get install chromium"
+
+
+# Not for the whole session: while it runs, no other test of the process can use asyncio.run.
+@pytest.fixture(scope="module")
+def chromium():
+    path = shutil.which("chromium")
+    if path is None:
+        if os.environ.get("CI"):
+            pytest.fail(MISSING)
+        pytest.skip(MISSING)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def server(tmp_path):
+    running = VotingServer(tmp_path)
+    running.start()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def onlooker(chromium, server):
+    """Opens the page; at the end, it has logged no error and asked no other host for anything."""
+    opened = []
+
+    def open_page(fragment="", **options):
+        opened.append(Onlooker(chromium, server.address, fragment, **options))
+        return opened[-1]
+
+    yield open_page
+    for one in opened:
+        one.leave()

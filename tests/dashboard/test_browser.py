@@ -1,0 +1,172 @@
+"""The page in headless Chromium, against a real server process."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from tests.dashboard.board_rows import ten_thousand
+
+from devote.boards.store import SqliteStore
+from devote.fleet.crowd import Task
+from devote.fleet.processes import CrowdProcess
+from devote.protocol import ExperimentSpec
+
+pytestmark = pytest.mark.browser
+
+SPEC = ExperimentSpec(arms=["red", "green", "blue", "grey"], name="banner", quorum=3)
+LOAD_FAILED = "Failed to load resource"
+
+
+def test_options_go_out_live_one_by_one_and_the_answer_comes_last(server, onlooker):
+    server.open(SPEC, players=4)
+    page = onlooker("#banner")
+    page.sees("#verdict", "Open: 4 of 4 options are left.")
+    classes = ["in"] * 4
+    for place, (arm, name) in enumerate([(3, "grey"), (1, "green")], start=1):
+        for voter in (1, 2, 3):
+            server.vote("banner", voter, arm)
+            page.sees(f"#arms li:nth-child({arm + 1}) .votes", f"{voter} of 3")
+        classes[arm] = "out"
+        page.sees_classes("#arms li", classes)
+        page.sees("#verdict", f"Open: {4 - place} of 4 options are left. Last to go: {name}.")
+    for voter in (1, 2, 3):
+        server.vote("banner", voter, 2)
+    page.sees("#verdict", "The answer: red")
+    page.sees_classes("#arms li", ["winner", "out", "out", "out"])
+    page.sees("#arms .state", ["the answer", "out at 6", "out at 9", "out at 3"])
+    page.sees("#facts dd", ["3 of 4", "3", "9", "decentralized, ser3", "within 0.25 of the best"])
+    assert not page.reloaded
+
+
+def test_real_devices_with_hidden_clicks_bring_the_right_winner_onto_the_page(
+    server, onlooker, tmp_path
+):
+    server.open(SPEC.with_(arms=["worst", "best", "middling"]), players=8)
+    page = onlooker("#banner")
+    url = f"{server.address}/experiments/banner"
+    crowd = CrowdProcess(Task(url, tmp_path, 0, 8, (0.05, 0.9, 0.4), (), seed=0))
+    crowd.start()
+    try:
+        expect(page.page.locator("#verdict")).to_have_text("The answer: best", timeout=120_000)
+    finally:
+        crowd.kill()
+    page.sees_classes("#arms li", ["out", "winner", "out"])
+    assert not page.reloaded
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_it_survives_a_restart_of_the_server_without_a_reload(server, onlooker, how):
+    server.open(SPEC, players=4)
+    server.vote("banner", 1, 3)
+    page = onlooker("#banner")
+    page.sees("#arms li:nth-child(4) .votes", "1 of 3")
+    page.sees("#link", "live")
+    getattr(server, how)()
+    page.sees("#link", "server away, trying again")
+    page.sees("#arms li:nth-child(4) .votes", "1 of 3")  # what is known stays on show
+    server.start()
+    page.sees("#link", "live")
+    for voter in (2, 3):
+        server.vote("banner", voter, 3)
+    page.sees_classes("#arms li", ["in", "in", "in", "out"])
+    assert not page.reloaded
+    page.forgive(f"{LOAD_FAILED}: net::ERR_")
+
+
+def test_the_stream_is_what_brings_news_and_it_brings_no_backlog(server, onlooker):
+    server.open(SPEC)
+    server.vote("banner", 1, 3)
+    page = onlooker("#banner")
+    page.sees("#arms li:nth-child(4) .votes", "1 of 3")
+    server.vote("banner", 2, 3)
+    page.sees("#arms li:nth-child(4) .votes", "2 of 3")
+    streams = [url for url in page.requests if "/stream" in url]
+    assert streams == [f"{server.address}/experiments/banner/stream?after=1"]
+
+
+def test_a_stall_names_what_cannot_be_told_apart(server, onlooker):
+    server.open(SPEC.with_(arms=["red", "green"]), players=4)
+    for voter, arm in [(1, 0), (2, 0), (3, 1), (4, 1)]:
+        server.vote("banner", voter, arm)
+    page = onlooker("#banner")
+    page.sees("#verdict", re.compile(r"^Stalled: red and green are indistinguishable\."))
+    page.sees("#bounds small", ["claimed", "honest"])
+    page.page.goto(f"{server.address}/#")
+    page.sees("#cards .state", "stalled: red and green are indistinguishable")
+
+
+def test_a_jury_is_shown_filling_up_and_its_bound_is_proved(server, onlooker):
+    server.open(SPEC.with_(protocol="jury", quorum="paper", eta=0.3, delta=0.09), players=4)
+    page = onlooker("#banner")
+    server.take_seat("banner", 1, 1)
+    page.sees("#verdict", re.compile(r"Votes count once the jury is complete: 1 of \d seats"))
+    page.sees("#bounds small", ["proved"])
+    page.sees("#bounds b", ["9 %"])
+    page.sees("#lanes .lane.seat .name", "jury seats")
+    page.sees("#letters span", ["A claim to seat 1 of the jury"])
+
+
+def test_the_panel_holds_the_very_messages_of_one_device(server, onlooker):
+    server.open(SPEC)
+    for voter, arm in [(1, 3), (2, 3), (1, 2)]:
+        server.vote("banner", voter, arm)
+    page = onlooker("#banner")
+    page.sees("#letters span", ["A vote against grey", "A vote against blue"])
+    posted = page.page.request.get(f"{server.address}/experiments/banner/messages").json()
+    signatures = [item["signature"] for item in posted["messages"]]
+    for text, signature in zip(
+        page.page.locator("#letters code").all_inner_texts(), signatures[::2], strict=True
+    ):
+        assert signature in text
+
+
+def test_an_unknown_experiment_is_said_to_be_unknown_and_shown_once_it_is_there(server, onlooker):
+    page = onlooker("#banner")
+    page.sees("#problem", "There is no experiment “banner” on this server.")
+    expect(page.page.locator("#experiment")).to_be_hidden()
+    server.open(SPEC)
+    page.sees("#name", "banner")
+    expect(page.page.locator("#error")).to_be_hidden()
+    page.page.goto(f"{server.address}/#%")
+    page.sees("#problem", "There is no experiment “%” on this server.")
+    page.forgive(LOAD_FAILED)
+
+
+def test_names_are_text_whatever_they_contain(server, onlooker):
+    name = "<img src=x onerror=alert(1)>"
+    server.open(SPEC.with_(arms=[name, "&amp;", "b"]))
+    server.vote("banner", 1, 0)
+    page = onlooker("#banner")
+    page.sees("#arms .name", [name, "&amp;", "b"])
+    page.sees("#letters span", f"A vote against {name}")
+    assert page.page.locator("main img").count() == 0
+
+
+def test_the_list_leads_to_each_experiment_and_back_by_history(server, onlooker):
+    server.open(SPEC)
+    server.open(SPEC.with_(name="second"))
+    page = onlooker()
+    page.sees("#cards strong", ["banner", "second"])
+    page.page.get_by_role("link", name="second").click()
+    page.sees("#name", "second")
+    expect(page.page).to_have_title("second · devote")
+    page.page.go_back()
+    expect(page.page.get_by_role("heading", name="Experiments")).to_be_visible()
+
+
+def test_a_server_without_experiments_says_how_to_open_one(server, onlooker):
+    page = onlooker()
+    expect(page.page.locator("#none")).to_contain_text("devote experiments open banner.toml")
+
+
+def test_ten_thousand_messages_are_shown_and_the_next_one_too(server, onlooker):
+    server.open(SPEC.with_(arms=10, quorum=28))
+    store = SqliteStore(server.folder / "server.db")
+    with store._database.write() as db:
+        db.executemany("INSERT INTO messages VALUES ('banner', ?, 'x', ?, ?)", ten_thousand())
+    store.close()
+    page = onlooker("#banner")
+    page.sees("#verdict", "The answer: 0")
+    page.sees("#last", "message 10000")
+    server.vote("banner", 1, 0)
+    page.sees("#last", "message 10001")
