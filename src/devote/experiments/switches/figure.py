@@ -86,9 +86,9 @@ def _over_phi(axes: Axes, table: Table, settings: Settings) -> None:
     axes.annotate(
         "φ of Theorem 4",
         (printed, estimates[-1].value),
-        xytext=(0, -34),
+        xytext=(12, -34),
         textcoords="offset points",
-        ha="center",
+        ha="right",
         fontsize=8.5,
         arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkB": 5.0},
     )
