@@ -11,7 +11,7 @@ from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
 from devote.boards.experiment import Experiment
 from devote.boards.sqlite import SqliteBoard, StoreError
 from devote.boards.store import SqliteStore, UnknownExperiment
-from devote.protocol import SpecError
+from devote.protocol import ExperimentSpec, Reset, Seat, SpecError
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
@@ -113,6 +113,40 @@ def test_the_one_vote_rule_is_a_constraint_of_the_file(tmp_path):
                 "INSERT INTO messages SELECT experiment, 2, voter, message, signature FROM messages"
             )
         assert store.rows("banner")[0] == 1
+
+
+def test_who_has_which_place_in_a_jury_is_a_constraint_of_the_file(tmp_path):
+    with open_store(tmp_path / "x.db") as store:
+        with store._database.write() as db:
+            db.execute("INSERT INTO jury VALUES ('banner', 1, 'a')")
+        for row in (("banner", 1, "b"), ("banner", 2, "a")):
+            with pytest.raises(BoardUnavailable, match="UNIQUE"), store._database.write() as db:
+                db.execute("INSERT INTO jury VALUES (?, ?, ?)", row)
+
+
+def test_a_taken_place_and_a_far_term_are_denied_also_after_a_restart(tmp_path):
+    jury = ExperimentSpec(arms=3, name="jury", protocol="jury")
+    resetting = ExperimentSpec(arms=3, name="resets", quorum=2, algorithm="ser4", phi=0.1)
+    a, b = identity(1), identity(2)
+    with open_store(tmp_path / "x.db") as store:
+        for spec in (jury, resetting):
+            store.create(Experiment(spec))
+            for voter in (a, b):
+                seat(store, voter, spec.name)
+        store.post("jury", a.sign(Seat("jury", 1, a.voter)))
+        store.post("resets", a.sign(Reset("resets", 1, a.voter)))
+    with open_store(tmp_path / "x.db") as store:
+        taken = store.post("jury", b.sign(Seat("jury", 1, b.voter)))
+        assert (taken.outcome, taken.reason.splitlines()[0]) == (
+            Outcome.DENIED,
+            "seat=1 in the jury is taken.",
+        )
+        second = store.post("jury", a.sign(Seat("jury", 2, a.voter)))
+        assert "This voter has seat 1" in second.reason
+        far = store.post("resets", b.sign(Reset("resets", 3, b.voter)))
+        assert far.reason == ("term=3 was given, but the board is in term 1.\nOpen term 2 first.")
+        next_one = store.post("resets", b.sign(Reset("resets", 2, b.voter)))
+        assert next_one.outcome is Outcome.ACCEPTED
 
 
 def test_durability_is_switched_on(tmp_path):

@@ -176,6 +176,62 @@ def test_a_jury_has_the_seats_it_has_and_no_more(check):
     check(test, spec)
 
 
+JURY = ExperimentSpec(arms=4, name="banner", protocol="jury")
+RESETTING = ExperimentSpec(arms=4, name="banner", quorum=2, algorithm="ser4", phi=0.01)
+
+
+def claim(voter: Identity, place: int) -> Envelope:
+    return voter.sign(Seat("banner", place, voter.voter))
+
+
+def reset(voter: Identity, term: int) -> Envelope:
+    return voter.sign(Reset("banner", term, voter.voter))
+
+
+def test_a_place_in_the_jury_is_had_by_one_voter_and_a_voter_has_one_place(check):
+    async def test(board: Board) -> None:
+        a, b = SEATED[:2]
+        assert await board.publish(claim(a, 1)) is Outcome.ACCEPTED
+        assert await board.publish(claim(b, 1)) is Outcome.DENIED
+        assert await board.publish(claim(a, 2)) is Outcome.DENIED
+        assert await board.publish(claim(a, 1)) is Outcome.DUPLICATE
+        assert await board.publish(claim(b, 2)) is Outcome.ACCEPTED
+        held = [posted.envelope for posted in (await board.snapshot()).posted]
+        assert held == [claim(a, 1), claim(b, 2)]
+
+    check(test, JURY)
+
+
+def test_of_many_who_claim_the_same_place_at_once_one_has_it(check):
+    async def test(board: Board) -> None:
+        for place in range(1, len(SEATED) + 1):
+            outcomes = await asyncio.gather(*(board.publish(claim(v, place)) for v in SEATED))
+            assert outcomes.count(Outcome.ACCEPTED) == 1
+            assert outcomes.count(Outcome.DENIED) == len(SEATED) - 1
+        held = [posted.envelope.message for posted in (await board.snapshot()).posted]
+        assert {message.voter for message in held} == {voter.voter for voter in SEATED}
+
+    check(test, JURY)
+
+
+@pytest.mark.parametrize("far", [2, 2**32 - 1])
+@pytest.mark.parametrize("kind", ["vote", "reset"])
+def test_a_term_that_skips_one_is_denied_so_that_no_seat_can_use_them_all_up(check, kind, far):
+    async def test(board: Board) -> None:
+        a, b = SEATED[:2]
+        skipping = vote(a, term=far) if kind == "vote" else reset(a, far)
+        assert await board.publish(skipping) is Outcome.DENIED
+        assert (await board.snapshot()).number == 0
+        for term in (1, 2, 3):
+            assert await board.publish(reset(b, term)) is Outcome.ACCEPTED
+        assert await board.publish(reset(b, 5)) is Outcome.DENIED
+        assert await board.publish(vote(a, term=4)) is Outcome.ACCEPTED
+        assert await board.publish(reset(a, 1)) is Outcome.ACCEPTED
+        assert await board.publish(reset(b, 5)) is Outcome.ACCEPTED
+
+    check(test, RESETTING)
+
+
 def test_a_snapshot_begins_after_the_number_given(check):
     async def test(board: Board) -> None:
         empty = await board.snapshot()

@@ -5,7 +5,8 @@ A random list of operations over a mock clock: devices pull, read and post while
 backup, links lose, duplicate, delay, reorder and are cut, and wall clocks jump. Then all heals,
 and the run must show:
 
-- the board holds exactly the messages that players have produced, each once;
+- the board holds exactly the messages that players have produced, each once, but for claims to
+  places in a jury that others have, or that came too many;
 - each device is the player that its log of committed steps describes: no reward counted twice,
   none lost but by a power cut;
 - all devices agree on one arm, or all say ``stalled``, with the same answer, which is the one
@@ -32,7 +33,7 @@ from devote.fleet.expiry import Expiry
 from devote.fleet.saving import player_fields
 from devote.fleet.store import Setup
 from devote.fleet.sync import sync_once
-from devote.protocol import Ballot, ExperimentSpec, Player
+from devote.protocol import Ballot, ExperimentSpec, Message, Player, Seat, get_protocol
 
 ALGORITHMS = ("ser3", "ser4", "kl_racing", "lucb", "ugapec")
 
@@ -106,6 +107,8 @@ class Fleet:
         n_arms = rng.randint(2, 4)
         self.means = [rng.choice((0.1, 0.5, 0.5, 0.9)) for _ in range(n_arms)]
         algorithm = rng.choice(ALGORITHMS)
+        in_jury = random.Random(f"{seed}/jury")
+        jury = in_jury.random() < 0.3
         self.spec = ExperimentSpec(
             arms=n_arms,
             name="faulty",
@@ -114,6 +117,9 @@ class Fleet:
             eta=0.9,
             quorum=rng.randint(2, self.n_devices),
             phi=0.002 if algorithm == "ser4" else 0.0,
+            protocol="jury" if jury else "decentralized",
+            delta=0.9 ** in_jury.randint(2, self.n_devices) if jury else 0.05,
+            seat_after=in_jury.choice((1, 5, 20)),
         )
         p = rng.choice((0.02, 0.1, 0.3))
         self.faults = Faults(
@@ -223,9 +229,16 @@ class Fleet:
         """What must hold once all has healed."""
         on_board = Counter(posted.envelope.message for posted in self.board.now().posted)
         made = Counter(m for device in self.devices for m in produced(device.disk.log))
+        self._check_claims(on_board, made)
         assert on_board == made, "a vote was lost, doubled or invented"
         assert set(made.values()) <= {1}, "a device has voted twice"
-        truth = Ballot.of(on_board, n_arms=self.spec.n_arms, quorum=self.spec.votes_needed)
+        protocol = get_protocol(self.spec.protocol)
+        truth = Ballot.of(
+            on_board,
+            n_arms=self.spec.n_arms,
+            quorum=protocol.votes_needed(self.spec),
+            n_seats=protocol.seats_to_fill(self.spec),
+        )
         for device in self.devices:
             assert device.core is not None
             status = device.core.status()
@@ -237,6 +250,20 @@ class Fleet:
             twin = replay(device.disk.log, self.spec, device.voter)
             assert device.core._player.to_dict() == twin.to_dict(), "it remembers otherwise"
             self.done[status.state] += 1
+            self.done[f"{status.state} by a jury"] += protocol.seats
+
+    def _check_claims(self, on_board: Counter[Message], made: Counter[Message]) -> None:
+        """Each place has one claim on the board and each voter one place; takes out the others."""
+        had = [message for message in on_board if isinstance(message, Seat)]
+        seats, voters = {claim.seat for claim in had}, {claim.voter for claim in had}
+        assert len(seats) == len(voters) == len(had), "a place has been given twice"
+        for claim in [message for message in made if isinstance(message, Seat)]:
+            if claim in on_board:
+                made[claim] = 1  # it may have been dropped, and made again when the place was free
+                continue
+            assert claim.seat in seats or claim.voter in voters, "a claim was lost"
+            self.done["claim denied"] += 1
+            del made[claim]
 
 
 def fault_run(seed: int) -> Counter[str]:

@@ -19,6 +19,7 @@ from devote.boards.board import (
 )
 from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import verify
+from devote.boards.standing import Standing
 from devote.protocol import ExperimentSpec, Message
 
 __all__ = ["Faults", "FaultyBoard", "MemoryBoard", "MockClock"]
@@ -49,6 +50,7 @@ class MemoryBoard:
         self._check = check
         self._posted: list[Posted] = []
         self._keys: set[Message] = set()
+        self._standing = Standing()
         self._lock = threading.Lock()
         self._bell = Bell()
         self._up = True
@@ -82,6 +84,8 @@ class MemoryBoard:
         with self._lock:
             if envelope.message in self._keys:
                 return Outcome.DUPLICATE
+            if not self._standing.admit(envelope.message):
+                return Outcome.DENIED
             self._keys.add(envelope.message)
             self._posted.append(Posted(len(self._posted) + 1, envelope))
         self._bell.ring()

@@ -3,13 +3,14 @@
 Nothing else is stored: no address, no time of a vote, no link from an invite to a seat, and of
 an invite only its hash. That a voter votes once is a UNIQUE constraint, not a habit: a message
 is kept in its one JSON spelling, which holds who says what of which arm in which term, and
-nothing else. The constraint is on that text, so it holds for every kind of message.
+nothing else. The constraint is on that text, so it holds for every kind of message. Who has
+which place in a jury is held by two more, see ``standing``.
 """
 
 import time
 from pathlib import Path
 
-from devote.boards import seats
+from devote.boards import seats, standing
 from devote.boards.admission import NO_SEAT, Receipt, denied, refusal
 from devote.boards.board import BoardRefused, Envelope, Outcome
 from devote.boards.database import Database
@@ -18,7 +19,8 @@ from devote.boards.identity import verify_claim
 from devote.protocol import ExperimentSpec, to_json
 
 VERSION = 1
-SCHEMA = """
+SCHEMA = f"""
+{standing.TABLES.strip()}
 CREATE TABLE experiments (
     name TEXT PRIMARY KEY, spec TEXT NOT NULL, fingerprint TEXT NOT NULL,
     enrolment TEXT NOT NULL, players INTEGER, created INTEGER NOT NULL
@@ -194,6 +196,9 @@ class SqliteStore:
             ).fetchone()
             if most is not None and count >= most:
                 return denied(f"A seat may post at most {most} messages.", "Post no more.")
+            reason = standing.admit(db, message)
+            if reason is not None:
+                return Receipt(Outcome.DENIED, reason=reason)
             (last,) = db.execute(
                 "SELECT coalesce(max(number), 0) FROM messages WHERE experiment=?", (name,)
             ).fetchone()

@@ -11,6 +11,9 @@ was read is stored but the player is not told: it plays all arms on its own, it 
 it has learned itself (a vote rests on the voter's own rewards only), but it takes no arm out
 because of others, and there is no answer. At the end of the backlog all of it goes in at once.
 
+A place in a jury is the board's to give. The player claims one and hears from the board, as
+everybody does, who has it; a claim that was denied goes once the board shows that.
+
 The board is not trusted: every message is checked again, signature and all, and see ``Bookmark``
 for what it may hand over.
 
@@ -33,7 +36,7 @@ from devote.fleet.health import Health
 from devote.fleet.saving import player_fields, restore_player
 from devote.fleet.status import DeviceStatus
 from devote.fleet.store import Delivery, Store
-from devote.protocol import Ballot, ExperimentSpec, Player, ProtocolError
+from devote.protocol import Ballot, ExperimentSpec, Player, ProtocolError, Seat
 
 _SYSTEM_DICE = random.SystemRandom().random
 _DENIED = (
@@ -150,6 +153,7 @@ class DeviceCore:
                 self.store.save_heard(valid, bookmark)
             self.bookmark = bookmark
             self._tell(valid)
+            self._drop_lost_claims()
             at_end = end is not None and bookmark.number >= end
             if at_end:
                 self._offer_lost_ones()
@@ -159,9 +163,9 @@ class DeviceCore:
         """Read the board from its beginning again, and offer it all own messages again."""
         with self._step():
             self.store.rewind()
-            self.bookmark = Bookmark(complete=self.bookmark.complete)
-            self._read_back = set()
-            self._outbox = self.store.outbox()
+            since = self._pending_since
+            self._load()
+            self._pending_since = since
 
     def learn_players(self, players: int | None) -> None:
         """Take note of how many may vote, which is what tells a stall."""
@@ -179,7 +183,7 @@ class DeviceCore:
         saved = self.store.load()
         heard = self.store.heard()
         self._outbox = self.store.outbox()
-        own = [e.message for e, _ in self._outbox]
+        own = [e.message for e, _ in self._outbox if not isinstance(e.message, Seat)]
         told = [e.message for e in heard] if saved.bookmark.complete else []
         self._player = restore_player(self.store.path, saved.spec, saved.player, [*told, *own])
         self._read_back = {e.signature for e in heard if e.message.voter == self._player.voter}
@@ -206,7 +210,9 @@ class DeviceCore:
 
     def _learn(self, x: float) -> None:
         messages = self._player.reward(x)
-        votes = [self.identity.sign(message) for message in messages]
+        # A claim to a place that came free again may lie there still, and is offered anyway.
+        there = {e.message for e, _ in self._outbox}
+        votes = [self.identity.sign(message) for message in messages if message not in there]
         self.store.save_step(player_fields(self._player), None, votes)
         self._outbox += [(envelope, "waiting") for envelope in votes]
         if votes:
@@ -233,9 +239,27 @@ class DeviceCore:
         if lost:
             self._outbox = self.store.outbox()
 
+    def _drop_lost_claims(self) -> None:
+        """Drop denied claims to places in the jury that another has, or that come too many."""
+        ballot = self._player.ballot
+        lost = [
+            e
+            for e, state in self._outbox
+            if state == "denied" and isinstance(e.message, Seat)
+            if e.signature not in self._read_back
+            if ballot.is_taken(e.message.seat) or self._player.is_juror
+        ]
+        for envelope in lost:
+            self.store.drop(envelope)
+        if lost:
+            self._outbox = self.store.outbox()
+            self.health.note("denied", _DENIED if self._any_denied() else None)
+
     def _known(self) -> Ballot:
         ballot = self._player.ballot
-        return ballot if self.bookmark.complete else Ballot(ballot.n_arms, ballot.quorum)
+        if self.bookmark.complete:
+            return ballot
+        return Ballot(ballot.n_arms, ballot.quorum, ballot.n_seats)
 
     def _is_valid(self, envelope: Envelope) -> bool:
         return refusal(envelope, self.spec, self._check) is None

@@ -17,7 +17,7 @@ from devote.protocol import (
 def player_fields(player: Player) -> dict[str, Any]:
     """All of a player but its ballot, as JSON values."""
     ballot = player.ballot
-    player.ballot = Ballot(ballot.n_arms, ballot.quorum)
+    player.ballot = Ballot(ballot.n_arms, ballot.quorum, ballot.n_seats)
     try:
         return player.to_dict()
     finally:

@@ -187,9 +187,14 @@ class Store:
         """Read the board from its beginning again, and offer it all own messages again.
 
         That they were once read back from the board says nothing about the board there is now.
+        Nor do seats in the jury, which another may have there: a vote is a vote, but a seat is
+        its voter's only because the board says so.
         """
         with self.transaction() as connection:
-            connection.execute("DELETE FROM heard WHERE message IN (SELECT message FROM outbox)")
+            connection.execute(
+                "DELETE FROM heard WHERE message IN (SELECT message FROM outbox)"
+                " OR json_extract(message, '$.type') = 'seat'"
+            )
             connection.execute("UPDATE device SET cursor = 0, anchor = ''")
             connection.execute("UPDATE outbox SET state = 'waiting'")
 
@@ -199,6 +204,11 @@ class Store:
             connection.execute(
                 "UPDATE outbox SET state = ? WHERE message = ?", (state, to_json(envelope.message))
             )
+
+    def drop(self, envelope: Envelope) -> None:
+        """Take a message out of the outbox for good."""
+        with self.transaction() as connection:
+            connection.execute("DELETE FROM outbox WHERE message = ?", (to_json(envelope.message),))
 
     def heard(self) -> list[Envelope]:
         """Everything read of the board."""
