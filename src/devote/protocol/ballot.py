@@ -4,9 +4,10 @@ A ballot is a grow-only set keyed by (term, arm, voter). Everything it says is a
 that set alone: ballots that hold the same votes agree, whatever came late, twice or in another
 order.
 
-With a jury, the claims to its seats are part of the set. A seat is the lowest-named claimant's,
-which can only pass to a lower name as claims come in; a board that hands out each seat once
-keeps it from passing at all. Only jurors' votes count, and none before the jury is complete.
+With a jury, the claims to its seats are part of the set. From the first seat on, each is the
+lowest-named claimant's who holds none before it, so that nobody has two votes. As late claims come
+in a seat may pass; a board that hands out each seat once keeps it from passing at all. Only
+jurors' votes count, and none before the jury is complete.
 
 Paper: Algorithm 2, lines 3-7.
 Differs from print: the shared set is derived from the votes, never changed by hand (errata 2, 3).
@@ -186,9 +187,11 @@ class Ballot:
             if term == self._term:
                 self._by_voter.setdefault(voter, set()).add(arm)
         self._holders = {}
-        for seat, voter in sorted(self._claims, reverse=True):
-            if seat <= self.n_seats:
+        seated: set[str] = set()
+        for seat, voter in sorted(self._claims):
+            if seat <= self.n_seats and seat not in self._holders and voter not in seated:
                 self._holders[seat] = voter
+                seated.add(voter)
         self._tally = [0] * self.n_arms
         for _, arms in self._counted():
             for arm in arms:
