@@ -1,1 +1,22 @@
 """Adversaries and measured guarantees."""
+
+from devote.audit.batches import Rate
+from devote.audit.correctness import Correctness, audit_correctness, has_failed, proved_failure
+from devote.audit.errors import AuditError
+from devote.audit.hard import hard_problems
+from devote.audit.privacy import Leak, audit_privacy
+from devote.audit.worst_case import Refusal, audit_worst_case
+
+__all__ = [
+    "AuditError",
+    "Correctness",
+    "Leak",
+    "Rate",
+    "Refusal",
+    "audit_correctness",
+    "audit_privacy",
+    "audit_worst_case",
+    "hard_problems",
+    "has_failed",
+    "proved_failure",
+]

@@ -20,6 +20,7 @@ COMMANDS = {
     "simulate": "Run trials of one setting: samples, messages, who won.",
     "plan": "What it will cost with your fleet, before anything is deployed.",
     "reproduce": "The paper again: its figures, and its sentences judged one by one.",
+    "audit": "What each promise is worth: measured, with exact intervals.",
     "watch": "One run, live in the terminal: arms, votes against the quorum, players done.",
     "demo": "The main job end to end: 64 real devices, a server, ten banners.",
     "serve": "A board for devices, and the page to watch it on.",

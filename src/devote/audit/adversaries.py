@@ -1,0 +1,96 @@
+"""Adversaries: from what a player sends to a guess at what it keeps to itself.
+
+The first needs no training: whoever knows the algorithm knows what a vote means. The others learn
+from runs of their own (they know the algorithm, so they can simulate it) how often each thing they
+see goes with each thing they want to know, and guess the likelier.
+
+Paper: Definition 3.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeAlias
+
+from devote.audit.views import View
+
+Guess: TypeAlias = Callable[[View], int]
+BINS = 24
+"""Stretches of time that a learning adversary tells apart, equally frequent in its own runs."""
+
+SILENT = -1
+
+
+def name_arm(view: View) -> int:
+    """The arm that the player has not voted against; by chance among several."""
+    return _by_chance(view, [k for k in range(view.n_arms) if k not in view.against])
+
+
+def name_arm_knowing_others(view: View) -> int:
+    """The same, but several are told apart by what everybody voted: the answer, if it is left."""
+    left = [k for k in range(view.n_arms) if k not in view.against]
+    return view.answer if view.answer in left else _by_chance(view, left)
+
+
+def _by_chance(view: View, arms: Sequence[int]) -> int:
+    # Nobody but the dice knows: a guess that looks at no secret.
+    arms = arms or range(view.n_arms)
+    return arms[int(view.luck * len(arms))]
+
+
+def learn(
+    views: Sequence[View], seen: Callable[[View], Hashable], secret: Callable[[View], int]
+) -> Guess:
+    """Guess the secret that most often went with what is seen; the commonest if that is new."""
+    counts: defaultdict[Hashable, Counter[int]] = defaultdict(Counter)
+    overall = Counter(secret(view) for view in views)
+    for view in views:
+        counts[seen(view)][secret(view)] += 1
+    [(usual, _)] = overall.most_common(1)
+
+    def guess(view: View) -> int:
+        found = counts.get(seen(view))
+        return usual if found is None else found.most_common(1)[0][0]
+
+    return guess
+
+
+def votes_on(first: int, second: int) -> Callable[[View], Hashable]:
+    """Which of two arms the player voted against, and in which order."""
+
+    def seen(view: View) -> Hashable:
+        return tuple(arm for arm in view.against if arm in (first, second))
+
+    return seen
+
+
+def votes_on_knowing_others(first: int, second: int) -> Callable[[View], Hashable]:
+    """The same; of a player who voted against neither, which of the two the others prefer."""
+
+    def seen(view: View) -> Hashable:
+        if own := votes_on(first, second)(view):
+            return own
+        tally = Counter(sent.arm for sent in view.others)
+        return "others", (tally[first] > tally[second]) - (tally[first] < tally[second])
+
+    return seen
+
+
+def time_of_first(views: Sequence[View]) -> Callable[[View], Hashable]:
+    """When the player was first heard of, in stretches learned from these runs."""
+    times = sorted(view.own[0].time for view in views if view.own)
+    edges = [times[len(times) * i // BINS] for i in range(1, BINS)] if times else []
+
+    def seen(view: View) -> Hashable:
+        return bisect_right(edges, view.own[0].time) if view.own else SILENT
+
+    return seen
+
+
+def rank_of_first(view: View) -> Hashable:
+    """Which share of the others had been heard of before the player was, in steps."""
+    if not view.own:
+        return SILENT
+    mine = view.own[0].time
+    earlier = {sent.player for sent in view.others if sent.time < mine}
+    return BINS * len(earlier) // view.n_players

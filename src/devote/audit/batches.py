@@ -1,0 +1,151 @@
+"""Trials in batches until an interval is tight enough, and no longer than was agreed to.
+
+The rule: a first batch of 100 runs; then as many as the interval would need if the proportion
+were as far from 0 and 1 as the first interval allows, in growing batches, until half the width of
+the exact interval is at most the precision. The interval reported is the exact one for the number
+of runs at the end; that this number depends on the outcomes is not corrected for.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from devote.audit.errors import AuditError
+from devote.simulate.cell import Cell, compile_loop, run_chunk
+from devote.simulate.trial import Trial
+from devote.simulate.workers import local_executor, worker_count
+from devote.theory import clopper_pearson
+
+FIRST = 100
+PATIENCE = 3600.0
+"""Seconds that an audit may take without being asked about."""
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often something happened, with its exact interval.
+
+    >>> Rate(1, 4).value
+    0.25
+    """
+
+    count: int
+    runs: int
+    confidence: float = 0.95
+
+    @property
+    def value(self) -> float:
+        """The proportion, 0 where there was no run."""
+        return self.count / self.runs if self.runs else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Clopper and Pearson's; everything where there was no run."""
+        if not self.runs:
+            return 0.0, 1.0
+        return clopper_pearson(self.count, self.runs, confidence=self.confidence)
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        low, high = self.interval
+        return (high - low) / 2.0
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON values."""
+        return {
+            "count": self.count,
+            "runs": self.runs,
+            "value": self.value,
+            "interval": list(self.interval),
+            "confidence": self.confidence,
+        }
+
+
+@dataclass
+class Batches:
+    """The trials of one cell, run as they are asked for."""
+
+    cell: Cell
+    seed: int = 0
+    workers: int | None = 1
+    runs: list[Trial] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def until(
+        self,
+        failed: Callable[[Trial], bool],
+        *,
+        precision: float,
+        confidence: float = 0.95,
+        allow_long: bool = False,
+        progress: Progress | None = None,
+    ) -> Rate:
+        """Run until the rate of failures is known to this precision."""
+        if not 0.0 < precision < 0.5:
+            raise AuditError(
+                f"precision={precision!r} must be in (0, 0.5).\n"
+                "It is half the width of the interval; 0.01 is one per cent either way."
+            )
+        compile_loop(self.cell)
+        with local_executor(worker_count(self.workers)) as executor:
+            size = FIRST
+            while True:
+                self._run(size, executor)
+                rate = Rate(sum(map(failed, self.runs)), len(self.runs), confidence)
+                needed = runs_needed(rate, precision)
+                if progress is not None:
+                    progress(rate.runs, max(needed, rate.runs), self.cell.label)
+                if rate.half_width <= precision:
+                    return rate
+                left = max(needed - rate.runs, FIRST)
+                self._ask(left, allow_long, precision)
+                size = min(left, rate.runs)
+
+    def _run(self, size: int, executor: Executor) -> None:
+        begin = time.perf_counter()
+        trials = range(len(self.runs), len(self.runs) + size)
+        step = max(1, size // (4 * worker_count(self.workers)))
+        parts = [trials[i : i + step] for i in range(0, size, step)]
+        futures = [executor.submit(run_chunk, self.cell, part, self.seed) for part in parts]
+        for future in futures:
+            self.runs.extend(future.result()[0])
+        self.seconds += time.perf_counter() - begin
+
+    def _ask(self, left: int, allow_long: bool, precision: float) -> None:
+        estimate = self.seconds / len(self.runs) * left
+        if not allow_long and estimate > PATIENCE:
+            raise AuditError(
+                f"precision={precision:g} would need about {left:,} more runs of "
+                f"{self.cell.label}, which take {spoken_time(estimate)}.\n"
+                "Pass --yes (allow_long=True) to wait, or ask for less precision."
+            )
+
+
+def runs_needed(rate: Rate, precision: float) -> int:
+    """Runs after which the interval is about this tight, at the worst rate still plausible.
+
+    >>> runs_needed(Rate(0, 100), 0.01) < runs_needed(Rate(50, 100), 0.01)
+    True
+    """
+    low, high = rate.interval
+    worst = min(max(0.5, low), high)
+    normal = 2.0 if rate.confidence <= 0.96 else 3.9
+    return math.ceil(normal**2 * worst * (1.0 - worst) / precision**2) + 1
+
+
+def spoken_time(seconds: float) -> str:
+    """A length of time for people.
+
+    >>> spoken_time(90), spoken_time(7200), spoken_time(3 * 86400)
+    ('1.5 minutes', '2.0 hours', '3.0 days')
+    """
+    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {name}"
+    return f"{seconds:.1f} seconds"

@@ -1,0 +1,183 @@
+"""How often a vote is really wrong, beside what was claimed and what is proved.
+
+A run has *failed* when no epsilon-optimal arm is left in the shared set at its end. Where the
+players agree this means that the answer is wrong; on a stall several arms are left, and the run
+has failed only if none of them would do. What the plurality answer of a stalled run is worth is
+counted apart: nothing is proved of it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from devote.audit.batches import Batches, Progress, Rate
+from devote.kernels.votes import jury_failure
+from devote.problems import Uniform
+from devote.simulate.cell import Cell
+from devote.simulate.setting import Setting
+from devote.simulate.trial import Trial
+from devote.theory import LoneFailure, claimed_failure, honest_failure, lone_failure
+
+LONE_RUNS = 1_000
+
+
+@dataclass(frozen=True)
+class Correctness:
+    """One audited setting.
+
+    ``claimed`` is Theorem 1's bound, ``honest`` what subroutines that fail with probability eta
+    would give with one epsilon-optimal arm, ``proved`` what is proved of this protocol and
+    subroutine (None: nothing). ``lone`` is the error of a player alone, None where a subroutine
+    never stops; ``plurality_wrong`` counts stalled runs only.
+    """
+
+    cell: Cell
+    failure: Rate
+    stalled: Rate
+    unfinished: Rate
+    plurality_wrong: Rate
+    lone: Rate | None
+    promised: LoneFailure
+    claimed: float
+    honest: float
+    proved: float | None
+    mean_samples: float
+    mean_broadcasts: float
+    seed: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            **self.cell.to_dict(),
+            "failure": self.failure.to_dict(),
+            "stalled": self.stalled.to_dict(),
+            "unfinished": self.unfinished.to_dict(),
+            "plurality_wrong": self.plurality_wrong.to_dict(),
+            "lone": None if self.lone is None else self.lone.to_dict(),
+            "property_1": {
+                "standing": self.promised.standing,
+                "bound": self.promised.bound,
+                "why": self.promised.why,
+            },
+            "claimed": self.claimed,
+            "honest": self.honest,
+            "proved": self.proved,
+            "mean_samples": self.mean_samples,
+            "mean_broadcasts": self.mean_broadcasts,
+            "seed": self.seed,
+            "seconds": self.seconds,
+        }
+
+
+def audit_correctness(
+    cell: Cell,
+    *,
+    precision: float = 0.01,
+    confidence: float = 0.95,
+    seed: int = 0,
+    workers: int | None = 1,
+    allow_long: bool = False,
+    progress: Progress | None = None,
+) -> Correctness:
+    """Run a setting until its failure probability is known to ``precision``.
+
+    Paper: Theorem 1.
+    Differs from print: measured, beside the claimed and the honest bound (errata 5-7).
+    """
+    setting = cell.setting
+    batches = Batches(cell, seed=seed, workers=workers)
+    failure = batches.until(
+        lambda run: has_failed(setting, run),
+        precision=precision,
+        confidence=confidence,
+        allow_long=allow_long,
+        progress=progress,
+    )
+    runs = batches.runs
+    stalls = [run for run in runs if run.status == "stalled"]
+
+    def rate(count: int, total: int) -> Rate:
+        return Rate(count, total, confidence)
+
+    return Correctness(
+        cell=cell,
+        failure=failure,
+        stalled=rate(len(stalls), len(runs)),
+        unfinished=rate(sum(run.status == "unfinished" for run in runs), len(runs)),
+        plurality_wrong=rate(sum(not run.epsilon_optimal for run in stalls), len(stalls)),
+        lone=lone_error(cell, seed=seed, confidence=confidence),
+        promised=property_1_of(setting),
+        claimed=claimed_failure(cell.spec.eta, setting.protocol.votes_needed(cell.spec)),
+        honest=_honest(setting),
+        proved=proved_failure(setting),
+        mean_samples=sum(run.samples for run in runs) / len(runs),
+        mean_broadcasts=sum(run.broadcasts for run in runs) / len(runs),
+        seed=seed,
+        seconds=batches.seconds,
+    )
+
+
+def has_failed(setting: Setting, run: Trial) -> bool:
+    """Whether no epsilon-optimal arm is left among those still shared.
+
+    Paper: Theorem 1, "finds an epsilon-optimal arm".
+    Differs from print: a stall has failed only if none of the arms left would do (erratum 5).
+    """
+    optimal = setting.problem.optimal(setting.n_players, run.samples, setting.spec.epsilon)
+    return optimal.isdisjoint(run.winners)
+
+
+def property_1_of(setting: Setting) -> LoneFailure:
+    """What is proved of the subroutine alone."""
+    spec = setting.spec
+    return lone_failure(
+        spec.algorithm,
+        n_arms=spec.n_arms,
+        epsilon=spec.epsilon,
+        eta=spec.eta,
+        radius=str(spec.options.get("radius", "union")),
+    )
+
+
+def proved_failure(setting: Setting) -> float | None:
+    """The proved bound on the failure probability, if there is one.
+
+    A jury's, or that of all players together where all of them must agree (M = N).
+
+    >>> from devote.problems import PROBLEMS
+    >>> from devote.protocol import ExperimentSpec
+    >>> cell = Cell(ExperimentSpec(arms=10), PROBLEMS["1"], 64, "jury")
+    >>> round(proved_failure(cell.setting), 3)
+    0.047
+    """
+    spec, protocol = setting.spec, setting.protocol
+    if not protocol.votes or property_1_of(setting).standing != "proved":
+        return None
+    if protocol.seats:
+        return jury_failure(spec.jury_size, spec.eta, (spec.n_arms - 1) * spec.absent)
+    if protocol.votes_needed(spec) == setting.n_players:
+        return claimed_failure(spec.eta, setting.n_players)
+    return None
+
+
+def _honest(setting: Setting) -> float:
+    spec, protocol = setting.spec, setting.protocol
+    if protocol.seats:
+        return jury_failure(spec.jury_size, spec.eta, (spec.n_arms - 1) * spec.absent)
+    return honest_failure(setting.n_players, eta=spec.eta, quorum=protocol.votes_needed(spec))
+
+
+def lone_error(cell: Cell, *, seed: int, confidence: float = 0.95) -> Rate | None:
+    """How often one player alone, at the eta that is paid for, ends with a wrong arm."""
+    from devote.simulate.cell import run_chunk
+
+    problem = cell.problem
+    if problem.groups or cell.setting.algorithm.endless:
+        return None
+    # Isolated players get delta / N: with one player and delta = eta that is eta. A quorum of one
+    # is given because none is used.
+    spec = cell.spec.with_(delta=cell.spec.eta, quorum=1, protocol="decentralized")
+    alone = Cell(spec, replace(problem, activity=Uniform()), 1, "isolated")
+    size = LONE_RUNS if cell.spec.algorithm != "median_elimination" else LONE_RUNS // 5
+    runs, _ = run_chunk(alone, range(size), seed)
+    return Rate(sum(not run.epsilon_optimal for run in runs), size, confidence)

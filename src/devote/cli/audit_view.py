@@ -1,0 +1,100 @@
+"""Audits as a person likes to read them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from devote.audit import Correctness, Leak, Rate, Refusal
+from devote.cli.showing import console, number
+
+
+def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> None:
+    """Print one row per setting, and what the columns mean."""
+    table = _table(
+        "problem", "protocol", "N", "runs", "failed [interval]", "claimed", "honest", "proved",
+        "stalled", "lone error",
+    )  # fmt: skip
+    notes: dict[str, str] = {}
+    for row in rows:
+        if isinstance(row, Refusal):
+            table.add_row("-", row.protocol, str(row.n_players), *["-"] * 7)
+            notes[f"{row.protocol} N={row.n_players}"] = row.why
+            continue
+        spec = row.cell.spec
+        colour = "red" if row.failure.interval[0] > delta else "green"
+        table.add_row(
+            row.cell.problem.name,
+            row.cell.protocol,
+            str(row.cell.n_players),
+            f"{row.failure.runs:,}",
+            Text(_rate(row.failure), style=colour),
+            f"{row.claimed:.3g}",
+            f"{row.honest:.3g}",
+            "nothing" if row.proved is None else f"{row.proved:.3g}",
+            f"{row.stalled.value:.3g}",
+            "-" if row.lone is None else f"{row.lone.value:.3g} of eta {spec.eta:g}",
+        )
+        if row.proved is None or row.promised.standing != "proved":
+            notes[spec.algorithm] = f"{row.promised.standing}: {row.promised.why}"
+        if row.unfinished.count:
+            notes[f"{row.cell.label}"] = (
+                f"{row.unfinished.count} of {row.failure.runs} runs reached the horizon unfinished"
+            )
+        if row.stalled.count:
+            notes[
+                f"stalls, {row.cell.protocol} N={row.cell.n_players}, {row.cell.problem.name}"
+            ] = f"plurality answer wrong in {_rate(row.plurality_wrong)} of the stalled runs"
+    out = console()
+    out.print(table)
+    out.print(
+        "\n[dim]failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
+        "interval for this number of runs.\nclaimed: eta^M, Theorem 1 as printed. honest: any M of "
+        "N players that each fail with probability eta (jury: all jurors).\nproved: what is proved "
+        "of this protocol with this subroutine; see docs/guarantees.md.[/dim]"
+    )
+    for name, words in notes.items():
+        out.print(f"[dim]{name}: {words}[/dim]")
+
+
+def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
+    """Print one row per adversary."""
+    table = _table(
+        "question", "sees", "success [interval]", "without", "cap", "voted", "all but one",
+        "silent", "DP eps >=",
+    )  # fmt: skip
+    for leak in leaks:
+        table.add_row(
+            leak.question,
+            "all votes" if leak.others_known else "own votes",
+            _rate(leak.success),
+            f"{leak.baseline:.2f}",
+            "-" if leak.cap is None else f"{leak.cap:.2f}",
+            *(_share(rate) for rate in (leak.voted, leak.complete, leak.silent)),
+            f"{leak.dp_epsilon:.2f}",
+        )
+    out = console()
+    out.print(table)
+    out.print(
+        f"\n[dim]without: the best guess without any message. cap: 1 - eta = {1 - eta:.2g}, which "
+        "Definition 3 claims for the best arm.\nvoted, all but one, silent: success among players "
+        "who had voted at the end, voted against all arms but one, not voted.\nDP eps: the least "
+        "epsilon of differential privacy that the success leaves possible (95 % confidence).[/dim]"
+    )
+
+
+def _rate(rate: Rate) -> str:
+    low, high = rate.interval
+    return f"{rate.value:.4f} [{low:.4f}, {high:.4f}]"
+
+
+def _share(rate: Rate) -> str:
+    return f"{rate.value:.2f} of {number(rate.runs)}" if rate.runs else "nobody"
+
+
+def _table(*columns: str) -> Any:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="left" if place < 2 else "right", no_wrap=True)
+    return table

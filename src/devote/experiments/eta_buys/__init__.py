@@ -1,0 +1,1 @@
+"""What eta really buys: the adversary's success, who is exposed, and the cost, over eta and N."""
