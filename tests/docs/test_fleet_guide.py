@@ -1,0 +1,125 @@
+"""The fleet's guide works: its blocks run in order, in one folder, against a live server."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from devote.boards.experiment import Experiment
+from devote.boards.operator import Operator
+from devote.boards.server import Settings
+from devote.boards.store import SqliteStore
+from devote.fleet import Device
+from devote.fleet.processes import ServerProcess
+from devote.protocol import ExperimentSpec
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
+SETTINGS = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \|", re.MULTILINE)
+
+
+@pytest.fixture
+def server(tmp_path):
+    running = ServerProcess(tmp_path)
+    running.start()
+    yield running
+    running.stop()
+
+
+def run(command, folder):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert ran.returncode == 0, f"{command}\n{ran.stderr}"
+    return ran.stdout
+
+
+def test_every_block_of_the_guide_runs_and_the_fleet_finds_the_best_banner(server, tmp_path):
+    # The guide's server has the names that `devote serve` gives; this one is on a free port.
+    (tmp_path / "devote-server.db.token").write_text(server.token)
+    (tmp_path / "devote-server.db").symlink_to(tmp_path / "server.db")
+    printed = []
+    for name, language, body in FENCE.findall(GUIDE):
+        here = body.replace("http://127.0.0.1:8600", server.address)
+        if name:
+            (tmp_path / name).write_text(body, encoding="utf-8")
+        elif language == "sh":
+            printed.append(run(["bash", "-euo", "pipefail", "-c", here], tmp_path))
+        elif language == "python":
+            printed.append(run([sys.executable, "-W", "error", "-c", here], tmp_path))
+    output = "".join(printed)
+    assert f"{server.address}/experiments/banner\n" in output
+    assert "offline since" in output
+    assert "the answer: green" in output
+    with urlopen(f"{server.address}/metrics") as answer:
+        metrics = answer.read().decode()
+    assert all(name in metrics for name in re.findall(r"`(devote_\w+)", GUIDE))
+    kept = SqliteStore(tmp_path / "backup.db")
+    assert kept.rows("banner")[0] > 0
+    assert kept.invites("banner") == (60, 38)
+    kept.close()
+
+
+def test_the_guide_names_every_limit_with_its_default():
+    table = GUIDE.partition("## 8. Limits")[2].partition("## 9.")[0]
+    named = [name for group in SETTINGS.findall(table) for name in re.findall(r"`(\w+)`", group)]
+    limits = {field.name: field.default for field in fields(Settings) if field.name != "token"}
+    assert set(named) == set(limits)
+    for name, value in limits.items():
+        (row,) = [line for line in table.splitlines() if f"`{name}`" in line.partition(" | ")[0]]
+        assert f"{value:,.0f}" in row, f"{name} is {value}"
+
+
+def test_links_to_sections_lead_somewhere():
+    headings = re.findall(r"^## (.+)$", GUIDE, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings}
+    assert set(re.findall(r"\]\(#([^)]+)\)", GUIDE)) == anchors
+
+
+def test_a_board_restored_from_a_backup_gets_its_votes_back_though_it_grew_past_the_device(
+    server, tmp_path
+):
+    """As section 6 says: noticed by what was read before, not by the number alone."""
+    spec = ExperimentSpec(arms=["good", "bad"], name="banner", quorum=30)
+    with Operator(server.address, server.token) as operator:
+        url = operator.open(Experiment(spec, "open"))
+    with (
+        Device.join(url, store=tmp_path / "second.db") as second,
+        Device.join(url, store=tmp_path / "third.db") as third,
+    ):
+        with Device.join(url, store=tmp_path / "first.db") as first:
+            server.stop()
+            shutil.copy(tmp_path / "server.db", tmp_path / "backup.db")
+            server.start()
+            _play_until_vote(first)
+            assert first.sync()
+        server.stop()
+        shutil.copy(tmp_path / "backup.db", tmp_path / "server.db")
+        server.start()
+        for device in (second, third):
+            _play_until_vote(device)
+            assert device.sync()
+        with Device.join(url, store=tmp_path / "first.db") as first:
+            assert first.sync()
+            voters = {device.status().voter for device in (first, second, third)}
+        with Operator(server.address) as operator:
+            there = {message.voter for _, message in operator.messages("banner", 2)}
+        assert there == voters
+
+
+def _play_until_vote(device):
+    while not (device.status().sent or device.status().waiting):
+        device.reward(1.0 if device.choose() == 0 else 0.0)
