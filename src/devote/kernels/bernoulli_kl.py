@@ -1,7 +1,8 @@
 """Confidence bounds from the Bernoulli Kullback-Leibler divergence.
 
-d(p, q) is convex in q, so Newton's step from the far side of the root never overshoots it: a
-handful of steps where bisection takes fifty. The bracket guards against rounding.
+d(p, q) is convex in q and smooth, so Halley's step (Newton's, with the curvature) gains three
+times the digits each time: two or three steps where bisection takes fifty. The bracket guards
+against steps that lead astray, and against rounding.
 """
 
 import math
@@ -9,7 +10,11 @@ import math
 from devote.kernels.jitable import jitable
 
 TOLERANCE = 1e-13
+LAST_STEP = 1e-5
+"""A step this small beside the distances to p and to 1 leaves its cube to be gained."""
+
 MAX_STEPS = 100
+LOG_2 = math.log(2.0)
 
 
 @jitable
@@ -29,6 +34,20 @@ def divergence(p: float, q: float) -> float:
             return math.inf
         total += (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
     return total
+
+
+@jitable
+def divergence_at_least(p: float, log_q: float, log_rest: float) -> float:
+    """A bound from below on d(p, q), given ``ln q`` and ``ln(1 - q)``: no logarithm to take.
+
+    The series of ``p ln p + (1-p) ln(1-p)`` about 1/2 has positive terms, and is cut off.
+
+    >>> 0.99 * divergence(0.1, 0.4) < divergence_at_least(0.1, math.log(0.4), math.log(0.6))
+    True
+    """
+    x = (1.0 - 2.0 * p) * (1.0 - 2.0 * p)
+    entropy = x * (1.0 / 2.0 + x * (1.0 / 12.0 + x * (1.0 / 30.0 + x / 56.0))) - LOG_2
+    return entropy - p * log_q - (1.0 - p) * log_rest
 
 
 @jitable
@@ -61,12 +80,19 @@ def upper(p: float, level: float) -> float:
         else:
             low = q
         slope = (q - p) / (q * (1.0 - q)) if q > p else 0.0
+        if slope > 0.0:
+            curvature = p / (q * q) + (1.0 - p) / ((1.0 - q) * (1.0 - q))
+            mended = slope - 0.5 * excess * curvature / slope
+            if mended > 0.0:
+                slope = mended
         step = excess / slope if slope > 0.0 else 0.0
         if abs(step) <= TOLERANCE:
             break
         q -= step
         if q <= low or q >= high:
             q = 0.5 * (low + high)
+        elif abs(step) <= LAST_STEP * min(q - p, 1.0 - q):
+            break
         if high - low <= TOLERANCE:
             break
     return q

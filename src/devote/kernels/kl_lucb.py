@@ -4,11 +4,12 @@ import math
 from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import Algorithm
-from devote.kernels.bernoulli_kl import divergence, lower, upper
+from devote.kernels.bernoulli_kl import divergence_at_least, lower, upper
 from devote.kernels.jitable import jitable
 from devote.kernels.rivals import (
     LEADER,
     N_INTS,
+    RIVAL,
     TOTAL,
     count,
     forced,
@@ -21,6 +22,8 @@ from devote.kernels.state import Rule, State, best_mean, keep_only, mean
 
 K1 = 405.5
 ALPHA = 1.1
+TIE = 1e-9
+"""Arms this close to the highest bound are solved for, and compared exactly."""
 
 
 @jitable
@@ -34,24 +37,38 @@ def exploration(rule: Rule, t: int) -> float:
 def compare(rule: Rule, state: State) -> float:
     """Find the empirical best h and the highest upper bound l of the rest; ``U_l - L_h``.
 
-    An arm whose divergence to the highest bound so far exceeds the level cannot beat it, and
-    its own bound need not be solved for.
+    The last rival goes first: it is mostly the highest still, and arms whose divergence to its
+    bound exceeds their level cannot beat it, so that theirs need not be solved for.
     """
     beta = exploration(rule, state.ints[TOTAL])
     leader = best_mean(state)
     rival = -1
     highest = -1.0
+    first = state.ints[RIVAL] if not outdated(state) else leader
+    if first != leader:
+        rival = first
+        highest = upper(mean(state, first), beta / state.pulls[first])
+    log_q, log_rest = logarithms(highest)
     for k in range(len(state.alive)):
-        if state.alive[k] and k != leader:
+        if state.alive[k] and k != leader and k != first:
             p = mean(state, k)
             level = beta / state.pulls[k]
-            if rival < 0 or p >= highest or divergence(p, highest) < level:
+            if divergence_at_least(p, log_q, log_rest) <= level + TIE:
                 bound = upper(p, level)
-                if bound > highest:
+                if bound > highest or (bound == highest and k < rival):
                     highest = bound
                     rival = k
+                    log_q, log_rest = logarithms(highest)
     note(state, leader, rival)
     return highest - lower(mean(state, leader), beta / state.pulls[leader])
+
+
+@jitable
+def logarithms(q: float) -> tuple[float, float]:
+    """``ln q`` and ``ln(1 - q)``; zeros, which rule nothing out, where one is not finite."""
+    if 0.0 < q < 1.0:
+        return math.log(q), math.log(1.0 - q)
+    return 0.0, 0.0
 
 
 @jitable
