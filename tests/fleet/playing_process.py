@@ -3,34 +3,68 @@
 It writes down each pull before its reward is passed on and after, as a careful program would,
 and settles on restart what it cannot know: if the pull is still pending, the reward was not
 counted. So the file holds one ``counted`` line for each reward that must be in the store, once.
+Another file holds each message that the board has acknowledged, as soon as it has. Nobody plays
+while a vote waits, so that the votes keep coming for as long as the server is killed.
 """
 
 import random
-import sys
 import time
 from pathlib import Path
+from typing import Any
 
-from devote.fleet import Device
+from devote.boards.board import Envelope, Outcome
+from devote.boards.http import HttpBoard
+from devote.fleet import Device, JoinError
 from devote.fleet.loop import Pace
+from devote.protocol import to_json
+
+PACE = Pace(every=1.0, base=0.05, cap=0.5)
 
 
-def play(url: str, store: str, journal: Path, invite: str, means: list[float]) -> None:
-    pace = Pace(every=0.5, base=0.05, cap=1.0)
-    with (
-        Device.join(url, store=store, invite=invite, pace=pace) as device,
-        journal.open("a", buffering=1) as lines,
-    ):
+class WitnessedBoard(HttpBoard):
+    """Writes down what was acknowledged."""
+
+    def __init__(self, url: str, acknowledged: Path) -> None:
+        super().__init__(url)
+        self._lines = acknowledged.open("a", buffering=1)
+
+    async def publish(self, envelope: Envelope) -> Outcome:
+        outcome = await super().publish(envelope)
+        if outcome is not Outcome.DENIED:
+            self._lines.write(to_json(envelope.message) + "\n")
+        return outcome
+
+    async def aclose(self) -> None:
+        self._lines.close()
+        await super().aclose()
+
+
+def join(url: str, store: Path, invite: str) -> Device:
+    """The first join needs the server, which may be away just now; later ones do not."""
+    while True:
+        board = WitnessedBoard(url, store.with_suffix(".acknowledged"))
+        try:
+            return Device.join(url, store=store, invite=invite, pace=PACE, board=board)
+        except JoinError:
+            time.sleep(0.1)
+
+
+def play(url: str, store: Path, invite: str, means: list[float]) -> None:
+    journal = store.with_suffix(".journal")
+    with join(url, store, invite) as device, journal.open("a", buffering=1) as lines:
         before = journal.read_text().splitlines()
         if before and before[-1] == "passing" and device.core._player.pending is None:
             lines.write("counted\n")
         while device.status().state == "open" or device.status().waiting:
+            if device.status().waiting:
+                time.sleep(0.01)
+                continue
             x = float(random.random() < means[device.choose()])
             lines.write("passing\n")
             device.reward(x)
             lines.write("counted\n")
-            time.sleep(0.001)
+            time.sleep(0.01)
 
 
-if __name__ == "__main__":
-    url, store, journal, invite, *means = sys.argv[1:]
-    play(url, store, Path(journal), invite, [float(mean) for mean in means])
+def play_as_told(url: str, store: str, invite: str, *means: Any) -> None:
+    play(url, Path(store), invite, [float(mean) for mean in means])

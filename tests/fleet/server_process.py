@@ -4,9 +4,9 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
+from collections.abc import Callable
 from pathlib import Path
-
-import httpx
 
 from devote.boards.experiment import Experiment
 from devote.boards.store import SqliteStore
@@ -15,6 +15,24 @@ CODE = (
     "import sys; from devote.boards.server.serve import run_server\n"
     "run_server(sys.argv[1], port=int(sys.argv[2]))"
 )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def await_health(port: int, is_running: Callable[[], bool]) -> None:
+    """Until the server answers."""
+    until = time.monotonic() + 60.0
+    while is_running() and time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.02)
+    raise AssertionError("the server did not start")
 
 
 class ServerProcess:
@@ -26,24 +44,16 @@ class ServerProcess:
         for experiment in experiments:
             store.create(experiment)
         store.close()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
 
     def url(self, name: str = "banner") -> str:
         return f"http://127.0.0.1:{self.port}/experiments/{name}"
 
     def start(self) -> None:
-        self.process = subprocess.Popen([sys.executable, "-c", CODE, self.path, str(self.port)])
-        until = time.monotonic() + 30.0
-        while time.monotonic() < until:
-            try:
-                if httpx.get(f"http://127.0.0.1:{self.port}/health").status_code == 200:
-                    return
-            except httpx.HTTPError:
-                time.sleep(0.05)
-        raise AssertionError("the server did not start")
+        process = subprocess.Popen([sys.executable, "-c", CODE, self.path, str(self.port)])
+        self.process = process
+        await_health(self.port, lambda: process.poll() is None)
 
     def kill(self) -> None:
         """As ``kill -9`` does."""

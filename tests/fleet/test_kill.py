@@ -1,109 +1,121 @@
-"""``kill -9`` of real device processes, and of the server, at random moments."""
+"""``kill -9`` of a real ``devote serve`` and of real device processes, at random moments."""
 
 import asyncio
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.fleet.server_process import ServerProcess
+from tests.fleet.forks import Fork, Nursery
+from tests.fleet.server_process import await_health, free_port
 
 from devote.boards.experiment import Experiment
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import SqliteStore
 from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
-from devote.protocol import Ballot, ExperimentSpec
+from devote.protocol import Ballot, ExperimentSpec, Message, from_json
 
-N_DEVICES = 4
-KILLS = 24
-MEANS = (0.9, 0.5, 0.4)
-SPEC = ExperimentSpec(arms=3, name="banner", algorithm="lucb", epsilon=0.05, quorum=3)
-PLAYING = Path(__file__).with_name("playing_process.py")
+N_DEVICES = 64
+KILLS = 52
+VOTES_BETWEEN = 8
+MEANS = (0.95, *[0.05] * 11)
+SPEC = ExperimentSpec(arms=12, name="banner", algorithm="lucb", epsilon=1.0, quorum=60)
 
 
-class Players:
-    """The device processes, started again as they are killed."""
+class World:
+    """A server and its devices, each a process, started again as they are killed."""
 
-    def __init__(self, server: ServerProcess, folder: Path) -> None:
-        invites = server.invites(N_DEVICES)
-        self.commands = [
-            [sys.executable, PLAYING, server.url(), f"{folder}/{i}.db", f"{folder}/{i}.txt", invite]
-            for i, invite in enumerate(invites)
-        ]
-        for command in self.commands:
-            command.extend(map(str, MEANS))
-        self.processes = [subprocess.Popen(command) for command in self.commands]
-        self.journals = [folder / f"{i}.txt" for i in range(N_DEVICES)]
-        self.sizes = [0] * N_DEVICES
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = SqliteStore(folder / "server.db")  # another process's eyes on the same file
+        self.store.create(Experiment(SPEC, "invite", N_DEVICES))
+        self.invites = self.store.invite("banner", N_DEVICES)
+        self.port = free_port()
+        self.nursery = Nursery(folder / "log.txt")
+        self.start_server()
+        self.devices = [self.start_device(i) for i in range(N_DEVICES)]
 
-    def _size(self, i: int) -> int:
-        return self.journals[i].stat().st_size if self.journals[i].exists() else 0
+    def start_server(self) -> None:
+        where = ("--store", self.folder / "server.db", "--port", self.port)
+        self.server = self.nursery.start("devote", "serve", *where)
+        await_health(self.port, lambda: self.server.poll() is None)
 
-    def await_playing(self, i: int) -> None:
-        """Until it has played since it was started, or ended."""
-        while self._size(i) <= self.sizes[i] and self.processes[i].poll() is None:
-            time.sleep(0.01)
+    def start_device(self, i: int) -> Fork:
+        url = f"http://127.0.0.1:{self.port}/experiments/banner"
+        return self.nursery.start("play", url, self.path(i, "db"), self.invites[i], *MEANS)
 
-    def kill(self, i: int) -> bool:
-        """Kill one and start it again; False if it had ended by itself."""
-        process = self.processes[i]
-        if process.poll() is not None:
-            assert process.returncode == 0
+    def path(self, i: int, suffix: str) -> Path:
+        return self.folder / f"{i}.{suffix}"
+
+    def kill_server(self) -> None:
+        self.server.kill()
+        assert self.server.poll() == -9
+
+    def kill_device(self, i: int) -> bool:
+        """False if it had ended by itself."""
+        self.devices[i].kill()
+        if self.devices[i].poll() == 0:
             return False
-        process.kill()
-        process.wait()
-        self.sizes[i] = self._size(i)
-        self.processes[i] = subprocess.Popen(self.commands[i])
+        assert self.devices[i].poll() == -9
+        self.devices[i] = self.start_device(i)
         return True
 
-    def end(self) -> None:
-        for process in self.processes:
-            process.kill()
-            process.wait()
+    def on_board(self) -> list[Message]:
+        snapshot = asyncio.run(SqliteBoard(self.store, "banner").snapshot())
+        return [posted.envelope.message for posted in snapshot.posted]
+
+    def acknowledged(self) -> list[Message]:
+        files = self.folder.glob("*.acknowledged")
+        return [from_json(line, 12) for file in files for line in file.read_text().splitlines()]
+
+    def await_votes(self, above: int) -> None:
+        while self.store.numbers().get("banner", 0) < above:
+            assert self.server.poll() is None
+            time.sleep(0.005)
+
+    def close(self) -> None:
+        self.nursery.close()
+        self.store.close()
 
 
 @pytest.mark.slow
-def test_kill_9_of_devices_and_server_loses_no_vote_and_counts_no_reward_twice(tmp_path):
+@pytest.mark.timeout(1200)
+def test_kill_9_of_server_and_devices_loses_no_acknowledged_vote_and_counts_no_reward_twice(
+    tmp_path,
+):
     rng = random.Random(4)
-    server = ServerProcess(tmp_path / "server.db", Experiment(SPEC, "invite", N_DEVICES))
-    server.start()
-    players = Players(server, tmp_path)
+    world = World(tmp_path)
+    device_kills = 0
     try:
-        kills = 0
-        for i in range(N_DEVICES):
-            players.await_playing(i)
-        for turn in range(KILLS):
-            players.await_playing(turn % N_DEVICES)
-            time.sleep(rng.random() * 0.3)
-            kills += players.kill(turn % N_DEVICES)
-            if turn in (KILLS // 3, 2 * KILLS // 3):
-                server.kill()
-                server.start()
-        for process in players.processes:
-            assert process.wait(timeout=120) == 0
+        for _ in range(KILLS):
+            world.await_votes(len(world.on_board()) + VOTES_BETWEEN)
+            time.sleep(rng.random() * 0.03)
+            # What was acknowledged before the kill must be there after it.
+            acknowledged = world.acknowledged()
+            world.kill_server()
+            assert set(acknowledged) <= set(world.on_board())
+            device_kills += world.kill_device(rng.randrange(N_DEVICES))
+            world.start_server()
+        for device in world.devices:
+            assert device.wait(timeout=300) == 0, (tmp_path / "log.txt").read_text()[-2000:]
+        on_board = world.on_board()
+        acknowledged = world.acknowledged()
     finally:
-        players.end()
-        server.kill()
-    assert kills >= KILLS // 2
-
-    store = SqliteStore(tmp_path / "server.db")
-    snapshot = asyncio.run(SqliteBoard(store, "banner").snapshot())
-    store.close()
-    on_board = Counter(posted.envelope.message for posted in snapshot.posted)
-    made: Counter[object] = Counter()
+        world.close()
+    assert device_kills >= 50
+    assert set(acknowledged) == set(on_board)
+    made: Counter[Message] = Counter()
     for i in range(N_DEVICES):
-        core = DeviceCore(Store.open(tmp_path / f"{i}.db"))
+        core = DeviceCore(Store.open(world.path(i, "db")))
         status = core.status()
-        assert not status.waiting
         made.update(status.sent)
+        assert not status.waiting
+        assert core.best() == 0
         pulls = sum(core._player._learner.state.pulls)
         core.close()
-        counted = (tmp_path / f"{i}.txt").read_text().splitlines().count("counted")
-        assert pulls == counted
-    assert on_board == made
+        assert pulls == world.path(i, "journal").read_text().splitlines().count("counted")
+    assert Counter(on_board) == made
     assert set(made.values()) == {1}
-    assert Ballot.of(made, n_arms=3, quorum=3).answer == (0,)
+    assert Ballot.of(made, n_arms=12, quorum=60).answer == (0,)

@@ -1,0 +1,133 @@
+"""Real processes that start in milliseconds: forked from one that has imported everything.
+
+A nursery process imports once and then does nothing but fork, so that each process it makes is
+as fresh as one of its own command, without the second of importing. Requests and answers are
+JSON lines. When its input ends, also because whoever started it was killed, it ends what it made.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+class Fork:
+    """One process of a nursery."""
+
+    def __init__(self, nursery: "Nursery", pid: int) -> None:
+        self.pid = pid
+        self._nursery = nursery
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        """Its exit code, or None while it runs; as ``Popen`` says it."""
+        if self._code is None:
+            self._code = self._nursery.ask("poll", self.pid)
+        return self._code
+
+    def kill(self) -> None:
+        """As ``kill -9`` does; its id cannot be another's before ``poll`` has told its end."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+        self.wait()
+
+    def wait(self, timeout: float = 60.0) -> int:
+        until = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            assert time.monotonic() < until, "it did not end"
+            time.sleep(0.01)
+        return code
+
+
+class Nursery:
+    """Makes processes; ``log`` takes what they write to stderr."""
+
+    def __init__(self, log: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fleet.forks", str(log)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+
+    def start(self, what: str, *arguments: object) -> Fork:
+        """``devote`` with a command line, or ``play`` for a device that plays."""
+        return Fork(self, self.ask("start", what, *map(str, arguments)))
+
+    def ask(self, *request: object) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End all that it has made, and itself."""
+        self._process.communicate()
+
+
+def _start(log: str, what: str, *arguments: str) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 70
+    try:
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 2)
+        random.seed()
+        if what == "devote":
+            from devote.cli.main import main
+
+            code = main(arguments)
+        else:
+            from tests.fleet.playing_process import play_as_told
+
+            play_as_told(*arguments)
+            code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _poll(running: set[int], pid: int) -> int | None:
+    found, status = os.waitpid(pid, os.WNOHANG)
+    if not found:
+        return None
+    running.discard(pid)
+    return os.waitstatus_to_exitcode(status)
+
+
+def nurse(log: str) -> None:
+    import tests.fleet.playing_process  # noqa: F401
+
+    running: set[int] = set()
+    try:
+        for line in sys.stdin:
+            verb, *rest = json.loads(line)
+            if verb == "start":
+                running.add(answer := _start(log, *rest))
+            else:
+                answer = _poll(running, *rest)
+            print(json.dumps(answer), flush=True)
+    finally:
+        for pid in running:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+if __name__ == "__main__":
+    nurse(sys.argv[1])
