@@ -21,6 +21,8 @@ from devote.simulate.run import Run
 from devote.simulate.streams import NAMES, numpy_stream, stream
 
 PROTOCOLS = ("decentralized", "isolated", "pooled")
+TOO_LONG = {("median_elimination", "isolated")}
+"""Compared up to the horizon only."""
 
 
 def assert_equal_runs(setting, **trial):
@@ -45,7 +47,7 @@ def test_engine_equals_players_for_every_subroutine_and_protocol(algorithm, prot
         statuses.add(run.status)
         if protocol == "decentralized":
             assert run.trace
-    if algorithm != "ser4":
+    if (algorithm, protocol) not in TOO_LONG and algorithm != "ser4":
         assert statuses & {"agreed", "stalled"}
 
 
