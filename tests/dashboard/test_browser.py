@@ -84,15 +84,21 @@ def test_the_stream_is_what_brings_news_and_it_brings_no_backlog(server, onlooke
     assert streams == [f"{server.address}/experiments/banner/stream?after=1"]
 
 
-def test_a_stall_names_what_cannot_be_told_apart(server, onlooker):
-    server.open(SPEC.with_(arms=["red", "green"]), players=4)
-    for voter, arm in [(1, 0), (2, 0), (3, 1), (4, 1)]:
+@pytest.mark.parametrize(
+    ("against", "ending"), [(1, "."), (0, "; green has the fewest against it.")]
+)
+def test_a_stall_names_what_cannot_be_told_apart(server, onlooker, against, ending):
+    server.open(SPEC.with_(arms=["red", "green"], quorum=4), players=4)
+    for voter, arm in [(1, 0), (2, 0), (3, 1), (4, against)]:
         server.vote("banner", voter, arm)
     page = onlooker("#banner")
-    page.sees("#verdict", re.compile(r"^Stalled: red and green are indistinguishable\."))
+    stalled = "Stalled: red and green are indistinguishable"
+    if against == 0:
+        stalled = "Stalled: green and red are indistinguishable"
+    page.sees("#verdict", f"{stalled}. Nobody has a vote left to cast{ending}")
     page.sees("#bounds small", ["claimed", "honest"])
     page.page.goto(f"{server.address}/#")
-    page.sees("#cards .state", "stalled: red and green are indistinguishable")
+    page.sees("#cards .state", stalled.replace("S", "s", 1))
 
 
 def test_a_jury_is_shown_filling_up_and_its_bound_is_proved(server, onlooker):

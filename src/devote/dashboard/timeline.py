@@ -24,16 +24,16 @@ class Timeline:
     def __init__(self, most: int = MARKS) -> None:
         self.step = 1
         self._most = most
+        self._lanes: set[tuple[str, int]] = set()
         self._counts: Counter[tuple[str, int, int]] = Counter()
 
     def add(self, kind: str, arm: int, number: int) -> None:
         """Mark a message."""
         self._counts[kind, arm, (number - 1) // self.step] += 1
-        lanes = 0
-        while len(self._counts) > max(self._most, lanes):
+        self._lanes.add((kind, arm))
+        # Two marks per lane are always allowed: with that many lanes there is little to gain.
+        while len(self._counts) > max(self._most, 2 * len(self._lanes)):
             self._widen()
-            # One mark per lane is the least; with so many lanes there is nothing to gain.
-            lanes = len({(kind, arm) for kind, arm, _ in self._counts})
 
     def lane(self, kind: str, arm: int) -> list[list[int]]:
         """The marks of one lane: the first number of a step, and how many messages it holds."""

@@ -21,8 +21,9 @@ function lastOut(view) {
 function verdict(view) {
   if (view.status === "agreed") return `The answer: ${view.answer[0]}`;
   if (view.status === "stalled") {
-    return `Stalled: ${listed(view.answer)} are indistinguishable. Nobody has a vote left to ` +
-      `cast; ${view.answer[0]} has the fewest against it.`;
+    const [fewest, next] = view.answer.map((name) => view.arms.find((arm) => arm.name === name));
+    return `Stalled: ${listed(view.answer)} are indistinguishable. Nobody has a vote left to cast` +
+      (fewest.votes < next.votes ? `; ${fewest.name} has the fewest against it.` : ".");
   }
   const waiting = view.jury !== null && view.jury.seated < view.jury.size
     ? ` Votes count once the jury is complete: ${view.jury.seated} of ${view.jury.size} seats ` +
