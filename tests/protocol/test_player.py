@@ -19,6 +19,7 @@ from devote.protocol import (
     Reset,
     Vote,
 )
+from devote.protocol.messages import MAX_TERM
 
 HUGE = 10**400  # too large for a float
 
@@ -279,3 +280,12 @@ def test_a_learner_is_guarded_as_a_player_is(drive_wrongly):
     with raises("No played arm awaits a reward"):
         drive_wrongly(learner)
     assert learner.to_dict() == before
+
+
+def test_no_reset_is_sent_past_the_last_term():
+    spec = spec_of("ser4").with_(phi=1.0)
+    player = Player(spec, "n1")
+    player.receive(Reset(spec.name, MAX_TERM, "n2"))
+    player.activate(0.0)
+    assert player.reward(1.0) == []
+    assert player.term == MAX_TERM

@@ -21,7 +21,15 @@ from devote.kernels import merge
 from devote.protocol.ballot import Ballot
 from devote.protocol.errors import LocalProtocolError, RemoteProtocolError
 from devote.protocol.learner import Learner
-from devote.protocol.messages import Message, Reset, Seat, Vote, check_numbers, is_identifier
+from devote.protocol.messages import (
+    MAX_TERM,
+    Message,
+    Reset,
+    Seat,
+    Vote,
+    check_numbers,
+    is_identifier,
+)
 from devote.protocol.protocols import get_protocol
 from devote.protocol.spec import ExperimentSpec
 
@@ -144,6 +152,8 @@ class Player:
         if self.ballot.term > self._term:
             return []
         if self._learner.resets > resets:
+            if self._term == MAX_TERM:
+                return []
             self._term += 1
             return self._send([Reset(self.spec.name, self._term, self.voter)])
         return self._in_jury() if self.protocol.seats else self._vote(eliminated)
