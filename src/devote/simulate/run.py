@@ -150,6 +150,8 @@ class Run:
         if not self.setting.protocol.votes:
             return tuple(np.flatnonzero(self.learners.alive.any(axis=0)).tolist())
         tally = self.tables.tally.tolist()
+        if self.counters[counting.SEATED] < self.setup.n_seats:
+            tally = [0] * len(tally)  # no vote counts before the jury is complete
         shared = np.flatnonzero(self.tables.shared).tolist()
         return tuple(sorted(shared, key=lambda arm: (tally[arm], arm)))
 
