@@ -81,8 +81,9 @@ def _lines(axes: Any, sweep: EtaSweep, value: Callable[[Point], float]) -> None:
         axes.annotate(
             f"N = {n_players:,}",
             (last, values[-1]),
-            xytext=(7, 0),
+            xytext=(7 if last == len(etas) - 1 else -7, 0),
             textcoords="offset points",
+            ha="left" if last == len(etas) - 1 else "right",
             va="center",
             fontsize=8.5,
             color=COLOURS[place],

@@ -1,0 +1,91 @@
+"""Every subroutine on every hard problem under the jury, in one table.
+
+``python -m devote.audit.nine`` prints the table of ``docs/guarantees.md``.
+"""
+
+from collections.abc import Iterable
+
+from devote.audit.batches import Progress
+from devote.audit.correctness import Correctness, audit_correctness
+from devote.audit.hard import hard_problems
+from devote.kernels.registry import ALGORITHMS
+from devote.protocol import ExperimentSpec
+from devote.simulate.cell import Cell
+
+SUBROUTINES = tuple(name for name in ALGORITHMS if name != "worst_case")
+EPSILON = 0.25
+PLAYERS = 32
+HORIZON = 60_000
+"""For SER4, which never stops; the others have all ended long before."""
+
+
+def hard_cells(
+    algorithm: str, *, protocol: str = "jury", epsilon: float = EPSILON, n_players: int = PLAYERS
+) -> list[Cell]:
+    """One cell for each hard problem."""
+    endless = ALGORITHMS[algorithm].endless
+    return [
+        Cell(
+            ExperimentSpec(
+                arms=problem.n_arms,
+                algorithm=algorithm,
+                epsilon=epsilon,
+                phi=1e-6 if endless else 0.0,
+            ),
+            problem,
+            n_players,
+            protocol,
+            HORIZON if endless else None,
+        )
+        for problem in hard_problems(epsilon)
+    ]
+
+
+def audit_all(
+    *,
+    algorithms: Iterable[str] = SUBROUTINES,
+    precision: float = 0.01,
+    seed: int = 0,
+    workers: int | None = 1,
+    progress: Progress | None = None,
+) -> dict[str, list[Correctness]]:
+    """Audit every subroutine on every hard problem under the jury.
+
+    Paper: Theorem 1, with Property 1's subroutines; the jury is this project's.
+    """
+    return {
+        name: [
+            audit_correctness(
+                cell, precision=precision, seed=seed, workers=workers, progress=progress
+            )
+            for cell in hard_cells(name)
+        ]
+        for name in algorithms
+    }
+
+
+def as_markdown(found: dict[str, list[Correctness]]) -> str:
+    """Failures of runs, the upper end of the worst interval, stalls, lone errors."""
+    lines = [
+        "| subroutine | Property 1 | failed / runs | upper end, worst problem | stalled "
+        "| plurality wrong on a stall | lone error, worst | bound on it |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, rows in found.items():
+        lone = [row.lone.value for row in rows if row.lone is not None]
+        bounds = [row.promised.bound for row in rows if row.promised.bound is not None]
+        stalls = sum(row.stalled.count for row in rows)
+        lines.append(
+            f"| {name} | {rows[0].promised.standing} "
+            f"| {sum(row.failure.count for row in rows)} / "
+            f"{sum(row.failure.runs for row in rows):,} "
+            f"| {max(row.failure.interval[1] for row in rows):.4f} | {stalls} "
+            f"| {sum(row.plurality_wrong.count for row in rows)} of {stalls} "
+            f"| {f'{max(lone):.3f}' if lone else '-'} "
+            f"| {f'{max(bounds):.2g}' if bounds else '-'} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(as_markdown(audit_all()))
