@@ -69,7 +69,7 @@ def against_the_minimal_loop(rounds: int) -> None:
     )
     for algorithm, target in TARGETS:
         for n_players in PLAYERS:
-            chosen = setting(algorithm, n_players, PULLS if algorithm == "ser3" else PULLS // 4)
+            chosen = setting(algorithm, n_players, PULLS)
             pulls = run_trial(chosen, seed=0, trial=0).samples
             engine = float("inf")
             least: dict[str, float] = {}

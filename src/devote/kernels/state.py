@@ -100,9 +100,13 @@ def least_pulled(state: State) -> int:
 def best_mean(state: State) -> int:
     """The remaining arm with the highest empirical mean, the lowest index among equals."""
     best = -1
+    highest = 0.0
     for k in range(len(state.alive)):
-        if state.alive[k] and (best < 0 or mean(state, k) > mean(state, best)):
-            best = k
+        if state.alive[k]:
+            value = mean(state, k)
+            if best < 0 or value > highest:
+                best = k
+                highest = value
     return best
 
 
