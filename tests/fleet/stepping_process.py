@@ -1,0 +1,42 @@
+"""A device process that does one thing at a time, as told by lines on its input.
+
+``choose U`` reads the board and plays with the uniform number U, ``reward X`` passes on what the
+arm paid and posts what follows. Each is answered by a line of JSON.
+"""
+
+import json
+import sys
+import time
+
+from devote.fleet import Device
+from devote.fleet.loop import Pace
+
+ONLY_WHEN_TOLD = Pace(every=1e6, base=0.05, cap=0.5)
+
+
+def sync(device: Device) -> None:
+    while not device.sync():
+        time.sleep(0.05)
+
+
+def main(url: str, store: str, invite: str) -> None:
+    uniform = 0.0
+    with Device.join(
+        url, store=store, invite=invite, dice=lambda: uniform, pace=ONLY_WHEN_TOLD
+    ) as device:
+        print(json.dumps(device.status().voter), flush=True)
+        for line in sys.stdin:
+            verb, number = line.split()
+            if verb == "choose":
+                uniform = float.fromhex(number)
+                sync(device)
+                print(json.dumps(device.choose()), flush=True)
+            else:
+                device.reward(float.fromhex(number))
+                while device.status().waiting:
+                    sync(device)
+                print(json.dumps(device.status().remaining), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

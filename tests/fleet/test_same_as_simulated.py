@@ -1,0 +1,198 @@
+"""One seed and one problem: the same winner, votes and samples, simulated and for real.
+
+The wake order is fixed and each device reads the board before each pull, as the simulator's
+players do; then nothing else may differ, whether the devices are objects or processes.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import pytest
+from tests.fleet.fault_run import drive
+from tests.fleet.server_process import ServerProcess
+
+from devote.boards.experiment import Experiment
+from devote.boards.identity import Identity
+from devote.boards.memory import MemoryBoard
+from devote.boards.sqlite import SqliteBoard
+from devote.boards.store import SqliteStore
+from devote.fleet.core import DeviceCore
+from devote.fleet.saving import player_fields
+from devote.fleet.store import Setup, Store
+from devote.fleet.sync import sync_once
+from devote.problems import Problem, pay, pick
+from devote.protocol import Ballot, ExperimentSpec, Message, Player, Vote, get_protocol
+from devote.simulate import Setting, run_players, run_trial
+from devote.simulate.streams import triples
+
+N = 32
+SEED = 11
+PROBLEM = Problem("easy", [0.9, 0.2, 0.1])
+VOTING = ExperimentSpec(arms=3, name="banner", epsilon=1.0)
+JURY = VOTING.with_(protocol="jury", eta=0.5, delta=0.1, seat_after=3)
+
+
+class Ending(NamedTuple):
+    """What must be the same."""
+
+    winners: tuple[int, ...]
+    samples: int
+    votes: list[tuple[int, int, int]]  # when (in pulls of all), by which player, against which arm
+
+
+class Stepped(Protocol):
+    """A device, one step at a time."""
+
+    voter: str
+
+    def choose(self, u: float) -> int: ...
+
+    def reward(self, x: float) -> tuple[int, ...]: ...
+
+
+class InMemory:
+    def __init__(self, spec: ExperimentSpec, board: MemoryBoard, n: int) -> None:
+        identity = Identity.from_private_bytes((n + 1).to_bytes(32, "big"))
+        self.voter = identity.voter
+        store = Store.open(":memory:")
+        player = player_fields(Player(spec, self.voter))
+        store.set_up(Setup("memory", spec, N, identity.to_private_bytes(), player))
+        self.core = DeviceCore(store)
+        self._board = board
+
+    def choose(self, u: float) -> int:
+        assert drive(sync_once(self.core, self._board))
+        return self.core.choose(u)
+
+    def reward(self, x: float) -> tuple[int, ...]:
+        self.core.reward(x)
+        assert drive(sync_once(self.core, self._board))
+        return self.core.status().remaining
+
+
+class InProcess:
+    def __init__(self, url: str, store: Path, invite: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fleet.stepping_process", url, str(store), invite],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
+        )
+
+    def await_joined(self) -> None:
+        self.voter = self._answer()
+
+    def choose(self, u: float) -> int:
+        self._tell(f"choose {u.hex()}")
+        arm: int = self._answer()
+        return arm
+
+    def reward(self, x: float) -> tuple[int, ...]:
+        self._tell(f"reward {float(x).hex()}")
+        return tuple(self._answer())
+
+    def close(self) -> None:
+        self._process.communicate(timeout=60)
+        assert self._process.returncode == 0
+
+    def _tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def _answer(self):
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+
+def play(spec: ExperimentSpec, devices: Sequence[Stepped], read) -> Ending:
+    """Wake the devices as the simulator does, until it would stop; ``read`` reads the board."""
+    protocol = get_protocol(spec.protocol)
+    ballot = Ballot(spec.n_arms, protocol.votes_needed(spec), protocol.seats_to_fill(spec))
+    numbers = {device.voter: n for n, device in enumerate(devices)}
+    waking, environment = PROBLEM.waking(N), PROBLEM.environment(N)
+    remaining = [tuple(range(spec.n_arms))] * N
+    votes: list[tuple[int, int, int]] = []
+    seen = 0
+    for t, (u_wake, u_choose, u_pay) in enumerate(triples(SEED, 0)):
+        n = pick(*waking, u_wake)
+        arm = devices[n].choose(u_choose)
+        remaining[n] = devices[n].reward(pay(environment, t, n, arm, u_pay))
+        fresh: Sequence[Message] = read(seen)
+        seen += len(fresh)
+        for message in fresh:
+            ballot.add(message)
+            if isinstance(message, Vote):
+                votes.append((t, numbers[message.voter], message.arm))
+        state = ballot.status(N)
+        if state == "stalled" or (
+            state == "agreed" and all(arms == ballot.shared for arms in remaining)
+        ):
+            return Ending(ballot.answer, t + 1, votes)
+    raise AssertionError
+
+
+def simulated(spec: ExperimentSpec) -> Ending:
+    """By the engine and by players, which agree."""
+    endings = [
+        Ending(
+            trial.winners,
+            trial.samples,
+            [(e.time, e.player, e.arm) for e in trial.trace or () if e.kind == "vote"],
+        )
+        for trial in (
+            run_players(spec, PROBLEM, N, protocol=spec.protocol, seed=SEED, trace=True),
+            run_trial(
+                Setting.of(spec, PROBLEM, N, spec.protocol, None), seed=SEED, trial=0, trace=True
+            ),
+        )
+    ]
+    assert endings[0] == endings[1]
+    assert endings[0].winners == (0,)
+    return endings[0]
+
+
+@pytest.mark.parametrize("spec", [VOTING, JURY], ids=["decentralized", "jury"])
+def test_32_devices_on_a_board_in_memory_do_what_the_simulator_does(spec):
+    board = MemoryBoard(spec)
+    devices = [InMemory(spec, board, n) for n in range(N)]
+
+    def read(seen: int) -> list[Message]:
+        return [posted.envelope.message for posted in board.now().posted[seen:]]
+
+    assert play(spec, devices, read) == simulated(spec)
+    for device in devices:
+        assert drive(sync_once(device.core, board))
+        assert device.core.best() == 0
+        device.core.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", [VOTING, JURY], ids=["decentralized", "jury"])
+def test_32_device_processes_over_http_do_what_the_simulator_does(tmp_path, spec):
+    server = ServerProcess(tmp_path / "server.db", Experiment(spec, "invite", N))
+    server.start()
+    invites = server.invites(N)
+    store = SqliteStore(tmp_path / "server.db")
+    board = SqliteBoard(store, "banner")
+
+    def read(seen: int) -> list[Message]:
+        return [posted.envelope.message for posted in asyncio.run(board.snapshot(seen)).posted]
+
+    devices = [InProcess(server.url(), tmp_path / f"{n}.db", invites[n]) for n in range(N)]
+    try:
+        for device in devices:
+            device.await_joined()
+        ending = play(spec, devices, read)
+    finally:
+        for device in devices:
+            device.close()
+        store.close()
+        server.kill()
+    assert ending == simulated(spec)
