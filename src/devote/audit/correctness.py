@@ -6,6 +6,7 @@ has failed only if none of them would do. What the plurality answer of a stalled
 counted apart: nothing is proved of it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +28,8 @@ class Correctness:
     ``claimed`` is Theorem 1's bound, ``honest`` what subroutines that fail with probability eta
     would give with one epsilon-optimal arm, ``proved`` what is proved of this protocol and
     subroutine (None: nothing). ``lone`` is the error of a player alone, None where a subroutine
-    never stops; ``plurality_wrong`` counts stalled runs only.
+    never stops; ``plurality_wrong`` counts stalled runs only; ``free_seats`` are the seats of the
+    jury that nobody had taken at the end of the first run that did not finish.
     """
 
     cell: Cell
@@ -42,6 +44,7 @@ class Correctness:
     proved: float | None
     mean_samples: float
     mean_broadcasts: float
+    free_seats: tuple[int, ...]
     seed: int
     seconds: float
 
@@ -64,6 +67,7 @@ class Correctness:
             "proved": self.proved,
             "mean_samples": self.mean_samples,
             "mean_broadcasts": self.mean_broadcasts,
+            "free_seats": list(self.free_seats),
             "seed": self.seed,
             "seconds": self.seconds,
         }
@@ -112,6 +116,7 @@ def audit_correctness(
         proved=proved_failure(setting),
         mean_samples=sum(run.samples for run in runs) / len(runs),
         mean_broadcasts=sum(run.broadcasts for run in runs) / len(runs),
+        free_seats=free_seats(setting, runs, seed),
         seed=seed,
         seconds=batches.seconds,
     )
@@ -125,6 +130,18 @@ def has_failed(setting: Setting, run: Trial) -> bool:
     """
     optimal = setting.problem.optimal(setting.n_players, run.samples, setting.spec.epsilon)
     return optimal.isdisjoint(run.winners)
+
+
+def free_seats(setting: Setting, runs: Sequence[Trial], seed: int) -> tuple[int, ...]:
+    """The seats left free in the first unfinished run, which is run again to see them."""
+    from devote.simulate.engine import run_trial
+
+    late = [trial for trial, run in enumerate(runs) if run.status == "unfinished"]
+    if not setting.protocol.seats or not late:
+        return ()
+    trace = run_trial(setting, seed=seed, trial=late[0], trace=True).trace or ()
+    taken = sum(event.kind == "seat" for event in trace)
+    return tuple(range(taken + 1, setting.spec.jury_size + 1))
 
 
 def property_1_of(setting: Setting) -> LoneFailure:

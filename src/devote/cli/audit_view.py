@@ -13,34 +13,36 @@ from devote.cli.showing import console, number
 def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> None:
     """Print one row per setting, and what the columns mean."""
     table = _table(
-        "problem", "protocol", "N", "runs", "failed [interval]", "claimed", "honest", "proved",
-        "stalled", "lone error",
+        "problem", "protocol", "N", "runs", "failed", "interval", "claimed", "honest", "proved",
+        "stalled", "lone",
     )  # fmt: skip
     notes: dict[str, str] = {}
     for row in rows:
         if isinstance(row, Refusal):
-            table.add_row("-", row.protocol, str(row.n_players), *["-"] * 7)
+            table.add_row("-", row.protocol, str(row.n_players), *["-"] * 8)
             notes[f"{row.protocol} N={row.n_players}"] = row.why
             continue
         spec = row.cell.spec
         colour = "red" if row.failure.interval[0] > delta else "green"
+        low, high = row.failure.interval
         table.add_row(
             row.cell.problem.name,
             row.cell.protocol,
             str(row.cell.n_players),
             f"{row.failure.runs:,}",
-            Text(_rate(row.failure), style=colour),
-            f"{row.claimed:.3g}",
-            f"{row.honest:.3g}",
-            "nothing" if row.proved is None else f"{row.proved:.3g}",
-            f"{row.stalled.value:.3g}",
-            "-" if row.lone is None else f"{row.lone.value:.3g} of eta {spec.eta:g}",
+            Text(f"{row.failure.value:.4f}", style=colour),
+            Text(f"[{low:.3f} {high:.3f}]"),
+            f"{row.claimed:.4f}",
+            f"{row.honest:.4f}",
+            "nothing" if row.proved is None else f"{row.proved:.4f}",
+            f"{row.stalled.value:.3f}",
+            "-" if row.lone is None else f"{row.lone.value:.3f}",
         )
-        if row.proved is None or row.promised.standing != "proved":
-            notes[spec.algorithm] = f"{row.promised.standing}: {row.promised.why}"
+        notes[f"{spec.algorithm} alone"] = f"{row.promised.standing}: {row.promised.why}"
         if row.unfinished.count:
             notes[f"{row.cell.label}"] = (
                 f"{row.unfinished.count} of {row.failure.runs} runs reached the horizon unfinished"
+                + _unfilled(row)
             )
         if row.stalled.count:
             notes[
@@ -52,7 +54,8 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
         "\n[dim]failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
         "interval for this number of runs.\nclaimed: eta^M, Theorem 1 as printed. honest: any M of "
         "N players that each fail with probability eta (jury: all jurors).\nproved: what is proved "
-        "of this protocol with this subroutine; see docs/guarantees.md.[/dim]"
+        "of this protocol with this subroutine; see docs/guarantees.md. lone: error of a player "
+        "alone, who was allowed eta.[/dim]"
     )
     for name, words in notes.items():
         out.print(f"[dim]{name}: {words}[/dim]")
@@ -61,14 +64,15 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
 def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
     """Print one row per adversary."""
     table = _table(
-        "question", "sees", "success [interval]", "without", "cap", "voted", "all but one",
-        "silent", "DP eps >=",
+        "question", "sees", "success", "interval", "without", "cap", "voted", "all but one",
+        "silent", "DP eps",
     )  # fmt: skip
     for leak in leaks:
         table.add_row(
             leak.question,
-            "all votes" if leak.others_known else "own votes",
-            _rate(leak.success),
+            "all" if leak.others_known else "own",
+            f"{leak.success.value:.3f}",
+            Text(f"[{leak.success.interval[0]:.3f} {leak.success.interval[1]:.3f}]"),
             f"{leak.baseline:.2f}",
             "-" if leak.cap is None else f"{leak.cap:.2f}",
             *(_share(rate) for rate in (leak.voted, leak.complete, leak.silent)),
@@ -78,8 +82,8 @@ def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
     out.print(table)
     out.print(
         f"\n[dim]without: the best guess without any message. cap: 1 - eta = {1 - eta:.2g}, which "
-        "Definition 3 claims for the best arm.\nvoted, all but one, silent: success among players "
-        "who had voted at the end, voted against all arms but one, not voted.\nDP eps: the least "
+        "Definition 3 claims for the best arm.\nsees: the player's own messages, or all. voted, all but one, silent: success among players "
+        "who had voted at the end, voted against all arms but one, not voted (of how many).\nDP eps: at least; the least "
         "epsilon of differential privacy that the success leaves possible (95 % confidence).[/dim]"
     )
 
@@ -89,8 +93,17 @@ def _rate(rate: Rate) -> str:
     return f"{rate.value:.4f} [{low:.4f}, {high:.4f}]"
 
 
+def _unfilled(row: Correctness) -> str:
+    if not row.free_seats:
+        return ""
+    first, last = row.free_seats[0], row.free_seats[-1]
+    return (
+        f"; seats {first} to {last} of the jury stayed free. Lower --seat-after, or raise --horizon"
+    )
+
+
 def _share(rate: Rate) -> str:
-    return f"{rate.value:.2f} of {number(rate.runs)}" if rate.runs else "nobody"
+    return f"{rate.value:.2f}/{number(rate.runs)}" if rate.runs else "nobody"
 
 
 def _table(*columns: str) -> Any:

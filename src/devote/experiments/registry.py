@@ -17,6 +17,7 @@ FOLDERS = (
     "mean_gap_switch",
     "switches",
     "radius_forms",
+    "theorem_1",
 )
 """In the order of the paper; what the paper lacks comes last."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from devote.experiments.drawing.canvas import save
 from devote.experiments.drawing.style import BLUE, GREEN, GREY, VERMILLION, house_style
 from devote.experiments.eta_buys.sweep import EtaSweep, Point
 
@@ -46,7 +47,7 @@ def draw_eta(sweep: EtaSweep, out: str | Path) -> list[Path]:
             fontsize=8,
             color=GREY,
         )
-        return [_save(figure, Path(out).with_suffix(suffix)) for suffix in (".svg", ".png")]
+    return save(figure, Path(out).parent, Path(out).stem)
 
 
 def _success(axes: Any, sweep: EtaSweep) -> None:
@@ -101,13 +102,3 @@ def _sizes(sweep: EtaSweep) -> list[int]:
 
 def _points(sweep: EtaSweep, n_players: int) -> list[Point]:
     return [point for point in sweep.points if point.n_players == n_players]
-
-
-def _save(figure: Any, target: Path) -> Path:
-    partial = target.with_name(f".{target.stem}.partial{target.suffix}")
-    try:
-        figure.savefig(partial, metadata={"Date": None} if target.suffix == ".svg" else None)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
-    return target

@@ -1,0 +1,66 @@
+"""Failure of both votes over the number of players, beside the claim and what any M of N give."""
+
+import math
+from typing import TYPE_CHECKING
+
+from devote.experiments.drawing.canvas import panels
+from devote.experiments.drawing.style import BLUE, GREY, VERMILLION
+from devote.experiments.settings import Settings
+from devote.experiments.table import Table
+from devote.experiments.theorem_1.claims import lost
+from devote.experiments.theorem_1.sweep import DELTA, ETA, WORST, worst
+from devote.theory import claimed_failure, honest_failure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def draw(table: Table, settings: Settings) -> "Figure":
+    """One panel: measured points with exact intervals, computed lines.
+
+    Paper: Theorem 1.
+    """
+    figure, [axes] = panels(1, size=(7.2, 4.4), right=0.8)
+    _points(axes, table, settings, "decentralized", BLUE, "o")
+    _points(axes, table, settings, "jury", VERMILLION, "s")
+    first, last = settings.players[0], max(settings.players[-1], settings.players[0] + 4)
+    grid = range(WORST.votes_needed, last + 1)
+    honest = [honest_failure(n, eta=ETA, quorum=WORST.votes_needed) for n in grid]
+    axes.plot(list(grid), honest, color=BLUE, linewidth=1.0)
+    claimed = claimed_failure(ETA, WORST.votes_needed)
+    axes.axhline(claimed, color=GREY, linestyle=(0, (4, 2)), linewidth=1.2)
+    axes.set_xscale("log", base=2)
+    ticks = [n for n in settings.players if math.log2(n).is_integer()] or list(settings.players)
+    axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
+    axes.minorticks_off()
+    axes.set_ylim(-0.03, 1.05)
+    axes.set_xlim(min(WORST.votes_needed, first) * 0.95, last * 1.08)
+    axes.set_xlabel("number of players")
+    axes.set_ylabel("best arm voted out")
+    axes.set_title("Subroutines that fail with probability η = .9")
+    for text, height, colour in (
+        ("decentralized:\nany 28 of N", 1.0, BLUE),
+        (f"claimed, ηᴹ = {claimed:.3f}", 0.115, GREY),
+        (f"jury, δ = {DELTA:g}", 0.02, VERMILLION),
+    ):
+        axes.annotate(
+            text,
+            (1.02, (height + 0.03) / 1.08),
+            xycoords="axes fraction",
+            va="center",
+            fontsize=8.5,
+            color=colour,
+        )
+    return figure
+
+
+def _points(
+    axes: "Axes", table: Table, settings: Settings, protocol: str, colour: str, mark: str
+) -> None:
+    least = WORST.jury_size if protocol == "jury" else WORST.votes_needed
+    for n in settings.players:
+        if n >= least:
+            found = lost(table[worst(protocol, n)])
+            axes.plot([n, n], [found.low, found.high], color=colour, linewidth=1.2)
+            axes.plot([n], [found.value], color=colour, marker=mark, linestyle="none")

@@ -1,0 +1,121 @@
+"""The audit of correctness: what it counts, when it stops, what it refuses."""
+
+import pytest
+
+from devote.audit import (
+    AuditError,
+    Rate,
+    Refusal,
+    audit_correctness,
+    audit_worst_case,
+    hard_problems,
+    has_failed,
+    proved_failure,
+)
+from devote.audit.batches import Batches, runs_needed
+from devote.problems import PROBLEMS, Problem
+from devote.protocol import ExperimentSpec
+from devote.simulate.cell import Cell
+from devote.simulate.trial import Trial
+
+EASY = Cell(ExperimentSpec(arms=2, epsilon=0.5), Problem("easy", (0.9, 0.1)), 32)
+WORST = Cell(
+    ExperimentSpec(arms=2, algorithm="worst_case", eta=0.5, delta=0.1), Problem("w", (0.9, 0.1)), 8
+)
+
+
+def trial(status, winners, epsilon_optimal=True):
+    return Trial(10, 2, 2, status, winners, epsilon_optimal, 0, 0, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("status", "winners", "failed"),
+    [
+        ("agreed", (0,), False),
+        ("agreed", (1,), True),
+        ("stalled", (1, 0), False),
+        ("unfinished", (0, 1), False),
+    ],
+)
+def test_a_run_fails_when_no_good_arm_is_left_to_it(status, winners, failed):
+    assert has_failed(EASY.setting, trial(status, winners)) == failed
+
+
+def test_it_runs_until_the_interval_is_tight_enough():
+    found = audit_correctness(WORST, precision=0.04)
+    assert found.failure.half_width <= 0.04
+    assert found.failure.runs >= 100
+    coarse = audit_correctness(WORST, precision=0.2)
+    assert coarse.failure.runs < found.failure.runs
+
+
+def test_the_lone_error_of_the_worst_subroutine_is_eta():
+    """False alarm below 1e-6: 1,000 coins of .5 outside .42 to .58."""
+    found = audit_correctness(WORST, precision=0.2)
+    assert 0.42 < found.lone.value < 0.58
+
+
+def test_more_workers_give_the_same_counts():
+    one, two = (audit_correctness(WORST, precision=0.1, workers=n) for n in (1, 2))
+    assert one.failure == two.failure
+    assert one.mean_samples == two.mean_samples
+
+
+def test_a_precision_that_takes_days_is_refused_with_the_time_it_takes():
+    with pytest.raises(AuditError, match=r"more runs .* which take .* days") as refusal:
+        audit_correctness(EASY, precision=1e-6)
+    assert "--yes" in str(refusal.value)
+
+
+@pytest.mark.parametrize("precision", [0.0, -1.0, 0.5, float("nan")])
+def test_a_precision_that_means_nothing_is_refused(precision):
+    with pytest.raises(AuditError, match="precision"):
+        Batches(EASY).until(lambda run: False, precision=precision)
+
+
+def test_runs_needed_grow_as_the_square():
+    rate = Rate(50, 100)
+    assert runs_needed(rate, 0.01) == pytest.approx(100 * runs_needed(rate, 0.1), rel=0.01)
+
+
+def test_the_jury_refuses_28_players_and_says_what_it_needs():
+    [row] = audit_worst_case(players=[28], protocols=["jury"])
+    assert isinstance(row, Refusal)
+    assert "at least 29 players" in row.why
+
+
+def test_seats_that_are_never_filled_are_named():
+    spec = ExperimentSpec(arms=2, epsilon=0.5, seat_after=2_000)
+    cell = Cell(spec, Problem("easy", (0.9, 0.1)), 32, "jury", 3_000)
+    found = audit_correctness(cell, precision=0.2)
+    assert found.unfinished.value == 1.0
+    assert found.free_seats == tuple(range(1, 30))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "algorithm", "n_players", "proved"),
+    [
+        ("jury", "ser3", 64, True),
+        ("jury", "naive", 29, True),
+        ("jury", "kl_racing", 64, False),
+        ("decentralized", "ser3", 28, True),
+        ("decentralized", "ser3", 29, False),
+    ],
+)
+def test_what_is_proved_of_whom(protocol, algorithm, n_players, proved):
+    cell = Cell(ExperimentSpec(arms=10, algorithm=algorithm), PROBLEMS["1"], n_players, protocol)
+    assert (proved_failure(cell.setting) is not None) == proved
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.25, 0.9])
+def test_hard_problems_are_hard(epsilon):
+    for problem in hard_problems(epsilon):
+        good = problem.optimal(8, 0, epsilon)
+        assert 0 < len(good) < problem.n_arms
+        just_past = max(mean for k, mean in enumerate(problem.means) if k not in good)
+        assert max(problem.means) - just_past == pytest.approx(1.02 * epsilon)
+
+
+def test_hard_problems_need_room_below_the_best():
+    with pytest.raises(AuditError, match="epsilon"):
+        hard_problems(0.95)

@@ -1,0 +1,34 @@
+"""All nine subroutines on the hard problems under the jury.
+
+A cell is refused when as many failures as it saw would come with probability below 1e-8 from a jury
+that fails with probability delta, the worst that is promised: 45 cells and nine sums, so the
+false-alarm probability is below 1e-6. Of 60 runs 16 and more failed ones are refused, of 300 all
+together 39 and more.
+"""
+
+import pytest
+
+from devote.audit.correctness import has_failed
+from devote.audit.nine import SUBROUTINES, hard_cells
+from devote.simulate.cell import run_chunk
+from devote.theory import binomial_tail
+
+RUNS = 60
+DELTA = 0.05
+
+
+def plausible(count, runs):
+    return binomial_tail(count, runs, probability=DELTA) >= 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", SUBROUTINES)
+def test_the_jury_stays_under_delta_on_every_hard_problem(algorithm):
+    counts = []
+    for cell in hard_cells(algorithm):
+        assert cell.spec.delta == DELTA
+        setting = cell.setting
+        runs, _ = run_chunk(cell, range(RUNS), 1)
+        counts.append(sum(has_failed(setting, run) for run in runs))
+        assert plausible(counts[-1], RUNS)
+    assert plausible(sum(counts), RUNS * len(counts))
