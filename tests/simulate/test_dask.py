@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import threading
 import time
 
 import pytest
@@ -65,21 +64,17 @@ def unused_port():
         return listener.getsockname()[1]
 
 
-def test_an_unreachable_address_is_said_at_once_and_leaves_nothing(monkeypatch):
+def test_an_unreachable_address_is_said_at_once_and_leaves_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr("devote.simulate.cluster.TIMEOUT", 0.5)
-    threads = threading.active_count()
     address = f"tcp://127.0.0.1:{unused_port()}"
     with pytest.raises(SweepError, match=rf"No Dask scheduler answers at '{address}'.*\nGive the"):
-        run_sweep(small_cells(), trials=1, dask=address)
-    deadline = time.monotonic() + 10
-    while threading.active_count() > threads + 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
+        run_sweep(small_cells(), trials=1, dask=address, results=tmp_path / "sweep.jsonl")
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("address", ["nonsense://x", "", "tcp://", "127.0.0.1"])
-def test_a_malformed_address_is_an_error_of_ours(monkeypatch, address):
-    monkeypatch.setattr("devote.simulate.cluster.TIMEOUT", 0.5)
-    with pytest.raises(SweepError, match="No Dask scheduler answers"):
+@pytest.mark.parametrize("address", ["nonsense", "", "tcp://", "127.0.0.1", "tcp://127.0.0.1:x"])
+def test_a_malformed_address_is_an_error_of_ours(address):
+    with pytest.raises(SweepError, match=r"is not the address of a Dask scheduler\.\nGive the"):
         run_sweep(small_cells(), trials=1, dask=address)
 
 

@@ -4,8 +4,10 @@ Workers need the same version of devote with the extra ``sim``. A worker that is
 chunks with it; the scheduler hands them to others.
 """
 
+import re
+import sys
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +15,9 @@ from devote.simulate.cell import SweepError
 
 TIMEOUT = 5.0
 """Seconds to wait for a scheduler to answer."""
+
+ADDRESS = r"[a-z]+://\S+:\d+|inproc://\S+"
+REMEDY = "Give the address that `dask scheduler` prints, such as tcp://127.0.0.1:8786."
 
 RETRIES = 10
 """How often a chunk is given to another worker before the sweep gives up."""
@@ -38,6 +43,8 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
 
 
 def _connect(address: str) -> Any:
+    if not re.fullmatch(ADDRESS, address):
+        raise SweepError(f"{address!r} is not the address of a Dask scheduler.\n{REMEDY}")
     try:
         import distributed
     except ImportError:
@@ -49,6 +56,11 @@ def _connect(address: str) -> Any:
         return connect(address, timeout=TIMEOUT, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         raise SweepError(
-            f"No Dask scheduler answers at {address!r} ({type(error).__name__}).\n"
-            "Give the address that `dask scheduler` prints, such as tcp://127.0.0.1:8786."
+            f"No Dask scheduler answers at {address!r} ({type(error).__name__}).\n{REMEDY}"
         ) from None
+
+
+def lost_on_dask() -> tuple[type[BaseException], ...]:
+    """What a chunk raises when its cluster went away, or worker after worker died over it."""
+    distributed: Any = sys.modules.get("distributed")
+    return (CancelledError,) if distributed is None else (CancelledError, distributed.KilledWorker)

@@ -7,12 +7,12 @@ cluster, and after any number of interruptions.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from devote.simulate.cell import Cell, SweepError, compile_loop, run_chunk
-from devote.simulate.cluster import dask_executor
+from devote.simulate.cluster import dask_executor, lost_on_dask
 from devote.simulate.result import Result
 from devote.simulate.results_file import Done, Header, ResultsFile, gather
 from devote.simulate.schedule import Schedule
@@ -60,6 +60,8 @@ def run_sweep(
         _ = cell.setting
     header = Header(tuple(cells), trials, seed)
     with ExitStack() as stack:
+        # An address that nobody answers at is found out before a file is made.
+        cluster = stack.enter_context(dask_executor(dask)) if dask is not None else None
         file = None
         done: Done = {}
         if results is not None:
@@ -70,7 +72,7 @@ def run_sweep(
         left = {i: [t for t in range(trials) if (i, t) not in done] for i in range(len(cells))}
         schedule = Schedule(header.cells, left)
         if schedule.waiting:
-            executor, at_once = stack.enter_context(_executor(dask, n_workers))
+            executor, at_once = cluster or stack.enter_context(local_executor(n_workers))
             for i, trial, run in _run(schedule, seed, executor, at_once):
                 done[i, trial] = run
                 if file is not None:
@@ -96,16 +98,6 @@ class _Reporter:
     def _tell(self, label: str) -> None:
         if self._progress is not None:
             self._progress(self._done, self._total, label)
-
-
-@contextmanager
-def _executor(dask: str | None, workers: int) -> Iterator[tuple[Executor, int]]:
-    if dask is not None:
-        with dask_executor(dask) as (executor, at_once):
-            yield executor, at_once
-    else:
-        with local_executor(workers) as executor:
-            yield executor, workers
 
 
 def _run(
@@ -152,4 +144,9 @@ def _result(future: Future[Any]) -> Any:
         raise SweepError(
             "A worker process ended unexpectedly, perhaps for want of memory.\n"
             "Use fewer workers. Trials in the results file are not lost: run the sweep again."
+        ) from None
+    except lost_on_dask():
+        raise SweepError(
+            "The Dask cluster lost its scheduler, or one worker after another.\n"
+            "Look at its logs. Trials in the results file are not lost: run the sweep again."
         ) from None

@@ -41,10 +41,13 @@ def worker_count(workers: int | None) -> int:
 
 
 @contextmanager
-def local_executor(workers: int) -> Iterator[Executor]:
-    """This process for one worker, a pool of processes for more; no process is left behind."""
+def local_executor(workers: int) -> Iterator[tuple[Executor, int]]:
+    """This process for one worker, a pool of processes for more; no process is left behind.
+
+    Also how many chunks it runs at once.
+    """
     if workers == 1:
-        yield InProcess()
+        yield InProcess(), 1
         return
     context = multiprocessing.get_context("spawn")
     lifeline, held = context.Pipe(duplex=False)
@@ -53,7 +56,7 @@ def local_executor(workers: int) -> Iterator[Executor]:
         with _interrupts_held_back():
             # The first call starts all workers, which inherit the signal mask.
             pool.submit(os.getpid)
-        yield pool
+        yield pool, workers
     finally:
         # Whoever is still in a chunk is not waited for: its trials are simply not done.
         held.close()
