@@ -33,6 +33,7 @@ def test_every_promise_has_a_standing_in_words(devote):
     standing = [(promise["name"], promise["standing"]) for promise in plan["promises"]]
     assert standing == [
         ("right answer", "claimed"),
+        ("one device", "proved"),
         ("few messages", "proved"),
         ("one answer", "proved"),
         ("privacy", "refuted"),

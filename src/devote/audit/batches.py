@@ -93,7 +93,7 @@ class Batches:
                 "It is half the width of the interval; 0.01 is one per cent either way."
             )
         compile_loop(self.cell)
-        with local_executor(worker_count(self.workers)) as executor:
+        with local_executor(worker_count(self.workers)) as (executor, _):
             size = FIRST
             while True:
                 self._run(size, executor)

@@ -126,7 +126,7 @@ def view_runs(
     count = worker_count(workers)
     step = max(1, min(50, runs // count))
     trials = range(runs)
-    with local_executor(count) as executor:
+    with local_executor(count) as (executor, _):
         parts = [trials[i : i + step] for i in range(0, runs, step)]
         futures = [executor.submit(view_chunk, cell, part, seed, voters) for part in parts]
         return [view for future in futures for view in future.result()]

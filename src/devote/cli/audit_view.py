@@ -82,8 +82,9 @@ def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
     out.print(table)
     out.print(
         f"\n[dim]without: the best guess without any message. cap: 1 - eta = {1 - eta:.2g}, which "
-        "Definition 3 claims for the best arm.\nsees: the player's own messages, or all. voted, all but one, silent: success among players "
-        "who had voted at the end, voted against all arms but one, not voted (of how many).\nDP eps: at least; the least "
+        "Definition 3 claims for the best arm.\nsees: the player's own messages, or everybody's. "
+        "voted, all but one, silent: success among players who\nhad voted at the end, had voted "
+        "against all arms but one, had not voted; and how many there were.\nDP eps: the least "
         "epsilon of differential privacy that the success leaves possible (95 % confidence).[/dim]"
     )
 

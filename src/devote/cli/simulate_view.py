@@ -9,6 +9,7 @@ from rich.text import Text
 
 from devote.cli.showing import console, duration, number, probability
 
+STANDINGS = {"proved": "green", "measured": "cyan", "claimed": "yellow", "refuted": "red"}
 STATUS_WORDS = {
     "agreed": ("green", "every player holds the one shared arm"),
     "stalled": ("yellow", "players split over near-equal arms: no quorum can form any more"),
@@ -103,7 +104,16 @@ def _endings(summary: dict[str, Any]) -> RenderableType:
 def _failure(summary: dict[str, Any]) -> RenderableType:
     failure = summary["failure"]
     table = failure_table(failure, summary["spec"]["delta"])
-    return Group(table, Text(failure["meaning"], style="dim"))
+    return Group(table, Text(failure["meaning"], style="dim"), Text(), _standings(summary))
+
+
+def _standings(summary: dict[str, Any]) -> RenderableType:
+    """What each promise is worth, in a line; ``devote plan`` tells why."""
+    words = " · ".join(
+        f"{promise['name']} [{STANDINGS[promise['standing']]}]{promise['standing']}[/]"
+        for promise in summary["promises"]
+    )
+    return Text.from_markup(f"[bold]promises[/]  {words}")
 
 
 def failure_table(failure: dict[str, Any], delta: float) -> RenderableType:

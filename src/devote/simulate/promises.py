@@ -16,6 +16,7 @@ from devote.theory import (
     claimed_failure,
     clopper_pearson,
     honest_failure,
+    lone_failure,
     message_bound,
     stall_possible,
 )
@@ -90,10 +91,33 @@ class Promise:
         return asdict(self)
 
 
+def one_device(setting: Setting) -> Promise:
+    """Property 1, which the paper assumes of every subroutine and every bound rests on."""
+    spec = setting.spec
+    eta = setting.protocol.subroutine_eta(spec, setting.n_players)
+    found = lone_failure(
+        spec.algorithm,
+        n_arms=spec.n_arms,
+        epsilon=spec.epsilon,
+        eta=eta,
+        radius=str(spec.options.get("radius", "union")),
+    )
+    if found.bound is None:
+        return Promise("one device", "claimed", f"{spec.algorithm} alone: {found.why}.")
+    return Promise(
+        "one device",
+        "proved",
+        f"{spec.algorithm} alone loses all good arms with probability at most {found.bound:.2g}, "
+        f"where {eta:.2g} is allowed: {found.why}.",
+    )
+
+
 def right_answer(setting: Setting) -> Promise:
     """Theorem 1, "finds an epsilon-optimal arm with probability 1 - delta"; errata 6 and 7."""
     bounds = failure_bounds(setting.spec, setting.n_players, setting.protocol)
-    standing: Standing = "proved" if bounds.honest <= bounds.claimed * (1 + 1e-9) else "claimed"
+    fixed = bounds.honest <= bounds.claimed * (1 + 1e-9)
+    proved = fixed and one_device(setting).standing == "proved"
+    standing: Standing = "proved" if proved else "claimed"
     words = f"Wrong with probability at most {bounds.claimed:.3g}."
     if bounds.claimed > setting.spec.delta:
         words += f" That is above delta={setting.spec.delta:g}; the ceil rule stays below it."
@@ -180,6 +204,7 @@ def measured_answer(setting: Setting, runs: Sequence[Trial]) -> Promise:
 
 PROMISES: tuple[Callable[[Setting], Promise], ...] = (
     right_answer,
+    one_device,
     few_messages,
     comes_to_an_end,
     privacy,

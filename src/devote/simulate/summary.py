@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from devote.protocol import get_protocol
 from devote.simulate.cell import Cell, compile_loop
-from devote.simulate.promises import failure_bounds
+from devote.simulate.promises import failure_bounds, promises
 from devote.simulate.result import Result
+from devote.simulate.setting import Setting
 from devote.simulate.sweep import Progress, run_sweep
 
 
@@ -71,7 +72,14 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "seed": result.seed,
         "horizon": result.horizon,
         "failure": failure_bounds(result.spec, result.n_players, protocol).to_dict(),
+        "promises": [promise.to_dict() for promise in promises(_setting(result))],
     }
+
+
+def _setting(result: Result) -> Setting:
+    return Setting.of(
+        result.spec, result.problem, result.n_players, result.protocol, result.horizon
+    )
 
 
 def winner_counts(answers: Sequence[int | None]) -> list[tuple[int, int]]:
