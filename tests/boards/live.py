@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -116,3 +118,20 @@ async def serving(app: FastAPI, port: int = 0, **tls: Path) -> AsyncIterator[str
         finally:
             server.should_exit = True
             await running
+
+
+@contextmanager
+def serving_in_thread(app: FastAPI) -> Iterator[str]:
+    """The same for tests that block."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        server = make_server(app)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
+from urllib.parse import urlsplit
 
 from devote.protocol import ExperimentSpec, SpecError, get_protocol
 
@@ -10,6 +11,19 @@ VERSION_HEADER = "Devote-Version"
 
 Enrolment: TypeAlias = Literal["open", "invite"]
 ENROLMENTS: tuple[Enrolment, ...] = ("open", "invite")
+
+
+def is_address(text: str) -> bool:
+    """Whether a text can be the address of something on a server.
+
+    >>> is_address("http://127.0.0.1:8600"), is_address("http://127.0.0.1:86000")
+    (True, False)
+    """
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from devote.boards.board import (
     Posted,
     Snapshot,
 )
-from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment
+from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment, is_address
 from devote.boards.identity import Identity
 from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, to_dict
@@ -49,7 +49,7 @@ class HttpBoard:
         patience: float = 30.0,
     ) -> None:
         self.url = url.rstrip("/")
-        if not self.url.startswith(("http://", "https://")) or "/experiments/" not in self.url:
+        if not is_address(self.url) or "/experiments/" not in self.url:
             raise BoardRefused(
                 f"{url!r} is not the address of an experiment.\n"
                 "Give one like http://127.0.0.1:8600/experiments/banner."

@@ -6,7 +6,7 @@ from typing import Any, Self
 import httpx
 
 from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment
+from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment, is_address
 from devote.protocol import Message
 from devote.protocol.messages import from_dict
 
@@ -20,7 +20,7 @@ class Operator:
     def __init__(self, server: str, token: str | None = None, *, timeout: float = 10.0) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.server = server.rstrip("/")
-        if not self.server.startswith(("http://", "https://")):
+        if not is_address(self.server):
             raise BoardRefused(
                 f"{server!r} is not the address of a server.\nGive one like http://127.0.0.1:8600."
             )
@@ -67,7 +67,7 @@ class Operator:
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         try:
             response = self._client.request(method, self.server + path, json=body)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise BoardUnavailable(
                 f"{self.server} does not answer ({type(error).__name__}).\n"
                 "Check the address, and that `devote serve` is running there."
@@ -77,7 +77,13 @@ class Operator:
                 f"{self.server} is not a devote server of version {VERSION}.\n"
                 "Check the address, or upgrade the older of the two ends."
             )
-        answer = response.json()
+        try:
+            answer = response.json()
+        except ValueError:
+            raise BoardRefused(
+                f"{self.server} answered {response.status_code} with what is not JSON.\n"
+                "Check the address, and that no proxy answers in its place."
+            ) from None
         if response.is_success:
             return answer
         raise BoardRefused(str(answer.get("error", f"The server answered {response.status_code}.")))

@@ -36,11 +36,14 @@ def demo(
     from devote.cli.reading import read_means
     from devote.cli.showing import show_json
     from devote.fleet.demonstration import BANNERS, MEANS, run_demonstration
-    from devote.protocol import ExperimentSpec
+    from devote.problems import Problem
+    from devote.protocol import ExperimentSpec, get_protocol
 
     rates = MEANS if means is None else read_means(means)
+    Problem("hidden", rates)  # refuses what cannot be a click rate
     names = BANNERS if len(rates) == len(BANNERS) else [f"Banner {k}" for k in range(len(rates))]
     spec = ExperimentSpec(arms=names, name="banner", protocol=protocol, seat_after=20)
+    get_protocol(spec.protocol).check(spec, players)
     with DemoView(spec, players, quiet=json) as view:
         outcome = run_demonstration(
             view.tell, players=players, means=rates, spec=spec, chaos=chaos, seed=seed

@@ -48,11 +48,12 @@ def device(
     from devote.fleet import Device
     from devote.fleet.turns import ask, made_up, play
 
+    rates = None if means is None else read_means(means)
     with Device.join(url, store=store, invite=invite) as joined:
-        if means is None:
-            users = ask(joined.arms, sys.stdin, typer.echo)
+        if rates is None:
+            users = ask(joined.arms, sys.stdin, lambda text: typer.echo(text, err=json))
         else:
-            users = made_up(read_means(means), joined.arms, seed)
+            users = made_up(rates, joined.arms, seed)
         play(joined, users, pulls)
         joined.sync()
         status = joined.status()

@@ -25,7 +25,14 @@ EXTRAS = {
 """Which extra brings a package that is missing."""
 
 TEACHING = frozenset(
-    {"ProtocolError", "LocalProtocolError", "RemoteProtocolError", "BoardRefused", "DeviceError"}
+    {
+        "ProtocolError",
+        "LocalProtocolError",
+        "RemoteProtocolError",
+        "BoardRefused",
+        "BoardUnavailable",
+        "DeviceError",
+    }
 )
 """Other families whose messages teach the fix, by name, so that none need be imported here."""
 

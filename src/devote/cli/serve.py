@@ -43,10 +43,11 @@ def serve(
 
     devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
     """
-    from devote.boards.server.serve import run_server
+    from devote.boards.server.serve import check_address, run_server
     from devote.boards.server.settings import load_settings
     from devote.dashboard import add_page
 
+    check_address(host, port)
     where = token_file or store.with_name(store.name + ".token")
     settings = load_settings(where, limit or [])
     scheme = "http" if certificate is None else "https"

@@ -37,6 +37,9 @@ BANNERS = (
 MEANS = (0.7, 0.5, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)
 PATIENCE = 300.0
 LOOK_EVERY = 0.25
+FIRST_BLOW = 3.0
+BETWEEN_BLOWS = 2.0
+"""Seconds; at least, and up to as much again and a half."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,7 @@ class _Demonstration:
         self._say("devices", f"{len(invites)} devices in {len(self.crowds)} processes")
 
     def _watch(self, operator: Operator) -> None:
-        next_blow = time.monotonic() + 3.0
+        next_blow = time.monotonic() + FIRST_BLOW
         while any(crowd.running for crowd in self.crowds):
             if time.monotonic() - self.started > PATIENCE:
                 raise RuntimeError(f"Not over after {PATIENCE:.0f} s.\nUse fewer players.")
@@ -178,7 +181,7 @@ class _Demonstration:
             self._look(operator)
             if self.chaos and time.monotonic() > next_blow:
                 self._strike()
-                next_blow = time.monotonic() + 2.0 + 3.0 * self.dice.random()
+                next_blow = time.monotonic() + BETWEEN_BLOWS * (1.0 + 1.5 * self.dice.random())
             time.sleep(LOOK_EVERY)
         self._look(operator)
 

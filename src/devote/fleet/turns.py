@@ -4,6 +4,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Protocol, TextIO, TypeAlias
 
+from devote.fleet.status import DeviceStatus
+
 User: TypeAlias = Callable[[int], float | None]
 """Shown an arm, it says what that was worth, or None to stop."""
 
@@ -19,15 +21,15 @@ class Playable(Protocol):
         """What it paid."""
         ...
 
-    def best(self) -> int | None:
-        """The answer, if there is one."""
+    def status(self) -> DeviceStatus:
+        """How the votes stand."""
         ...
 
 
 def play(device: Playable, user: User, most: int | None = None) -> int:
-    """Take turns until there is an answer, the user stops, or so many; returns how many."""
+    """Take turns until the vote is over, the user stops, or so many; returns how many."""
     turns = 0
-    while device.best() is None and (most is None or turns < most):
+    while device.status().state == "open" and (most is None or turns < most):
         worth = user(device.choose())
         if worth is None:
             break

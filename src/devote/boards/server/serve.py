@@ -26,6 +26,20 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+def check_address(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened on, before anything is opened or written."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise ValueError(
+            f"{host}:{port} cannot be listened on: {error.strerror}.\n"
+            "End what listens there, or give another host or port."
+        ) from None
+
+
 def make_server(
     app: FastAPI,
     *,

@@ -1,0 +1,127 @@
+"""The operator's calls, against a real server and against what is none."""
+
+import http.server
+import threading
+from contextlib import contextmanager
+
+import pytest
+from tests.boards.live import SPEC, TOKEN, identity, open_store, seat, serving_in_thread, vote
+
+from devote.boards.board import BoardRefused, BoardUnavailable
+from devote.boards.experiment import Experiment
+from devote.boards.operator import Operator
+from devote.boards.server import Settings, create_app
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "server.db") as store:
+        yield store
+
+
+@pytest.fixture
+def server(store):
+    with serving_in_thread(create_app(store, Settings(token=TOKEN))) as address:
+        yield address
+
+
+@pytest.fixture
+def operator(server):
+    with Operator(server, TOKEN) as operator:
+        yield operator
+
+
+def test_an_operator_opens_lists_and_invites(server, operator, store):
+    experiment = Experiment(SPEC, "invite", 3)
+    assert operator.experiments() == []
+    assert operator.open(experiment) == f"{server}/experiments/banner"
+    assert operator.open(experiment) == f"{server}/experiments/banner"
+    assert operator.experiments() == [experiment]
+    assert operator.experiment("banner") == experiment
+    invites = operator.invites("banner", 4)
+    assert len(set(invites)) == 4
+    assert store.invites("banner") == (4, 0)
+
+
+def test_an_operator_reads_the_votes_from_a_number_on(operator, store):
+    store.create(Experiment(SPEC))
+    seat(store, identity(1))
+    votes = [vote(identity(1), arm) for arm in range(3)]
+    for envelope in votes:
+        store.post("banner", envelope)
+    assert operator.messages("banner", 4) == [(n + 1, e.message) for n, e in enumerate(votes)]
+    assert operator.messages("banner", 4, after=2) == [(3, votes[2].message)]
+
+
+def test_reading_needs_no_token_and_writing_does(server):
+    with Operator(server + "/") as nobody:
+        assert nobody.experiments() == []
+        with pytest.raises(BoardRefused, match="needs the operator's token"):
+            nobody.open(Experiment(SPEC))
+    stranger = Operator(server, "not-the-operator's-token")
+    with stranger, pytest.raises(BoardRefused, match="needs the operator's token"):
+        stranger.invites("banner", 1)
+
+
+def test_what_the_server_refuses_is_told_in_its_words(operator):
+    operator.open(Experiment(SPEC))
+    with pytest.raises(BoardRefused, match="with other settings is there already"):
+        operator.open(Experiment(SPEC.with_(quorum=3)))
+    with pytest.raises(BoardRefused, match="There is no experiment 'other'"):
+        operator.invites("other", 1)
+    with pytest.raises(BoardRefused, match="count must be"):
+        operator.invites("banner", 0)
+
+
+@pytest.mark.parametrize(
+    "address", ["", "127.0.0.1:8600", "ftp://127.0.0.1", "http://", "http://[bad", "http://x:99999"]
+)
+def test_what_is_no_address_is_refused_at_once(address):
+    with pytest.raises(BoardRefused, match="is not the address of a server"):
+        Operator(address)
+
+
+def test_a_server_that_is_not_there():
+    operator = Operator("http://127.0.0.1:1")
+    with operator, pytest.raises(BoardUnavailable, match="devote serve"):
+        operator.experiments()
+
+
+@contextmanager
+def pretender(**headers):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(b"<html>Welcome to our hotel</html>")
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("headers", "says"),
+    [
+        ({}, "is not a devote server"),
+        ({"Devote_Version": "99"}, "is not a devote server of version 1"),
+        ({"Devote_Version": "1"}, "not JSON"),
+    ],
+)
+def test_what_is_not_our_server_is_refused(headers, says):
+    with (
+        pretender(**headers) as address,
+        Operator(address) as operator,
+        pytest.raises(BoardRefused, match=says),
+    ):
+        operator.experiments()

@@ -1,0 +1,224 @@
+"""The demonstration and its parts: a crowd of devices, and the processes they live in."""
+
+import asyncio
+import random
+import socket
+import time
+
+import pytest
+from tests.boards.live import open_store, serving_in_thread
+
+from devote.boards.experiment import Experiment
+from devote.boards.operator import Operator
+from devote.boards.server import create_app
+from devote.fleet import crowd, demonstration
+from devote.fleet.crowd import Task, run_crowd, store_of
+from devote.fleet.demonstration import Outcome, run_demonstration
+from devote.fleet.errors import JoinError
+from devote.fleet.processes import CrowdProcess, ServerProcess
+from devote.protocol import Ballot, ExperimentSpec, SpecError, Vote
+
+SPEC = ExperimentSpec(arms=3, name="banner", epsilon=1.0, quorum=5)
+MEANS = (0.9, 0.1, 0.1)
+N = 6
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "server.db") as store:
+        store.create(Experiment(SPEC, "invite", N))
+        yield store
+
+
+@pytest.fixture
+def url(store):
+    with serving_in_thread(create_app(store)) as address:
+        yield f"{address}/experiments/banner"
+
+
+def task(url, folder, invites=(), first=0, count=N):
+    return Task(url, folder, first, count, MEANS, tuple(invites), seed=1)
+
+
+def run(task, stop_after=None):
+    reports = []
+
+    async def main():
+        stop = asyncio.Event()
+        if stop_after is not None:
+            asyncio.get_running_loop().call_later(stop_after, stop.set)
+        async with asyncio.timeout(120):
+            return await run_crowd(task, reports.append, stop)
+
+    return asyncio.run(main()), reports
+
+
+def test_a_crowd_plays_until_every_device_has_the_answer(url, store, tmp_path):
+    pulls, reports = run(task(url, tmp_path, store.invite("banner", N)))
+    assert reports[-1] == pulls > 0
+    assert sorted(path.name for path in tmp_path.glob("device-*.db")) == [
+        f"device-000{n}.db" for n in range(N)
+    ]
+    assert store_of(tmp_path, 3) == tmp_path / "device-0003.db"
+    assert len(store.seats("banner")) == N
+    assert store.rows("banner")[0] >= 2 * SPEC.votes_needed
+
+
+def test_a_crowd_that_is_stopped_goes_on_from_its_stores(url, store, tmp_path):
+    invites = store.invite("banner", N)
+    run(task(url, tmp_path, invites), stop_after=0.0)
+    assert len(store.seats("banner")) == N
+    assert store.invites("banner") == (N, N)
+    pulls, _ = run(task(url, tmp_path, invites))
+    assert pulls > 0
+    assert len(store.seats("banner")) == N
+
+
+def test_a_crowd_gives_up_on_a_server_that_never_comes(tmp_path, monkeypatch):
+    monkeypatch.setattr(crowd, "JOIN_ATTEMPTS", 2)
+    monkeypatch.setattr(crowd, "JOIN_PAUSE", 0.01)
+    with pytest.raises(JoinError, match="cannot be reached"):
+        run(task("http://127.0.0.1:1/experiments/banner", tmp_path, ["x"] * N, count=1))
+
+
+def test_a_crowd_process_that_is_killed_goes_on_and_all_its_pulls_are_counted(url, store, tmp_path):
+    process = CrowdProcess(task(url, tmp_path, store.invite("banner", N)))
+    process.start()
+    assert process.running
+    while not store.rows("banner")[0] and process.running:
+        time.sleep(0.01)
+    process.kill()
+    assert not process.running
+    process.start()
+    until = time.monotonic() + 120
+    while process.running and time.monotonic() < until:
+        time.sleep(0.02)
+    try:
+        assert not process.failed, (tmp_path / "crowd.log").read_text()
+        assert process.starts == 2
+        while not process.pulls and time.monotonic() < until:
+            time.sleep(0.01)  # the last line is counted by a thread
+        assert process.pulls > 0
+    finally:
+        process.kill()
+    messages = [m for _, m in _read(url)]
+    assert Ballot.of(messages, n_arms=3, quorum=5).answer == (0,)
+
+
+def _read(url):
+    with Operator(url.partition("/experiments")[0]) as operator:
+        return operator.messages("banner", 3)
+
+
+def test_a_crowd_process_that_cannot_play_says_so(tmp_path):
+    process = CrowdProcess(task("nonsense", tmp_path, count=1))
+    process.task.folder.joinpath("crowd-0000.json").write_text("{}")
+    process.start()
+    while process.running:
+        time.sleep(0.02)
+    assert process.failed
+    assert "KeyError" in (tmp_path / "crowd.log").read_text()
+
+
+def test_a_server_process_starts_is_killed_starts_again_and_stops_well(tmp_path):
+    server = ServerProcess(tmp_path)
+    server.start()
+    try:
+        with Operator(server.address, server.token) as operator:
+            operator.open(Experiment(SPEC))
+            server.kill()
+            server.start()
+            assert [e.name for e in operator.experiments()] == ["banner"]
+    finally:
+        server.stop()
+    assert server.starts == 2
+    assert server._process.returncode == 0
+    assert server.token not in repr(server)
+    assert (tmp_path / "operator.token").stat().st_mode & 0o077 == 0
+    server.stop()
+
+
+def test_a_server_process_that_does_not_start_says_why(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        server = ServerProcess(tmp_path, port=taken.getsockname()[1])
+        with pytest.raises(RuntimeError, match="cannot be listened on"):
+            server.start()
+
+
+def test_too_few_players_are_refused_before_anything_is_started(monkeypatch):
+    monkeypatch.setattr(demonstration, "ServerProcess", None)
+    with pytest.raises(SpecError, match="Use at least 28 players"):
+        run_demonstration(print, players=5)
+
+
+def test_an_outcome_tells_what_an_eavesdropper_saw():
+    votes = [Vote("banner", 0, arm, voter) for voter, arm in (("a", 1), ("b", 1), ("b", 2))]
+    outcome = Outcome(
+        experiment=Experiment(SPEC, "invite", N),
+        means=MEANS,
+        ballot=Ballot.of(votes, n_arms=3, quorum=5),
+        seconds=1.0,
+        pulls=10,
+        messages=tuple(votes),
+        server_starts=1,
+        crowd_starts=2,
+    )
+    assert outcome.busiest == tuple(votes[1:])
+    assert outcome.bytes_sent == 3 * (8 + 1 + len("banner") + 1 + 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chaos", [False, True])
+def test_a_demonstration_ends_with_the_best_banner_chaos_or_not(monkeypatch, chaos):
+    spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", quorum=10)
+    told = []
+    monkeypatch.setattr(demonstration, "FIRST_BLOW", 0.2)
+    monkeypatch.setattr(demonstration, "BETWEEN_BLOWS", 0.5)
+    outcome = run_demonstration(
+        told.append, players=12, means=MEANS, spec=spec, chaos=chaos, seed=3
+    )
+    assert outcome.ballot.answer == (0,)
+    assert outcome.pulls > 0
+    assert len({(m.voter, m.arm) for m in outcome.messages}) == len(outcome.messages)
+    kinds = [happening.kind for happening in told]
+    assert kinds[0] == "open"
+    assert kinds.count("out") == 2
+    assert all(h.text.endswith("votes") for h in told if h.kind in ("out", "votes"))
+    assert ("chaos" in kinds) == chaos
+    assert outcome.server_starts + outcome.crowd_starts == 3 + kinds.count("chaos")
+
+
+@pytest.mark.slow
+def test_blows_to_the_server_and_to_devices_change_nothing(tmp_path):
+    """The demonstration's own blows, one after the other, at random moments."""
+    rng = random.Random(2)
+    server = ServerProcess(tmp_path)
+    server.start()
+    crowds = []
+    try:
+        with Operator(server.address, server.token) as operator:
+            url = operator.open(Experiment(SPEC, "invite", N))
+            invites = operator.invites("banner", N)
+        crowds = [CrowdProcess(task(url, tmp_path, invites, first, 3)) for first in (0, 3)]
+        for process in crowds:
+            process.start()
+        for _ in range(3):
+            time.sleep(rng.random())
+            server.kill()
+            victim = rng.choice(crowds)
+            victim.kill()
+            server.start()
+            victim.start()
+        until = time.monotonic() + 200
+        while any(process.running for process in crowds) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not any(process.failed for process in crowds)
+        messages = [message for _, message in _read(url)]
+    finally:
+        for process in crowds:
+            process.kill()
+        server.stop()
+    assert len(set(messages)) == len(messages)
+    assert Ballot.of(messages, n_arms=3, quorum=5).answer == (0,)
