@@ -4,15 +4,17 @@ Janus's way: every message is unique by construction, so a loss or a double coun
 ``python -m tests.fleet.fault_run 100000`` is the longer target.
 """
 
+import random
 from contextlib import contextmanager
 
 import pytest
 from tests.fleet.crashing_store import Crash, Disk
 from tests.fleet.fault_run import fault_run
 
+from devote.boards.standing import Standing
 from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
-from devote.protocol import to_json
+from devote.protocol import Seat, to_json
 
 RUNS = 2_000
 CHUNK = 50
@@ -109,3 +111,43 @@ def test_the_fault_run_sees_a_device_that_does_not_commit(monkeypatch):
 
     monkeypatch.setattr(Store, "transaction", lost)
     assert _runs_fail(range(40))
+
+
+JURY_SEEDS = [seed for seed in range(60) if random.Random(f"{seed}/jury").random() < 0.3]
+
+
+def test_some_fault_runs_have_a_jury_in_which_claims_are_denied_and_which_end_either_way():
+    happened = sum((fault_run(seed) for seed in JURY_SEEDS[1:]), fault_run(JURY_SEEDS[0]))
+    for kind in ("claim denied", "agreed by a jury", "stalled by a jury"):
+        assert happened[kind] > 0
+
+
+def test_the_fault_run_sees_a_board_that_gives_a_seat_twice(monkeypatch):
+    monkeypatch.setattr(Standing, "admit", lambda self, message: True)
+    assert _runs_fail(JURY_SEEDS)
+
+
+def test_the_fault_run_sees_a_claim_that_counts_before_the_board_shows_it(monkeypatch):
+    load = DeviceCore._load
+
+    def too_soon(self):
+        load(self)
+        for envelope, _ in self._outbox:
+            if isinstance(envelope.message, Seat):
+                self._player.receive(envelope.message)
+
+    monkeypatch.setattr(DeviceCore, "_load", too_soon)
+    assert _runs_fail(JURY_SEEDS)
+
+
+def test_the_fault_run_sees_seats_of_a_board_that_was_put_back(monkeypatch):
+    # In these the board is put back after claims, and others claim the seats before their owners.
+    monkeypatch.setattr(Store, "rewind", _rewind_keeping_seats)
+    assert _runs_fail([171, 369])
+
+
+def _rewind_keeping_seats(self):
+    with self.transaction() as connection:
+        connection.execute("DELETE FROM heard WHERE message IN (SELECT message FROM outbox)")
+        connection.execute("UPDATE device SET cursor = 0, anchor = ''")
+        connection.execute("UPDATE outbox SET state = 'waiting'")

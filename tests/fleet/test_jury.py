@@ -4,33 +4,21 @@ import random
 
 import pytest
 from tests.fleet.fault_run import drive
-from tests.fleet.worlds import ME, URL
+from tests.fleet.worlds import ME, device, pull
 
 from devote.boards.board import Outcome, Posted
 from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
 from devote.fleet.core import DeviceCore
-from devote.fleet.saving import player_fields
-from devote.fleet.store import Setup, Store
+from devote.fleet.store import Store
 from devote.fleet.sync import sync_once
-from devote.protocol import Ballot, ExperimentSpec, Player, Seat, Vote
+from devote.protocol import Ballot, ExperimentSpec, Seat, Vote
 
 SPEC = ExperimentSpec(
     arms=3, name="banner", epsilon=1.0, protocol="jury", eta=0.9, delta=0.9**4, seat_after=3
 )
 OTHER = Identity.from_private_bytes(b"o" * 32)
-
-
-def device(identity: Identity, path=":memory:", spec=SPEC, players: int = 6) -> DeviceCore:
-    store = Store.open(path)
-    player = player_fields(Player(spec, identity.voter))
-    store.set_up(Setup(URL, spec, players, identity.to_private_bytes(), player))
-    return DeviceCore(store)
-
-
-def pull(core: DeviceCore, rng: random.Random, best: int = 0) -> None:
-    core.reward(1.0 if core.choose(rng.random()) == best else 0.0)
 
 
 def claim(identity: Identity, seat: int):
@@ -40,7 +28,7 @@ def claim(identity: Identity, seat: int):
 @pytest.fixture
 def claiming(tmp_path):
     """A device that has read an empty board and claims seat 1."""
-    core = device(ME, tmp_path / "device.db")
+    core = device(ME, SPEC, tmp_path / "device.db")
     core.receive((), 0)
     for _ in range(SPEC.seat_after):
         pull(core, random.Random(1))
@@ -123,7 +111,7 @@ def test_devices_that_claim_the_same_seat_at_once_over_bad_links_end_in_agreemen
     faults = Faults(
         lost_request=0.2, lost_reply=0.2, duplicated=0.2, delayed=0.2, stale=0.2, shuffled=0.2
     )
-    devices = [device(Identity.from_private_bytes(rng.randbytes(32))) for _ in range(6)]
+    devices = [device(Identity.from_private_bytes(rng.randbytes(32)), SPEC) for _ in range(6)]
     links = [FaultyBoard(board, faults, clock, rng.getrandbits(64)) for _ in devices]
     # All read the empty board before anybody claims, so that all claim seat 1.
     for core in devices:
@@ -155,22 +143,4 @@ def test_devices_that_claim_the_same_seat_at_once_over_bad_links_end_in_agreemen
         assert status.answer == truth.answer
         assert not status.waiting
         assert not status.degraded
-        core.close()
-
-
-def test_a_device_with_resets_never_meets_the_bound_on_terms():
-    spec = ExperimentSpec(arms=3, name="banner", epsilon=1.0, quorum=2, algorithm="ser4", phi=0.2)
-    board, clock, rng = MemoryBoard(spec), MockClock(), random.Random(5)
-    devices = [device(Identity.from_private_bytes(rng.randbytes(32)), spec=spec) for _ in range(4)]
-    faults = Faults(lost_request=0.3, lost_reply=0.3, delayed=0.3, stale=0.3)
-    links = [FaultyBoard(board, faults, clock, seed) for seed in range(4)]
-    for _ in range(150):
-        clock.advance(1.0)
-        which = rng.randrange(4)
-        for _ in range(rng.randrange(30)):
-            pull(devices[which], rng)
-        drive(sync_once(devices[which], links[which]))
-        assert all(state != "denied" for core in devices for _, state in core._outbox)
-    assert max(p.envelope.message.term for p in board.now().posted) > 10
-    for core in devices:
         core.close()

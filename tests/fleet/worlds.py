@@ -55,6 +55,21 @@ def play_until_vote(core: DeviceCore, best: int = 0, seed: int = 0) -> None:
         core.reward(1.0 if core.choose(rng.random()) == best else 0.0)
 
 
+def device(
+    identity: Identity, spec: ExperimentSpec, path: Path | str = ":memory:", players: int = 6
+) -> DeviceCore:
+    """A device of its own identity, set up and open."""
+    store = Store.open(path)
+    player = player_fields(Player(spec, identity.voter))
+    store.set_up(Setup(URL, spec, players, identity.to_private_bytes(), player))
+    return DeviceCore(store)
+
+
+def pull(core: DeviceCore, rng: random.Random, best: int = 0) -> None:
+    """One pull of a user who likes one arm only."""
+    core.reward(1.0 if core.choose(rng.random()) == best else 0.0)
+
+
 class PretendServer(MemoryBoard):
     """A board in memory that also describes its experiment and gives seats."""
 

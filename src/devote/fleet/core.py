@@ -138,6 +138,18 @@ class DeviceCore:
             self._outbox = [(e, state if e == envelope else s) for e, s in self._outbox]
             self.health.note("denied", _DENIED if self._any_denied() else None)
 
+    def openers(self, envelope: Envelope) -> tuple[Envelope, ...]:
+        """What has opened the terms up to a message's, as the board has shown it before.
+
+        A board that was put back to an earlier state takes no message of a term whose opening it
+        has lost, and whoever opened it may be gone; but a signed message is good in any hands.
+        """
+        term = _term(envelope)
+        with self._lock:
+            heard = self.store.heard() if term else []
+        opened = {_term(e): e for e in heard if 0 < _term(e) <= term}
+        return tuple(opened[number] for number in sorted(opened))
+
     def receive(self, posted: Iterable[Posted], end: int | None = None) -> bool:
         """Take in what was read of the board; ``end`` if it was read up to that number.
 
@@ -287,6 +299,11 @@ class DeviceCore:
                     self._in_doubt = False
                 raise
             self.health.note("store", None)
+
+
+def _term(envelope: Envelope) -> int:
+    message = envelope.message
+    return 0 if isinstance(message, Seat) else message.term
 
 
 def _nobody() -> None:

@@ -9,7 +9,7 @@ read before, and that nothing was skipped.
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable
+from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome
 from devote.boards.experiment import Experiment
 from devote.fleet.core import DeviceCore
 from devote.fleet.errors import StoreError
@@ -66,7 +66,12 @@ async def _is_ours(core: DeviceCore, describe: Describe) -> bool:
 
 async def _post(core: DeviceCore, board: Board) -> None:
     for envelope in core.waiting:
-        core.settle(envelope, await board.publish(envelope))
+        outcome = await board.publish(envelope)
+        if outcome is Outcome.DENIED and (openers := core.openers(envelope)):
+            for opener in openers:
+                await board.publish(opener)
+            outcome = await board.publish(envelope)
+        core.settle(envelope, outcome)
 
 
 async def _read(core: DeviceCore, board: Board, deep: bool) -> bool:
