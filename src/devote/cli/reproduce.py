@@ -41,7 +41,7 @@ def reproduce(
     it stopped when it is started again with the same options.
 
     [bold]Figures[/bold]: problem-1, problem-2, problem-3, median-elimination, mean-gap,
-    mean-gap-switch, switches, radius-forms.
+    mean-gap-switch, switches, radius-forms, theorem-1.
 
     [bold]Examples[/bold]
 
