@@ -34,7 +34,7 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
             Text(f"[{low:.3f} {high:.3f}]"),
             f"{row.claimed:.4f}",
             f"{row.honest:.4f}",
-            "nothing" if row.proved is None else f"{row.proved:.4f}",
+            "none" if row.proved is None else f"{row.proved:.4f}",
             f"{row.stalled.value:.3f}",
             "-" if row.lone is None else f"{row.lone.value:.3f}",
         )

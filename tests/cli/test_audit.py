@@ -1,0 +1,59 @@
+"""``devote audit``: tables, JSON, and refusals that say how to go on."""
+
+import json
+
+
+def told(ran):
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)
+
+
+def test_the_worst_case_is_told_row_by_row_and_refusals_with_their_reason(devote):
+    ran = devote(
+        "audit", "correctness", "--worst-case", "--players", "28,32", "--precision", ".1", "--json"
+    )
+    rows = told(ran)["rows"]
+    assert [(row["protocol"], row["n_players"]) for row in rows] == [
+        ("decentralized", 28),
+        ("decentralized", 32),
+        ("jury", 28),
+        ("jury", 32),
+    ]
+    assert "29 players" in rows[2]["refused"]
+    assert rows[1]["failure"]["value"] > 0.5 > 0.2 > rows[3]["failure"]["value"]
+
+
+def test_the_table_has_claimed_honest_and_proved_side_by_side(devote):
+    ran = devote("audit", "correctness", "--means", ".9,.1", "--players", 32, "--precision", ".1")
+    assert ran.code == 0
+    for word in ("claimed", "honest", "proved", "stalled", "none"):
+        assert word in ran.out
+
+
+def test_a_precision_of_days_a_jury_too_large_and_a_list_that_is_none_are_refused(devote):
+    days = devote("audit", "correctness", "--means", ".9,.1", "--precision", "1e-6")
+    assert (days.code, days.out) == (2, "")
+    assert "--yes" in days.err
+    large = devote("audit", "correctness", "--protocol", "jury", "--players", 20)
+    assert large.code == 2
+    assert "at least 29 players" in large.err
+    words = devote("audit", "correctness", "--players", "many")
+    assert words.code == 2
+    assert "32,64,128" in words.err
+
+
+def test_privacy_has_a_row_for_each_question_with_own_and_all_messages(devote):
+    ran = devote("audit", "privacy", "--players", 32, "--runs", 200, "--json")
+    leaks = told(ran)["leaks"]
+    assert [(leak["question"], leak["others_known"]) for leak in leaks] == [
+        (question, others)
+        for question in ("best arm", "group", "activity")
+        for others in (False, True)
+    ]
+    assert leaks[0]["claimed_cap"] < leaks[0]["baseline"] < leaks[0]["success"]["value"]
+
+
+def test_a_figure_of_a_kind_unknown_is_refused_before_any_run(devote, tmp_path):
+    ran = devote("audit", "privacy", "--figure", tmp_path / "eta.gif")
+    assert ran.code == 2
+    assert ".svg" in ran.err
