@@ -4,6 +4,7 @@ The same functions run on a device's lists, on rows of arrays and compiled by nu
 trajectories are equal to the last bit.
 """
 
+import importlib
 from collections.abc import Callable
 from functools import cache
 from random import Random
@@ -188,6 +189,7 @@ def test_starting_over_is_a_fresh_start(algorithm, data):
 def test_it_says_what_it_is_and_where_it_comes_from(algorithm):
     assert algorithm.summary
     assert algorithm.source
+    assert "Paper: " in importlib.import_module(algorithm.observe.__module__).__doc__
     assert algorithm.choose.__doc__
     assert algorithm.observe.__doc__
 

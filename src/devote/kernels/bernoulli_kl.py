@@ -3,6 +3,8 @@
 d(p, q) is convex in q and smooth, so Halley's step (Newton's, with the curvature) gains three
 times the digits each time: two or three steps where bisection takes fifty. The bracket guards
 against steps that lead astray, and against rounding.
+
+Paper: section 3.1, the bounds of KL-Racing and KL-LUCB.
 """
 
 import math

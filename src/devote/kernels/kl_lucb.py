@@ -1,4 +1,9 @@
-"""KL-LUCB: LUCB with bounds from the Bernoulli Kullback-Leibler divergence."""
+"""KL-LUCB: LUCB with bounds from the Bernoulli Kullback-Leibler divergence.
+
+Paper: section 3.1, explore-then-commit, L = 1 and f(l) = 1.
+Differs from print: it stops once the gap is lower than epsilon, not higher. A call plays one arm,
+so that the pair of a round is two calls, and whether to stop is tested after each.
+"""
 
 import math
 from collections.abc import MutableSequence
@@ -12,11 +17,10 @@ from devote.kernels.rivals import (
     RIVAL,
     TOTAL,
     count,
-    forced,
+    due,
     note,
     open_pair,
     outdated,
-    second,
 )
 from devote.kernels.state import Rule, State, best_mean, keep_only, mean
 
@@ -74,10 +78,7 @@ def logarithms(q: float) -> tuple[float, float]:
 @jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """Each arm once; then leader and rival in turn, one per call."""
-    arm = forced(state)
-    if arm >= 0:
-        return arm
-    arm = second(state)
+    arm = due(state)
     if arm >= 0:
         return arm
     if outdated(state):

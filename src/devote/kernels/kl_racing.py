@@ -1,4 +1,8 @@
-"""KL-Racing: one pull of each survivor per round, at most one arm goes per round."""
+"""KL-Racing: one pull of each survivor per round, at most one arm goes per round.
+
+Paper: section 3.1, L = K and f(l) = 1/K.
+Differs from print: the paper gives no level of the bounds; this one is its authors'.
+"""
 
 import math
 from collections.abc import MutableSequence

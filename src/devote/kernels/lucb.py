@@ -1,4 +1,9 @@
-"""LUCB: play the empirical best and its strongest rival until their bounds part."""
+"""LUCB: play the empirical best and its strongest rival until their bounds part.
+
+Paper: section 3.1, explore-then-commit, L = 1 and f(l) = 1.
+Differs from print: it stops once the gap is lower than epsilon, not higher. A call plays one arm,
+so that the pair of a round is two calls, and whether to stop is tested after each.
+"""
 
 import math
 from collections.abc import MutableSequence
@@ -10,11 +15,10 @@ from devote.kernels.rivals import (
     N_INTS,
     TOTAL,
     count,
-    forced,
+    due,
     note,
     open_pair,
     outdated,
-    second,
 )
 from devote.kernels.state import Rule, State, best_mean, keep_only, mean
 
@@ -54,10 +58,7 @@ def compare(rule: Rule, state: State) -> float:
 @jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """Each arm once; then leader and rival in turn, one per call."""
-    arm = forced(state)
-    if arm >= 0:
-        return arm
-    arm = second(state)
+    arm = due(state)
     if arm >= 0:
         return arm
     if outdated(state):

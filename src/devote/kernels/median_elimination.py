@@ -1,4 +1,8 @@
-"""Median Elimination: each epoch halves the arms after a fixed number of fresh pulls."""
+"""Median Elimination: each epoch halves the arms after a fixed number of fresh pulls.
+
+Paper: section 3.1, a fixed design, L = log2 K and f(l) = 2^-l.
+Differs from print: L is rounded up to whole epochs, each of which drops exactly half of the arms.
+"""
 
 import math
 from collections.abc import MutableSequence

@@ -1,4 +1,7 @@
-"""Naive Elimination: the same number of pulls for every arm, then keep the best."""
+"""Naive Elimination: the same number of pulls for every arm, then keep the best.
+
+Paper: section 3.1, a fixed design, L = 1 and f(l) = 1.
+"""
 
 import math
 from collections.abc import MutableSequence

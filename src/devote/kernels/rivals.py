@@ -64,6 +64,15 @@ def second(state: State) -> int:
 
 
 @jitable
+def due(state: State) -> int:
+    """The arm to play without comparing: a forced one, or the second of a pair; else -1."""
+    arm = forced(state)
+    if arm >= 0:
+        return arm
+    return second(state)
+
+
+@jitable
 def open_pair(state: State) -> int:
     """Play the leader now and the rival next."""
     state.ints[SECOND] = state.ints[RIVAL] + 1

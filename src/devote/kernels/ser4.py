@@ -2,6 +2,8 @@
 
 It goes on after one arm is left, so that it follows a best arm that switches, and runs to a
 horizon.
+
+Paper: section 4, Theorem 4.
 """
 
 from collections.abc import MutableSequence

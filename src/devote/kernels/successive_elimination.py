@@ -1,4 +1,9 @@
-"""Successive Elimination: one pull of each survivor per round, drop what is clearly worse."""
+"""Successive Elimination: one pull of each survivor per round, drop what is clearly worse.
+
+Paper: section 3.1, L = K and f(l) = 1/K.
+Differs from print: the paper gives no radius, this one is its authors'; and with epsilon above 0
+it stops once the radius is at most epsilon/2.
+"""
 
 import math
 from collections.abc import MutableSequence

@@ -155,7 +155,9 @@ class Problem:
     def optimal(self, n_players: int, t: int, epsilon: float) -> frozenset[int]:
         """The arms whose value at time t is within epsilon of the best.
 
-        Paper: Definition 1; erratum 12: with means .7 and .5 and epsilon .25 either is right.
+        Paper: Definition 1.
+        Differs from print: section 5 asks for the best arm, but with means .7 and .5 and
+        epsilon .25 either is right, and counts as such (erratum 12).
         """
         slack = unit(epsilon, "epsilon") + TOLERANCE
         values = self.values(n_players, t)

@@ -29,9 +29,13 @@ class Trial:
     """One run: what it cost and how it ended.
 
     ``winners`` are the arms still standing, the fewest votes first. ``stalled`` means that it
-    ended with several. ``deliveries`` counts a broadcast once per receiver (erratum 9);
-    ``suboptimal_plays`` counts pulls of arms that were not epsilon-optimal for whoever pulled
-    them, when they did; ``first_vote`` is each player's number of pulls at its first vote.
+    ended with several. ``deliveries`` counts a broadcast once per receiver; ``suboptimal_plays``
+    counts pulls of arms that were not epsilon-optimal for whoever pulled them, when they did;
+    ``first_vote`` is each player's number of pulls at its first vote.
+
+    Paper: section 5, what its figures count.
+    Differs from print: broadcasts and deliveries are both counted, for every protocol alike; the
+    paper counts deliveries for 0-privacy and broadcasts for the rest (erratum 9).
     """
 
     samples: int
