@@ -56,10 +56,10 @@ def test_an_operator_reads_the_votes_from_a_number_on(operator, store):
 def test_reading_needs_no_token_and_writing_does(server):
     with Operator(server + "/") as nobody:
         assert nobody.experiments() == []
-        with pytest.raises(BoardRefused, match="needs the operator's token"):
+        with pytest.raises(BoardRefused, match="operator's token, and none was given"):
             nobody.open(Experiment(SPEC))
     stranger = Operator(server, "not-the-operator's-token")
-    with stranger, pytest.raises(BoardRefused, match="needs the operator's token"):
+    with stranger, pytest.raises(BoardRefused, match="operator's token, and this is another"):
         stranger.invites("banner", 1)
 
 

@@ -86,4 +86,11 @@ class Operator:
             ) from None
         if response.is_success:
             return answer
+        if response.status_code == httpx.codes.UNAUTHORIZED:
+            given = "Authorization" in self._client.headers
+            raise BoardRefused(
+                f"{self.server} needs the operator's token, and "
+                + ("this is another.\n" if given else "none was given.\n")
+                + "Use the one in the file that `devote serve` named when it was started there."
+            )
         raise BoardRefused(str(answer.get("error", f"The server answered {response.status_code}.")))

@@ -41,10 +41,12 @@ def take(
             (name, _hash(invite or "")),
         )
         if used.rowcount != 1:
-            return denied(
-                "This experiment needs an unused invite, and none was given.",
-                "Ask its operator for one; each is good for one device.",
+            fault = (
+                "This experiment needs an invite, and none was given."
+                if invite is None
+                else "This invite is used already or unknown."
             )
+            return denied(fault, "Ask the operator for one; each is good for one device.")
     db.execute("INSERT INTO seats VALUES (?, ?)", (name, voter))
     return Receipt(Outcome.ACCEPTED)
 

@@ -19,8 +19,17 @@ TOKEN_FILE = Path("devote-server.db.token")
 
 
 def operator(server: str, token_file: Path | None) -> "Operator":
-    """A client for the operator's calls."""
+    """A client for the operator's calls; without a token file, for those that need none."""
     from devote.boards.operator import Operator
 
-    token = None if token_file is None else token_file.read_text().strip()
-    return Operator(server, token)
+    return Operator(server, None if token_file is None else _read_token(token_file))
+
+
+def _read_token(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        raise ValueError(
+            f"This needs the operator's token, and {path} is not there.\n"
+            "Give --token-file; `devote serve` printed where it is."
+        ) from None
