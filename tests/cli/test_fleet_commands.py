@@ -101,7 +101,8 @@ def test_a_person_plays_a_device_and_goes_on_later(operate, devote, monkeypatch)
     assert "the answer: none yet" in ran.out
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
     ran = devote("device", address, "--json")
-    assert json.loads(ran.out)["state"] == "open"
+    told = json.loads(ran.out)
+    assert (told["state"], told["answer"]) == ("open", [])
     assert ran.err.count("? (0 to 1)") == 2
 
 
@@ -115,7 +116,7 @@ BAD = [
     ("experiments list --server http://127.0.0.1:1", "`devote serve` is running there"),
     ("experiments list --server 127.0.0.1:1", "Give one like http://"),
     ("experiments list --server http://127.0.0.1:99999", "Give one like http://"),
-    ("experiments open banner.toml", "devote-server.db.token"),
+    ("experiments open banner.toml", "devote-server.db.token is not there. Give --token-file"),
     ("experiments open nowhere.toml --token-file token", "nowhere.toml"),
     ("experiments open bad.toml --token-file token", "TOML"),
     ("experiments open banner.toml --token-file token --players 1", "Use at least 2 players"),
@@ -124,7 +125,7 @@ BAD = [
         "experiments open banner.toml --token-file token --server http://127.0.0.1:1",
         "`devote serve` is running there",
     ),
-    ("invites banner", "devote-server.db.token"),
+    ("invites banner", "`devote serve` printed where it is"),
     ("invites banner --token-file token --server ftp://x", "Give one like http://"),
     ("invites banner --token-file token --count 0", "--count"),
     ("device nonsense", "Give one like http://"),
@@ -162,14 +163,15 @@ def test_the_first_join_needs_the_server(devote, here):
 def test_a_wrong_token_an_unknown_experiment_and_a_used_invite(operate, devote, server):
     Path("wrong").write_text("not-the-operators-token")
     words = ("experiments", "open", "banner.toml", "--server", server, "--token-file", "wrong")
-    is_bad(devote(*words), "needs the operator's token")
+    is_bad(devote(*words), "the file that `devote serve` named")
     is_bad(operate("invites", "nothing"), "There is no experiment 'nothing'")
     address = operate("experiments", "open", "banner.toml").out.strip()
     (invite,) = operate("invites", "banner").out.split()
     words = ("device", address, "--invite", invite, "--means", ".9,.1,.1", "--pulls", 1)
     assert devote(*words, "--store", "a.db").code == 0
-    is_bad(devote(*words, "--store", "b.db"), "unused invite")
-    is_bad(devote("device", address, "--store", "c.db"), "unused invite")
+    is_bad(devote(*words, "--store", "b.db"), "This invite is used already or unknown")
+    is_bad(devote("device", address, "--store", "c.db"), "none was given")
+    assert not Path("b.db").exists()
     is_bad(devote("device", f"{server}/experiments/nothing"), "There is no experiment")
 
 
@@ -185,6 +187,20 @@ def test_a_port_that_is_taken_is_refused_and_nothing_is_written(devote, here):
         before = set(here.iterdir())
         ran = devote("serve", "--port", taken.getsockname()[1])
     is_bad(ran, "cannot be listened on")
+    assert ran.err.count("\n") == 1
+    assert set(here.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "words", ["--store banner.toml", "--limit streams=0", "--certificate token", "--store no/x.db"]
+)
+def test_a_server_that_cannot_start_announces_and_writes_nothing(devote, here, words):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    before = set(here.iterdir())
+    ran = devote("serve", "--port", port, *words.split())
+    assert ran.code == 2
     assert ran.err.count("\n") == 1
     assert set(here.iterdir()) == before
 

@@ -10,9 +10,10 @@ import pytest
 from tests.fleet.server_process import ServerProcess
 from tests.fleet.worlds import SPEC, PretendServer, play_until_vote, vote
 
+from devote.boards.board import BoardUnavailable
 from devote.boards.experiment import Experiment
 from devote.fleet import AsyncDevice, Device
-from devote.fleet.errors import DeviceError, JoinError, StoreBusy, StoreMismatch
+from devote.fleet.errors import DeviceError, JoinError, SeatRefused, StoreBusy, StoreMismatch
 from devote.fleet.loop import Pace
 
 URL = "http://127.0.0.1:9/experiments/banner"
@@ -205,10 +206,46 @@ def test_a_seat_not_yet_given_is_claimed_again_with_the_same_key(store):
         assert device.status().voter == voter
 
 
+def test_a_first_join_that_is_refused_leaves_nothing_behind(server, tmp_path):
+    for url, invite in (
+        (server.url("nothing"), None),
+        (server.url(), None),
+        (server.url(), "wrong"),
+        (URL, None),
+    ):
+        with pytest.raises(JoinError):
+            Device.join(url, store=tmp_path / "device.db", invite=invite)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_join_leaves_a_store_alone_that_was_there_before(store):
+    board = LosingAnswers()
+    with pytest.raises(JoinError, match="first join needs the board"):
+        Device.join(URL, store=store, board=board)
+    with pytest.raises(SeatRefused):
+        Device.join(URL, store=store, invite="wrong", board=PretendServer())
+    assert store.exists()
+
+
+class LosingAnswers(PretendServer):
+    """A board that gives a seat, but whose answer never comes."""
+
+    async def claim_seat(self, identity, invite=None):
+        await super().claim_seat(identity, invite)
+        raise BoardUnavailable("The answer was lost.\nTry again.")
+
+
+def test_the_key_is_kept_if_the_seat_may_have_been_given(store):
+    board = LosingAnswers()
+    with pytest.raises(JoinError, match="first join needs the board"):
+        Device.join(URL, store=store, board=board)
+    with Device.join(URL, store=store, board=PretendServer()) as device:
+        assert {device.status().voter} == board._seats
+
+
 def test_an_unseated_store_is_not_used_under_another_spec(store):
-    board = PretendServer()
     with pytest.raises(JoinError):
-        Device.join(URL, store=store, invite="wrong", board=board)
+        Device.join(URL, store=store, board=LosingAnswers())
     with pytest.raises(StoreMismatch, match="another specification"):
         Device.join(URL, store=store, board=PretendServer(SPEC.with_(eta=0.5)))
 

@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from devote.boards.board import BoardRefused, Envelope, Outcome
+from devote.boards.board import Envelope, Outcome, SeatDenied
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
@@ -86,7 +86,7 @@ class PretendServer(MemoryBoard):
     async def claim_seat(self, identity: Identity, invite: str | None = None) -> Outcome:
         self._check_up()
         if invite not in self.invites:
-            raise BoardRefused("This invite is not valid.\nAsk for another.")
+            raise SeatDenied("This invite is not valid.\nAsk for another.")
         self.seat(identity.voter)
         return Outcome.ACCEPTED
 

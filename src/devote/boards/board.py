@@ -32,6 +32,10 @@ class BoardRefused(Exception):
     """The board answers, but not as a board of this experiment does: trying again is useless."""
 
 
+class SeatDenied(BoardRefused):
+    """The board has answered that there is no seat for this voter, so that it surely has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """A message and its voter's signature over the message's byte form."""

@@ -21,6 +21,7 @@ from devote.boards.board import (
     Event,
     Outcome,
     Posted,
+    SeatDenied,
     Snapshot,
 )
 from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment, is_address
@@ -90,7 +91,7 @@ class HttpBoard:
         return experiment
 
     async def claim_seat(self, identity: Identity, invite: str | None = None) -> Outcome:
-        """Claim this voter's seat: accepted, or duplicate if it has it; BoardRefused if denied."""
+        """Claim this voter's seat: accepted, or duplicate if it has it; SeatDenied if denied."""
         claim = {
             "voter": identity.voter,
             "signature": identity.claim(self.url.rpartition("/")[2]),
@@ -99,7 +100,7 @@ class HttpBoard:
             claim["invite"] = invite
         status, body = await self._request("POST", "/seats", claim)
         if status not in (200, 201):
-            raise self._refused(status, body)
+            raise SeatDenied(str(self._refused(status, body)))
         return self._outcome(status, body)
 
     async def publish(self, envelope: Envelope) -> Outcome:

@@ -57,13 +57,14 @@ def device(
         play(joined, users, pulls)
         joined.sync()
         status = joined.status()
+        answer = [] if status.state == "open" else [joined.arms[k] for k in status.answer]
         if json:
             show_json(
                 {
                     "experiment": status.experiment,
                     "voter": status.voter,
                     "state": status.state,
-                    "answer": [joined.arms[k] for k in status.answer],
+                    "answer": answer,
                     "sent": len(status.sent),
                     "waiting": len(status.waiting),
                     "freshness": status.freshness,
@@ -72,6 +73,4 @@ def device(
             )
             return
         typer.echo(str(status))
-        best = joined.best()
-        answer = "none yet" if best is None else joined.arms[best]
-        typer.echo(f"the answer: {answer}")
+        typer.echo(f"the answer: {' or '.join(answer) or 'none yet'}")

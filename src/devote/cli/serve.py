@@ -43,18 +43,22 @@ def serve(
 
     devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
     """
-    from devote.boards.server.serve import check_address, run_server
-    from devote.boards.server.settings import load_settings
+    from devote.boards.server.serve import check_address, check_tls, run_server
+    from devote.boards.server.settings import load_settings, read_limits
+    from devote.boards.store import SqliteStore
     from devote.dashboard import add_page
 
     check_address(host, port)
+    check_tls(certificate, key)
+    read_limits(limit or [])
+    opened = SqliteStore(store)
     where = token_file or store.with_name(store.name + ".token")
     settings = load_settings(where, limit or [])
     scheme = "http" if certificate is None else "https"
     typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
     typer.echo(f"devote: the operator's token is in {where}", err=True)
     run_server(
-        store,
+        opened,
         host=host,
         port=port,
         certificate=certificate,

@@ -10,6 +10,7 @@ from devote.fleet.device import Device
 from devote.fleet.errors import (
     DeviceError,
     JoinError,
+    SeatRefused,
     StoreBusy,
     StoreCorrupt,
     StoreError,
@@ -25,6 +26,7 @@ __all__ = [
     "DeviceError",
     "DeviceStatus",
     "JoinError",
+    "SeatRefused",
     "StoreBusy",
     "StoreCorrupt",
     "StoreError",

@@ -9,6 +9,10 @@ class JoinError(DeviceError):
     """The experiment could not be joined: not reachable, not ours, or not open to this device."""
 
 
+class SeatRefused(JoinError):
+    """The experiment has no seat for this device: its invite is no good, or all are taken."""
+
+
 class StoreError(DeviceError):
     """The device's store could not be read or written; the last committed state stands."""
 

@@ -1,17 +1,19 @@
 """How a device comes to take part: once over the network, ever after from its store.
 
 The store and the key in it are made before a seat is claimed, so a device that dies in between
-claims the same seat again. Once seated it needs nobody: it opens its store and plays, and finds
-out in the background whether the board still stands for the same experiment.
+claims the same seat again. A first join that fails leaves nothing behind, unless the seat may
+have been given: then the store and its key are kept. Once seated it needs nobody: it opens its
+store and plays, and finds out in the background whether the board still stands for the same
+experiment.
 """
 
 from pathlib import Path
 from typing import Protocol
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome
+from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome, SeatDenied
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
-from devote.fleet.errors import JoinError, StoreMismatch
+from devote.fleet.errors import JoinError, SeatRefused, StoreError, StoreMismatch
 from devote.fleet.saving import player_fields
 from devote.fleet.store import Setup, Store
 from devote.protocol import Player
@@ -25,12 +27,13 @@ class RemoteBoard(Board, Protocol):
         ...
 
     async def claim_seat(self, identity: Identity, invite: str | None = None) -> Outcome:
-        """A seat for this identity, or the one it has; BoardRefused if there is none for it."""
+        """A seat for this identity, or the one it has; SeatDenied if there is none for it."""
         ...
 
 
 async def open_store(path: str | Path, url: str, board: RemoteBoard, invite: str | None) -> Store:
     """The store at ``path``, set up and seated in the experiment at ``url``."""
+    is_new = not Path(path).exists()
     store = Store.open(path)
     try:
         name = url.rstrip("/").rpartition("/")[2]
@@ -40,10 +43,20 @@ async def open_store(path: str | Path, url: str, board: RemoteBoard, invite: str
             await _take_seat(store, url, board, invite)
         elif store.load().address != url:
             store.save_seat(url, store.load().players)
-    except BaseException:
-        store.close()
+    except BaseException as error:
+        if is_new and (isinstance(error, SeatRefused) or _is_empty(store)):
+            store.remove()
+        else:
+            store.close()
         raise
     return store
+
+
+def _is_empty(store: Store) -> bool:
+    try:
+        return not store.is_set_up
+    except StoreError:
+        return False  # what cannot be read is not thrown away
 
 
 def _check_name(store: Store, name: str) -> None:
@@ -71,6 +84,8 @@ async def _take_seat(store: Store, url: str, board: RemoteBoard, invite: str | N
         raise JoinError(
             f"{error}\nThe first join needs the board; later ones work offline."
         ) from None
+    except SeatDenied as error:
+        raise SeatRefused(str(error)) from None
     except BoardRefused as error:
         raise JoinError(str(error)) from None
     store.save_seat(url, experiment.players)

@@ -246,6 +246,12 @@ class Store:
         with self._lock:
             self._connection.close()
 
+    def remove(self) -> None:
+        """Let go of the file and remove it."""
+        self.close()
+        for suffix in ("", "-wal", "-shm"):
+            Path(self.path + suffix).unlink(missing_ok=True)
+
 
 def _make_private(path: str) -> None:
     """Make the file, which will hold a private key, for its owner only; refuse one not writable."""

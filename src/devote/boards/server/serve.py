@@ -40,6 +40,18 @@ def check_address(host: str, port: int) -> None:
         ) from None
 
 
+def check_tls(certificate: str | Path | None, key: str | Path | None) -> None:
+    """Refuse half of what TLS needs, and files that are not there."""
+    if (certificate is None) != (key is None):
+        raise ValueError(
+            "TLS needs both a certificate and its key, and one is missing.\n"
+            "Give both PEM files, or neither."
+        )
+    for file in (certificate, key):
+        if file is not None and not Path(file).is_file():
+            raise ValueError(f"{file} is not a file.\nGive the path of a PEM file.")
+
+
 def make_server(
     app: FastAPI,
     *,
@@ -52,14 +64,7 @@ def make_server(
 
     No access log, and no warning about a request, carries an address.
     """
-    if (certificate is None) != (key is None):
-        raise ValueError(
-            "TLS needs both a certificate and its key, and one is missing.\n"
-            "Give both PEM files, or neither."
-        )
-    for file in (certificate, key):
-        if file is not None and not Path(file).is_file():
-            raise ValueError(f"{file} is not a file.\nGive the path of a PEM file.")
+    check_tls(certificate, key)
     config = uvicorn.Config(
         app,
         host=host,
@@ -78,7 +83,7 @@ def make_server(
 
 
 def run_server(
-    store_path: str | Path,
+    store: SqliteStore | str | Path,
     *,
     host: str = "127.0.0.1",
     port: int = 8600,
@@ -89,10 +94,11 @@ def run_server(
 ) -> None:
     """Serve a store until SIGINT or SIGTERM, then end the streams, close the store and return.
 
-    ``settings.token`` is the operator's token. ``extend`` may add routes of its own, such as
-    the page, before the server starts.
+    ``store`` is a store or the path of one; ``settings.token`` is the operator's token.
+    ``extend`` may add routes of its own, such as the page, before the server starts.
     """
-    store = SqliteStore(store_path)
+    if not isinstance(store, SqliteStore):
+        store = SqliteStore(store)
     try:
         app = create_app(store, settings)
         if extend is not None:

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,16 @@ class Settings:
 def load_settings(token_file: Path, limits: Sequence[str] = ()) -> Settings:
     """Settings with the token in a file, which is made if it is not there, and changed limits.
 
-    A limit is written ``name=value``.
+    A limit is written ``name=value``; the file is not made if one is refused.
+    """
+    return replace(read_limits(limits), token=_read_token(token_file))
+
+
+def read_limits(limits: Sequence[str]) -> Settings:
+    """Settings with changed limits and a token of their own.
+
+    >>> read_limits(["streams=10"]).streams
+    10
     """
     known = {item.name: item.type for item in fields(Settings) if item.name != "token"}
     values: dict[str, Any] = {}
@@ -72,7 +81,7 @@ def load_settings(token_file: Path, limits: Sequence[str] = ()) -> Settings:
             values[name] = int(text) if known[name] is int else float(text)
         except ValueError:
             raise ValueError(f"limit {word!r} needs a number.\nWrite {name}=100.") from None
-    return Settings(token=_read_token(token_file), **values)
+    return Settings(**values)
 
 
 def _read_token(path: Path) -> str:
