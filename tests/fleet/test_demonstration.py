@@ -11,6 +11,7 @@ from tests.boards.live import open_store, serving_in_thread
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.boards.server import create_app
+from devote.cli.demo_view import DemoView
 from devote.fleet import crowd, demonstration
 from devote.fleet.crowd import Task, run_crowd, store_of
 from devote.fleet.demonstration import Outcome, run_demonstration
@@ -153,18 +154,42 @@ def test_too_few_players_are_refused_before_anything_is_started(monkeypatch):
         run_demonstration(print, players=5)
 
 
+def an_outcome(votes, **changes):
+    fields = {
+        "experiment": Experiment(SPEC, "invite", N),
+        "means": MEANS,
+        "ballot": Ballot.of(votes, n_arms=3, quorum=5),
+        "seconds": 1.0,
+        "pulls": 10,
+        "messages": tuple(votes),
+        "server_starts": 1,
+        "crowd_starts": 2,
+        "crowds": 2,
+        "chaos": False,
+    }
+    return Outcome(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"chaos": True}, "over before anything could be killed"),
+        (
+            {"chaos": True, "server_starts": 3, "crowd_starts": 3},
+            "killed 2 times, processes full of devices 1 times",
+        ),
+    ],
+)
+def test_the_end_of_the_story_tells_what_was_killed(capsys, changes, said):
+    DemoView(SPEC, N, quiet=False).conclude(an_outcome([], **changes))
+    assert said in capsys.readouterr().out
+    DemoView(SPEC, N, quiet=False).conclude(an_outcome([]))
+    assert "killed" not in capsys.readouterr().out
+
+
 def test_an_outcome_tells_what_an_eavesdropper_saw():
     votes = [Vote("banner", 0, arm, voter) for voter, arm in (("a", 1), ("b", 1), ("b", 2))]
-    outcome = Outcome(
-        experiment=Experiment(SPEC, "invite", N),
-        means=MEANS,
-        ballot=Ballot.of(votes, n_arms=3, quorum=5),
-        seconds=1.0,
-        pulls=10,
-        messages=tuple(votes),
-        server_starts=1,
-        crowd_starts=2,
-    )
+    outcome = an_outcome(votes)
     assert outcome.busiest == tuple(votes[1:])
     assert outcome.bytes_sent == 3 * (8 + 1 + len("banner") + 1 + 1)
 
@@ -188,6 +213,17 @@ def test_a_demonstration_ends_with_the_best_banner_chaos_or_not(monkeypatch, cha
     assert all(h.text.endswith("votes") for h in told if h.kind in ("out", "votes"))
     assert ("chaos" in kinds) == chaos
     assert outcome.server_starts + outcome.crowd_starts == 3 + kinds.count("chaos")
+
+
+@pytest.mark.slow
+def test_chaos_strikes_at_the_first_votes_however_quick_the_run_is(monkeypatch):
+    monkeypatch.setattr(demonstration, "FIRST_BLOW", 1e9)
+    spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", quorum=10)
+    told = []
+    outcome = run_demonstration(told.append, players=12, means=MEANS, spec=spec, chaos=True)
+    assert outcome.ballot.answer == (0,)
+    assert outcome.server_kills + outcome.crowd_kills >= 1
+    assert outcome.server_kills + outcome.crowd_kills == [h.kind for h in told].count("chaos")
 
 
 @pytest.mark.slow

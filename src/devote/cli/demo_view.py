@@ -86,17 +86,18 @@ class DemoView:
         self._eavesdropper(outcome, arms)
 
     def _costs(self, outcome: "Outcome") -> None:
-        restarts = outcome.server_starts - 1
         self._print(
             f"\n{outcome.seconds:.0f} s, {number(outcome.pulls)} banner views, of which the server "
             f"saw none.\n{len(outcome.messages)} messages of {outcome.bytes_sent:,} bytes in all "
             f"(with signatures {outcome.bytes_sent + 64 * len(outcome.messages):,})."
         )
-        if restarts or outcome.crowd_starts > 2:
+        if outcome.server_kills or outcome.crowd_kills:
             self._print(
-                f"The server was killed {restarts} times, processes full of devices "
-                f"{outcome.crowd_starts - 2} times."
+                f"The server was killed {outcome.server_kills} times, processes full of devices "
+                f"{outcome.crowd_kills} times."
             )
+        elif outcome.chaos:
+            self._print("It was over before anything could be killed; use more players.")
 
     def _eavesdropper(self, outcome: "Outcome", arms: Sequence[str]) -> None:
         from devote.protocol import Vote
@@ -141,6 +142,7 @@ def summary(outcome: "Outcome") -> dict[str, Any]:
         "seconds": outcome.seconds,
         "server_starts": outcome.server_starts,
         "crowd_starts": outcome.crowd_starts,
+        "kills": outcome.server_kills + outcome.crowd_kills,
     }
 
 

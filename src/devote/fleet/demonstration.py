@@ -41,6 +41,9 @@ FIRST_BLOW = 3.0
 BETWEEN_BLOWS = 2.0
 """Seconds; at least, and up to as much again and a half."""
 
+BLOWS_BY_VOTES = 4
+"""The first messages bring a blow, however early, and so does each further share of the votes."""
+
 
 @dataclass(frozen=True)
 class Happening:
@@ -64,6 +67,18 @@ class Outcome:
     messages: tuple[Message, ...]
     server_starts: int
     crowd_starts: int
+    crowds: int
+    chaos: bool
+
+    @property
+    def server_kills(self) -> int:
+        """How often the server was killed."""
+        return self.server_starts - 1
+
+    @property
+    def crowd_kills(self) -> int:
+        """How often a process full of devices was killed."""
+        return self.crowd_starts - self.crowds
 
     @property
     def bytes_sent(self) -> int:
@@ -148,6 +163,8 @@ class _Demonstration:
             messages=tuple(self.messages),
             server_starts=self.server.starts,
             crowd_starts=sum(crowd.starts for crowd in self.crowds),
+            crowds=len(self.crowds),
+            chaos=self.chaos,
         )
 
     @contextmanager
@@ -172,6 +189,8 @@ class _Demonstration:
 
     def _watch(self, operator: Operator) -> None:
         next_blow = time.monotonic() + FIRST_BLOW
+        messages_for_blow = 1
+        votes_in_all = self.ballot.quorum * (self.ballot.n_arms - 1)
         while any(crowd.running for crowd in self.crowds):
             if time.monotonic() - self.started > PATIENCE:
                 raise RuntimeError(f"Not over after {PATIENCE:.0f} s.\nUse fewer players.")
@@ -179,8 +198,10 @@ class _Demonstration:
                 if crowd.failed:
                     raise RuntimeError(f"A process of devices failed.\n{self._log()}")
             self._look(operator)
-            if self.chaos and time.monotonic() > next_blow:
+            is_due = time.monotonic() > next_blow or len(self.messages) >= messages_for_blow
+            if self.chaos and is_due:
                 self._strike()
+                messages_for_blow = len(self.messages) + max(1, votes_in_all // BLOWS_BY_VOTES)
                 next_blow = time.monotonic() + BETWEEN_BLOWS * (1.0 + 1.5 * self.dice.random())
             time.sleep(LOOK_EVERY)
         self._look(operator)
