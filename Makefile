@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test check lint types imports browser format clean
+.PHONY: help setup demo test check lint types imports browser faults format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -33,15 +33,23 @@ imports: setup
 check: lint types imports ## fast: lint, types, import contract, quick tests
 	@$(BIN)/pytest -q -n 2 -m "not slow and not browser"
 
+CHROMIUM := The page's tests need chromium: sudo apt-get install chromium
+
+# Without it the page's tests are skipped, or fail if CI is set; all others run.
 browser:
 	@if command -v chromium >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "Installing chromium, in which the page is tested ..."; \
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
-	else echo "The page's tests need chromium: sudo apt-get install chromium"; fi
+		{ apt-get update -qq && \
+			apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 || \
+			echo "$(CHROMIUM)"; \
+	else echo "$(CHROMIUM)"; fi
 
 test: lint types imports browser ## everything, the slow statistical part included
 	@$(BIN)/pytest -n 2 --dist worksteal
+
+faults: setup ## the long fault run: 20,000 fleets amid crashes and lost messages
+	@$(BIN)/python -m tests.fleet.fault_run 20000
 
 format: setup ## rewrite the sources in the house style
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
