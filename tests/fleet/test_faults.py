@@ -13,6 +13,7 @@ from tests.fleet.fault_run import fault_run
 
 from devote.boards.standing import Standing
 from devote.fleet.core import DeviceCore
+from devote.fleet.outbox import Outbox
 from devote.fleet.store import Store
 from devote.protocol import Seat, to_json
 
@@ -72,11 +73,11 @@ def test_the_fault_run_sees_a_vote_taken_for_sent_when_no_answer_came(monkeypatc
         envelopes = waiting(self)
         for envelope in envelopes:
             self.store.save_delivery(envelope, "sent")
-        self._outbox = self.store.outbox()
+        self._outbox.reload()
         return envelopes
 
     monkeypatch.setattr(DeviceCore, "waiting", property(sent_at_once))
-    monkeypatch.setattr(DeviceCore, "_offer_lost_ones", lambda self: None)
+    monkeypatch.setattr(Outbox, "offer_lost_ones", lambda self: None)
     assert _runs_fail(range(40))
 
 

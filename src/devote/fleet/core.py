@@ -33,9 +33,10 @@ from devote.fleet.clock import Clock
 from devote.fleet.errors import StoreError
 from devote.fleet.expiry import Expiry
 from devote.fleet.health import Health
+from devote.fleet.outbox import Outbox
 from devote.fleet.saving import player_fields, restore_player
 from devote.fleet.status import DeviceStatus
-from devote.fleet.store import Delivery, Store
+from devote.fleet.store import Store
 from devote.protocol import Ballot, ExperimentSpec, Player, ProtocolError, Seat
 
 _SYSTEM_DICE = random.SystemRandom().random
@@ -58,9 +59,8 @@ class DeviceCore:
     identity: Identity
     bookmark: Bookmark
     _player: Player
-    _outbox: list[tuple[Envelope, Delivery]]
+    _outbox: Outbox
     _untold: list[Envelope]
-    _read_back: set[str]
 
     def __init__(
         self,
@@ -116,8 +116,8 @@ class DeviceCore:
                 answer=ballot.answer,
                 shared=ballot.shared,
                 remaining=self._player.remaining,
-                sent=tuple(e.message for e, state in self._outbox if state == "sent"),
-                waiting=tuple(e.message for e, state in self._outbox if state != "sent"),
+                sent=tuple(e.message for e in self._outbox.sent),
+                waiting=tuple(e.message for e in self._outbox.waiting),
                 complete=self.bookmark.complete,
                 synced_ago=self.health.synced_ago,
                 offline_since=self.health.offline_since,
@@ -128,15 +128,13 @@ class DeviceCore:
     def waiting(self) -> tuple[Envelope, ...]:
         """What is to be posted, oldest first; denied messages too: an operator may mend that."""
         with self._lock:
-            return tuple(e for e, state in self._outbox if state != "sent")
+            return self._outbox.waiting
 
     def settle(self, envelope: Envelope, outcome: Outcome) -> None:
         """Note what became of a posted message."""
-        state: Delivery = "denied" if outcome is Outcome.DENIED else "sent"
         with self._step():
-            self.store.save_delivery(envelope, state)
-            self._outbox = [(e, state if e == envelope else s) for e, s in self._outbox]
-            self.health.note("denied", _DENIED if self._any_denied() else None)
+            self._outbox.settle(envelope, outcome)
+            self._note_denied()
 
     def openers(self, envelope: Envelope) -> tuple[Envelope, ...]:
         """What has opened the terms up to a message's, as the board has shown it before.
@@ -165,10 +163,11 @@ class DeviceCore:
                 self.store.save_heard(valid, bookmark)
             self.bookmark = bookmark
             self._tell(valid)
-            self._drop_lost_claims()
+            if self._outbox.drop_lost_claims(self._player):
+                self._note_denied()
             at_end = end is not None and bookmark.number >= end
             if at_end:
-                self._offer_lost_ones()
+                self._outbox.offer_lost_ones()
             return at_end
 
     def rewind(self) -> None:
@@ -194,11 +193,11 @@ class DeviceCore:
     def _load(self) -> None:
         saved = self.store.load()
         heard = self.store.heard()
-        self._outbox = self.store.outbox()
+        self._outbox = Outbox(self.store)
         own = [e.message for e, _ in self._outbox if not isinstance(e.message, Seat)]
         told = [e.message for e in heard] if saved.bookmark.complete else []
         self._player = restore_player(self.store.path, saved.spec, saved.player, [*told, *own])
-        self._read_back = {e.signature for e in heard if e.message.voter == self._player.voter}
+        self._outbox.see(self._own(heard))
         self._untold = [] if saved.bookmark.complete else heard
         self.spec = saved.spec
         self.players = saved.players
@@ -207,7 +206,7 @@ class DeviceCore:
         if self._player.pending is not None:
             age = max(0.0, self._clock.wall() - (saved.pending_at or 0.0))
             self._pending_since = self._clock.monotonic() - age
-        self.health.note("denied", _DENIED if self._any_denied() else None)
+        self._note_denied()
 
     def _expire(self) -> None:
         if self._player.pending is None:
@@ -223,49 +222,20 @@ class DeviceCore:
     def _learn(self, x: float) -> None:
         messages = self._player.reward(x)
         # A claim to a place that came free again may lie there still, and is offered anyway.
-        there = {e.message for e, _ in self._outbox}
+        there = self._outbox.messages
         votes = [self.identity.sign(message) for message in messages if message not in there]
         self.store.save_step(player_fields(self._player), None, votes)
-        self._outbox += [(envelope, "waiting") for envelope in votes]
+        self._outbox.add(votes)
         if votes:
             self.on_vote()
 
     def _tell(self, valid: list[Envelope]) -> None:
-        own = self._player.voter
-        self._read_back.update(e.signature for e in valid if e.message.voter == own)
+        self._outbox.see(self._own(valid))
         self._untold += valid
         if self.bookmark.complete:
             for envelope in self._untold:
                 self._player.receive(envelope.message)
             self._untold = []
-
-    def _offer_lost_ones(self) -> None:
-        """Offer again what was acknowledged but is not on the board, read to its end.
-
-        The board may have been put back to an earlier state.
-        """
-        sent = [e for e, state in self._outbox if state == "sent"]
-        lost = [e for e in sent if e.signature not in self._read_back]
-        for envelope in lost:
-            self.store.save_delivery(envelope, "waiting")
-        if lost:
-            self._outbox = self.store.outbox()
-
-    def _drop_lost_claims(self) -> None:
-        """Drop denied claims to places in the jury that another has, or that come too many."""
-        ballot = self._player.ballot
-        lost = [
-            e
-            for e, state in self._outbox
-            if state == "denied" and isinstance(e.message, Seat)
-            if e.signature not in self._read_back
-            if ballot.is_taken(e.message.seat) or self._player.is_juror
-        ]
-        for envelope in lost:
-            self.store.drop(envelope)
-        if lost:
-            self._outbox = self.store.outbox()
-            self.health.note("denied", _DENIED if self._any_denied() else None)
 
     def _known(self) -> Ballot:
         ballot = self._player.ballot
@@ -276,8 +246,11 @@ class DeviceCore:
     def _is_valid(self, envelope: Envelope) -> bool:
         return refusal(envelope, self.spec, self._check) is None
 
-    def _any_denied(self) -> bool:
-        return any(state == "denied" for _, state in self._outbox)
+    def _own(self, envelopes: Iterable[Envelope]) -> list[Envelope]:
+        return [e for e in envelopes if e.message.voter == self._player.voter]
+
+    def _note_denied(self) -> None:
+        self.health.note("denied", _DENIED if self._outbox.any_denied else None)
 
     @contextmanager
     def _step(self) -> Iterator[None]:
