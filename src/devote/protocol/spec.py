@@ -6,21 +6,18 @@ Checked once, when it is made; everything downstream relies on it.
 import difflib
 import hashlib
 import json
-import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from devote.kernels import get_algorithm, quorum
+from devote.kernels import quorum
 from devote.kernels.votes import jury_size
+from devote.protocol import checks
 from devote.protocol.errors import SpecError
-from devote.protocol.messages import MAX_ARMS, is_identifier
 
 VERSION = 1
-QUORUM_RULES = ("paper", "ceil")
-VOTING_PROTOCOLS = ("decentralized", "jury")
 
 
 @dataclass(frozen=True)
@@ -53,94 +50,26 @@ class ExperimentSpec:
     absent: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arms", _arm_names(self.arms))
-        if not isinstance(self.options, Mapping):
+        self._set("arms", checks.arm_names(self.arms))
+        self._set("options", checks.sorted_options(self.options))
+        checks.check_name(self.name)
+        for name in ("epsilon", "eta", "delta"):
+            self._set(name, checks.fraction(name, getattr(self, name)))
+        algorithm = checks.known_algorithm(self.algorithm, self.options)
+        self._set("phi", checks.reset_probability(self.phi, algorithm))
+        checks.check_quorum(self.quorum)
+        if self.quorum in checks.QUORUM_RULES and self.votes_needed < 2:
             raise SpecError(
-                f"options={self.options!r} must be a table of names and values.\n"
-                "Write {} for none."
+                f"delta={self.delta} with eta={self.eta} needs {self.votes_needed} vote to "
+                "eliminate an arm, but delta must be at most eta^2.\n"
+                "Use a lower delta, a lower eta, or give the quorum as a number."
             )
-        object.__setattr__(self, "options", dict(sorted(self.options.items(), key=str)))
-        if not is_identifier(self.name):
-            raise SpecError(
-                f"name={self.name!r} must be 1 to 64 of A-Z a-z 0-9 _ . : -\nRename the experiment."
-            )
-        for name, upper_end in (("epsilon", "1]"), ("eta", "1)"), ("delta", "1)")):
-            value = getattr(self, name)
-            if (
-                not _is_number(value)
-                or not 0.0 < value <= 1.0
-                or (upper_end == "1)" and value == 1)
-            ):
-                raise SpecError(f"{name}={value!r} must be in (0, {upper_end}.\n{_REMEDIES[name]}")
-            object.__setattr__(self, name, float(value))
-        self._check_algorithm()
-        self._check_quorum()
+        checks.check_protocol(self.protocol)
+        checks.check_whole("seat_after", self.seat_after, 1)
+        checks.check_whole("absent", self.absent, 0)
 
-    def _check_algorithm(self) -> None:
-        try:
-            algorithm = get_algorithm(self.algorithm)
-        except ValueError as error:
-            raise SpecError(str(error)) from None
-        for name, value in self.options.items():
-            if name not in algorithm.options:
-                known = ", ".join(algorithm.options) or "none"
-                near = difflib.get_close_matches(str(name), algorithm.options, n=1, cutoff=0.4)
-                raise SpecError(
-                    f"option {name!r} is not one of {self.algorithm}'s: {known}.\n"
-                    + (f"Did you mean {near[0]!r}?" if near else "Remove it.")
-                )
-            allowed = algorithm.options[name]
-            if isinstance(allowed, tuple) and value not in allowed:
-                raise SpecError(
-                    f"{name}={value!r} is not one of: {', '.join(allowed)}.\nUse one of these."
-                )
-            if not isinstance(allowed, tuple) and not _is_number(value):
-                raise SpecError(f"{name}={value!r} must be a number.\nThe default is {allowed}.")
-        if not _is_number(self.phi) or not 0.0 <= self.phi <= 1.0:
-            raise SpecError(
-                f"phi={self.phi!r} must be in (0, 1].\n"
-                "It is the probability of a reset after a pull; theory.optimal_phi suggests one."
-            )
-        if algorithm.endless and self.phi == 0.0:
-            raise SpecError(
-                f"phi=0 with {self.algorithm} never resets.\n"
-                "Give phi in (0, 1], or use ser3, which needs none."
-            )
-        if not algorithm.endless and self.phi != 0.0:
-            raise SpecError(
-                f"phi={self.phi!r} has no meaning for {self.algorithm}, which never resets.\n"
-                "Leave phi out, or use ser4."
-            )
-        object.__setattr__(self, "phi", float(self.phi))
-
-    def _check_quorum(self) -> None:
-        if self.quorum in QUORUM_RULES:
-            if self.votes_needed < 2:
-                raise SpecError(
-                    f"delta={self.delta} with eta={self.eta} needs {self.votes_needed} vote to "
-                    "eliminate an arm, but delta must be at most eta^2.\n"
-                    "Use a lower delta, a lower eta, or give the quorum as a number."
-                )
-        elif not isinstance(self.quorum, int) or isinstance(self.quorum, bool) or self.quorum < 1:
-            raise SpecError(
-                f"quorum={self.quorum!r} must be 'paper', 'ceil' or a number of votes, 1 or more.\n"
-                "'paper' is floor(log delta / log eta), 'ceil' rounds up."
-            )
-
-        self._check_jury()
-
-    def _check_jury(self) -> None:
-        if self.protocol not in VOTING_PROTOCOLS:
-            raise SpecError(
-                f"protocol={self.protocol!r} is not one of: {', '.join(VOTING_PROTOCOLS)}.\n"
-                "The baselines isolated and pooled are for simulations, which take them by name."
-            )
-        for name, least in (("seat_after", 1), ("absent", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise SpecError(
-                    f"{name}={value!r} must be a whole number, {least} or more.\n{_REMEDIES[name]}"
-                )
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
 
     @property
     def n_arms(self) -> int:
@@ -177,10 +106,7 @@ class ExperimentSpec:
 
         Paper: Algorithm 2 asks for ``delta >= eta^N``, which is M <= N.
         """
-        if not isinstance(n_players, int) or isinstance(n_players, bool) or n_players < 1:
-            raise SpecError(
-                f"n_players={n_players!r} must be a whole number, 1 or more.\nSomebody must play."
-            )
+        checks.check_player_count(n_players)
         needed = self.votes_needed if votes_needed is None else votes_needed
         if n_players < needed:
             cause = f"delta={self.delta} with eta={self.eta}"
@@ -263,53 +189,6 @@ class ExperimentSpec:
         return replace(self, **changes)
 
 
-_REMEDIES = {
-    "epsilon": "It is how far from the best an arm may be and still do; rewards lie in [0, 1].",
-    "eta": "It is the probability with which one device may be wrong; 0.9 is the paper's.",
-    "seat_after": "The more, the surer the jury is made of the most active players.",
-    "absent": "It is the number of jurors who may vanish without stopping the vote.",
-    "delta": "It is the probability with which the vote may be wrong; 0.05 is the paper's.",
-}
-
-
-def _is_number(value: object) -> bool:
-    # Compared, not converted: an int may be too large for a float.
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and -math.inf < value < math.inf
-    )
-
-
 def _toml(value: object) -> str:
     """A JSON value as TOML writes it: the same, but for surrogate pairs and DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _arm_names(arms: object) -> tuple[str, ...]:
-    if isinstance(arms, int) and not isinstance(arms, bool):
-        _check_count(arms)
-        arms = tuple(str(k) for k in range(arms))
-    if isinstance(arms, str) or not isinstance(arms, Sequence):
-        raise SpecError(f"arms={arms!r} must be a list of names, or their number.\nGive a list.")
-    _check_count(len(arms))
-    names = tuple(arms)
-    for name in names:
-        if not isinstance(name, str) or not name.strip() or len(name) > 200 or not _is_text(name):
-            raise SpecError(f"arm name {name!r} must be a text of 1 to 200 characters.\nRename it.")
-    if len(set(names)) != len(names):
-        raise SpecError("Two arms have the same name.\nGive each its own.")
-    return names
-
-
-def _check_count(n_arms: int) -> None:
-    if not 2 <= n_arms <= MAX_ARMS:
-        raise SpecError(
-            f"{n_arms} arms: there must be from 2 to {MAX_ARMS}.\n"
-            "With one option there is nothing to find out."
-        )
-
-
-def _is_text(name: str) -> bool:
-    """Whether a string can be written down: half a surrogate pair cannot."""
-    return not any("\ud800" <= character <= "\udfff" for character in name)

@@ -10,7 +10,7 @@ from typing import Any
 
 from devote.boards.experiment import ENROLMENTS, VERSION
 from devote.protocol import messages
-from devote.protocol.spec import QUORUM_RULES
+from devote.protocol.checks import QUORUM_RULES
 
 Schema = dict[str, Any]
 
