@@ -107,6 +107,13 @@ def test_what_is_proved_of_whom(protocol, algorithm, n_players, proved):
     assert (proved_failure(cell.setting) is not None) == proved
 
 
+@pytest.mark.parametrize("problem", list(PROBLEMS))
+@pytest.mark.parametrize(("protocol", "n_players"), [("jury", 64), ("decentralized", 28)])
+def test_nothing_is_proved_where_rewards_change_or_players_differ(problem, protocol, n_players):
+    cell = Cell(ExperimentSpec(arms=10), PROBLEMS[problem], n_players, protocol)
+    assert (proved_failure(cell.setting) is not None) == (problem in {"1", "2"})
+
+
 @pytest.mark.parametrize("epsilon", [0.05, 0.25, 0.9])
 def test_hard_problems_are_hard(epsilon):
     for problem in hard_problems(epsilon):

@@ -66,7 +66,26 @@ def test_a_jury_can_be_planned(devote):
     plan = told(devote(*SMALL, "--protocol", "jury", "--json"))
     assert plan["theorem_2"] is None
     assert plan["why_no_theorem_2"]
-    assert devote(*SMALL, "--protocol", "jury").code == 0
+    assert plan["stall_possible"] is True
+    assert plan["message_bound"] == 87 >= max(plan["simulated"]["broadcasts"]["values"])
+    table = devote(*SMALL, "--protocol", "jury").out
+    assert "yes, unanimous jury" in table
+    assert "never more than 87 votes and seat claims" in table
+
+
+def test_a_jury_of_unproved_subroutines_is_not_said_to_hold(devote):
+    plan = told(devote(*SMALL, "--protocol", "jury", "--algorithm", "kl_racing", "--json"))
+    right = plan["promises"][0]
+    assert (right["name"], right["standing"]) == ("right answer", "claimed")
+    assert "not proved here: kl_racing alone" in right["words"]
+    assert [row["name"] for row in plan["failure"]["bounds"]] == ["claimed"]
+
+
+def test_a_jury_takes_its_own_options(devote):
+    jury = (*SMALL, "--players", 80, "--protocol", "jury", "--absent", 1, "--seat-after", 7)
+    plan = told(devote(*jury, "--json"))
+    assert (plan["spec"]["absent"], plan["spec"]["seat_after"]) == (1, 7)
+    assert plan["quorum"]["used"] == 60
 
 
 @pytest.mark.parametrize("axis", ["eta", "players", "epsilon"])

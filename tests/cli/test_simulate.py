@@ -25,7 +25,7 @@ def test_the_table_says_what_a_person_asks_first(devote):
         "arm 0 won",
         "mean 0.9",
         "claimed bound",
-        "honest bound",
+        "honest (one good arm)",
         "any 28 of 32",
         "pulls per second",
     ):
@@ -72,12 +72,58 @@ def test_an_option_reaches_the_subroutine(devote):
     assert union["samples"] != active["samples"]
 
 
-def test_a_horizon_too_small_is_said_plainly(devote):
-    ran = devote(*SMALL, "--horizon", 100)
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_horizon_too_small_for_any_trial_is_one_line_and_exit_code_2(devote, form):
+    ran = devote(*SMALL, "--horizon", 100, *form)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err == (
+        "devote: 0 of 3 trials ended within --horizon 100 pulls. "
+        "Raise --horizon, or leave --horizon out to run to the end.\n"
+    )
+
+
+def test_a_horizon_that_some_trials_meet_is_said_plainly(devote):
+    samples = told(devote(*SMALL, "--json"))["samples"]["values"]
+    ran = devote(*SMALL, "--horizon", min(samples))
     assert ran.code == 0
-    assert "unfinished" in ran.out
-    assert "the horizon of 100 pulls came first" in ran.out
-    assert told(devote(*SMALL, "--horizon", 100, "--json"))["status"]["unfinished"] == 3
+    assert "1 of 3" in ran.out
+    assert f"the horizon of {min(samples):,} pulls came first" in ran.out
+
+
+def test_seats_that_cannot_be_taken_within_the_horizon_are_hinted_at(devote):
+    ran = devote(*SMALL, "--protocol", "jury", "--seat-after", 5000, "--horizon", 3000)
+    assert ran.code == 2
+    assert "lower --seat-after" in ran.err
+
+
+def test_erratum_5_a_stall_names_the_arms_left(devote):
+    ran = devote("simulate", "--means", ".7,.7,.1", "--players", 32, "--trials", 3)
+    assert "still shared: arms 0, 1" in ran.out
+
+
+def test_the_winners_mean_is_that_at_the_end_of_the_run(devote):
+    settings = ("--algorithm", "ser4", "--phi", ".0001", "--horizon", 180_000, "--trials", 3)
+    ran = told(devote("simulate", "--problem", 4, *settings, "--json"))
+    won = [pair for pair in zip(ran["winners"], ran["winner_means"], strict=True) if pair[0] == 8]
+    assert won
+    assert set(won) == {(8, 0.8)}
+    assert ran["problem"]["means"][8] != 0.8
+    table = devote("simulate", "--problem", 4, *settings)
+    assert "mean 0.8 at the end" in table.out
+
+
+def test_a_jurys_seat_claims_are_among_its_broadcasts(devote):
+    ran = devote(*SMALL, "--protocol", "jury")
+    assert "votes and seat claims; 29 votes against an arm" in ran.out
+    assert "proved bound" in ran.out
+
+
+def test_a_jury_takes_its_own_options(devote):
+    jury = (*SMALL, "--players", 60, "--protocol", "jury", "--json")
+    usual, other = told(devote(*jury)), told(devote(*jury, "--seat-after", 10, "--absent", 1))
+    assert (other["spec"]["seat_after"], other["spec"]["absent"]) == (10, 1)
+    assert (usual["quorum"], other["quorum"]) == (29, 45)
 
 
 def test_ser4_runs_to_its_horizon(devote):

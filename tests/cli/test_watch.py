@@ -34,6 +34,18 @@ def test_a_stall_is_said(devote):
     assert "stalled: players are split over arms" in ran.out.splitlines()[-1]
 
 
+def test_a_jury_takes_its_own_options(devote):
+    jury = ("watch", "--means", ".9,.1", "--players", 60, "--protocol", "jury", "--json")
+    usual, early = (
+        [json.loads(line) for line in devote(*jury, "--seat-after", after).out.splitlines()]
+        for after in (50, 5)
+    )
+    first = [next(row["time"] for row in run if row["kind"] == "seat") for run in (usual, early)]
+    assert first[1] < first[0]
+    wider = devote(*jury, "--absent", 1).out
+    assert wider.count('"seat"') == 46
+
+
 def test_it_is_the_run_that_simulate_would_make(devote):
     spec = ExperimentSpec(arms=3)
     problem = Problem("toy", [0.9, 0.1, 0.1])

@@ -79,7 +79,23 @@ def test_the_bounds_are_the_claimed_and_the_honest_one_and_for_a_jury_the_proved
     assert (honest["name"], honest["value"]) == ("honest", honest_failure(32, eta=0.9, quorum=28))
     assert "any 28 of 32" in honest["text"]
     (proved,) = failure_bounds(Experiment(spec.with_(protocol="jury"), "invite", 64))
-    assert (proved["name"], proved["value"]) == ("proved", 0.05)
+    assert (proved["name"], proved["value"]) == ("proved", pytest.approx(0.9**29))
+
+
+@pytest.mark.parametrize("algorithm", ["kl_racing", "ser4"])
+def test_a_jurys_bound_is_only_claimed_for_a_subroutine_without_a_proof(algorithm):
+    phi = 0.001 if algorithm == "ser4" else 0.0
+    spec = ExperimentSpec(arms=10, protocol="jury", algorithm=algorithm, phi=phi)
+    (claimed,) = failure_bounds(Experiment(spec, "invite", 64))
+    assert claimed["name"] == "claimed"
+    assert f"not proved here: {algorithm} alone" in claimed["text"]
+
+
+def test_all_devices_together_are_a_proof_only_where_no_more_can_join():
+    spec = ExperimentSpec(arms=10)
+    invited, joining = Experiment(spec, "invite", 28), Experiment(spec, "open", None, 28)
+    assert [b["name"] for b in failure_bounds(invited)] == ["claimed", "proved"]
+    assert [b["name"] for b in failure_bounds(joining)] == ["claimed", "honest"]
 
 
 def test_without_enough_devices_to_fill_a_quorum_there_is_no_honest_bound_yet():

@@ -3,7 +3,7 @@ import pytest
 from devote.experiments.planning.figure import draw_plan
 from devote.experiments.planning.sweep import PlanSweep, sweep_plan
 from devote.problems import Problem
-from devote.protocol import ExperimentSpec, get_protocol
+from devote.protocol import ExperimentSpec
 from devote.simulate import ResultError, simulate
 from devote.simulate.cell import Cell
 from devote.simulate.plan import default_problem, make_plan
@@ -34,16 +34,16 @@ def test_devices_that_pool_are_not_told_apart():
 
 
 def test_erratum_7_the_claim_holds_only_where_all_must_be_wrong_together():
-    rules = get_protocol("decentralized")
-    tight, loose = (failure_bounds(SPEC, n, rules) for n in (28, 64))
-    assert tight.honest == pytest.approx(tight.claimed)
+    tight, loose = (failure_bounds(Setting.of(SPEC, TOY, n)) for n in (28, 64))
+    assert tight.proved == tight.honest == pytest.approx(tight.claimed)
+    assert loose.proved is None
     assert loose.honest > 0.999 > loose.claimed
 
 
 @pytest.mark.parametrize("absent", [0, 1])
 def test_a_jurys_bound_is_proved_and_meets_delta(absent):
-    bounds = failure_bounds(SPEC.with_(absent=absent), 200, get_protocol("jury"))
-    assert bounds.honest == bounds.claimed <= SPEC.delta
+    bounds = failure_bounds(Setting.of(SPEC.with_(absent=absent), TOY, 200, "jury"))
+    assert bounds.proved == bounds.honest == bounds.claimed <= SPEC.delta
 
 
 @pytest.mark.parametrize("protocol", ["decentralized", "jury", "isolated", "pooled"])

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from devote.audit.batches import Batches, Progress, Rate
-from devote.kernels.votes import jury_failure
 from devote.problems import Uniform
 from devote.simulate.cell import Cell
+from devote.simulate.promises import failure_bounds, property_1
 from devote.simulate.setting import Setting
 from devote.simulate.trial import Trial
-from devote.theory import LoneFailure, claimed_failure, honest_failure, lone_failure
+from devote.theory import LoneFailure
 
 LONE_RUNS = 1_000
 
@@ -98,6 +98,7 @@ def audit_correctness(
         progress=progress,
     )
     runs = batches.runs
+    bounds = failure_bounds(setting)
     stalls = [run for run in runs if run.status == "stalled"]
 
     def rate(count: int, total: int) -> Rate:
@@ -110,9 +111,9 @@ def audit_correctness(
         unfinished=rate(sum(run.status == "unfinished" for run in runs), len(runs)),
         plurality_wrong=rate(sum(not run.epsilon_optimal for run in stalls), len(stalls)),
         lone=lone_error(cell, seed=seed, confidence=confidence),
-        promised=property_1_of(setting),
-        claimed=claimed_failure(cell.spec.eta, setting.protocol.votes_needed(cell.spec)),
-        honest=_honest(setting),
+        promised=property_1(cell.spec, cell.spec.eta),
+        claimed=bounds.claimed,
+        honest=bounds.honest,
         proved=proved_failure(setting),
         mean_samples=sum(run.samples for run in runs) / len(runs),
         mean_broadcasts=sum(run.broadcasts for run in runs) / len(runs),
@@ -144,22 +145,11 @@ def free_seats(setting: Setting, runs: Sequence[Trial], seed: int) -> tuple[int,
     return tuple(range(taken + 1, setting.spec.jury_size + 1))
 
 
-def property_1_of(setting: Setting) -> LoneFailure:
-    """What is proved of the subroutine alone."""
-    spec = setting.spec
-    return lone_failure(
-        spec.algorithm,
-        n_arms=spec.n_arms,
-        epsilon=spec.epsilon,
-        eta=spec.eta,
-        radius=str(spec.options.get("radius", "union")),
-    )
-
-
 def proved_failure(setting: Setting) -> float | None:
     """The proved bound on the failure probability, if there is one.
 
-    A jury's, or that of all players together where all of them must agree (M = N).
+    A jury's, or that of all players together where all of them must agree (M = N); none where
+    rewards change or players' means differ, which no proof covers.
 
     >>> from devote.problems import PROBLEMS
     >>> from devote.protocol import ExperimentSpec
@@ -167,21 +157,7 @@ def proved_failure(setting: Setting) -> float | None:
     >>> round(proved_failure(cell.setting), 3)
     0.047
     """
-    spec, protocol = setting.spec, setting.protocol
-    if not protocol.votes or property_1_of(setting).standing != "proved":
-        return None
-    if protocol.seats:
-        return jury_failure(spec.jury_size, spec.eta, (spec.n_arms - 1) * spec.absent)
-    if protocol.votes_needed(spec) == setting.n_players:
-        return claimed_failure(spec.eta, setting.n_players)
-    return None
-
-
-def _honest(setting: Setting) -> float:
-    spec, protocol = setting.spec, setting.protocol
-    if protocol.seats:
-        return jury_failure(spec.jury_size, spec.eta, (spec.n_arms - 1) * spec.absent)
-    return honest_failure(setting.n_players, eta=spec.eta, quorum=protocol.votes_needed(spec))
+    return failure_bounds(setting).proved if setting.protocol.votes else None
 
 
 def lone_error(cell: Cell, *, seed: int, confidence: float = 0.95) -> Rate | None:

@@ -17,10 +17,6 @@ Yes = Annotated[bool, typer.Option("--yes", help="Go on however long it takes.")
 SizeList = Annotated[
     str | None, typer.Option("--players", metavar="LIST", help="Numbers of devices, such as 32,64.")
 ]
-SeatAfter = Annotated[
-    int, typer.Option(metavar="A", help="jury: activations before a device may claim a seat.")
-]
-Absent = Annotated[int, typer.Option(metavar="V", help="jury: jurors who may vanish.")]
 
 
 @app.callback()
@@ -49,8 +45,8 @@ def correctness(
     quorum: options.Quorum = "paper",
     phi: options.Phi = 0.0,
     horizon: options.Horizon = None,
-    seat_after: SeatAfter = 50,
-    absent: Absent = 0,
+    seat_after: options.SeatAfter = 50,
+    absent: options.Absent = 0,
     precision: Precision = 0.02,
     confidence: Confidence = 0.95,
     yes: Yes = False,

@@ -53,7 +53,8 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
     out.print(
         "\n[dim]failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
         "interval for this number of runs.\nclaimed: eta^M, Theorem 1 as printed. honest: any M of "
-        "N players that each fail with probability eta (jury: all jurors).\nproved: what is proved "
+        "N players that each fail with probability eta, where one arm is\ngood; with several it "
+        "is no bound (jury: all jurors, any number of good arms).\nproved: what is proved "
         "of this protocol with this subroutine; see docs/guarantees.md. lone: error of a player "
         "alone, who was allowed eta.[/dim]"
     )

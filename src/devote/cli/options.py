@@ -51,6 +51,10 @@ Horizon: TypeAlias = Annotated[
     int | None,
     typer.Option(metavar="T", help="Stop after this many pulls; unfinished runs say so."),
 ]
+SeatAfter: TypeAlias = Annotated[
+    int, typer.Option(metavar="A", help="jury: activations before a device may claim a seat.")
+]
+Absent: TypeAlias = Annotated[int, typer.Option(metavar="V", help="jury: jurors who may vanish.")]
 Seed: TypeAlias = Annotated[
     int, typer.Option(metavar="S", help="The same seed gives the same numbers.")
 ]

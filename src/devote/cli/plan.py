@@ -30,6 +30,8 @@ def plan(
     algorithm: options.Algorithm = "ser3",
     option: options.Options = None,
     quorum: options.Quorum = "paper",
+    seat_after: options.SeatAfter = 50,
+    absent: options.Absent = 0,
     trials: Annotated[
         int | None,
         typer.Option(min=1, metavar="T", help="Trials to simulate. [default: 20; in a sweep 5]"),
@@ -72,6 +74,8 @@ def plan(
         epsilon=epsilon,
         eta=eta,
         delta=delta,
+        seat_after=seat_after,
+        absent=absent,
     )
     problem = reading.read_fleet(spec, means, activity)
     if sweep is None:

@@ -66,12 +66,16 @@ def _costs(plan: dict[str, Any]) -> RenderableType:
     table.add_row(
         "broadcasts",
         least + number(simulated["broadcasts"]["mean"]),
-        f"never more than {plan['message_bound']:,} votes",
+        f"never more than {plan['message_bound']:,} {_sent(plan)}",
     )
     table.add_row("deliveries", least + number(simulated["deliveries"]["mean"]), "")
     table.add_row("time", *_time(plan, least))
     table.add_row("Theorem 2", *_bound(plan))
     return table
+
+
+def _sent(plan: dict[str, Any]) -> str:
+    return "votes and seat claims" if plan["protocol"] == "jury" else "votes"
 
 
 def _time(plan: dict[str, Any], least: str) -> tuple[str, str]:
@@ -116,7 +120,10 @@ def _votes(plan: dict[str, Any]) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("votes that eliminate an arm", "paper's rule", "ceil rule", "used", "can stall"):
         table.add_column(name, justify="right" if table.columns else "left")
-    stall = "[yellow]yes, N < 2M[/]" if plan["stall_possible"] else "[green]no, N >= 2M[/]"
+    stall = "[green]no, N >= 2M[/]"
+    if plan["stall_possible"]:
+        why = "unanimous jury" if plan["protocol"] == "jury" else "N < 2M"
+        stall = f"[yellow]yes, {why}[/]"
     table.add_row("", str(quorum["paper"]), str(quorum["ceil"]), str(quorum["used"]), stall)
     return table
 

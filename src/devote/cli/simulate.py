@@ -23,6 +23,8 @@ def simulate(
     eta: options.Eta = 0.9,
     delta: options.Delta = 0.05,
     quorum: options.Quorum = "paper",
+    seat_after: options.SeatAfter = 50,
+    absent: options.Absent = 0,
     phi: options.Phi = 0.0,
     horizon: options.Horizon = None,
     trials: Annotated[int, typer.Option(min=1, metavar="T", help="Number of trials.")] = 20,
@@ -64,6 +66,8 @@ def simulate(
         eta=eta,
         delta=delta,
         phi=phi,
+        seat_after=seat_after,
+        absent=absent,
     )
     if save is not None:
         check_writable(save)
@@ -78,6 +82,12 @@ def simulate(
         )
     if save is not None:
         result.save(save)
+    if not cell.setting.algorithm.endless and set(result.status) == {"unfinished"}:
+        seats = ", lower --seat-after" if cell.setting.protocol.seats else ""
+        raise ValueError(
+            f"0 of {trials} trials ended within --horizon {horizon} pulls.\n"
+            f"Raise --horizon{seats}, or leave --horizon out to run to the end."
+        )
     summary = summarise(result, wall_seconds=seconds)
     if json:
         show_json(summary)

@@ -70,7 +70,8 @@ def _broadcast_words(summary: dict[str, Any]) -> str:
         return "every sample is sent"
     if summary["quorum"] is None:
         return "nothing is sent"
-    return f"votes; {summary['quorum']} against an arm eliminate it"
+    what = "votes and seat claims" if summary["protocol"] == "jury" else "votes"
+    return f"{what}; {summary['quorum']} votes against an arm eliminate it"
 
 
 def _scaled(value: dict[str, Any], factor: float) -> dict[str, float]:
@@ -78,7 +79,7 @@ def _scaled(value: dict[str, Any], factor: float) -> dict[str, float]:
 
 
 def _endings(summary: dict[str, Any]) -> RenderableType:
-    from devote.simulate.summary import winner_counts
+    from devote.simulate.summary import stalled_counts, winner_counts
 
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
@@ -90,15 +91,33 @@ def _endings(summary: dict[str, Any]) -> RenderableType:
             if summary["horizon"] and status == "unfinished":
                 words = f"the horizon of {summary['horizon']:,} pulls came first"
             table.add_row(status, f"[{colour}]{count}[/] of {summary['trials']}", words)
-    means = summary["problem"]["means"]
+    trials = summary["trials"]
     for arm, count in winner_counts(summary["winners"]):
-        table.add_row(f"arm {arm} won", f"{count} of {summary['trials']}", f"mean {means[arm]:g}")
+        table.add_row(f"arm {arm} won", f"{count} of {trials}", _mean_words(summary, arm))
+    left = "still held" if summary["quorum"] is None else "still shared"
+    for arms, count in stalled_counts(summary["shared"], summary["endings"]):
+        names = ", ".join(map(str, arms))
+        table.add_row(f"{left}: arms {names}", f"{count} of {trials}", "the answer is this set")
     table.add_row(
         "good answers",
         probability(summary["epsilon_optimal"]),
         f"within epsilon = {summary['spec']['epsilon']:g} of the best arm",
     )
     return table
+
+
+def _mean_words(summary: dict[str, Any], arm: int) -> str:
+    """What the winner paid when it won: means may change during a run."""
+    won = zip(summary["winners"], summary["winner_means"], strict=True)
+    means = [mean for winner, mean in won if winner == arm]
+    low, high = min(means), max(means)
+    if f"{low:.3g}" == f"{high:.3g}":
+        return f"mean {low:.3g} at the end" if _changing(summary["problem"]) else f"mean {low:g}"
+    return f"mean {low:.3g} to {high:.3g} at the end"
+
+
+def _changing(problem: dict[str, Any]) -> bool:
+    return bool(problem["switches"] or problem["drift"])
 
 
 def _failure(summary: dict[str, Any]) -> RenderableType:
@@ -116,15 +135,22 @@ def _standings(summary: dict[str, Any]) -> RenderableType:
     return Text.from_markup(f"[bold]promises[/]  {words}")
 
 
+BOUNDS = {
+    "claimed": "claimed bound",
+    "honest": "honest (one good arm)",
+    "proved": "proved bound",
+}
+"""How the columns are headed; ``honest`` is no bound where several arms are good."""
+
+
 def failure_table(failure: dict[str, Any], delta: float) -> RenderableType:
-    """The claimed and the honest bound side by side."""
+    """What was asked for, and beside it what is claimed, honest or proved."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("chance of a wrong answer", style="bold")
-    for name in ("asked for", "claimed bound", "honest bound"):
+    for name in ("asked for", *(BOUNDS[row["name"]] for row in failure["bounds"])):
         table.add_column(name, justify="right")
-    table.add_row(
-        "", probability(delta), probability(failure["claimed"]), probability(failure["honest"])
-    )
+    values = (probability(row["value"]) for row in failure["bounds"])
+    table.add_row("", probability(delta), *values)
     return table
 
 

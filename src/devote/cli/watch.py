@@ -26,6 +26,8 @@ def watch(
     eta: options.Eta = 0.9,
     delta: options.Delta = 0.05,
     quorum: options.Quorum = "paper",
+    seat_after: options.SeatAfter = 50,
+    absent: options.Absent = 0,
     phi: options.Phi = 0.0,
     horizon: options.Horizon = None,
     speed: Annotated[
@@ -67,6 +69,8 @@ def watch(
         eta=eta,
         delta=delta,
         phi=phi,
+        seat_after=seat_after,
+        absent=absent,
     )
 
     from devote.simulate.live import frames

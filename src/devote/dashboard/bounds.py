@@ -1,9 +1,11 @@
 """How sure an answer is: the probability of a wrong one, as claimed, as it follows, as proved."""
 
+from dataclasses import asdict
 from typing import Any
 
+from devote import theory
 from devote.boards.experiment import Experiment
-from devote.theory import claimed_failure, honest_failure
+from devote.protocol import ExperimentSpec, get_protocol
 
 
 def failure_bounds(experiment: Experiment) -> list[dict[str, Any]]:
@@ -12,26 +14,30 @@ def failure_bounds(experiment: Experiment) -> list[dict[str, Any]]:
     Paper: Theorem 1; erratum 7.
     """
     spec = experiment.spec
-    if spec.protocol == "jury":
-        text = (
-            f"A jury of {spec.jury_size}, seated by activity alone, throws out every good option "
-            "with at most this probability, if the subroutine keeps its promise."
-        )
-        return [_bound("proved", spec.delta, text)]
-    quorum = spec.votes_needed
-    text = f"What the paper prints: eta to the power of {quorum}. It holds for {quorum} devices "
-    bounds = [_bound("claimed", claimed_failure(spec.eta, quorum), text + "chosen beforehand.")]
-    n_players = experiment.players or experiment.seats
-    if n_players >= quorum:
-        text = (
-            f"What follows when any {quorum} of {n_players} devices decide and each is wrong as "
-            "often as it may be. Real subroutines are wrong far less often; only the jury has a "
-            "proof."
-        )
-        honest = honest_failure(n_players, eta=spec.eta, quorum=quorum)
-        bounds.append(_bound("honest", honest, text))
-    return bounds
+    protocol = get_protocol(spec.protocol)
+    unproved = _why_unproved(spec)
+    if not unproved and not protocol.seats and experiment.players is None:
+        unproved = "more devices may still join"
+    rows = theory.failure_bounds(
+        spec.protocol,
+        eta=spec.eta,
+        delta=spec.delta,
+        n_arms=spec.n_arms,
+        n_players=experiment.players or experiment.seats,
+        voters=protocol.seats_to_fill(spec) or spec.votes_needed,
+        absent=spec.absent,
+        unproved=unproved,
+    )
+    return [asdict(row) for row in rows]
 
 
-def _bound(name: str, value: float, text: str) -> dict[str, Any]:
-    return {"name": name, "value": value, "text": text}
+def _why_unproved(spec: ExperimentSpec) -> str:
+    """Why nothing is proved of a device alone; empty where Property 1 is."""
+    found = theory.lone_failure(
+        spec.algorithm,
+        n_arms=spec.n_arms,
+        epsilon=spec.epsilon,
+        eta=spec.eta,
+        radius=str(spec.options.get("radius", "union")),
+    )
+    return f"{spec.algorithm} alone: {found.why}" if found.bound is None else ""

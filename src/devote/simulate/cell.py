@@ -90,6 +90,7 @@ def compile_loop(cell: Cell) -> None:
     from devote.simulate.engine import run_trial
 
     rules = cell.setting.protocol
-    n_players = min(cell.n_players, rules.votes_needed(cell.spec) if rules.votes else 1)
+    voters = rules.seats_to_fill(cell.spec) or rules.votes_needed(cell.spec)
+    n_players = min(cell.n_players, voters if rules.votes else 1)
     problem = Problem("compile", cell.problem.means)
     run_trial(Setting.of(cell.spec, problem, n_players, rules, 1), seed=0, trial=0)

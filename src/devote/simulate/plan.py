@@ -8,18 +8,19 @@ from devote.protocol import ExperimentSpec, SpecError
 from devote.simulate.promises import (
     FailureBounds,
     Promise,
+    broken_assumption,
+    can_stall,
     failure_bounds,
     measured_answer,
+    message_bound,
     promises,
 )
 from devote.simulate.quick import QuickLook, look_quickly
 from devote.simulate.setting import Setting
 from devote.theory import (
     coupon_collector,
-    message_bound,
     p_star,
     quorum,
-    stall_possible,
     theorem_2_probability,
     theorem_2_samples,
 )
@@ -79,9 +80,9 @@ class Plan:
             "protocol": setting.protocol.name,
             "seed": self.seed,
             "quorum": {**self.quorums, "used": votes},
-            "message_bound": message_bound(votes, setting.spec.n_arms),
+            "message_bound": message_bound(setting),
             "failure": self.failure.to_dict(),
-            "stall_possible": stall_possible(setting.n_players, votes),
+            "stall_possible": can_stall(setting),
             "theorem_2": None if self.bound is None else self.bound.__dict__,
             "why_no_theorem_2": self.why_no_bound or None,
             "promises": [promise.to_dict() for promise in self.promises],
@@ -140,7 +141,7 @@ def make_plan(
     return Plan(
         setting=setting,
         quorums={rule: quorum(spec.delta, spec.eta, rule) for rule in RULES},
-        failure=failure_bounds(spec, n_players, setting.protocol),
+        failure=failure_bounds(setting),
         promises=(*promises(setting), measured_answer(setting, quick.runs)),
         bound=bound,
         why_no_bound=why,
@@ -151,11 +152,8 @@ def make_plan(
 
 
 def _why_no_bound(setting: Setting) -> str:
-    problem = setting.problem
-    if problem.groups:
-        return "Theorem 2 takes arms that pay all players alike (Assumption 2)."
-    if problem.switches or problem.drift is not None:
-        return "Theorem 2 takes rewards that do not change (Assumption 1)."
+    if why := broken_assumption(setting.problem):
+        return f"Theorem 2 does not apply: {why}."
     if setting.protocol.seats:
         return "Theorem 2 is about the most active players, and seats go to whoever comes first."
     return ""

@@ -8,74 +8,122 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from devote.kernels.votes import jury_failure
-from devote.protocol import ExperimentSpec, Protocol
+from devote import theory
+from devote.problems import Problem
+from devote.protocol import ExperimentSpec
 from devote.simulate.setting import Setting
 from devote.simulate.trial import Trial
-from devote.theory import (
-    claimed_failure,
-    clopper_pearson,
-    honest_failure,
-    lone_failure,
-    message_bound,
-    stall_possible,
-)
 
 Standing: TypeAlias = Literal["proved", "measured", "claimed", "refuted"]
+
+
+def broken_assumption(problem: Problem) -> str:
+    """Which assumption of the proofs the problem breaks; empty where it keeps them.
+
+    Paper: Assumptions 1 and 2.
+
+    >>> broken_assumption(Problem("toy", [0.7, 0.5], drift=[0, -1e-5]))
+    'rewards must not change (Assumption 1), and here the means drift'
+    """
+    if problem.groups:
+        return "arms must pay all players alike (Assumption 2), and here groups of players differ"
+    if problem.switches:
+        return "rewards must not change (Assumption 1), and here the means switch"
+    if problem.drift is not None and any(problem.drift):
+        return "rewards must not change (Assumption 1), and here the means drift"
+    if problem.replay is not None and problem.replay_order == "time":
+        return "rewards must not change (Assumption 1), and recorded ones in order may"
+    return ""
+
+
+def property_1(spec: ExperimentSpec, eta: float) -> theory.LoneFailure:
+    """What is proved of the subroutine alone, to which ``eta`` is handed."""
+    return theory.lone_failure(
+        spec.algorithm,
+        n_arms=spec.n_arms,
+        epsilon=spec.epsilon,
+        eta=eta,
+        radius=str(spec.options.get("radius", "union")),
+    )
+
+
+def why_unproved(setting: Setting) -> str:
+    """Why no proof applies to a player of this setting; empty where one does."""
+    eta = setting.protocol.subroutine_eta(setting.spec, setting.n_players)
+    found = property_1(setting.spec, eta)
+    if found.bound is None:
+        return f"{setting.spec.algorithm} alone: {found.why}"
+    return broken_assumption(setting.problem)
 
 
 @dataclass(frozen=True)
 class FailureBounds:
     """The probability of a wrong answer: as the paper has it, and as it is.
 
+    ``honest`` is no bound where several arms are good. ``bounds`` has the rows they come from.
+
     Paper: Theorem 1.
-    Differs from print: the honest bound is for any M of N players (erratum 7).
+    Differs from print: the honest value is for any M of N players (erratum 7).
     """
 
     claimed: float
     honest: float
     meaning: str
+    bounds: tuple[theory.Bound, ...]
+
+    @property
+    def proved(self) -> float | None:
+        """The bound that is proved, if there is one."""
+        return next((row.value for row in self.bounds if row.name == "proved"), None)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         return asdict(self)
 
 
-def failure_bounds(spec: ExperimentSpec, n_players: int, protocol: Protocol) -> FailureBounds:
-    """Both bounds under a protocol.
+def failure_bounds(setting: Setting) -> FailureBounds:
+    """What can be said of a wrong answer under a setting.
 
-    >>> from devote.protocol import get_protocol
-    >>> bounds = failure_bounds(ExperimentSpec(arms=10), 64, get_protocol("decentralized"))
-    >>> round(bounds.claimed, 4), round(bounds.honest, 4)
-    (0.0523, 1.0)
+    >>> from devote.problems import get_problem
+    >>> setting = Setting.of(ExperimentSpec(arms=10), get_problem("1"), 64)
+    >>> bounds = failure_bounds(setting)
+    >>> round(bounds.claimed, 4), round(bounds.honest, 4), bounds.proved
+    (0.0523, 1.0, None)
     """
-    if not protocol.votes:
-        return FailureBounds(
-            spec.delta,
-            spec.delta,
-            "No vote is taken: the subroutine's own guarantee, which is proved.",
-        )
-    if protocol.seats:
-        bound = jury_failure(spec.jury_size, spec.eta, (spec.n_arms - 1) * spec.absent)
-        return FailureBounds(
-            bound,
-            bound,
-            f"The jury is {spec.jury_size} fixed players, seated by activity alone, so the bound "
-            "holds as it stands.",
-        )
-    votes = protocol.votes_needed(spec)
-    claimed = claimed_failure(spec.eta, votes)
-    honest = honest_failure(n_players, eta=spec.eta, quorum=votes)
-    if n_players == votes:
-        meaning = f"All {votes} players must be wrong together: the claim holds here."
-    else:
-        meaning = (
-            f"The paper's bound is for {votes} fixed players; here any {votes} of {n_players} "
-            f"can throw an arm out. If each really failed with probability eta={spec.eta:g} the "
-            "vote would fail as the honest bound says; subroutines fail far less often, and "
-            "that, not the theorem, is why it works."
-        )
-    return FailureBounds(claimed, honest, meaning)
+    spec, protocol = setting.spec, setting.protocol
+    rows = theory.failure_bounds(
+        protocol.name,
+        eta=spec.eta,
+        delta=spec.delta,
+        n_arms=spec.n_arms,
+        n_players=setting.n_players,
+        voters=protocol.seats_to_fill(spec) or spec.votes_needed,
+        absent=spec.absent,
+        unproved=why_unproved(setting),
+    )
+    meaning = " ".join(row.text for row in rows)
+    return FailureBounds(rows[0].value, rows[-1].value, meaning, rows)
+
+
+def message_bound(setting: Setting) -> int:
+    """Most broadcasts of a vote (in each term, where there are several).
+
+    Paper: Theorem 1, the communication cost.
+    """
+    spec = setting.spec
+    if setting.protocol.seats:
+        return theory.jury_message_bound(spec.jury_size, spec.n_arms)
+    return theory.message_bound(spec.votes_needed, spec.n_arms)
+
+
+def can_stall(setting: Setting) -> bool:
+    """Whether those who vote may split over two arms for good: jurors, or all players.
+
+    Paper: Theorem 1, part 2 of its proof; erratum 5.
+    """
+    spec, protocol = setting.spec, setting.protocol
+    voters = protocol.seats_to_fill(spec) or setting.n_players
+    return theory.stall_possible(voters, protocol.votes_needed(spec))
 
 
 @dataclass(frozen=True)
@@ -93,17 +141,11 @@ class Promise:
 
 def one_device(setting: Setting) -> Promise:
     """Property 1, which the paper assumes of every subroutine and every bound rests on."""
+    if why := why_unproved(setting):
+        return Promise("one device", "claimed", f"Not proved here: {why}.")
     spec = setting.spec
     eta = setting.protocol.subroutine_eta(spec, setting.n_players)
-    found = lone_failure(
-        spec.algorithm,
-        n_arms=spec.n_arms,
-        epsilon=spec.epsilon,
-        eta=eta,
-        radius=str(spec.options.get("radius", "union")),
-    )
-    if found.bound is None:
-        return Promise("one device", "claimed", f"{spec.algorithm} alone: {found.why}.")
+    found = property_1(spec, eta)
     return Promise(
         "one device",
         "proved",
@@ -114,14 +156,14 @@ def one_device(setting: Setting) -> Promise:
 
 def right_answer(setting: Setting) -> Promise:
     """Theorem 1, "finds an epsilon-optimal arm with probability 1 - delta"; errata 6 and 7."""
-    bounds = failure_bounds(setting.spec, setting.n_players, setting.protocol)
-    fixed = bounds.honest <= bounds.claimed * (1 + 1e-9)
-    proved = fixed and one_device(setting).standing == "proved"
-    standing: Standing = "proved" if proved else "claimed"
-    words = f"Wrong with probability at most {bounds.claimed:.3g}."
+    bounds = failure_bounds(setting)
+    words = f"Wrong with probability at most {bounds.claimed:.3g}"
+    standing: Standing = "proved"
+    if bounds.proved is None:
+        standing, words = "claimed", f"{words}, it is claimed"
     if bounds.claimed > setting.spec.delta:
-        words += f" That is above delta={setting.spec.delta:g}; the ceil rule stays below it."
-    return Promise("right answer", standing, f"{words} {bounds.meaning}")
+        words += f". That is above delta={setting.spec.delta:g}; the ceil rule stays below it"
+    return Promise("right answer", standing, f"{words}. {bounds.meaning}")
 
 
 def few_messages(setting: Setting) -> Promise:
@@ -130,12 +172,16 @@ def few_messages(setting: Setting) -> Promise:
         return Promise("few messages", "measured", "None is made: every sample goes to everybody.")
     if not setting.protocol.votes:
         return Promise("few messages", "proved", "Nothing is ever sent.")
-    votes = setting.protocol.votes_needed(setting.spec)
-    bound = message_bound(votes, setting.spec.n_arms)
-    words = f"At most {bound} votes are broadcast, if each is read before the next device wakes."
+    what = "votes"
     if setting.protocol.seats:
-        words += f" {votes} claims of a seat come on top."
-    return Promise("few messages", "proved", words)
+        what = f"messages, {setting.spec.jury_size} claims of a seat among them,"
+    when = " in each term" if setting.algorithm.endless else ""
+    return Promise(
+        "few messages",
+        "proved",
+        f"At most {message_bound(setting)} {what} are broadcast{when}, if each is read before "
+        "the next device wakes.",
+    )
 
 
 def comes_to_an_end(setting: Setting) -> Promise:
@@ -150,7 +196,7 @@ def comes_to_an_end(setting: Setting) -> Promise:
             "Arms within epsilon of each other can split the jury for good: the run then ends "
             "stalled, and says so.",
         )
-    if stall_possible(setting.n_players, votes):
+    if can_stall(setting):
         return Promise(
             "one answer",
             "refuted",
@@ -174,9 +220,11 @@ def privacy(setting: Setting) -> Promise:
     return Promise(
         "privacy",
         "refuted",
-        "Rewards stay on the device. But a device's votes do point at its best arm: the paper "
-        f"claims at most {1 - setting.spec.eta:.2g} certainty, and its inequality runs the "
-        "other way (success at least that, in practice nearly 1).",
+        "Rewards stay on the device. But its votes point at its best arm: the paper claims at most "
+        f"{1 - setting.spec.eta:.2g} certainty, and its inequality runs the other way (success at "
+        "least that). Measured at eta .9 on problem 1, from a voter's own messages against a "
+        "claimed cap of .1: .811 [.799, .823] at N = 32, .419 [.404, .435] at N = 64; who voted "
+        "against all arms but one is named every time (2,712 of 2,712).",
     )
 
 
@@ -193,7 +241,7 @@ def measured_answer(setting: Setting, runs: Sequence[Trial]) -> Promise:
         right = [values[run.winners[0]] == max(values) for run in runs]
         what = "the best arm (all are within epsilon)"
     wrong = len(right) - sum(right)
-    _, high = clopper_pearson(wrong, len(right))
+    _, high = theory.clopper_pearson(wrong, len(right))
     return Promise(
         "right answer",
         "measured",

@@ -48,9 +48,12 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
     """The result as one JSON object.
 
     ``quorum`` is the number of votes that eliminate an arm, None where nobody votes;
-    ``winners`` has the agreed arm of each trial, None where there is none.
+    ``winners`` has the agreed arm of each trial, None where there is none, and ``winner_means``
+    what it paid at the end of that trial. ``endings`` says how each trial ended, ``shared`` which
+    arms were still shared then, the fewest votes first: the answer of a stalled trial.
     """
     protocol = get_protocol(result.protocol)
+    setting = _setting(result)
     pulls = int(result.samples.sum())
     return {
         "spec": result.spec.to_dict(),
@@ -61,6 +64,9 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "deliveries": spread(result.deliveries),
         "status": result.status_counts(),
         "winners": list(result.answers),
+        "winner_means": _winner_means(result),
+        "endings": list(result.status),
+        "shared": [list(arms) for arms in result.winners],
         "epsilon_optimal": float(result.epsilon_optimal.mean()),
         "conflicts": spread(result.conflicts),
         "wall_seconds": wall_seconds,
@@ -71,8 +77,8 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "protocol": result.protocol,
         "seed": result.seed,
         "horizon": result.horizon,
-        "failure": failure_bounds(result.spec, result.n_players, protocol).to_dict(),
-        "promises": [promise.to_dict() for promise in promises(_setting(result))],
+        "failure": failure_bounds(setting).to_dict(),
+        "promises": [promise.to_dict() for promise in promises(setting)],
     }
 
 
@@ -80,6 +86,14 @@ def _setting(result: Result) -> Setting:
     return Setting.of(
         result.spec, result.problem, result.n_players, result.protocol, result.horizon
     )
+
+
+def _winner_means(result: Result) -> list[float | None]:
+    """What the agreed arm paid at the end of each trial, on average over who wakes."""
+    return [
+        None if arm is None else result.problem.values(result.n_players, int(samples))[arm]
+        for arm, samples in zip(result.answers, result.samples, strict=True)
+    ]
 
 
 def winner_counts(answers: Sequence[int | None]) -> list[tuple[int, int]]:
@@ -90,4 +104,21 @@ def winner_counts(answers: Sequence[int | None]) -> list[tuple[int, int]]:
     """
     arms = [arm for arm in answers if arm is not None]
     counts = [(arm, arms.count(arm)) for arm in sorted(set(arms))]
+    return sorted(counts, key=lambda pair: (-pair[1], pair[0]))
+
+
+def stalled_counts(
+    shared: Sequence[Sequence[int]], statuses: Sequence[str]
+) -> list[tuple[tuple[int, ...], int]]:
+    """How often each set of arms was left by a stall, the most frequent first.
+
+    >>> stalled_counts([[1, 0], [0, 1], [0]], ["stalled", "stalled", "agreed"])
+    [((0, 1), 2)]
+    """
+    left = [
+        tuple(sorted(arms))
+        for arms, status in zip(shared, statuses, strict=True)
+        if status == "stalled"
+    ]
+    counts = [(arms, left.count(arms)) for arms in sorted(set(left))]
     return sorted(counts, key=lambda pair: (-pair[1], pair[0]))

@@ -13,10 +13,17 @@ from devote.theory.beta import (
     binomial_tail,
     log_beta,
 )
+from devote.theory.bounds import Bound, failure_bounds
 from devote.theory.failure import claimed_failure, honest_failure
 from devote.theory.intervals import clopper_pearson
 from devote.theory.property_1 import LoneFailure, lone_failure, ser3_lone_failure
-from devote.theory.quorums import message_bound, quorum, resolve_quorum, stall_possible
+from devote.theory.quorums import (
+    jury_message_bound,
+    message_bound,
+    quorum,
+    resolve_quorum,
+    stall_possible,
+)
 from devote.theory.resets import optimal_phi, ser4_message_bound, ser4_suboptimal_plays_bound
 from devote.theory.samples import (
     lower_bound,
@@ -29,6 +36,7 @@ from devote.theory.samples import (
 )
 
 __all__ = [
+    "Bound",
     "LoneFailure",
     "beta_quantile",
     "betainc",
@@ -37,7 +45,9 @@ __all__ = [
     "claimed_failure",
     "clopper_pearson",
     "coupon_collector",
+    "failure_bounds",
     "honest_failure",
+    "jury_message_bound",
     "log_beta",
     "lone_failure",
     "lower_bound",

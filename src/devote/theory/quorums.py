@@ -3,7 +3,14 @@
 from devote.kernels.votes import quorum
 from devote.theory.arguments import open_unit, whole
 
-__all__ = ["RULES", "message_bound", "quorum", "resolve_quorum", "stall_possible"]
+__all__ = [
+    "RULES",
+    "jury_message_bound",
+    "message_bound",
+    "quorum",
+    "resolve_quorum",
+    "stall_possible",
+]
 
 RULES = ("paper", "ceil")
 """The rules by name: ``paper`` rounds ``log(delta) / log(eta)`` down, ``ceil`` up."""
@@ -50,10 +57,23 @@ def message_bound(quorum: int, n_arms: int) -> int:
     return whole("quorum", quorum, least=1) * whole("n_arms", n_arms, least=2) - 1
 
 
+def jury_message_bound(jury_size: int, n_arms: int) -> int:
+    """Most messages of a jury, ``J K``: each juror claims a seat and keeps one arm.
+
+    Like :func:`message_bound` it holds while every message is read before the next player wakes:
+    claims in flight may cross.
+
+    >>> jury_message_bound(29, 10)
+    290
+    """
+    return whole("jury_size", jury_size, least=1) * whole("n_arms", n_arms, least=2)
+
+
 def stall_possible(n_players: int, quorum: int) -> bool:
     """Whether players may split over two arms so that no quorum forms, ``N < 2 M``.
 
-    A split needs ``N <= 2 (M - 1)``; at N = 2 M - 1 the rule errs on the careful side.
+    A split needs ``N <= 2 (M - 1)``; at N = 2 M - 1 the rule errs on the careful side. For a
+    jury only jurors count: N is its size, M those of them who must agree.
 
     Paper: Theorem 1, part 2 of its proof.
     Differs from print: "it exists a time such that for K-1 arms there are M voting players" is
