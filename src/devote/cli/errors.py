@@ -5,6 +5,9 @@ import typer
 BAD_INPUT = 2
 """The exit code."""
 
+BROKEN_PIPE = 141
+"""The exit code where nobody reads the output any more: 128 and the number of SIGPIPE."""
+
 USAGE_ERROR = typer.BadParameter.__mro__[1]
 """What typer raises for options it cannot read; the family has no public name."""
 

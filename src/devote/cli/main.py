@@ -5,6 +5,7 @@ add one line to ``COMMANDS``. A file's heavy imports belong inside its functions
 ``devote --help`` stays quick.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from devote.cli.errors import BAD_INPUT, as_line, is_bad_input
+from devote.cli.errors import BAD_INPUT, BROKEN_PIPE, as_line, is_bad_input
 
 COMMANDS = {
     "simulate": "Run trials of one setting: samples, messages, who won.",
@@ -86,8 +87,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = get_command(app).main(args=given, prog_name="devote", standalone_mode=False)
+        sys.stdout.flush()
     except typer.Abort:
         return 130
+    except BrokenPipeError:
+        return _nobody_reads()
+    except SystemExit as stop:
+        # Below us a broken pipe is caught and made into an exit with code 1.
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
+        return _nobody_reads()
     except Exception as error:
         if "--traceback" in given or not is_bad_input(error):
             raise
@@ -95,6 +104,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             typer.echo(f"devote: {line}", err=True)
         return BAD_INPUT
     return code if isinstance(code, int) else 0
+
+
+def _nobody_reads() -> int:
+    """The reader of a pipe has left, as ``head`` does: end like any other program in a pipe."""
+    # What is still buffered would be written, and fail again, when Python ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
+    return BROKEN_PIPE
 
 
 if __name__ == "__main__":
