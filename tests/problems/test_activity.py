@@ -88,7 +88,7 @@ def test_blocks_hold_everyone_and_are_within_one_of_their_fraction(parts, n_play
         (lambda: Zipf(-1), r"exponent=-1.0 is negative.*\nUse 0 for equal players"),
         (lambda: Zipf(math.inf), r"exponent=inf is not finite"),
         (lambda: Zipf(400).weights(1000), r"player \d+ never wakes"),
-        (lambda: parse_activity("zpif:1"), r"'zpif:1' is not known.\nWrite uniform"),
+        (lambda: parse_activity("zpif:1"), r"'zpif:1' is not known.\nDid you mean 'zipf'"),
         (lambda: parse_activity("zipf:x"), r"'zipf:x' holds something that is not a number"),
         (lambda: parse_activity("weights:1,,2"), r"holds something that is not a number"),
         (lambda: parse_activity("zipf"), r"'zipf' has 0 numbers, which is not what"),
