@@ -84,12 +84,21 @@ def test_the_jury_refuses_28_players_and_says_what_it_needs():
     assert "at least 29 players" in row.why
 
 
-def test_seats_that_are_never_filled_are_named():
-    spec = ExperimentSpec(arms=2, epsilon=0.5, seat_after=2_000)
-    cell = Cell(spec, Problem("easy", (0.9, 0.1)), 32, "jury", 3_000)
-    found = audit_correctness(cell, precision=0.2)
-    assert found.unfinished.value == 1.0
-    assert found.free_seats == tuple(range(1, 30))
+@pytest.mark.parametrize(("seat_after", "horizon", "taken"), [(2_000, 3_000, 0), (50, 1_600, 19)])
+def test_seats_that_are_never_filled_are_refused_with_how_many_were_taken(
+    seat_after, horizon, taken
+):
+    spec = ExperimentSpec(arms=2, epsilon=0.5, seat_after=seat_after)
+    cell = Cell(spec, Problem("easy", (0.9, 0.1)), 32, "jury", horizon)
+    with pytest.raises(AuditError, match=rf"^{taken} of the jury's 29 seats were taken") as refusal:
+        audit_correctness(cell, precision=0.2)
+    assert "--horizon" in str(refusal.value)
+    assert "--seat-after" in str(refusal.value)
+
+
+def test_a_jury_that_is_complete_but_late_is_counted_as_unfinished():
+    cell = Cell(ExperimentSpec(arms=2, epsilon=0.1), Problem("near", (0.6, 0.5)), 32, "jury", 3_000)
+    assert audit_correctness(cell, precision=0.2).unfinished.value == 1.0
 
 
 @pytest.mark.parametrize(

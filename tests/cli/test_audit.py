@@ -42,6 +42,21 @@ def test_a_precision_of_days_a_jury_too_large_and_a_list_that_is_none_are_refuse
     assert "32,64,128" in words.err
 
 
+def test_a_jury_that_is_not_complete_at_the_horizon_is_refused_in_one_line(devote):
+    ran = devote("audit", "correctness", "--protocol", "jury", "--horizon", 2_000, "--json")
+    assert (ran.code, ran.out) == (2, "")
+    assert "0 of the jury's 29 seats were taken" in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_privacy_tells_the_problem_of_each_question_and_the_error_of_a_count(devote):
+    ran = devote("audit", "privacy", "--players", 32, "--runs", 200)
+    assert ran.code == 0, ran.err
+    assert "group: problem groups (in place of yours: its players form no groups)" in ran.out
+    assert "activity: problem 1, half of the players busy" in ran.out
+    assert "median error" in ran.out
+
+
 def test_privacy_has_a_row_for_each_question_with_own_and_all_messages(devote):
     ran = devote("audit", "privacy", "--players", 32, "--runs", 200, "--json")
     leaks = told(ran)["leaks"]
@@ -50,6 +65,8 @@ def test_privacy_has_a_row_for_each_question_with_own_and_all_messages(devote):
         for question in ("best arm", "group", "activity")
         for others in (False, True)
     ]
+    count = leaks[4]["count"]
+    assert 0.0 < count["median_relative_error"] < count["without_messages"]
     assert leaks[0]["claimed_cap"] < leaks[0]["baseline"] < leaks[0]["success"]["value"]
 
 

@@ -9,7 +9,7 @@ Paper: Definition 3.
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TypeAlias
 
 from devote.audit.views import View
@@ -55,23 +55,24 @@ def learn(
     return guess
 
 
-def votes_on(first: int, second: int) -> Callable[[View], Hashable]:
-    """Which of two arms the player voted against, and in which order."""
+def votes_on(arms: Collection[int]) -> Callable[[View], Hashable]:
+    """Which of these arms the player voted against, and in which order."""
 
     def seen(view: View) -> Hashable:
-        return tuple(arm for arm in view.against if arm in (first, second))
+        return tuple(arm for arm in view.against if arm in arms)
 
     return seen
 
 
-def votes_on_knowing_others(first: int, second: int) -> Callable[[View], Hashable]:
-    """The same; of a player who voted against neither, which of the two the others prefer."""
+def votes_on_knowing_others(arms: Collection[int]) -> Callable[[View], Hashable]:
+    """The same; of a player who voted against none, which of them the others like least."""
 
     def seen(view: View) -> Hashable:
-        if own := votes_on(first, second)(view):
+        if own := votes_on(arms)(view):
             return own
         tally = Counter(sent.arm for sent in view.others)
-        return "others", (tally[first] > tally[second]) - (tally[first] < tally[second])
+        most = max(tally[arm] for arm in arms)
+        return "others", tuple(arm for arm in arms if tally[arm] == most)
 
     return seen
 

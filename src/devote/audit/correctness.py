@@ -6,11 +6,11 @@ has failed only if none of them would do. What the plurality answer of a stalled
 counted apart: nothing is proved of it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from devote.audit.batches import Batches, Progress, Rate
+from devote.audit.errors import AuditError
 from devote.problems import Uniform
 from devote.simulate.cell import Cell
 from devote.simulate.promises import failure_bounds, property_1
@@ -28,8 +28,7 @@ class Correctness:
     ``claimed`` is Theorem 1's bound, ``honest`` what subroutines that fail with probability eta
     would give with one epsilon-optimal arm, ``proved`` what is proved of this protocol and
     subroutine (None: nothing). ``lone`` is the error of a player alone, None where a subroutine
-    never stops; ``plurality_wrong`` counts stalled runs only; ``free_seats`` are the seats of the
-    jury that nobody had taken at the end of the first run that did not finish.
+    never stops; ``plurality_wrong`` counts stalled runs only.
     """
 
     cell: Cell
@@ -44,7 +43,6 @@ class Correctness:
     proved: float | None
     mean_samples: float
     mean_broadcasts: float
-    free_seats: tuple[int, ...]
     seed: int
     seconds: float
 
@@ -67,7 +65,6 @@ class Correctness:
             "proved": self.proved,
             "mean_samples": self.mean_samples,
             "mean_broadcasts": self.mean_broadcasts,
-            "free_seats": list(self.free_seats),
             "seed": self.seed,
             "seconds": self.seconds,
         }
@@ -89,6 +86,7 @@ def audit_correctness(
     Differs from print: measured, beside the claimed and the honest bound (errata 5-7).
     """
     setting = cell.setting
+    check_seats(setting, seed=seed, trial=0)
     batches = Batches(cell, seed=seed, workers=workers)
     failure = batches.until(
         lambda run: has_failed(setting, run),
@@ -98,6 +96,8 @@ def audit_correctness(
         progress=progress,
     )
     runs = batches.runs
+    if late := [trial for trial, run in enumerate(runs) if run.status == "unfinished"]:
+        check_seats(setting, seed=seed, trial=late[0])
     bounds = failure_bounds(setting)
     stalls = [run for run in runs if run.status == "stalled"]
 
@@ -117,7 +117,6 @@ def audit_correctness(
         proved=proved_failure(setting),
         mean_samples=sum(run.samples for run in runs) / len(runs),
         mean_broadcasts=sum(run.broadcasts for run in runs) / len(runs),
-        free_seats=free_seats(setting, runs, seed),
         seed=seed,
         seconds=batches.seconds,
     )
@@ -133,16 +132,21 @@ def has_failed(setting: Setting, run: Trial) -> bool:
     return optimal.isdisjoint(run.winners)
 
 
-def free_seats(setting: Setting, runs: Sequence[Trial], seed: int) -> tuple[int, ...]:
-    """The seats left free in the first unfinished run, which is run again to see them."""
+def check_seats(setting: Setting, *, seed: int, trial: int) -> None:
+    """Refuse a setting whose jury is not complete at the end of this trial: it decides nothing."""
     from devote.simulate.engine import run_trial
 
-    late = [trial for trial, run in enumerate(runs) if run.status == "unfinished"]
-    if not setting.protocol.seats or not late:
-        return ()
-    trace = run_trial(setting, seed=seed, trial=late[0], trace=True).trace or ()
-    taken = sum(event.kind == "seat" for event in trace)
-    return tuple(range(taken + 1, setting.spec.jury_size + 1))
+    if not setting.protocol.seats:
+        return
+    run = run_trial(setting, seed=seed, trial=trial, trace=True)
+    taken = sum(event.kind == "seat" for event in run.trace or ())
+    size = setting.spec.jury_size
+    if run.status == "unfinished" and taken < size:
+        raise AuditError(
+            f"{taken} of the jury's {size} seats were taken when trial {trial} ended after "
+            f"{run.samples:,} events: no arm can go out before all are.\n"
+            "Raise --horizon, lower --seat-after, or check that enough devices are active."
+        )
 
 
 def proved_failure(setting: Setting) -> float | None:

@@ -1,13 +1,18 @@
 """What one player's messages give away, measured.
 
-Four questions, each once with the player's own messages and once with everybody's: which arm is
-good for this player; which of two groups it belongs to; whether it is a frequent user. Definition
-3 would cap every answer to the first at ``1 - eta``.
+Three questions, each once with the player's own messages and once with everybody's: (a) which arm
+is good for this player; (b) which group it belongs to; (c) how often it was active, as more or less
+than the median player and as a number. Definition 3 would cap every answer to the first at
+``1 - eta``. Having everybody's messages is question (d).
+
+A problem without groups says nothing about (b), and one whose players all wake equally often little
+about (c): those two are then put to a problem that does, and every answer names its problem.
 
 Paper: Definition 3; Theorem 1, part 1 of its proof.
 Differs from print: the inequality runs the other way, and nothing caps the adversary (erratum 8).
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +20,7 @@ from typing import Any
 from devote.audit import adversaries as attack
 from devote.audit.batches import Progress, Rate
 from devote.audit.errors import AuditError
+from devote.audit.estimate import CountError, count_error
 from devote.audit.leak import epsilon_lower_bound, epsilon_of, rate_of
 from devote.audit.views import View, view_runs
 from devote.problems import Problem, Split, Uniform, get_problem
@@ -35,12 +41,14 @@ class Leak:
     ``complete`` are those who had voted against all arms but one;
     ``baseline`` is the best success without any message, ``cap`` what Definition 3 claims (None
     where it claims nothing), ``dp_epsilon`` the least epsilon of differential privacy that the
-    success leaves possible.
+    success leaves possible. ``count`` is the error of an estimated number of activations, for the
+    question about activity; ``stand_in`` says that the problem is not the one that was asked about.
     """
 
     question: str
     others_known: bool
     problem: str
+    stand_in: bool
     success: Rate
     voted: Rate
     complete: Rate
@@ -48,6 +56,7 @@ class Leak:
     baseline: float
     cap: float | None
     dp_epsilon: float
+    count: CountError | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -55,6 +64,7 @@ class Leak:
             "question": self.question,
             "others_known": self.others_known,
             "problem": self.problem,
+            "stand_in": self.stand_in,
             "success": self.success.to_dict(),
             "voted": self.voted.to_dict(),
             "complete": self.complete.to_dict(),
@@ -62,6 +72,7 @@ class Leak:
             "baseline": self.baseline,
             "claimed_cap": self.cap,
             "dp_epsilon_at_least": self.dp_epsilon,
+            "count": None if self.count is None else self.count.to_dict(),
         }
 
 
@@ -85,25 +96,44 @@ def audit_privacy(
             f"runs={runs!r} must be a whole number, {LEAST} or more.\n"
             "Half of them teach the adversary, half measure it."
         )
-    skewed = replace(problem, activity=Split()) if not problem.groups else problem
-    two_groups = Cell(spec.with_(arms=GROUPS.n_arms), GROUPS, n_players, protocol)
-    cells = (
-        Cell(spec, problem, n_players, protocol),
-        two_groups,
-        Cell(spec, skewed, n_players, protocol),
-    )
+    asked = (problem, with_groups(problem), with_habits(problem))
+    cells = [Cell(spec.with_(arms=one.n_arms), one, n_players, protocol) for one in asked]
     for cell in cells:
         _ = cell.setting
-    views = []
+    views: list[list[View]] = []
     for done, cell in enumerate(cells):
         if progress is not None:
             progress(done, len(cells), cell.label)
-        views.append(view_runs(cell, runs, seed=seed, workers=workers))
-    return [
+        same = cells.index(cell)
+        views.append(
+            views[same] if same < done else view_runs(cell, runs, seed=seed, workers=workers)
+        )
+    leaks = [
         *best_arm(views[0], cells[0]),
-        *group(views[1], two_groups),
+        *group(views[1], cells[1]),
         *activity(views[2], cells[2]),
     ]
+    return [replace(leak, stand_in=leak.problem != problem.name) for leak in leaks]
+
+
+def with_groups(problem: Problem) -> Problem:
+    """The problem itself if its players form groups, else one in which they do.
+
+    >>> with_groups(get_problem("5")).name, with_groups(get_problem("1")).name
+    ('5', 'groups')
+    """
+    return problem if len(problem.groups) > 1 else GROUPS
+
+
+def with_habits(problem: Problem) -> Problem:
+    """The problem itself if some players wake more often, else its arms with half of them busy.
+
+    >>> with_habits(get_problem("2")).name, with_habits(get_problem("1")).name
+    ('2', '1, half of the players busy')
+    """
+    if problem.activity != Uniform():
+        return problem
+    return replace(problem, name=f"{problem.name}, half of the players busy", activity=Split())
 
 
 def best_arm(views: Sequence[View], cell: Cell) -> list[Leak]:
@@ -122,29 +152,35 @@ def best_arm(views: Sequence[View], cell: Cell) -> list[Leak]:
 
 
 def group(views: Sequence[View], cell: Cell) -> list[Leak]:
-    """Question (b): tell which of two groups a player belongs to."""
-    arms = (0, 5)
+    """Question (b): tell which group a player belongs to, from votes on the groups' best arms."""
+    means = [row for _, row in cell.problem.groups]
+    arms = tuple(dict.fromkeys(row.index(max(row)) for row in means))
     return _learned(
         "group",
         cell,
         views,
         lambda view: view.group,
         (
-            lambda taught: attack.votes_on(*arms),
-            lambda taught: attack.votes_on_knowing_others(*arms),
+            lambda taught: attack.votes_on(arms),
+            lambda taught: attack.votes_on_knowing_others(arms),
         ),
     )
 
 
 def activity(views: Sequence[View], cell: Cell) -> list[Leak]:
-    """Question (c): tell whether a player was active more often than the median one."""
-    return _learned(
+    """Question (c): was a player active more often than the median one, and how often."""
+    half = len(views) // 2
+    told = _learned(
         "activity",
         cell,
         views,
         lambda view: int(view.busy),
         (attack.time_of_first, lambda taught: attack.rank_of_first),
     )
+    return [
+        replace(leak, count=count_error(views[:half], views[half:], others=leak.others_known))
+        for leak in told
+    ]
 
 
 def _learned(
@@ -157,13 +193,15 @@ def _learned(
     half = len(views) // 2
     taught, tested = views[:half], views[half:]
     secrets = [secret(view) for view in tested]
-    chance = max(secrets.count(0), secrets.count(1)) / len(secrets)
+    chance = max(Counter(secrets).values()) / len(secrets)
     leaks = []
     for others, way in enumerate(ways):
         guess = attack.learn(taught, way(taught), secret)
         guesses = [guess(view) for view in tested]
         right = [mine == truth for mine, truth in zip(guesses, secrets, strict=True)]
-        epsilon = epsilon_of(guesses, secrets)
+        # Of several groups the first against the rest, whose mixture is no easier to tell from it.
+        first = [[int(it == 0) for it in told] for told in (guesses, secrets)]
+        epsilon = epsilon_of(*first)
         leaks.append(_leak(question, bool(others), cell, tested, right, chance, epsilon))
     return leaks
 
@@ -182,6 +220,7 @@ def _leak(
         question=question,
         others_known=others,
         problem=cell.problem.name,
+        stand_in=False,
         success=rate_of(right),
         voted=rate_of([was for was, view in pairs if not view.silent]),
         complete=rate_of([was for was, view in pairs if len(view.against) == view.n_arms - 1]),

@@ -9,6 +9,11 @@ from rich.text import Text
 from devote.audit import Correctness, Leak, Rate, Refusal
 from devote.cli.showing import console, number
 
+STAND_IN = {
+    "group": "its players form no groups",
+    "activity": "its players wake equally often",
+}
+
 
 def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> None:
     """Print one row per setting, and what the columns mean."""
@@ -24,14 +29,13 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
             continue
         spec = row.cell.spec
         colour = "red" if row.failure.interval[0] > delta else "green"
-        low, high = row.failure.interval
         table.add_row(
             row.cell.problem.name,
             row.cell.protocol,
             str(row.cell.n_players),
             f"{row.failure.runs:,}",
             Text(f"{row.failure.value:.4f}", style=colour),
-            Text(f"[{low:.3f} {high:.3f}]"),
+            _interval(row.failure),
             f"{row.claimed:.4f}",
             f"{row.honest:.4f}",
             "none" if row.proved is None else f"{row.proved:.4f}",
@@ -42,7 +46,6 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
         if row.unfinished.count:
             notes[f"{row.cell.label}"] = (
                 f"{row.unfinished.count} of {row.failure.runs} runs reached the horizon unfinished"
-                + _unfilled(row)
             )
         if row.stalled.count:
             notes[
@@ -71,22 +74,53 @@ def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
     for leak in leaks:
         table.add_row(
             leak.question,
-            "all" if leak.others_known else "own",
+            _sees(leak),
             f"{leak.success.value:.3f}",
-            Text(f"[{leak.success.interval[0]:.3f} {leak.success.interval[1]:.3f}]"),
+            _interval(leak.success),
             f"{leak.baseline:.2f}",
             "-" if leak.cap is None else f"{leak.cap:.2f}",
             *(_share(rate) for rate in (leak.voted, leak.complete, leak.silent)),
             f"{leak.dp_epsilon:.2f}",
         )
+    counts = _table(
+        "activations",
+        "sees",
+        "median error",
+        "interval",
+        "without",
+        "within 10 %",
+        "interval",
+        "without",
+    )
+    for leak in leaks:
+        if leak.count is not None:
+            low, high = leak.count.interval
+            counts.add_row(
+                "estimated",
+                _sees(leak),
+                f"{leak.count.error:.1%}",
+                Text(f"[{low:.1%} {high:.1%}]"),
+                f"{leak.count.blind:.1%}",
+                f"{leak.count.near.value:.3f}",
+                _interval(leak.count.near),
+                f"{leak.count.blind_near.value:.3f}",
+            )
     out = console()
     out.print(table)
+    out.print()
+    out.print(counts)
+    out.print()
+    for question, leak in {leak.question: leak for leak in leaks}.items():
+        why = f" (in place of yours: {STAND_IN[question]})" if leak.stand_in else ""
+        out.print(f"{question}: problem {leak.problem}{why}", markup=False)
     out.print(
         f"\n[dim]without: the best guess without any message. cap: 1 - eta = {1 - eta:.2g}, which "
         "Definition 3 claims for the best arm.\nsees: the player's own messages, or everybody's. "
         "voted, all but one, silent: success among players who\nhad voted at the end, had voted "
         "against all arms but one, had not voted; and how many there were.\nDP eps: the least "
-        "epsilon of differential privacy that the success leaves possible (95 % confidence).[/dim]"
+        "epsilon of differential privacy that the success leaves possible (95 %).\nmedian "
+        "error, within 10 %: of the estimated number of activations, relative to the true one; "
+        "without: of the best single number.[/dim]"
     )
 
 
@@ -95,13 +129,13 @@ def _rate(rate: Rate) -> str:
     return f"{rate.value:.4f} [{low:.4f}, {high:.4f}]"
 
 
-def _unfilled(row: Correctness) -> str:
-    if not row.free_seats:
-        return ""
-    first, last = row.free_seats[0], row.free_seats[-1]
-    return (
-        f"; seats {first} to {last} of the jury stayed free. Lower --seat-after, or raise --horizon"
-    )
+def _interval(rate: Rate) -> Text:
+    low, high = rate.interval
+    return Text(f"[{low:.3f} {high:.3f}]")
+
+
+def _sees(leak: Leak) -> str:
+    return "all" if leak.others_known else "own"
 
 
 def _share(rate: Rate) -> str:
