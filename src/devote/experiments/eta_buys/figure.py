@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from devote.experiments.drawing.canvas import save
+from devote.experiments.drawing.labels import EndLabel, write_labels
 from devote.experiments.drawing.style import BLUE, GREEN, GREY, VERMILLION, house_style
 from devote.experiments.eta_buys.sweep import EtaSweep, Point
 
@@ -21,27 +22,20 @@ def draw_eta(sweep: EtaSweep, out: str | Path) -> list[Path]:
     from matplotlib.figure import Figure
 
     with house_style():
-        figure = Figure(figsize=(11.0, 4.2))
+        figure = Figure(figsize=(11.0, 3.9))
         FigureCanvasAgg(figure)
-        figure.subplots_adjust(left=0.065, right=0.965, bottom=0.19, top=0.83, wspace=0.42)
+        figure.subplots_adjust(left=0.06, right=0.925, bottom=0.2, top=0.915, wspace=0.66)
         named, heard, cost = figure.subplots(1, 3)
         _success(named, sweep)
-        _lines(heard, sweep, lambda point: point.voters)
-        heard.set_ylim(0.0, 1.04)
+        _lines(heard, sweep, lambda point: point.voters, top=1.04)
         heard.set_ylabel("share of players")
         heard.set_title("… and makes more players vote")
-        _lines(cost, sweep, lambda point: point.samples_per_player)
-        cost.set_ylim(bottom=0.0)
+        _lines(cost, sweep, lambda point: point.samples_per_player, top=None)
         cost.set_ylabel("samples per player")
         cost.set_title("… at more samples each")
-        for axes in (named, heard, cost):
-            etas = _etas(sweep)
-            axes.set_xlim(-0.4, len(etas) + 0.45)
-            axes.set_xticks(range(len(etas)), [f"{eta:g}".lstrip("0") for eta in etas])
-            axes.set_xlabel("η; “the higher η, the higher the privacy”")
         figure.text(
-            0.065,
-            0.015,
+            0.06,
+            0.02,
             f"Decentralized SER3, problem 1, ε = .25, δ = .05, M = ⌊log δ / log η⌋; {sweep.runs} "
             "runs per point, one voter of each; bars: exact 95 % intervals.",
             fontsize=8,
@@ -55,19 +49,34 @@ def _success(axes: Any, sweep: EtaSweep) -> None:
     axes.plot(range(len(etas)), [1.0 - eta for eta in etas], color=GREY, linestyle=(0, (4, 2)))
     axes.annotate("claimed cap, 1 − η", (1.25, 0.7), color=GREY, fontsize=8.5)
     axes.axhline(sweep.chance, color=GREY, linewidth=0.9, linestyle=":")
-    axes.annotate("without any message", (-0.2, sweep.chance - 0.13), color=GREY, fontsize=8)
-    _lines(axes, sweep, lambda point: point.named["value"])
+    axes.annotate(
+        "without any\nmessage",
+        (len(etas) - 0.55, sweep.chance - 0.012),
+        ha="right",
+        va="top",
+        color=GREY,
+        fontsize=8,
+    )
+    _lines(axes, sweep, lambda point: point.named["value"], top=1.04)
     for place, n_players in enumerate(_sizes(sweep)):
         for point in _points(sweep, n_players):
             low, high = point.named["interval"]
             axes.plot([etas.index(point.eta)] * 2, [low, high], color=COLOURS[place], linewidth=0.9)
-    axes.set_ylim(0.0, 1.04)
     axes.set_ylabel("a voter's good arm named")
     axes.set_title("A higher η gives a voter away")
 
 
-def _lines(axes: Any, sweep: EtaSweep, value: Callable[[Point], float]) -> None:
+def _lines(
+    axes: Any, sweep: EtaSweep, value: Callable[[Point], float], *, top: float | None
+) -> None:
+    """One line for each N; the limits of the axes come first, as labels are placed by them."""
     etas = _etas(sweep)
+    highest = max(value(point) for point in sweep.points)
+    axes.set_ylim(0.0, 1.04 * highest if top is None else top)
+    axes.set_xlim(-0.4, len(etas) - 0.5)
+    axes.set_xticks(range(len(etas)), [f"{eta:g}".lstrip("0") for eta in etas])
+    axes.set_xlabel("η; “the higher η, the higher the privacy”")
+    ends = []
     for place, n_players in enumerate(_sizes(sweep)):
         points = _points(sweep, n_players)
         values = [value(point) for point in points]
@@ -78,18 +87,26 @@ def _lines(axes: Any, sweep: EtaSweep, value: Callable[[Point], float]) -> None:
             marker=MARKS[place],
             markersize=4,
         )
-        last = etas.index(points[-1].eta)
-        axes.annotate(
-            f"N = {n_players:,}",
-            (last, values[-1]),
-            xytext=(7 if last == len(etas) - 1 else -7, 0),
-            textcoords="offset points",
-            ha="left" if last == len(etas) - 1 else "right",
-            va="center",
-            fontsize=8.5,
-            color=COLOURS[place],
-            annotation_clip=False,
-        )
+        label = EndLabel(len(etas) - 1, values[-1], f"N = {n_players:,}", COLOURS[place])
+        if points[-1].eta == etas[-1]:
+            ends.append(label)
+        else:
+            _name_left(axes, label, etas.index(points[-1].eta))
+    write_labels(axes, ends)
+
+
+def _name_left(axes: Any, label: EndLabel, last: int) -> None:
+    """Of a line that ends before the others: on its left, apart from where they end."""
+    axes.annotate(
+        label.text,
+        (last, label.y),
+        xytext=(-7, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=8.5,
+        color=label.colour,
+    )
 
 
 def _etas(sweep: EtaSweep) -> list[float]:

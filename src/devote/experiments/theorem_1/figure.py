@@ -1,7 +1,8 @@
 """Failure of both votes over the number of players, beside the claim and what any M of N give."""
 
-import math
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from devote.experiments.drawing.canvas import panels
 from devote.experiments.drawing.style import BLUE, GREY, VERMILLION
@@ -21,22 +22,18 @@ def draw(table: Table, settings: Settings) -> "Figure":
 
     Paper: Theorem 1.
     """
-    figure, [axes] = panels(1, size=(7.2, 4.4), right=0.8)
+    figure, [axes] = panels(1, size=(7.2, 3.9), right=0.8)
+    figure.subplots_adjust(bottom=0.125, top=0.91)
     _points(axes, table, settings, "decentralized", BLUE, "o")
     _points(axes, table, settings, "jury", VERMILLION, "s")
-    first, last = settings.players[0], max(settings.players[-1], settings.players[0] + 4)
+    last = max(settings.players[-1], settings.players[0] + 4)
     grid = range(WORST.votes_needed, last + 1)
     honest = [honest_failure(n, eta=ETA, quorum=WORST.votes_needed) for n in grid]
     axes.plot(list(grid), honest, color=BLUE, linewidth=1.0)
     claimed = claimed_failure(ETA, WORST.votes_needed)
     axes.axhline(claimed, color=GREY, linestyle=(0, (4, 2)), linewidth=1.2)
-    axes.set_xscale("log", base=2)
-    ticks = [n for n in settings.players if math.log2(n).is_integer()] or list(settings.players)
-    axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
-    axes.minorticks_off()
+    _players_axis(axes, settings.players)
     axes.set_ylim(-0.03, 1.05)
-    axes.set_xlim(min(WORST.votes_needed, first) * 0.95, last * 1.08)
-    axes.set_xlabel("number of players")
     axes.set_ylabel("best arm voted out")
     axes.set_title("Subroutines that fail with probability η = .9")
     for text, height, colour in (
@@ -53,6 +50,19 @@ def draw(table: Table, settings: Settings) -> "Figure":
             color=colour,
         )
     return figure
+
+
+def _players_axis(axes: "Axes", players: tuple[int, ...]) -> None:
+    """A tick for each number that was run, on a scale that opens where all happens: next to M."""
+    start = WORST.votes_needed - 1
+    axes.set_xscale(
+        "function",
+        functions=(lambda n: np.log2(np.maximum(n - start, 0.5)), lambda x: 2.0**x + start),
+    )
+    axes.set_xticks(players, [f"{n:,}" for n in players])
+    axes.minorticks_off()
+    axes.set_xlim(start + 0.75, start + 1.25 * (max(players) - start))
+    axes.set_xlabel("number of players")
 
 
 def _points(
