@@ -2,7 +2,7 @@
 
 A board grants each seat once; a claim that it denies is never seen again. Beside every player runs
 a shadow: a learner that gets the same uniforms and rewards and hears nobody. A juror must be its
-shadow, which is what the proof in ``docs/guarantees.md`` rests on.
+shadow, which is what the proof in ``docs/proofs.md`` rests on.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """Every subroutine on every hard problem under the jury, in one table.
 
-``python -m devote.audit.nine`` prints the table of ``docs/guarantees.md``.
+``python -m devote.audit.nine`` prints the table of ``docs/proofs.md``.
 """
 
 from collections.abc import Iterable

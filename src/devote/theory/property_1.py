@@ -5,7 +5,7 @@ epsilon-optimal arm with probability at most ``eta``. Property 1 asks for more, 
 whatever the history, which no subroutine keeps: after unlucky rewards the next elimination is
 wrong with any probability. Its sum over epochs is the sentence above, and the proofs need no more.
 
-Rewards are independent, in [0, 1], with means that do not change. ``docs/guarantees.md`` has the
+Rewards are independent, in [0, 1], with means that do not change. ``docs/proofs.md`` has the
 proofs; every bound here is what they come to.
 
 Paper: Property 1.
@@ -75,7 +75,7 @@ def lone_failure(
     if algorithm == "ser3":
         bound = ser3_lone_failure(arms, epsilon=epsilon, eta=eta, radius=radius)
         if bound <= eta:
-            return _proved(bound, "Lemma 2 of docs/guarantees.md, which covers chains of drops")
+            return _proved(bound, "Lemma 2 of docs/proofs.md, which covers chains of drops")
         return LoneFailure("partly", None, _CHAINS)
     if algorithm == "kl_racing":
         return LoneFailure("partly", None, _CHAINS)

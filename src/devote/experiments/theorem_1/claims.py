@@ -64,7 +64,7 @@ def _jury(table: Table, settings: Settings) -> Claim:
         name="theorem-1-failure-of-a-jury",
         quote="(this project's) A jury of ceil(log delta / log eta) players, seated by activity "
         "alone, loses every epsilon-optimal arm with probability at most delta",
-        where="docs/guarantees.md, Theorem J",
+        where="docs/proofs.md, Theorem J",
         measured="as above, under a jury at eta = .25",
         asked=f"at most delta = {DELTA}",
         cases=(
