@@ -175,7 +175,7 @@ def few_messages(setting: Setting) -> Promise:
     what = "votes"
     if setting.protocol.seats:
         what = f"messages, {setting.spec.jury_size} claims of a seat among them,"
-    when = " in each term" if setting.algorithm.endless else ""
+    when = " in each term, a reset apart" if setting.algorithm.endless else ""
     return Promise(
         "few messages",
         "proved",

@@ -96,7 +96,7 @@ def _quorum(eta: float, votes: int, n_players: int, unproved: str) -> tuple[Boun
         text = (
             f"Here any {votes} of {n_players} can throw an arm out: if each were wrong with "
             f"probability eta={eta:g} and one arm alone were good, the vote would fail with the "
-            "honest probability, and with several good arms more often still. Real subroutines "
+            "honest probability, and with several good arms perhaps more often. Real subroutines "
             "are wrong far less often, and that, not the theorem, is why it works."
         )
         return (claimed, Bound("honest", value, text))
