@@ -96,7 +96,7 @@ def test_a_stall_names_what_cannot_be_told_apart(server, onlooker, against, endi
     if against == 0:
         stalled = "Stalled: green and red are indistinguishable"
     page.sees("#verdict", f"{stalled}. Nobody has a vote left to cast{ending}")
-    page.sees("#bounds small", ["claimed", "honest"])
+    page.sees("#bounds small", ["claimed", "proved"])
     page.page.goto(f"{server.address}/#")
     page.sees("#cards .state", stalled.replace("S", "s", 1))
 
