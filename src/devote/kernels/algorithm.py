@@ -34,13 +34,17 @@ class Algorithm:
         n_arms: int,
         epsilon: float,
         eta: float,
-        phi: float = 0.0,
         options: Mapping[str, str | float] | None = None,
     ) -> Rule:
         """The constants of a run, with options as the numbers that kernels read."""
         given = options or {}
         values = tuple(self._encode(name, given.get(name)) for name in self.options)
-        return Rule(n_arms, float(epsilon), float(eta), float(phi), values)
+        return Rule(n_arms, float(epsilon), float(eta), values)
+
+    def default(self, option: str) -> str | float:
+        """The value of an option that is not given."""
+        allowed = self.options[option]
+        return allowed[0] if isinstance(allowed, tuple) else allowed
 
     def _encode(self, name: str, value: Any) -> float:
         allowed = self.options[name]

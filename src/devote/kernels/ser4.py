@@ -14,6 +14,7 @@ from devote.kernels.jitable import jitable
 from devote.kernels.state import RESET, Rule, State, start
 
 SPARE = 0
+PHI = len(ser3.ALGORITHM.options)
 
 draw = ser3.draw
 observe_round = ser3.observe
@@ -36,7 +37,7 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     reset".
     Differs from print: the active player draws the reset after its pull (erratum 14).
     """
-    if state.floats[SPARE] < rule.phi:
+    if state.floats[SPARE] < rule.options[PHI]:
         start(state)
         return RESET
     return observe_round(rule, state, arm, reward, out)
@@ -50,6 +51,6 @@ ALGORITHM = Algorithm(
     observe=observe,
     n_ints=ser3.ALGORITHM.n_ints,
     n_floats=1,
-    options=ser3.ALGORITHM.options,
+    options={**ser3.ALGORITHM.options, "phi": 0.0},
     endless=True,
 )

@@ -23,13 +23,12 @@ RESET = -1
 class Rule(NamedTuple):
     """The constants of one run of a subroutine.
 
-    Paper: Definition 4, ``ArmSelection(epsilon, eta, K)``; ``phi`` is Theorem 4's.
+    Paper: Definition 4, ``ArmSelection(epsilon, eta, K)``.
     """
 
     n_arms: int
     epsilon: float
     eta: float
-    phi: float
     options: tuple[float, ...]
 
 

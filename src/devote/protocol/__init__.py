@@ -1,6 +1,5 @@
-"""Messages, ballots, players and experiment specifications, with no I/O of any kind."""
+"""Specifications, messages, the learner and the contract of a scheme, with no I/O of any kind."""
 
-from devote.protocol.ballot import Ballot, Status
 from devote.protocol.errors import (
     LocalProtocolError,
     ProtocolError,
@@ -8,39 +7,29 @@ from devote.protocol.errors import (
     SpecError,
 )
 from devote.protocol.learner import Learner
-from devote.protocol.messages import (
-    Message,
-    Reset,
-    Seat,
-    Vote,
-    from_bytes,
-    from_json,
-    to_bytes,
-    to_json,
-)
-from devote.protocol.player import Player
-from devote.protocol.protocols import PROTOCOLS, Protocol, get_protocol
+from devote.protocol.messages import Message, from_json, to_json
+from devote.protocol.player import Player, restore_player
+from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.scheme import RunStatus, Scheme, Status, Tally
 from devote.protocol.spec import ExperimentSpec
 
 __all__ = [
-    "PROTOCOLS",
-    "Ballot",
+    "Bound",
+    "Case",
     "ExperimentSpec",
     "Learner",
     "LocalProtocolError",
     "Message",
     "Player",
-    "Protocol",
+    "Promise",
     "ProtocolError",
     "RemoteProtocolError",
-    "Reset",
-    "Seat",
+    "RunStatus",
+    "Scheme",
     "SpecError",
     "Status",
-    "Vote",
-    "from_bytes",
+    "Tally",
     "from_json",
-    "get_protocol",
-    "to_bytes",
+    "restore_player",
     "to_json",
 ]

@@ -1,15 +1,14 @@
-"""Three ways to be wrong: a bad specification, a misdriven player, a misbehaving peer.
+"""Three ways to be wrong: a bad specification, a misdriven player, a misbehaving peer."""
 
-Messages name the value, the rule and the remedy; a reward or a tally never appears in one.
-"""
+from devote.errors import DevoteError
 
 
-class SpecError(ValueError):
+class SpecError(DevoteError, ValueError):
     """The experiment cannot be run as specified."""
 
 
-class ProtocolError(Exception):
-    """Something happened that the protocol does not allow; no state was changed."""
+class ProtocolError(DevoteError):
+    """Something happened that the scheme does not allow; no state was changed."""
 
 
 class LocalProtocolError(ProtocolError):

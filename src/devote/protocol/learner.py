@@ -38,7 +38,6 @@ class Learner:
             n_arms=spec.n_arms,
             epsilon=spec.epsilon,
             eta=eta,
-            phi=spec.phi,
             options=spec.options,
         )
         self.state = self.algorithm.new_state(spec.n_arms)

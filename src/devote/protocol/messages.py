@@ -1,32 +1,96 @@
-"""The only things that ever leave a device.
+"""The codec of messages, which are the only things that ever leave a device.
 
-A message says who (``voter``) and in which experiment; a vote says in which term and which arm
-is not good enough, a reset which term it opens, a seat which place in the jury it claims. They
-carry nothing else. Both wire forms are strict: what does not decode exactly is a peer's error.
+A message is a frozen dataclass of its scheme's: who (``voter``), in which ``experiment``, and a
+few whole numbers. A scheme declares each kind with ``@message``; this module writes and reads
+them all. Both forms are strict: what does not decode exactly is a peer's error.
 
-Byte form, big endian: version (1), kind (1), the kind's numbers (term 4, arm 2, seat 2), then
-experiment and voter, each as its length (1) and its characters.
-
-Paper: Definition 2, ``lambda^n_k = 1``; a ``Reset`` is section 4's; a ``Seat`` is this project's.
+JSON form: ``v``, ``type`` and the fields. Byte form, which is what a voter signs, big endian:
+version (1), code of the kind (1), the numbers in the order of the fields, then experiment and
+voter, each as its length (1) and its characters.
 """
 
 import json
 import re
-import struct
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeVar
 
 from devote.protocol.errors import RemoteProtocolError
 
 VERSION = 1
-MAX_TERM = 2**32 - 1
 MAX_ARMS = 2**16
-MAX_SEATS = 2**16 - 1
 IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+TEXTS = ("experiment", "voter")
 
-_HEAD = struct.Struct(">BB")
-_NUMBERS = {"term": struct.Struct(">I"), "arm": struct.Struct(">H"), "seat": struct.Struct(">H")}
-_TEXTS = ("experiment", "voter")
+
+class Message(Protocol):
+    """What every kind of message has."""
+
+    @property
+    def experiment(self) -> str:
+        """The experiment's name."""
+        ...
+
+    @property
+    def voter(self) -> str:
+        """Who says it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A whole number in a message: its bytes and its range; without ``most``, an arm's index."""
+
+    size: int
+    least: int = 0
+    most: int | None = None
+
+
+ARM = Number(2)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of message: its name, the byte that stands for it, its form and its numbers."""
+
+    name: str
+    code: int
+    form: type
+    numbers: dict[str, Number]
+
+
+KINDS: dict[str, Kind] = {}
+_BY_FORM: dict[type, Kind] = {}
+
+M = TypeVar("M")
+
+
+def message(name: str, code: int, **numbers: Number) -> Callable[[type[M]], type[M]]:
+    """Declare a frozen dataclass as a kind of message; ``numbers`` are in the order of its fields.
+
+    Names and codes are given once and for all: a code that was ever in use is not used again.
+    """
+
+    def declare(form: type[M]) -> type[M]:
+        known = {item.name for item in fields(form)}  # type: ignore[arg-type]
+        assert known == {*TEXTS, *numbers}, f"{form.__name__} has other fields than it declares"
+        taken = [kind for kind in KINDS.values() if code == kind.code and name != kind.name]
+        if taken:
+            raise ValueError(f"Code {code} is {taken[0].name}'s.\nChoose another for {name}.")
+        KINDS[name] = _BY_FORM[form] = Kind(name, code, form, numbers)
+        return form
+
+    return declare
+
+
+def kind_of(item: object) -> Kind:
+    """The kind of a message; RemoteProtocolError for anything else."""
+    try:
+        return _BY_FORM[type(item)]
+    except KeyError:
+        raise RemoteProtocolError(
+            f"{type(item).__name__} is not a message.\nDecode it with from_json."
+        ) from None
 
 
 def is_identifier(text: object) -> bool:
@@ -34,158 +98,66 @@ def is_identifier(text: object) -> bool:
     return isinstance(text, str) and IDENTIFIER.fullmatch(text) is not None
 
 
-def is_whole(value: object, least: int, most: int) -> bool:
-    """Whether a value is an ``int`` in a range; ``True`` and ``1.0`` are not."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """``voter`` estimates that ``arm`` is not epsilon-optimal.
-
-    Paper: Definition 2; Algorithm 2, line 18.
-    """
-
-    experiment: str
-    term: int
-    arm: int
-    voter: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reset:
-    """``voter`` opens ``term``: votes of lower terms no longer count.
-
-    Paper: section 4, DSER4.
-    Differs from print: the paper leaves open how others learn of a reset (erratum 14).
-    """
-
-    experiment: str
-    term: int
-    voter: str
-
-
-@dataclass(frozen=True, slots=True)
-class Seat:
-    """``voter`` claims place ``seat`` (1, 2, ...) in the jury; the lowest name has it in a tie."""
-
-    experiment: str
-    seat: int
-    voter: str
-
-
-Message: TypeAlias = Vote | Reset | Seat
-
-KINDS: dict[str, tuple[int, type[Vote] | type[Reset] | type[Seat]]] = {
-    "vote": (1, Vote),
-    "reset": (2, Reset),
-    "seat": (3, Seat),
-}
-_NAMES: dict[type, str] = {kind: name for name, (_, kind) in KINDS.items()}
-_CODES = {code: name for name, (code, _) in KINDS.items()}
-_FIELDS = {name: [item.name for item in fields(kind)] for name, (_, kind) in KINDS.items()}
-
-
-def to_bytes(message: Message) -> bytes:
-    """The compact form of a message.
-
-    >>> from_bytes(to_bytes(Vote("banner", 0, 4, "n3")), n_arms=10)
-    Vote(experiment='banner', term=0, arm=4, voter='n3')
-    """
-    name = _NAMES[type(message)]
-    body = _HEAD.pack(VERSION, KINDS[name][0])
-    for number in _FIELDS[name]:
-        if number in _NUMBERS:
-            body += _NUMBERS[number].pack(getattr(message, number))
-    for text in (message.experiment, message.voter):
+def to_bytes(item: Message) -> bytes:
+    """The byte form of a message, which is what its voter signs."""
+    kind = kind_of(item)
+    body = bytes([VERSION, kind.code])
+    for name, number in kind.numbers.items():
+        body += int.to_bytes(getattr(item, name), number.size)
+    for text in (item.experiment, item.voter):
         encoded = text.encode("ascii")
         body += bytes([len(encoded)]) + encoded
     return body
 
 
-def from_bytes(data: bytes, n_arms: int) -> Message:
-    """Decode the compact form, refusing anything that is not exactly one message."""
-    if len(data) < _HEAD.size:
-        raise RemoteProtocolError(
-            f"A message of {len(data)} bytes is shorter than its head of {_HEAD.size}.\n"
-            "Discard it; the peer will send it again."
-        )
-    version, code = _HEAD.unpack_from(data)
-    values: dict[str, Any] = {"v": version, "type": _CODES.get(code, f"kind {code}")}
-    name = _check_head(values)
-    rest = data[_HEAD.size :]
-    for number in _FIELDS[name]:
-        if number in _NUMBERS:
-            form = _NUMBERS[number]
-            if len(rest) < form.size:
-                raise RemoteProtocolError(f"A {name} ends before its {number}.\nDiscard it.")
-            (values[number],) = form.unpack_from(rest)
-            rest = rest[form.size :]
-    for text in _TEXTS:
-        length = rest[0] if rest else 0
-        encoded = rest[1 : 1 + length]
-        if not rest or len(encoded) != length:
-            raise RemoteProtocolError(f"A message ends within its {text}.\nDiscard it.")
-        values[text] = encoded.decode("ascii", errors="replace")
-        rest = rest[1 + length :]
-    if rest:
-        raise RemoteProtocolError(f"{len(rest)} bytes follow a whole message.\nDiscard it.")
-    return from_dict(values, n_arms)
-
-
-def to_dict(message: Message) -> dict[str, Any]:
+def to_dict(item: Message) -> dict[str, Any]:
     """The JSON form of a message, as a dictionary."""
-    name = _NAMES[type(message)]
-    return {
-        "v": VERSION,
-        "type": name,
-        **{item: getattr(message, item) for item in _FIELDS[name]},
-    }
+    kind = kind_of(item)
+    values = {field.name: getattr(item, field.name) for field in fields(kind.form)}
+    return {"v": VERSION, "type": kind.name, **values}
 
 
 def from_dict(values: object, n_arms: int) -> Message:
     """Decode the JSON form, refusing unknown versions, kinds, fields and values."""
     if not isinstance(values, dict):
         raise RemoteProtocolError("A message must be a JSON object.\nDiscard it.")
-    name = _check_head(values)
-    expected = {"v", "type", *_FIELDS[name]}
+    kind = _check_head(values)
+    expected = {"v", "type", *TEXTS, *kind.numbers}
     if set(values) != expected:
         odd = ", ".join(sorted(map(str, set(values) ^ expected)))
         raise RemoteProtocolError(
-            f"A {name} has exactly the fields {', '.join(sorted(expected))}; "
+            f"A {kind.name} has exactly the fields {', '.join(sorted(expected))}; "
             f"wrong or missing: {odd}.\nDiscard it."
         )
-    for text in _TEXTS:
-        if not is_identifier(values[text]):
+    item: Message = kind.form(**{name: values[name] for name in expected - {"v", "type"}})
+    check_fields(item, n_arms)
+    return item
+
+
+def check_fields(item: Message, n_arms: int) -> None:
+    """Refuse a name that is none, and a number that is out of range."""
+    for text in TEXTS:
+        if not is_identifier(getattr(item, text)):
             raise RemoteProtocolError(
                 f"A message's {text} must be 1 to 64 of A-Z a-z 0-9 _ . : -\nDiscard it."
             )
-    message: Message = KINDS[name][1](**{item: values[item] for item in _FIELDS[name]})
-    check_numbers(message, n_arms)
-    return message
+    for name, number in kind_of(item).numbers.items():
+        value = getattr(item, name)
+        most = n_arms - 1 if number.most is None else number.most
+        if not _is_whole(value) or not number.least <= value <= most:
+            raise RemoteProtocolError(
+                f"{name}={value!r} must be a whole number from {number.least} to {most}.\n"
+                "Discard the message."
+            )
 
 
-def check_numbers(message: Message, n_arms: int) -> None:
-    """Refuse a term, an arm or a seat that is out of range."""
-    ranges = {
-        "term": (1 if isinstance(message, Reset) else 0, MAX_TERM),
-        "arm": (0, n_arms - 1),
-        "seat": (1, MAX_SEATS),
-    }
-    for number in _FIELDS[_NAMES[type(message)]]:
-        if number in ranges:
-            least, most = ranges[number]
-            value = getattr(message, number)
-            if not is_whole(value, least, most):
-                raise RemoteProtocolError(
-                    f"{number}={value!r} must be a whole number from {least} to {most}.\n"
-                    "Discard the message."
-                )
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _check_head(values: dict[str, Any]) -> str:
+def _check_head(values: dict[str, Any]) -> Kind:
     version, name = values.get("v"), values.get("type")
-    if not is_whole(version, VERSION, VERSION):
+    if not _is_whole(version) or version != VERSION:
         raise RemoteProtocolError(
             f"Message version {version!r} is not {VERSION}.\nUpgrade the older of the two ends."
         )
@@ -193,12 +165,12 @@ def _check_head(values: dict[str, Any]) -> str:
         raise RemoteProtocolError(
             f"Message type {name!r} is not one of: {', '.join(KINDS)}.\nDiscard it."
         )
-    return name
+    return KINDS[name]
 
 
-def to_json(message: Message) -> str:
+def to_json(item: Message) -> str:
     """The JSON form of a message, as text."""
-    return json.dumps(to_dict(message), separators=(",", ":"), sort_keys=True)
+    return json.dumps(to_dict(item), separators=(",", ":"), sort_keys=True)
 
 
 def from_json(text: str | bytes, n_arms: int) -> Message:
@@ -213,5 +185,5 @@ def from_json(text: str | bytes, n_arms: int) -> Message:
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        raise ValueError
+        raise ValueError("a field twice")
     return values

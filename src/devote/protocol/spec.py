@@ -1,34 +1,62 @@
-"""What an experiment is: the arms, the subroutine, and the promises asked of it.
+"""What an experiment is: the arms, the subroutine, the scheme, and the promises asked of them.
 
 Checked once, when it is made; everything downstream relies on it.
 """
 
-import difflib
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
-from devote.kernels import quorum
-from devote.kernels.votes import jury_size
-from devote.protocol import checks
+from devote.errors import did_you_mean
+from devote.kernels import Algorithm, get_algorithm
 from devote.protocol.errors import SpecError
+from devote.protocol.messages import MAX_ARMS, is_identifier
+from devote.protocol.scheme import Scheme, check, make_scheme
 
-VERSION = 1
+VERSION = 2
+LONGEST_NAME = 200
+
+_REMEDIES = {
+    "epsilon": "It is how far from the best an arm may be and still do; rewards lie in [0, 1].",
+    "eta": "It is the probability with which one device is allowed to be wrong.",
+    "delta": "It is the probability with which the group is allowed to be wrong.",
+}
+
+
+class Options(Mapping[str, str | float]):
+    """The options of a subroutine: a mapping that does not change and can be hashed."""
+
+    def __init__(self, given: Mapping[str, str | float] | None = None) -> None:
+        self._items = dict(sorted((given or {}).items(), key=str))
+
+    def __getitem__(self, name: str) -> str | float:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._items.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._items)
 
 
 @dataclass(frozen=True)
 class ExperimentSpec:
     """An experiment's specification.
 
-    ``arms`` are names, or a number of arms to be named by their index. ``quorum`` is a rule,
-    ``paper`` or ``ceil``, or the number of votes itself. ``phi`` is SER4's probability of a
-    reset after each pull. ``protocol`` is what devices run, ``decentralized`` or ``jury``; for a
-    jury, ``seat_after`` is the number of activations after which a player may claim a seat, and
-    ``absent`` the number of jurors who may vanish.
+    ``arms`` are names, or a number of arms to be named by their index. ``eta`` is the failure
+    probability allowed to one device, ``delta`` to the group; without ``eta`` it is the scheme's
+    default. ``scheme`` is how the group decides: a scheme, its name, or a table with its name
+    and parameters; without it, Decentralized Elimination.
 
     Paper: Algorithm 2, inputs.
 
@@ -39,34 +67,31 @@ class ExperimentSpec:
     arms: Sequence[str] | int
     name: str = "experiment"
     algorithm: str = "ser3"
-    options: Mapping[str, str | float] = field(default_factory=dict)
+    options: Mapping[str, str | float] = Options()
     epsilon: float = 0.25
-    eta: float = 0.9
+    eta: float = None  # type: ignore[assignment]
     delta: float = 0.05
-    quorum: str | int = "paper"
-    phi: float = 0.0
-    protocol: str = "decentralized"
-    seat_after: int = 50
-    absent: int = 0
+    scheme: Scheme = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        self._set("arms", checks.arm_names(self.arms))
-        self._set("options", checks.sorted_options(self.options))
-        checks.check_name(self.name)
-        for name in ("epsilon", "eta", "delta"):
-            self._set(name, checks.fraction(name, getattr(self, name)))
-        algorithm = checks.known_algorithm(self.algorithm, self.options)
-        self._set("phi", checks.reset_probability(self.phi, algorithm))
-        checks.check_quorum(self.quorum)
-        if self.quorum in checks.QUORUM_RULES and self.votes_needed < 2:
+        self._set("arms", _arm_names(self.arms))
+        if not is_identifier(self.name):
             raise SpecError(
-                f"delta={self.delta} with eta={self.eta} needs {self.votes_needed} vote to "
-                "eliminate an arm, but delta must be at most eta^2.\n"
-                "Use a lower delta, a lower eta, or give the quorum as a number."
+                f"name={self.name!r} must be 1 to 64 of A-Z a-z 0-9 _ . : -\nRename the experiment."
             )
-        checks.check_protocol(self.protocol)
-        checks.check_whole("seat_after", self.seat_after, 1)
-        checks.check_whole("absent", self.absent, 0)
+        self._set("scheme", make_scheme(self.scheme))
+        if self.eta is None:
+            self._set("eta", self.scheme.default_eta)
+        self._set("epsilon", check.fraction("epsilon", self.epsilon, _REMEDIES["epsilon"]))
+        for name in ("eta", "delta"):
+            self._set(name, check.probability(name, getattr(self, name), _REMEDIES[name]))
+        if not isinstance(self.options, Mapping):
+            raise SpecError(
+                f"options={self.options!r} must be a table of names and values.\nWrite {{}} for none."
+            )
+        self._set("options", Options(self.options))
+        _check_options(_algorithm(self.algorithm), self.options)
+        self.scheme.check(self)
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -74,73 +99,93 @@ class ExperimentSpec:
     @property
     def n_arms(self) -> int:
         """K, the number of arms."""
-        assert not isinstance(self.arms, int)
-        return len(self.arms)
+        return len(self.arm_names)
 
-    @cached_property
-    def votes_needed(self) -> int:
-        """M, the number of votes that eliminate an arm.
+    @property
+    def arm_names(self) -> tuple[str, ...]:
+        """The names of the arms."""
+        assert isinstance(self.arms, tuple)
+        return self.arms
+
+    @property
+    def votes_needed(self) -> int | None:
+        """The number of messages that decide on an arm, None where none do.
 
         Paper: Algorithm 2, line 6.
         """
-        if isinstance(self.quorum, str):
-            return quorum(self.delta, self.eta, self.quorum)
-        return self.quorum
+        return self.scheme.votes_needed(self)
 
-    @cached_property
-    def jury_size(self) -> int:
-        """J, the number of seats in the jury; J - ``absent`` votes eliminate an arm.
-
-        >>> ExperimentSpec(arms=10).jury_size
-        29
-        """
-        return jury_size(self.delta, self.eta, absent=self.absent, n_arms=self.n_arms)
+    @property
+    def resets(self) -> bool:
+        """Whether the subroutine resets itself, and so never ends."""
+        return _algorithm(self.algorithm).endless
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of everything that must be the same for players to play together."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+        """A digest of everything that must be the same for players to play together.
 
-    def check_players(self, n_players: int, *, votes_needed: int | None = None) -> None:
-        """Refuse a number of players that can never eliminate an arm.
-
-        Paper: Algorithm 2 asks for ``delta >= eta^N``, which is M <= N.
+        It covers what differs from the defaults, so that a new field with a default changes it
+        for no experiment there is.
         """
-        checks.check_player_count(n_players)
-        needed = self.votes_needed if votes_needed is None else votes_needed
-        if n_players < needed:
-            cause = f"delta={self.delta} with eta={self.eta}"
-            remedy = "a lower eta, or a higher delta"
-            if needed == self.quorum:
-                cause, remedy = f"quorum={needed}", "or a lower quorum"
-            raise SpecError(
-                f"{cause} needs {needed} votes to eliminate an arm, but there are {n_players} "
-                f"players.\nUse at least {needed} players, {remedy}."
-            )
+        text = json.dumps(self._essence(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _essence(self) -> dict[str, Any]:
+        values = self.to_dict()
+        defaults = {item.name: item.default for item in fields(self)}
+        essence = {k: v for k, v in values.items() if k == "version" or v != defaults.get(k)}
+        algorithm = _algorithm(self.algorithm)
+        essence["options"] = {
+            name: value
+            for name, value in self.options.items()
+            if value != algorithm.default(name)
+        }
+        if self.eta == self.scheme.default_eta:
+            del essence["eta"]
+        parameters = {item.name: item.default for item in fields(self.scheme)}
+        essence["scheme"] = {
+            name: value
+            for name, value in values["scheme"].items()
+            if name == "name" or value != parameters[name]
+        }
+        return essence
+
+    def check_players(self, n_players: int) -> None:
+        """Refuse a number of players that can never decide."""
+        self.scheme.check_players(self, n_players)
 
     def to_dict(self) -> dict[str, Any]:
         """The specification as JSON values."""
-        values = asdict(self)
-        values["arms"] = list(values["arms"])
-        return {"version": VERSION, **values}
+        return {
+            "version": VERSION,
+            "name": self.name,
+            "arms": list(self.arm_names),
+            "algorithm": self.algorithm,
+            "options": dict(self.options),
+            "epsilon": self.epsilon,
+            "eta": self.eta,
+            "delta": self.delta,
+            "scheme": self.scheme.to_dict(),
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ExperimentSpec":
         """Read what ``to_dict`` gave, or a person wrote; unknown fields are refused."""
         given = dict(values)
-        version = given.pop("version", VERSION)
-        if version != VERSION:
+        implied = [version for field, version in OLD_FIELDS.items() if field in given]
+        version = given.pop("version", min(implied, default=VERSION))
+        if version in OLD_VERSIONS:
+            given = OLD_VERSIONS[version](given)
+        elif version != VERSION:
             raise SpecError(
                 f"A specification of version {version!r} is not {VERSION}.\nUpgrade devote."
             )
-        known = {item.name for item in fields(cls)}
+        known = [item.name for item in fields(cls)]
         for name in given:
             if name not in known:
-                near = difflib.get_close_matches(str(name), known, n=1)
-                hint = f"Did you mean {near[0]!r}? " if near else ""
                 raise SpecError(
-                    f"{name!r} is not a field of a specification.\n"
-                    f"{hint}The fields are: {', '.join(sorted(known))}."
+                    f"{name!r} is not a field of a specification.\n{did_you_mean(name, known)}"
+                    f"The fields are: {', '.join(sorted(known))}."
                 )
         if "arms" not in given:
             raise SpecError("A specification needs arms.\nGive their names, or their number.")
@@ -156,20 +201,10 @@ class ExperimentSpec:
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise SpecError(f"The specification is not valid JSON: {error}.\nMend it.") from None
+            raise SpecError(f"The specification is not valid JSON: {error}.") from None
         if not isinstance(values, dict):
             raise SpecError("The specification is not a JSON object.\nWrite {...}.")
         return cls.from_dict(values)
-
-    def to_toml(self) -> str:
-        """The specification as TOML text."""
-        values = self.to_dict()
-        options = values.pop("options")
-        lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
-        if options:
-            lines += ["", "[options]"]
-            lines += [f"{name} = {_toml(value)}" for name, value in options.items()]
-        return "\n".join(lines) + "\n"
 
     @classmethod
     def from_toml(cls, text: str) -> "ExperimentSpec":
@@ -177,18 +212,89 @@ class ExperimentSpec:
         try:
             values = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise SpecError(f"The specification is not valid TOML: {error}.\nMend it.") from None
+            raise SpecError(
+                f"The specification is not valid TOML: {error}.\nWrite it as in docs/fleet.md."
+            ) from None
         return cls.from_dict(values)
 
     def with_(self, **changes: Any) -> "ExperimentSpec":
         """The same specification but for these fields.
 
+        Another scheme takes its own default of ``eta``, unless that is given too.
+
         >>> ExperimentSpec(arms=3).with_(eta=0.5).eta
         0.5
         """
+        if "scheme" in changes and "eta" not in changes and self.eta == self.scheme.default_eta:
+            changes["eta"] = None
         return replace(self, **changes)
 
 
-def _toml(value: object) -> str:
-    """A JSON value as TOML writes it: the same, but for surrogate pairs and DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+OLD_FIELDS: dict[str, int] = {}
+"""Fields that only an older version had, with the version: it need not be written down."""
+
+OLD_VERSIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+"""What turns the fields of an older version into today's."""
+
+
+def _algorithm(name: str) -> Algorithm:
+    try:
+        return get_algorithm(name)
+    except ValueError as error:
+        raise SpecError(str(error)) from None
+
+
+def _check_options(algorithm: Algorithm, options: Mapping[str, str | float]) -> None:
+    for option, value in options.items():
+        if option not in algorithm.options:
+            raise SpecError(
+                f"option {option!r} is not one of {algorithm.name}'s: "
+                f"{', '.join(algorithm.options) or 'none'}.\n"
+                + (did_you_mean(option, algorithm.options).strip() or "Remove it.")
+            )
+        allowed = algorithm.options[option]
+        if not isinstance(allowed, tuple):
+            check.number(option, value, f"The default is {allowed}.")
+        elif value not in allowed:
+            raise SpecError(
+                f"{option}={value!r} is not one of: {', '.join(allowed)}.\nUse one of these."
+            )
+    if algorithm.endless:
+        check.fraction(
+            "phi",
+            options.get("phi", 0.0),
+            "It is the probability of a reset after a pull: give it as an option.",
+        )
+
+
+def _arm_names(arms: object) -> tuple[str, ...]:
+    """The names of the arms, given as such or as their number."""
+    if isinstance(arms, int) and not isinstance(arms, bool):
+        _check_count(arms)
+        return tuple(str(k) for k in range(arms))
+    if isinstance(arms, str) or not isinstance(arms, Sequence):
+        raise SpecError(f"arms={arms!r} must be a list of names, or their number.\nGive a list.")
+    _check_count(len(arms))
+    for name in arms:
+        if not _is_name(name):
+            raise SpecError(
+                f"arm name {name!r} must be a text of 1 to {LONGEST_NAME} characters.\nRename it."
+            )
+    if len(set(arms)) != len(arms):
+        raise SpecError("Two arms have the same name.\nGive each its own.")
+    return tuple(arms)
+
+
+def _check_count(n_arms: int) -> None:
+    if not 2 <= n_arms <= MAX_ARMS:
+        raise SpecError(
+            f"{n_arms} arms: there must be from 2 to {MAX_ARMS}.\n"
+            "With one option there is nothing to find out."
+        )
+
+
+def _is_name(name: object) -> bool:
+    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
+        return False
+    # Half a surrogate pair cannot be written down.
+    return not any("\ud800" <= character <= "\udfff" for character in name)

@@ -5,35 +5,33 @@
 
 from typing import TYPE_CHECKING, Any
 
-from devote.simulate.by_players import run_players
-from devote.simulate.setting import Setting
+from devote.simulate.players import run_players
+from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event, RunStatus, Trial
 
 if TYPE_CHECKING:
-    from devote.simulate.cell import Cell, SweepError
-    from devote.simulate.engine import run_trial, simulate
-    from devote.simulate.result import Result, ResultError
-    from devote.simulate.results_file import load_results
-    from devote.simulate.sweep import run_sweep
+    from devote.simulate.errors import ResultError, SweepError
+    from devote.simulate.trials import run_trial, simulate
+    from devote.simulate.result import Result
+    from devote.simulate.sweep.results_file import load_results
+    from devote.simulate.sweep.sweep import run_sweep
 
 _COMPILED = {
-    "Cell": "devote.simulate.cell",
     "Result": "devote.simulate.result",
-    "ResultError": "devote.simulate.result",
-    "SweepError": "devote.simulate.cell",
-    "load_results": "devote.simulate.results_file",
-    "run_sweep": "devote.simulate.sweep",
-    "run_trial": "devote.simulate.engine",
-    "simulate": "devote.simulate.engine",
+    "ResultError": "devote.simulate.errors",
+    "SweepError": "devote.simulate.errors",
+    "load_results": "devote.simulate.sweep.results_file",
+    "run_sweep": "devote.simulate.sweep.sweep",
+    "run_trial": "devote.simulate.trials",
+    "simulate": "devote.simulate.trials",
 }
 
 __all__ = [
-    "Cell",
     "Event",
     "Result",
     "ResultError",
     "RunStatus",
-    "Setting",
+    "Scenario",
     "SweepError",
     "Trial",
     "load_results",

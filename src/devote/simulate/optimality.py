@@ -2,8 +2,8 @@
 
 from devote.kernels import jitable
 from devote.problems.rewards import Environment, mean_reward
-from devote.simulate.setting import Setting
-from devote.simulate.trial import RunStatus
+from devote.protocol import RunStatus
+from devote.simulate.scenario import Scenario
 
 TOLERANCE = 1e-9
 """Means a rounding error past epsilon count as within it."""
@@ -22,7 +22,7 @@ def is_suboptimal(env: Environment, epsilon: float, t: int, player: int, arm: in
     return 0
 
 
-def answers_well(setting: Setting, status: RunStatus, winners: tuple[int, ...], t: int) -> bool:
+def answers_well(scenario: Scenario, status: RunStatus, winners: tuple[int, ...], t: int) -> bool:
     """Whether the run ended with an answer that is epsilon-optimal at its end.
 
     Where players vote the answer is the first of ``winners``; where they do not, each player
@@ -30,6 +30,6 @@ def answers_well(setting: Setting, status: RunStatus, winners: tuple[int, ...], 
     """
     if status == "unfinished":
         return False
-    optimal = setting.problem.optimal(setting.n_players, t, setting.spec.epsilon)
-    answers = winners[:1] if setting.protocol.votes else winners
+    optimal = scenario.problem.optimal(scenario.n_players, t, scenario.spec.epsilon)
+    answers = winners[:1] if scenario.scheme.by_message else winners
     return optimal.issuperset(answers)

@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.setting import Setting
+from devote.simulate.errors import ResultError
+from devote.simulate.scenario import Scenario
 from devote.simulate.trial import STATUSES, Event, RunStatus, Trial
 
 FORMAT = 1
-COLUMNS = ("samples", "broadcasts", "deliveries", "conflicts", "resets", "suboptimal_plays")
-
-
-class ResultError(ValueError):
-    """A file of results that cannot be used."""
+COLUMNS = ("samples", "samples_to_decision", "broadcasts", "deliveries", "conflicts", "resets", "suboptimal_plays")
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,7 @@ class Result:
     seed: int
     horizon: int | None
     samples: NDArray[np.int64]
+    samples_to_decision: NDArray[np.int64]
     broadcasts: NDArray[np.int64]
     deliveries: NDArray[np.int64]
     conflicts: NDArray[np.int64]
@@ -53,7 +51,7 @@ class Result:
     @classmethod
     def of(
         cls,
-        setting: Setting,
+        setting: Scenario,
         runs: list[Trial],
         *,
         seed: int,
@@ -68,7 +66,7 @@ class Result:
             spec=setting.spec,
             problem=setting.problem,
             n_players=setting.n_players,
-            protocol=setting.protocol.name,
+            protocol=setting.scheme.name,
             seed=seed,
             horizon=setting.horizon,
             epsilon_optimal=np.array([run.epsilon_optimal for run in runs], dtype=np.bool_),

@@ -1,20 +1,23 @@
-"""What one run of one protocol came to."""
+"""What one run of one scheme came to."""
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-RunStatus: TypeAlias = Literal["agreed", "stalled", "unfinished"]
+from devote.protocol import RunStatus
+
+__all__ = ["NEVER", "STATUSES", "Event", "RunStatus", "Trial"]
+
 STATUSES: tuple[RunStatus, ...] = ("agreed", "stalled", "unfinished")
 
-EVENTS = ("vote", "elimination", "reset", "seat")
 NEVER = -1
-"""In ``first_vote``: this player has not voted."""
+"""In ``first_vote``: this player has not voted. In ``samples_to_decision``: there was none."""
 
 
 class Event(NamedTuple):
-    """Something that happened at pull ``time`` (from 0): a vote, a shared elimination, a reset.
+    """Something that happened at pull ``time`` (from 0): a message, or a shared elimination.
 
-    ``arm`` is -1 for a reset; ``player`` is whoever caused it.
+    ``kind`` is the kind of message or ``elimination``; ``arm`` is -1 where there is none;
+    ``player`` is whoever caused it.
     """
 
     time: int
@@ -28,17 +31,20 @@ class Event(NamedTuple):
 class Trial:
     """One run: what it cost and how it ended.
 
-    ``winners`` are the arms still standing, the fewest votes first. ``stalled`` means that it
-    ended with several. ``deliveries`` counts a broadcast once per receiver; ``suboptimal_plays``
-    counts pulls of arms that were not epsilon-optimal for whoever pulled them, when they did;
-    ``first_vote`` is each player's number of pulls at its first vote.
+    ``samples`` counts until everybody holds the answer, ``samples_to_decision`` until the group
+    has it. ``winners`` are the arms still standing, the likeliest first. ``stalled`` means that
+    it ended with several. ``deliveries`` counts a broadcast once per receiver;
+    ``suboptimal_plays`` counts pulls of arms that were not epsilon-optimal for whoever pulled
+    them, when they did; ``first_vote`` is each player's number of pulls at its first message
+    about an arm.
 
     Paper: section 5, what its figures count.
-    Differs from print: broadcasts and deliveries are both counted, for every protocol alike; the
+    Differs from print: broadcasts and deliveries are both counted, for every scheme alike; the
     paper counts deliveries for 0-privacy and broadcasts for the rest (erratum 9).
     """
 
     samples: int
+    samples_to_decision: int
     broadcasts: int
     deliveries: int
     status: RunStatus

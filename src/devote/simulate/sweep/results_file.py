@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from devote.simulate.cell import Cell
-from devote.simulate.compiling import sources_digest
-from devote.simulate.result import COLUMNS, Result, ResultError, versions
+from devote.simulate.scenario import Scenario
+from devote.simulate.engine.compiling import sources_digest
+from devote.simulate.errors import ResultError
+from devote.simulate.result import COLUMNS, Result, versions
 from devote.simulate.trial import NEVER, STATUSES, Trial
 
 KIND = "devote sweep"
@@ -30,7 +31,7 @@ Done = dict[tuple[int, int], Trial]
 class Header:
     """What a results file is of."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[Scenario, ...]
     trials: int
     seed: int
 
@@ -133,7 +134,7 @@ def load_results(path: str | Path) -> list[Result]:
         raise _damaged(Path(path), 1)
     head = _read_header(Path(path), lines[0])
     header = Header(
-        tuple(Cell.from_dict(cell) for cell in head["cells"]), head["trials"], head["seed"]
+        tuple(Scenario.from_dict(cell) for cell in head["cells"]), head["trials"], head["seed"]
     )
     done = _read_trials(Path(path), lines[1:], header)
     total = len(header.cells) * header.trials
@@ -149,7 +150,7 @@ def gather(header: Header, done: Done, made_with: dict[str, str] | None = None) 
     """One result per cell, its trials in order."""
     return [
         Result.of(
-            cell.setting,
+            cell,
             [done[i, trial] for trial in range(header.trials)],
             seed=header.seed,
             made_with=made_with,

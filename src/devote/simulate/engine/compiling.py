@@ -1,4 +1,4 @@
-"""From kernels to machine code, once per (subroutine, protocol) and cached on disk."""
+"""From kernels to machine code, once per (subroutine, scheme) and cached on disk."""
 
 import hashlib
 import inspect
@@ -7,28 +7,22 @@ from functools import cache
 
 from devote.kernels import get_algorithm
 from devote.kernels.jitable import JITABLE
-from devote.protocol import get_protocol
-from devote.simulate.loop import make_loop
+from devote.protocol.scheme import SCHEMES
+from devote.simulate.engine.loop import make_loop
 
 _registered: set[Callable[..., object]] = set()
 
 
 @cache
-def compiled_loop(algorithm: str, protocol: str) -> Callable[..., None]:
-    """The loop for a subroutine and a protocol; compiled at its first call, unless cached."""
+def compiled_loop(algorithm: str, scheme: str) -> Callable[..., None]:
+    """The loop for a subroutine and a scheme; compiled at its first call, unless cached."""
     import numba
 
     _register_kernels()
     chosen = get_algorithm(algorithm)
-    rules = get_protocol(protocol)
-    loop = make_loop(
-        chosen.choose,
-        chosen.observe,
-        votes=rules.votes,
-        pools=rules.pools,
-        seats=rules.seats,
-        fingerprint=_fingerprint(),
-    )
+    engine = SCHEMES[scheme].engine
+    assert engine is not None
+    loop = make_loop(chosen.choose, chosen.observe, engine, _fingerprint())
     compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy")
     return compiled
 
@@ -66,4 +60,4 @@ def sources_digest(algorithms: Iterable[str]) -> str:
     return hashlib.sha256("\0".join(sources).encode()).hexdigest()[:16]
 
 
-_ENGINE = ("devote.kernels.", "devote.problems.", "devote.simulate.")
+_ENGINE = ("devote.kernels.", "devote.problems.", "devote.schemes.", "devote.simulate.")

@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 from typing import Any
 
-from devote.simulate.cell import SweepError
+from devote.simulate.errors import SweepError
 
 TIMEOUT = 5.0
 """Seconds to wait for a scheduler to answer."""

@@ -10,7 +10,7 @@ The order has no influence on results: each trial has its own streams.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from devote.simulate.cell import Cell
+from devote.simulate.scenario import Scenario
 
 CHUNK_SECONDS = 0.4
 """What a chunk should take: long against handing it out, short against losing it."""
@@ -20,7 +20,7 @@ CHUNK_SECONDS = 0.4
 class Schedule:
     """The trials still to be handed out, by cell."""
 
-    cells: Sequence[Cell]
+    cells: Sequence[Scenario]
     waiting: dict[int, list[int]]
     seconds: dict[int, float] = field(default_factory=dict)
     _piloted: set[int] = field(default_factory=set)
@@ -28,9 +28,9 @@ class Schedule:
     def __post_init__(self) -> None:
         self.waiting = {cell: list(trials) for cell, trials in self.waiting.items() if trials}
 
-    def loops(self) -> list[Cell]:
+    def loops(self) -> list[Scenario]:
         """One cell for each loop that the waiting trials need."""
-        first: dict[tuple[str, str], Cell] = {}
+        first: dict[tuple[str, str], Scenario] = {}
         for cell in self.waiting:
             first.setdefault(self.cells[cell].loop, self.cells[cell])
         return list(first.values())
@@ -62,9 +62,11 @@ class Schedule:
         return chunk
 
     def _guess(self, cell: int) -> tuple[int, int]:
-        setting = self.cells[cell]
-        alone = {"isolated": 2, "pooled": 0}.get(setting.protocol, 1)
-        return alone * setting.n_players * setting.spec.n_arms, -cell
+        scenario = self.cells[cell]
+        engine = scenario.scheme.engine
+        learners = 1 if engine is not None and engine.one_learner else scenario.n_players
+        alone = 1 if scenario.scheme.by_message else 2
+        return alone * learners * scenario.spec.n_arms, -cell
 
     def _left(self, cell: int) -> tuple[float, int]:
         known = self.seconds.get(cell, 0.0)

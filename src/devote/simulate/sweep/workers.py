@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
-from devote.simulate.cell import SweepError
+from devote.simulate.errors import SweepError
 
 
 class InProcess(Executor):

@@ -11,22 +11,24 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from devote.simulate.cell import Cell, SweepError, compile_loop, run_chunk
-from devote.simulate.cluster import dask_executor, lost_on_dask
+from devote.simulate.errors import SweepError
+from devote.simulate.scenario import Scenario
+from devote.simulate.trials import compile_loop, run_chunk
+from devote.simulate.sweep.cluster import dask_executor, lost_on_dask
 from devote.simulate.result import Result
-from devote.simulate.results_file import Done, Header, ResultsFile, gather
-from devote.simulate.schedule import Schedule
+from devote.simulate.sweep.results_file import Done, Header, ResultsFile, gather
+from devote.simulate.sweep.schedule import Schedule
 from devote.simulate.trial import Trial
-from devote.simulate.workers import local_executor, worker_count
+from devote.simulate.sweep.workers import local_executor, worker_count
 
-__all__ = ["Cell", "Progress", "run_sweep"]
+__all__ = ["Progress", "run_sweep"]
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called with the number of finished trials, of all trials, and the label of a cell."""
 
 
 def run_sweep(
-    cells: Sequence[Cell],
+    cells: Sequence[Scenario],
     *,
     trials: int = 20,
     seed: int = 0,
@@ -47,7 +49,7 @@ def run_sweep(
 
     >>> from devote.problems import PROBLEMS
     >>> from devote.protocol import ExperimentSpec
-    >>> cell = Cell(ExperimentSpec(arms=10), PROBLEMS["1"], 32)
+    >>> cell = Scenario(ExperimentSpec(arms=10), PROBLEMS["1"], 32)
     >>> [result.trials for result in run_sweep([cell], trials=3, workers=1)]
     [3]
     """
@@ -56,8 +58,6 @@ def run_sweep(
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise SweepError(f"seed={seed!r} must be a whole number.\nGive any.")
     n_workers = worker_count(workers)
-    for cell in cells:
-        _ = cell.setting
     header = Header(tuple(cells), trials, seed)
     with ExitStack() as stack:
         # An address that nobody answers at is found out before a file is made.
@@ -109,7 +109,7 @@ def _run(
     loops = schedule.loops() if at_once > 1 else []
     if not loops:
         compiled = {cell.loop for cell in schedule.loops()}
-    compiling: dict[Future[Any], Cell] = {}
+    compiling: dict[Future[Any], Scenario] = {}
     running: dict[Future[Any], tuple[int, list[int]]] = {}
     # A chunk more than there are workers, so that nobody waits for the next one.
     room = at_once + 1 if at_once > 1 else 1

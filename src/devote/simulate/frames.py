@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from devote.kernels import COUNT
-from devote.simulate.counting import N_SHARED, TERM
-from devote.simulate.run import Run
-from devote.simulate.setting import Setting
-from devote.simulate.streams import NAMES, numpy_stream
-from devote.simulate.trial import Event, RunStatus
+from devote.kernels.tables import N_SHARED, TERM
+from devote.protocol import RunStatus
+from devote.simulate.engine.run import Run
+from devote.simulate.scenario import Scenario
+from devote.simulate.trial import Event
 
 
 @dataclass(frozen=True)
 class Frame:
     """How a run stands after some pulls, and the events since the frame before.
 
-    ``votes[k]`` counts the votes against arm k, ``holders[k]`` the players who still hold it,
+    ``votes[k]`` counts the messages about arm k, ``holders[k]`` the players who still hold it,
     ``players_done`` those with one arm left.
     """
 
@@ -37,22 +37,22 @@ class Frame:
     events: tuple[Event, ...]
 
 
-def frames(setting: Setting, *, seed: int = 0, trial: int = 0, step: int = 1000) -> Iterator[Frame]:
+def frames(
+    scenario: Scenario, *, seed: int = 0, trial: int = 0, step: int = 1000
+) -> Iterator[Frame]:
     """Run one trial, the very one that ``simulate`` would, and show it every ``step`` pulls.
 
     >>> from devote.problems import Problem
     >>> from devote.protocol import ExperimentSpec
     >>> spec = ExperimentSpec(arms=2, eta=0.5, delta=0.1)
-    >>> last = list(frames(Setting.of(spec, Problem("toy", [0.9, 0.1]), 6)))[-1]
+    >>> last = list(frames(Scenario(spec, Problem("toy", [0.9, 0.1]), 6)))[-1]
     >>> last.status, last.players_done, last.winners
     ('agreed', 6, (0,))
     """
-    run = Run(setting, tracing=True)
-    streams = [numpy_stream(seed, trial, name) for name in NAMES]
+    run = Run(scenario, seed=seed, trial=trial, tracing=True)
     seen = 0
     while not run.over:
-        size = min(step, run.next_block())
-        run.advance(*(stream.random(size) for stream in streams))
+        run.advance(most=step)
         yield _frame(run, run.events[seen:])
         seen = len(run.events)
 
@@ -60,8 +60,8 @@ def frames(setting: Setting, *, seed: int = 0, trial: int = 0, step: int = 1000)
 def _frame(run: Run, events: list[Event]) -> Frame:
     outcome = run.outcome()
     alive: Any = run.learners.alive
-    votes = run.setting.protocol.votes
-    shared = run.tables.shared.astype(bool) if votes else alive.any(axis=0)
+    by_message = run.scenario.scheme.by_message
+    shared = run.tables.shared.astype(bool) if by_message else alive.any(axis=0)
     return Frame(
         samples=outcome.samples,
         broadcasts=outcome.broadcasts,
@@ -69,7 +69,7 @@ def _frame(run: Run, events: list[Event]) -> Frame:
         votes=tuple(run.tables.tally.tolist()),
         shared=tuple(shared.tolist()),
         holders=tuple(alive.sum(axis=0, dtype=np.int64).tolist()),
-        n_shared=int(run.counters[N_SHARED]) if votes else int(shared.sum()),
+        n_shared=int(run.counters[N_SHARED]) if by_message else int(shared.sum()),
         n_learners=len(alive),
         players_done=int((run.learners.ints[:, COUNT] == 1).sum()),
         status=outcome.status,

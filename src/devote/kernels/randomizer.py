@@ -1,0 +1,38 @@
+"""K-ary randomized response: the truth with a known probability, else another arm at random.
+
+Exact by construction. A uniform number on a device or in a simulation is one of 2^53 equally
+likely values; here it is read as that whole number. ``truthful(e, K)`` of them stand for the
+truth: the most for which the odds of the truth against any other arm are at most ``exp(e)``, and
+for which the rest can be shared out evenly among the K - 1 other arms. So every probability is a
+ratio of whole numbers, no rounding is left, and the promise ``e`` holds exactly.
+"""
+
+import math
+from fractions import Fraction
+
+from devote.kernels.jitable import jitable
+
+GRID = 2**53
+"""How many values a uniform number can take."""
+
+
+def truthful(privacy: float, n_arms: int) -> int:
+    """How many of the ``GRID`` values stand for the truth.
+
+    >>> truthful(1.0, 2) / GRID < math.exp(1) / (1 + math.exp(1)) < (truthful(1.0, 2) + 1) / GRID
+    True
+    """
+    # exp is right to the last digit or one off: two digits less are surely below it.
+    odds = Fraction(math.nextafter(math.nextafter(math.exp(privacy), 0.0), 0.0))
+    lies = math.ceil(Fraction(GRID) / (odds + n_arms - 1))
+    return max(GRID - lies * (n_arms - 1), lies)
+
+
+@jitable
+def blur(truth: int, noise: float, truths: int, n_arms: int) -> int:
+    """The arm to tell instead of ``truth``; ``truths`` is what ``truthful`` gave."""
+    place = int(noise * 9007199254740992.0)
+    if place < truths:
+        return truth
+    lie = (place - truths) // ((9007199254740992 - truths) // (n_arms - 1))
+    return lie if lie < truth else lie + 1

@@ -1,0 +1,45 @@
+"""What a scheme promises, how firmly, and what must be known of a case to say so."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from devote.protocol.spec import ExperimentSpec
+
+Standing: TypeAlias = Literal["proved", "measured", "claimed", "refuted"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An experiment to be judged: its specification, its players, and what is known of its arms.
+
+    ``n_optimal`` is the number of epsilon-optimal arms and ``broken`` says which assumption of
+    the proofs the problem breaks; of a real fleet both are unknown, None and empty.
+    """
+
+    spec: "ExperimentSpec"
+    n_players: int | None = None
+    n_optimal: int | None = None
+    broken: str = ""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A probability of a wrong answer, what it is called, and the sentence to tell a person."""
+
+    name: Literal["claimed", "proved"]
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is promised, how firmly, and the sentence to tell a person."""
+
+    name: str
+    standing: Standing
+    words: str
+
+    def to_dict(self) -> dict[str, str]:
+        """As JSON values."""
+        return asdict(self)

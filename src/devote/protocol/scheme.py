@@ -1,0 +1,248 @@
+"""The contract of a scheme: everything that depends on how a group of devices decides.
+
+A scheme is a frozen dataclass. Its fields are its parameters, ``[scheme]`` in a specification;
+its methods make the parts that the rest of the project drives without knowing which scheme it is:
+
+* ``Player``, the device half: activations and rewards in, messages out, no I/O;
+* ``Tally``, the counting half: messages in the board's order in; a status, an answer and a small
+  public view out. Boards store and ask it, pages draw what it gives;
+* ``Engine``, its part of the compiled loop;
+* ``check``, ``bounds`` and ``promises``: what it asks for and what it is worth.
+
+``devote.schemes`` has the schemes themselves. A new one is a file there, or anywhere that calls
+``register_scheme``; ``tests/contracts`` runs every check on it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
+
+from devote.checks import Checks
+from devote.errors import did_you_mean
+from devote.protocol.errors import SpecError
+from devote.protocol.messages import Message, kind_of
+from devote.protocol.promises import Bound, Case, Promise
+
+if TYPE_CHECKING:
+    from devote.protocol.player import Player
+    from devote.protocol.spec import ExperimentSpec
+
+Status: TypeAlias = Literal["open", "agreed", "stalled"]
+RunStatus: TypeAlias = Literal["agreed", "stalled", "unfinished"]
+
+check = Checks(SpecError)
+
+
+class Tally(ABC):
+    """The messages of one experiment, folded in the board's order."""
+
+    def __init__(self, spec: "ExperimentSpec") -> None:
+        self.spec = spec
+
+    def refusal(self, message: Message) -> str | None:
+        """Why a message may not be posted now, or None if it may; nothing is changed."""
+        scheme = self.spec.scheme
+        kind = kind_of(message)
+        if kind.form not in scheme.kinds:
+            return (
+                f"A {kind.name} was posted to {self.spec.name!r}, whose scheme "
+                f"{scheme.name} has no such message.\nDiscard it."
+            )
+        if message.experiment != self.spec.name:
+            return (
+                f"A message for experiment {message.experiment!r} was posted to "
+                f"{self.spec.name!r}.\nPost each message to its own experiment."
+            )
+        return self._refusal(message)
+
+    def _refusal(self, message: Message) -> str | None:
+        """The scheme's own rules, for a message of its kinds."""
+        return None
+
+    @abstractmethod
+    def add(self, message: Message) -> bool:
+        """Take in a message that is not refused; returns whether it was new."""
+
+    @abstractmethod
+    def status(self, n_players: int | None = None) -> Status:
+        """Whether the messages have settled on one arm, never will, or may yet."""
+
+    @property
+    @abstractmethod
+    def answer(self) -> tuple[int, ...]:
+        """The arms that may be the answer, the likeliest first; one once it is settled."""
+
+    @property
+    @abstractmethod
+    def shared(self) -> tuple[int, ...]:
+        """The arms that are still open to all."""
+
+    @abstractmethod
+    def view(self) -> dict[str, Any]:
+        """What the page shows, as JSON values.
+
+        ``heading`` names what is counted, ``counts`` has it per arm, ``needed`` is the number
+        that decides, and ``facts`` are pairs of a label and a text.
+        """
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A scheme's part of the compiled loop; the functions are jitable and work on its tables.
+
+    ``wake`` runs at each activation, before the play; ``learn`` when the play has eliminated
+    arms or reset the subroutine; ``ended`` after each pull. ``outcome`` is plain Python: the
+    status and the winners of a run, from its arrays. ``words`` is how many words each player
+    has beside its learner (``kernels.tables``), ``events`` names what ``note`` writes.
+    ``one_learner``: all players share one.
+    """
+
+    wake: Callable[..., None]
+    learn: Callable[..., None]
+    ended: Callable[..., int]
+    outcome: Callable[..., tuple[RunStatus, tuple[int, ...]]]
+    words: int = 1
+    events: tuple[str, ...] = ()
+    one_learner: bool = False
+
+
+@dataclass(frozen=True)
+class Scheme(ABC):
+    """How a group decides; the fields of a subclass are its parameters.
+
+    ``kinds`` are its messages. ``by_message``: the group has one answer, which follows from
+    them. ``needs_order``: the answer depends on the order of the board. ``deployable``: devices
+    can run it. ``remedies`` says of each parameter what it is, for errors and ``--help``.
+    """
+
+    name: ClassVar[str]
+    paper_name: ClassVar[str]
+    summary: ClassVar[str]
+    kinds: ClassVar[tuple[type, ...]] = ()
+    by_message: ClassVar[bool] = True
+    needs_order: ClassVar[bool] = False
+    deployable: ClassVar[bool] = True
+    default_eta: ClassVar[float] = 0.9
+    engine: ClassVar[Engine | None] = None
+    remedies: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def noisy(self) -> bool:
+        """Whether players blur what they say, and so need noise."""
+        return False
+
+    def check(self, spec: "ExperimentSpec") -> None:
+        """Refuse a specification with which the scheme cannot work."""
+
+    def fewest_players(self, spec: "ExperimentSpec") -> int:
+        """The fewest players with which the scheme can work."""
+        return 1
+
+    def check_players(self, spec: "ExperimentSpec", n_players: Any) -> None:
+        """Refuse a number of players with which the scheme cannot work."""
+        n = check.whole("n_players", n_players, least=1, remedy="Somebody must play.")
+        if n < self.fewest_players(spec):
+            raise SpecError(self.too_few(spec, n))
+
+    def too_few(self, spec: "ExperimentSpec", n_players: int) -> str:
+        """Why so few players cannot decide, and what to do."""
+        fewest = self.fewest_players(spec)
+        return (
+            f"{self.name} needs at least {fewest} players, but there are {n_players}.\n"
+            f"Use {fewest} players or more."
+        )
+
+    def subroutine_eta(self, spec: "ExperimentSpec", n_players: int | None) -> float:
+        """The failure probability handed to each learner."""
+        return spec.eta
+
+    def votes_needed(self, spec: "ExperimentSpec") -> int | None:
+        """Messages that decide on an arm, None where none do."""
+        return None
+
+    @abstractmethod
+    def tally(self, spec: "ExperimentSpec") -> Tally:
+        """An empty tally."""
+
+    @abstractmethod
+    def player(
+        self, spec: "ExperimentSpec", voter: str, n_players: int | None = None
+    ) -> "Player":
+        """A device half."""
+
+    def players(self, spec: "ExperimentSpec", n_players: int) -> list["Player"]:
+        """The players of a simulated run, by index."""
+        return [self.player(spec, str(n), n_players) for n in range(n_players)]
+
+    def standing(
+        self, players: Sequence["Player"], n_players: int
+    ) -> tuple[RunStatus, tuple[int, ...]]:
+        """How a simulated run stands, in which all messages have reached everybody.
+
+        Agreed once every player holds the settled arm.
+        """
+        tally = players[0].tally
+        status = tally.status(n_players)
+        if status == "agreed" and all(player.remaining == tally.shared for player in players):
+            return "agreed", tally.answer
+        return ("stalled" if status == "stalled" else "unfinished"), tally.answer
+
+    def constants(self, spec: "ExperimentSpec", n_players: int) -> tuple[int, ...]:
+        """What ``engine`` reads as ``setup.scheme``: whole numbers, at least one."""
+        return (0,)
+
+    @abstractmethod
+    def bounds(self, case: Case) -> tuple[Bound, ...]:
+        """What can be said of the probability of a wrong answer, the boldest first."""
+
+    @abstractmethod
+    def promises(self, case: Case) -> tuple[Promise, ...]:
+        """Every promise with its standing."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The name and all parameters, as JSON values."""
+        return {"name": self.name, **asdict(self)}
+
+
+SCHEMES: dict[str, type[Scheme]] = {}
+
+S = TypeVar("S", bound=type[Scheme])
+
+
+def register_scheme(scheme: S) -> S:
+    """Make a scheme known by its name, from anywhere."""
+    SCHEMES[scheme.name] = scheme
+    return scheme
+
+
+def make_scheme(given: object = None) -> Scheme:
+    """The scheme that is given itself, by name, or as a table with a name and parameters.
+
+    Without a name it is the first that was registered.
+    """
+    if isinstance(given, Scheme):
+        return given
+    first = next(iter(SCHEMES))
+    values = dict(given) if isinstance(given, Mapping) else {"name": given or first}
+    name = values.pop("name", first)
+    if not isinstance(name, str) or name not in SCHEMES:
+        raise SpecError(
+            f"scheme={name!r} is not known.\n{did_you_mean(name, SCHEMES)}"
+            f"Use one of: {', '.join(SCHEMES)}."
+        )
+    form = SCHEMES[name]
+    known = [item.name for item in fields(form)]
+    for parameter in values:
+        if parameter not in known:
+            owner = [s.name for s in SCHEMES.values() if parameter in _parameters(s)]
+            whose = f", but of {' and '.join(owner)}" if owner else ""
+            raise SpecError(
+                f"{parameter!r} is not a parameter of {name}{whose}.\n"
+                f"{did_you_mean(parameter, known)}{name} has: {', '.join(known) or 'none'}."
+            )
+    return form(**values)
+
+
+def _parameters(scheme: type[Scheme]) -> list[str]:
+    return [item.name for item in fields(scheme)]

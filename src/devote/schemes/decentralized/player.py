@@ -1,0 +1,69 @@
+"""A player who votes against what it has eliminated.
+
+Paper: Algorithm 2.
+"""
+
+from typing import Any
+
+from devote.kernels import merge
+from devote.protocol.messages import Message
+from devote.protocol.player import Player
+from devote.protocol.spec import ExperimentSpec
+from devote.schemes.decentralized.ballot import Ballot
+from devote.schemes.decentralized.messages import MAX_TERM, Reset, Vote
+
+
+class Voter(Player):
+    """One player of Decentralized Elimination.
+
+    Reading moves it to the ballot's term if that is higher, and takes out the arms that are no
+    longer shared. Its own votes are on its ballot at once: they rest on its own rewards only.
+    """
+
+    tally: Ballot
+
+    def __init__(self, spec: ExperimentSpec, voter: str, eta: float | None = None) -> None:
+        super().__init__(spec, voter, eta)
+        self._term = 0
+
+    @property
+    def term(self) -> int:
+        """The term this player is learning in."""
+        return self._term
+
+    def _read(self) -> None:
+        if self.tally.term > self._term:
+            self._term = self.tally.term
+            self.learner.restart()
+        self.conflicts += merge(self.learner.state, self.tally.shared_mask)
+
+    def _learn(self, eliminated: list[int], *, was_reset: bool) -> None:
+        """Vote against what was eliminated, or open the next term.
+
+        Differs from print: a single eliminated arm is sent too (erratum 1); no vote is sent
+        twice, also not after a conflict (erratum 4); nothing is sent in a term that a peer's
+        reset has ended meanwhile (erratum 14).
+        """
+        if self.tally.term > self._term:
+            return
+        messages: list[Message] = []
+        if was_reset:
+            if self._term < MAX_TERM:
+                self._term += 1
+                messages = [Reset(self.spec.name, self._term, self.voter)]
+        else:
+            sent = self.tally.voted(self.voter)
+            messages = [
+                Vote(self.spec.name, self._term, arm, self.voter)
+                for arm in eliminated
+                if arm not in sent
+            ]
+        for message in messages:
+            self.tally.add(message)
+        self._say(messages)
+
+    def _own(self) -> dict[str, Any]:
+        return {"term": self._term}
+
+    def _restore(self, own: dict[str, Any]) -> None:
+        self._term = own["term"]

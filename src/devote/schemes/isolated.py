@@ -1,0 +1,132 @@
+"""Each player learns alone and says nothing: the paper's 1-privacy baseline.
+
+Paper: section 5.1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from devote.kernels import COUNT, RESET, State, jitable
+from devote.kernels.tables import AGREED, OWN, RESETS, Setup, Tables
+from devote.protocol.messages import Message
+from devote.protocol.player import Player
+from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.scheme import Engine, RunStatus, Scheme, Status, Tally
+from devote.protocol.spec import ExperimentSpec
+
+DONE = OWN
+
+
+class NoTally(Tally):
+    """What can be told where nobody says anything: nothing."""
+
+    def add(self, message: Message) -> bool:
+        """There is nothing to take in."""
+        return False
+
+    def status(self, n_players: int | None = None) -> Status:
+        """Open: each player knows for itself when it is done."""
+        return "open"
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """All arms."""
+        return tuple(range(self.spec.n_arms))
+
+    answer = shared
+
+    def view(self) -> dict[str, Any]:
+        """No counts."""
+        return {"heading": "", "counts": [], "needed": None, "facts": []}
+
+
+@jitable
+def wake(
+    setup: Setup,
+    tables: Tables,
+    counters: Any,
+    alive: Any,
+    state: State,
+    player: int,
+    noise: float,
+) -> None:
+    """There is nothing to read."""
+
+
+@jitable
+def learn(
+    setup: Setup,
+    tables: Tables,
+    counters: Any,
+    alive: Any,
+    state: State,
+    player: int,
+    n_out: int,
+) -> None:
+    """Count the learners that are done."""
+    if n_out == RESET:
+        counters[RESETS] += 1
+    elif state.ints[COUNT] == 1:
+        counters[DONE] += 1
+
+
+@jitable
+def ended(setup: Setup, counters: Any, n_learners: int) -> int:
+    """Over once every learner is done."""
+    return AGREED if counters[DONE] == n_learners else 0
+
+
+def outcome(
+    setup: Setup, learners: State, tables: Tables, counters: Any
+) -> tuple[RunStatus, tuple[int, ...]]:
+    """Agreed if all hold the same arm, stalled if all hold one."""
+    alive: Any = learners.alive
+    ints: Any = learners.ints
+    winners = tuple(k for k, held in enumerate(alive.any(axis=0).tolist()) if held)
+    if (ints[:, COUNT] > 1).any():
+        return "unfinished", winners
+    return ("agreed" if len(winners) == 1 else "stalled"), winners
+
+
+@dataclass(frozen=True)
+class Isolated(Scheme):
+    """Each player learns alone at ``delta/N`` and says nothing.
+
+    Paper: section 5.1, 1-privacy.
+    """
+
+    name: ClassVar[str] = "isolated"
+    paper_name: ClassVar[str] = "1-privacy"
+    summary: ClassVar[str] = "each player learns alone and says nothing"
+    by_message: ClassVar[bool] = False
+    deployable: ClassVar[bool] = False
+    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, outcome)
+
+    def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
+        """``delta/N``."""
+        assert n_players is not None
+        return spec.delta / n_players
+
+    def tally(self, spec: ExperimentSpec) -> Tally:
+        """One that tells nothing."""
+        return NoTally(spec)
+
+    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Player:
+        """A player who says nothing."""
+        return Player(spec, voter, self.subroutine_eta(spec, n_players))
+
+    def standing(
+        self, players: Sequence[Player], n_players: int
+    ) -> tuple[RunStatus, tuple[int, ...]]:
+        """Agreed if all hold the same arm, stalled if all hold one."""
+        winners = tuple(sorted({arm for player in players for arm in player.remaining}))
+        if any(player.best is None for player in players):
+            return "unfinished", winners
+        return ("agreed" if len(winners) == 1 else "stalled"), winners
+
+    def bounds(self, case: Case) -> tuple[Bound, ...]:
+        return ()
+
+    def promises(self, case: Case) -> tuple[Promise, ...]:
+        return ()

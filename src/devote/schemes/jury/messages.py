@@ -1,0 +1,26 @@
+"""A claim asks for a seat in the jury, a pick says which arm a juror ended with."""
+
+from dataclasses import dataclass
+
+from devote.protocol.messages import ARM, message
+
+# Code 3 was the first jury's claim to a numbered seat, and is not used again.
+
+
+@message("claim", code=4)
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``voter`` asks for a seat; the first J claims on the board have one."""
+
+    experiment: str
+    voter: str
+
+
+@message("pick", code=5, arm=ARM)
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """``voter``, a juror, ended with ``arm``, or says so: see ``privacy``."""
+
+    experiment: str
+    arm: int
+    voter: str

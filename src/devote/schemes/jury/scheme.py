@@ -1,0 +1,192 @@
+"""What a jury asks for and what it is worth."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from devote.kernels.randomizer import GRID, truthful
+from devote.protocol.errors import SpecError
+from devote.protocol.learner import Learner
+from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.scheme import Engine, Scheme, check
+from devote.protocol.spec import ExperimentSpec
+from devote.schemes.jury.engine import ENGINE
+from devote.schemes.jury.messages import Claim, Pick
+from devote.schemes.jury.player import Juror
+from devote.schemes.jury.tally import Verdict
+from devote.theory import binomial_tail
+
+LARGEST = 100_000
+"""The most seats there may be."""
+
+
+@dataclass(frozen=True)
+class Jury(Scheme):
+    """Everybody learns alone; the first arm that enough of ``seats`` jurors pick is the answer.
+
+    A seat is claimed at the ``seat_after``-th activation. ``liars`` jurors may say what they
+    like. ``privacy`` is the e of e-local differential privacy for each juror's one message; it
+    is then sent at the ``vote_after``-th activation.
+    """
+
+    name: ClassVar[str] = "jury"
+    paper_name: ClassVar[str] = "(this project's)"
+    summary: ClassVar[str] = "a few devices learn alone and say one thing each; c of J decide"
+    kinds: ClassVar[tuple[type, ...]] = (Claim, Pick)
+    needs_order: ClassVar[bool] = True
+    default_eta: ClassVar[float] = 0.2
+    engine: ClassVar[Engine | None] = ENGINE
+    remedies: ClassVar[dict[str, str]] = {
+        "seats": "It is the number of jurors.",
+        "seat_after": "It is the activation at which a device claims a seat.",
+        "liars": "It is how many jurors may say what they like.",
+        "privacy": "It is the e of local differential privacy: 1 is strong, 4 is weak.",
+        "vote_after": "It is the activation at which a private juror speaks.",
+    }
+
+    seats: int = 29
+    seat_after: int = 20
+    liars: int = 0
+    privacy: float | None = None
+    vote_after: int = 300
+
+    def __post_init__(self) -> None:
+        for name, least in (("seats", 1), ("seat_after", 1), ("liars", 0), ("vote_after", 1)):
+            value = getattr(self, name)
+            check.whole(name, value, least=least, remedy=self.remedies[name])
+        if self.seats > LARGEST:
+            raise SpecError(f"seats={self.seats} is more than {LARGEST:,}.\nUse fewer jurors.")
+        if self.liars >= self.seats:
+            raise SpecError(
+                f"liars={self.liars} of {self.seats} jurors leave nobody to trust.\n"
+                "Use more seats, or fewer liars."
+            )
+        if self.privacy is not None:
+            privacy = check.positive("privacy", self.privacy, self.remedies["privacy"])
+            if privacy > 30.0:
+                raise SpecError(
+                    f"privacy={self.privacy} hides nothing.\nUse 30 or less, or leave it out."
+                )
+            object.__setattr__(self, "privacy", privacy)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether picks are blurred."""
+        return self.privacy is not None
+
+    def truths(self, n_arms: int) -> int:
+        """How many values of the noise stand for the truth; see ``kernels.randomizer``."""
+        return GRID if self.privacy is None else truthful(self.privacy, n_arms)
+
+    def wrong_pick(self, spec: ExperimentSpec) -> float:
+        """At most how likely an honest juror picks one given bad arm; without privacy, any.
+
+        With privacy each bad arm gets q + (p - q)(eta + 1/K): a juror that is not done by
+        ``vote_after`` picks any arm.
+        """
+        if self.privacy is None:
+            return spec.eta
+        p = self.truths(spec.n_arms) / GRID
+        q = (1.0 - p) / (spec.n_arms - 1)
+        return min(1.0, q + (p - q) * (spec.eta + 1.0 / spec.n_arms))
+
+    def failure(self, spec: ExperimentSpec, needed: int) -> float:
+        """At most how likely a wrong arm gets ``needed`` picks."""
+        honest, must = self.seats - self.liars, needed - self.liars
+        tail = binomial_tail(must, honest, probability=self.wrong_pick(spec))
+        return min(1.0, tail if self.privacy is None else (spec.n_arms - 1) * tail)
+
+    def votes_needed(self, spec: ExperimentSpec) -> int:
+        """c, the number of picks that decide: the least with failure at most delta.
+
+        >>> ExperimentSpec(arms=10, scheme="jury").votes_needed
+        10
+        """
+        return _votes_needed(self, spec)
+
+    def check(self, spec: ExperimentSpec) -> None:
+        """Refuse a jury that can never decide, or that speaks before it can know."""
+        if spec.resets:
+            raise SpecError(
+                f"{spec.algorithm} never ends, and a juror says which arm it ended with.\n"
+                "Use a subroutine that ends, such as ser3, or the scheme decentralized."
+            )
+        needed = self.votes_needed(spec)
+        if needed > self.seats:
+            raise SpecError(
+                f"{self.seats} jurors cannot be sure: {needed} of them would have to agree.\n"
+                f"{self._enough_seats(spec)}"
+            )
+        if self.privacy is not None and self.vote_after <= (fewest := fewest_pulls(spec)):
+            raise SpecError(
+                f"vote_after={self.vote_after} comes before anybody can be done, which takes "
+                f"{fewest} plays at least.\nRaise vote_after, well above that."
+            )
+
+    def _enough_seats(self, spec: ExperimentSpec) -> str:
+        seats = self.seats
+        while seats < LARGEST:
+            seats = min(LARGEST, seats + max(1, seats // 8))
+            other = Jury(seats, self.seat_after, self.liars, self.privacy, self.vote_after)
+            if other.votes_needed(spec) <= seats:
+                return f"Use {seats} seats, a lower eta or a higher delta."
+        return "No number of seats would do: use a lower eta" + (
+            "." if self.privacy is None else ", or a higher privacy."
+        )
+
+    def fewest_players(self, spec: ExperimentSpec) -> int:
+        """One for each seat."""
+        return self.seats
+
+    def too_few(self, spec: ExperimentSpec, n_players: int) -> str:
+        """How many a jury of this size takes."""
+        return (
+            f"A jury of {self.seats} needs as many players, but there are {n_players}.\n"
+            f"Use at least {self.seats} players, or fewer seats."
+        )
+
+    def tally(self, spec: ExperimentSpec) -> Verdict:
+        """An empty jury."""
+        return Verdict(spec, seats=self.seats, needed=self.votes_needed(spec))
+
+    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Juror:
+        """A player who may sit in the jury."""
+        return Juror(spec, voter, self)
+
+    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
+        """Seats, when to claim one, picks needed, when to speak (0: when done), the noise."""
+        vote_after = 0 if self.privacy is None else self.vote_after
+        needed = self.votes_needed(spec)
+        return self.seats, self.seat_after, needed, vote_after, self.truths(spec.n_arms)
+
+    def bounds(self, case: Case) -> tuple[Bound, ...]:
+        return ()
+
+    def promises(self, case: Case) -> tuple[Promise, ...]:
+        return ()
+
+
+@lru_cache(maxsize=1024)
+def _votes_needed(jury: Jury, spec: ExperimentSpec) -> int:
+    low, high = jury.liars, jury.seats + 1  # failure is above delta at low, not so at high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if jury.failure(spec, middle) <= spec.delta:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@lru_cache(maxsize=256)
+def fewest_pulls(spec: ExperimentSpec) -> int:
+    """The fewest pulls after which the subroutine can be down to one arm.
+
+    Found by the most telling rewards there are: 1 from the first arm, 0 from all others.
+    """
+    learner = Learner(spec, spec.eta)
+    pulls = 0
+    while learner.best is None:
+        learner.reward(1.0 if learner.activate(0.0) == 0 else 0.0)
+        pulls += 1
+    return pulls

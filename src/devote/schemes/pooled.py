@@ -1,0 +1,79 @@
+"""Every sample is sent to everybody, so that all learn as one: the paper's 0-privacy baseline.
+
+Paper: section 5.1.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from devote.kernels import State, jitable
+from devote.kernels.tables import BROADCASTS, Setup, Tables
+from devote.protocol.messages import Message
+from devote.protocol.player import Player
+from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.scheme import Engine
+from devote.protocol.spec import ExperimentSpec
+from devote.schemes.isolated import Isolated, ended, learn, outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one play paid, told to everybody; it stands for the message and is never sent."""
+
+    experiment: str
+    voter: str
+
+
+class SharedPlayer(Player):
+    """The one learner for which whoever is active plays."""
+
+    def receive(self, message: Message) -> None:
+        """It has learned from the sample already."""
+
+    def _learn(self, eliminated: list[int], *, was_reset: bool) -> None:
+        self._say([Sample(self.spec.name, self.voter)])
+
+
+@jitable
+def wake(
+    setup: Setup,
+    tables: Tables,
+    counters: Any,
+    alive: Any,
+    state: State,
+    player: int,
+    noise: float,
+) -> None:
+    """Each play is told to all."""
+    counters[BROADCASTS] += 1
+
+
+@dataclass(frozen=True)
+class Pooled(Isolated):
+    """One learner in effect, at ``delta``.
+
+    Paper: section 5.1, 0-privacy; N-1 messages per sample.
+    """
+
+    name: ClassVar[str] = "pooled"
+    paper_name: ClassVar[str] = "0-privacy"
+    summary: ClassVar[str] = "every sample is sent to everybody: one learner in effect"
+    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, outcome, one_learner=True)
+
+    def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
+        """``delta``."""
+        return spec.delta
+
+    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Player:
+        """The shared player."""
+        return SharedPlayer(spec, voter, spec.delta)
+
+    def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
+        """The same one, N times."""
+        return [self.player(spec, "0", n_players)] * n_players
+
+    def bounds(self, case: Case) -> tuple[Bound, ...]:
+        return ()
+
+    def promises(self, case: Case) -> tuple[Promise, ...]:
+        return ()

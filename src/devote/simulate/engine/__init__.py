@@ -1,0 +1,1 @@
+"""The compiled loop and what runs it."""

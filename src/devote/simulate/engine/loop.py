@@ -1,0 +1,88 @@
+"""The compiled loop: who wakes, what is played and paid, calling the kernels that devices run.
+
+``make_loop`` closes over one subroutine's ``choose`` and ``observe`` and over one scheme's part,
+so numba specialises it; there is no second implementation of a rule here. A call runs through one
+block of uniforms, or until the run ends or the trace is full, and can be called again to go on.
+
+Paper: Algorithms 1 and 2.
+"""
+
+from collections.abc import Callable
+
+from devote.kernels import State
+from devote.kernels.tables import ACTIVE, ENDED, N_EVENTS, SUBOPTIMAL, TIME
+from devote.problems import pay, pick
+from devote.protocol.scheme import Engine
+from devote.simulate.engine.borrowing import borrowed
+from devote.simulate.engine.prefetching import prefetch_row
+from devote.simulate.optimality import is_suboptimal
+
+AHEAD = 8
+"""How many pulls early a player's memory is asked for."""
+
+
+def make_loop(
+    choose: Callable[..., int],
+    observe: Callable[..., int],
+    engine: Engine,
+    fingerprint: int,
+) -> Callable[..., None]:
+    """A loop specialised to a subroutine and a scheme, ready to be compiled.
+
+    ``fingerprint`` identifies the sources of the kernels. It is part of what the loop closes
+    over, and so of its key in numba's cache, which by itself would not see a kernel change.
+    """
+    wake, learn, ended, one_learner = engine.wake, engine.learn, engine.ended, engine.one_learner
+
+    def loop(  # type: ignore[no-untyped-def]
+        env, rule, setup, waking, learners, tables, counters, u_wake, u_choose, u_pay, u_noise
+    ):
+        env = borrowed(env)
+        tables = borrowed(tables)
+        counters = borrowed(counters)
+        threshold, alias = borrowed(waking)
+        alive, pulls, sums, ints, floats = borrowed(learners)
+        room = len(tables.events) - 2 * len(tables.tally) - 2
+        known = fingerprint
+        suboptimal = 0
+        t = counters[TIME]
+        n_pulls = len(u_wake)
+        for i in range(n_pulls):
+            if setup.vast and not one_learner and i + AHEAD < n_pulls:
+                u = u_wake[i + AHEAD]
+                soon = int(u * setup.n_players) if setup.even else pick(threshold, alias, u)
+                prefetch_row(tables.own, soon)
+                prefetch_row(ints, soon)
+                prefetch_row(sums, soon)
+            player = (
+                int(u_wake[i] * setup.n_players)
+                if setup.even
+                else pick(threshold, alias, u_wake[i])
+            )
+            n = 0 if one_learner else player
+            state = State(alive[n], pulls[n], sums[n], ints[n], floats[n])
+            counters[TIME] = t
+            tables.own[n, ACTIVE] += 1
+            wake(setup, tables, counters, alive, state, n, u_noise[i])
+            arm = choose(rule, state, u_choose[i])
+            if setup.steady:
+                suboptimal += 1 - tables.good[arm]
+            else:
+                suboptimal += is_suboptimal(env, rule.epsilon, t, player, arm)
+            reward = pay(env, t, player, arm, u_pay[i])
+            n_out = observe(rule, state, arm, reward, tables.out)
+            if n_out != 0:
+                learn(setup, tables, counters, alive, state, n, n_out)
+            t += 1
+            if not setup.endless:
+                counters[ENDED] = ended(setup, counters, len(alive))
+                if counters[ENDED] != 0:
+                    break
+            if setup.tracing and counters[N_EVENTS] > room:
+                break
+        counters[TIME] = t
+        counters[SUBOPTIMAL] += suboptimal
+        if known < 0:
+            counters[ENDED] = known
+
+    return loop

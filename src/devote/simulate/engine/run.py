@@ -1,0 +1,161 @@
+"""One run in progress: its arrays, its streams, and the compiled loop that advances it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from devote.kernels import State, tables
+from devote.kernels.tables import Setup, Tables
+from devote.problems import Uniform
+from devote.simulate.engine.compiling import compiled_loop
+from devote.simulate.optimality import answers_well, is_suboptimal
+from devote.simulate.scenario import Scenario
+from devote.simulate.streams import NAMES, numpy_stream
+from devote.simulate.trial import NEVER, Event, Trial
+
+BLOCK = 8192
+TRACE_ROWS = 4096
+CACHED_PLAYERS = 4096
+"""With more players, their memory no longer fits the fast caches."""
+
+_COUNTED = {
+    "broadcasts": tables.BROADCASTS,
+    "conflicts": tables.CONFLICTS,
+    "resets": tables.RESETS,
+    "suboptimal_plays": tables.SUBOPTIMAL,
+}
+
+
+class Run:
+    """The arrays of one run, and the named streams of its trial."""
+
+    def __init__(
+        self, scenario: Scenario, *, seed: int = 0, trial: int = 0, tracing: bool = False
+    ) -> None:
+        self.scenario = scenario
+        scheme = scenario.scheme
+        assert scheme.engine is not None
+        self.engine = scheme.engine
+        n, k = scenario.n_players, scenario.spec.n_arms
+        rows = 1 if self.engine.one_learner else n
+        self.learners: Any = _learners(scenario, rows)
+        environment = scenario.problem.environment(n)
+        bad = [is_suboptimal(environment, scenario.spec.epsilon, 0, 0, arm) for arm in range(k)]
+        buffers: dict[str, Any] = {
+            name: np.array(values)
+            for name, values in environment._asdict().items()
+            if isinstance(values, list)
+        }
+        self.environment = environment._replace(**buffers)
+        uniform = isinstance(scenario.problem.activity, Uniform)
+        threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
+        self.waking = (np.array(threshold), np.array(alias))
+        self.tables = Tables(
+            own=np.zeros((rows, self.engine.words), dtype=np.int32),
+            voted=np.zeros((rows, k), dtype=np.int8),
+            first_vote=np.full(n, NEVER, dtype=np.int32),
+            tally=np.zeros(k, dtype=np.int64),
+            shared=np.ones(k, dtype=np.int8),
+            before=np.ones(k, dtype=np.int8),
+            out=np.zeros(k, dtype=np.int32),
+            good=1 - np.array(bad, dtype=np.int64),
+            events=np.zeros((TRACE_ROWS + 2 * k + 2, 5), dtype=np.int64),
+        )
+        steady = (
+            environment.n_groups == 1
+            and environment.n_segments == 1
+            and not any(environment.slopes)
+        )
+        self.setup = Setup(
+            n_players=n,
+            endless=int(scenario.algorithm.endless),
+            even=int(np.all(self.waking[0] == 1.0)),
+            vast=int(n > CACHED_PLAYERS),
+            steady=int(steady),
+            tracing=int(tracing),
+            scheme=scheme.constants(scenario.spec, n),
+        )
+        self.counters: NDArray[np.int64] = np.zeros(tables.N_COUNTERS, dtype=np.int64)
+        self.counters[tables.N_SHARED] = k
+        self.events: list[Event] = []
+        self.rule = scenario.rule
+        self.loop = compiled_loop(*scenario.loop)
+        names = (*NAMES, "noise") if scheme.noisy else NAMES
+        self._streams = [numpy_stream(seed, trial, name) for name in names]
+
+    @property
+    def samples(self) -> int:
+        """Pulls so far."""
+        return int(self.counters[tables.TIME])
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended or reached its horizon."""
+        horizon = self.scenario.horizon
+        ended = bool(self.counters[tables.ENDED])
+        return ended or (horizon is not None and self.samples >= horizon)
+
+    def advance(self, most: int = BLOCK) -> None:
+        """Make up to ``most`` pulls, fewer if the run ends before."""
+        horizon = self.scenario.horizon
+        size = min(most, BLOCK if horizon is None else horizon - self.samples)
+        self.feed(*(stream.random(size) for stream in self._streams))
+
+    def feed(self, *uniforms: NDArray[np.float64]) -> None:
+        """Make one pull per row of uniforms: who wakes, what is chosen and paid, and noise."""
+        left = uniforms if len(uniforms) == 4 else (*uniforms, uniforms[0])
+        while len(left[0]) and not self.counters[tables.ENDED]:
+            before = self.samples
+            self.loop(
+                self.environment,
+                self.rule,
+                self.setup,
+                self.waking,
+                self.learners,
+                self.tables,
+                self.counters,
+                *left,
+            )
+            self._take_events()
+            done = self.samples - before
+            left = tuple(column[done:] for column in left)
+
+    def _take_events(self) -> None:
+        names = self.engine.events
+        for row in self.tables.events[: self.counters[tables.N_EVENTS]].tolist():
+            time, kind, player, arm, term = row
+            self.events.append(Event(time, names[kind], player, arm, term))
+        self.counters[tables.N_EVENTS] = 0
+
+    def outcome(self) -> Trial:
+        """What the run came to."""
+        counters = {name: int(self.counters[i]) for name, i in _COUNTED.items()}
+        status, winners = self.engine.outcome(
+            self.setup, self.learners, self.tables, self.counters
+        )
+        decided = int(self.counters[tables.DECIDED]) or NEVER
+        if not self.scenario.scheme.by_message and status != "unfinished":
+            decided = self.samples
+        return Trial(
+            samples=self.samples,
+            samples_to_decision=decided,
+            deliveries=counters["broadcasts"] * (self.scenario.n_players - 1),
+            status=status,
+            winners=winners,
+            epsilon_optimal=answers_well(self.scenario, status, winners, self.samples),
+            first_vote=tuple(self.tables.first_vote.tolist()),
+            trace=tuple(self.events) if self.setup.tracing else None,
+            **counters,
+        )
+
+
+def _learners(scenario: Scenario, rows: int) -> State:
+    fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
+    kinds: dict[str, Any] = {"alive": np.int8, "pulls": np.int32, "ints": np.int32}
+    return State(
+        **{
+            name: np.tile(np.array(values or [0.0], dtype=kinds.get(name, np.float64)), (rows, 1))
+            for name, values in fresh._asdict().items()
+        }
+    )

@@ -1,0 +1,130 @@
+"""The slow path: real players, one pull at a time, with nothing installed.
+
+It is what the compiled loop is compared with, and what a device runs, minus the network: every
+message is delivered at once and to all.
+
+Paper: Algorithms 1 and 2.
+"""
+
+from collections.abc import Iterable
+from itertools import count
+
+from devote.problems import Problem, pay, pick
+from devote.protocol import ExperimentSpec, Message, Player
+from devote.protocol.messages import kind_of
+from devote.simulate.optimality import answers_well, is_suboptimal
+from devote.simulate.scenario import Scenario
+from devote.simulate.streams import Triple, stream, triples
+from devote.simulate.trial import NEVER, Event, Trial
+
+
+def run_players(
+    spec: ExperimentSpec,
+    problem: Problem,
+    n_players: int,
+    *,
+    seed: int = 0,
+    trial: int = 0,
+    horizon: int | None = None,
+    uniforms: Iterable[Triple] | None = None,
+    trace: bool = False,
+) -> Trial:
+    """Run one trial with player objects; ``uniforms`` replaces the trial's own streams.
+
+    >>> from devote.problems import Problem
+    >>> toy = Problem("toy", [0.9, 0.1])
+    >>> spec = ExperimentSpec(arms=2, algorithm="ser3", eta=0.5, delta=0.1)
+    >>> run_players(spec, toy, 6).winners
+    (0,)
+    """
+    run = _Run(Scenario(spec, problem, n_players, horizon))
+    run.play(uniforms if uniforms is not None else triples(seed, trial), seed, trial)
+    return run.outcome(trace)
+
+
+class _Run:
+    """Who plays and what is counted."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.players = scenario.scheme.players(scenario.spec, scenario.n_players)
+        self.board = scenario.scheme.tally(scenario.spec)
+        self.listeners = list({id(player): player for player in self.players}.values())
+        self.samples = 0
+        self.broadcasts = 0
+        self.suboptimal = 0
+        self.decided = NEVER
+        self.first_vote = [NEVER] * scenario.n_players
+        self.pulls = [0] * scenario.n_players
+        self.events: list[Event] = []
+
+    def play(self, uniforms: Iterable[Triple], seed: int, trial: int) -> None:
+        scenario = self.scenario
+        env = scenario.problem.environment(scenario.n_players)
+        waking = scenario.problem.waking(scenario.n_players)
+        noise = stream(seed, trial, "noise").random if scenario.scheme.noisy else _silence
+        times = count() if scenario.horizon is None else range(scenario.horizon)
+        # In this order: a horizon that is reached must not take one more draw.
+        for t, (u_wake, u_choose, u_pay) in zip(times, uniforms, strict=False):
+            n = pick(*waking, u_wake)
+            player = self.players[n]
+            self.samples += 1
+            self.pulls[n] += 1
+            arm = player.activate(u_choose, noise())
+            self._deliver(t, n, player, player.outgoing())
+            self.suboptimal += is_suboptimal(env, scenario.spec.epsilon, t, n, arm)
+            self._deliver(t, n, player, player.reward(pay(env, t, n, arm, u_pay)))
+            if not scenario.algorithm.endless and self._is_over():
+                return
+
+    def _is_over(self) -> bool:
+        status, _ = self.scenario.scheme.standing(self.listeners, self.scenario.n_players)
+        return status != "unfinished"
+
+    def _deliver(self, t: int, n: int, sender: Player, messages: list[Message]) -> None:
+        if not messages:
+            return
+        term = getattr(sender, "term", 0)
+        before = self.board.shared
+        self.broadcasts += len(messages)
+        for message in messages:
+            for player in self.listeners:
+                player.receive(message)
+            arm = getattr(message, "arm", -1)
+            if arm >= 0 and self.first_vote[n] == NEVER:
+                self.first_vote[n] = self.pulls[n]
+            if type(message) in self.scenario.scheme.kinds:
+                self.board.add(message)
+                self.events.append(Event(t, kind_of(message).name, n, arm, term))
+        after = self.board.shared
+        for arm in before if len(before) > len(after) else ():
+            if arm not in after:
+                self.events.append(Event(t, "elimination", n, arm, term))
+        if self.board.status(self.scenario.n_players) == "open":
+            self.decided = NEVER
+        elif self.decided == NEVER:
+            self.decided = self.samples
+
+    def outcome(self, trace: bool) -> Trial:
+        scenario = self.scenario
+        status, winners = scenario.scheme.standing(self.listeners, scenario.n_players)
+        if not scenario.scheme.by_message and status != "unfinished":
+            self.decided = self.samples
+        return Trial(
+            samples=self.samples,
+            samples_to_decision=self.decided,
+            broadcasts=self.broadcasts,
+            deliveries=self.broadcasts * (scenario.n_players - 1),
+            status=status,
+            winners=winners,
+            epsilon_optimal=answers_well(scenario, status, winners, self.samples),
+            conflicts=sum(player.conflicts for player in self.listeners),
+            resets=sum(player.learner.resets for player in self.listeners),
+            suboptimal_plays=self.suboptimal,
+            first_vote=tuple(self.first_vote),
+            trace=tuple(self.events) if trace else None,
+        )
+
+
+def _silence() -> float:
+    return 0.0
