@@ -25,9 +25,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Bound:
-    """A probability of a wrong answer, what it is called, and the sentence to tell a person."""
+    """A probability of a wrong answer, what it is called, and the sentence to tell a person.
 
-    name: Literal["claimed", "proved"]
+    ``if one arm is good`` is proved where exactly one arm is epsilon-optimal; elsewhere it is
+    no bound.
+    """
+
+    name: Literal["claimed", "if one arm is good", "proved"]
     value: float
     text: str
 

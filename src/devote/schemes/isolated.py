@@ -14,6 +14,7 @@ from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
 from devote.protocol.scheme import Engine, RunStatus, Scheme, Status, Tally
 from devote.protocol.spec import ExperimentSpec
+from devote.schemes.lone import one_device, why_unproved
 
 DONE = OWN
 
@@ -101,6 +102,11 @@ class Isolated(Scheme):
     summary: ClassVar[str] = "each player learns alone and says nothing"
     by_message: ClassVar[bool] = False
     deployable: ClassVar[bool] = False
+    costs: ClassVar[tuple[Promise, ...]] = (
+        Promise("few messages", "proved", "Nothing is ever sent."),
+        Promise("one answer", "claimed", "Players may end with different arms."),
+        Promise("privacy", "proved", "Nothing leaves a device."),
+    )
     engine: ClassVar[Engine | None] = Engine(wake, learn, ended, outcome)
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
@@ -126,7 +132,18 @@ class Isolated(Scheme):
         return ("agreed" if len(winners) == 1 else "stalled"), winners
 
     def bounds(self, case: Case) -> tuple[Bound, ...]:
-        return ()
+        """The subroutine's own guarantee."""
+        text = "Nothing is counted: the subroutine's own guarantee, "
+        if why := why_unproved(case, self.subroutine_eta(case.spec, case.n_players)):
+            return (Bound("claimed", case.spec.delta, f"{text}which is not proved here: {why}."),)
+        return (Bound("proved", case.spec.delta, f"{text}which is proved."),)
 
     def promises(self, case: Case) -> tuple[Promise, ...]:
-        return ()
+        """Every promise with its standing."""
+        [row] = self.bounds(case)
+        words = f"Wrong with probability at most {row.value:.3g}. {row.text}"
+        return (
+            Promise("right answer", "proved" if row.name == "proved" else "claimed", words),
+            one_device(case, self.subroutine_eta(case.spec, case.n_players)),
+            *self.costs,
+        )

@@ -10,7 +10,7 @@ from devote.kernels import State, jitable
 from devote.kernels.tables import BROADCASTS, Setup, Tables
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
-from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.promises import Promise
 from devote.protocol.scheme import Engine
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.isolated import Isolated, ended, learn, outcome
@@ -58,6 +58,11 @@ class Pooled(Isolated):
     name: ClassVar[str] = "pooled"
     paper_name: ClassVar[str] = "0-privacy"
     summary: ClassVar[str] = "every sample is sent to everybody: one learner in effect"
+    costs: ClassVar[tuple[Promise, ...]] = (
+        Promise("few messages", "measured", "None is made: every sample goes to everybody."),
+        Promise("one answer", "proved", "There is one learner in effect."),
+        Promise("privacy", "refuted", "There is none: every reward is sent to everybody."),
+    )
     engine: ClassVar[Engine | None] = Engine(wake, learn, ended, outcome, one_learner=True)
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
@@ -71,9 +76,3 @@ class Pooled(Isolated):
     def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
         """The same one, N times."""
         return [self.player(spec, "0", n_players)] * n_players
-
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
-        return ()
-
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        return ()

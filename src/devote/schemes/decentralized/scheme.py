@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from devote import theory
 from devote.kernels.votes import quorum
 from devote.protocol.errors import SpecError
 from devote.protocol.promises import Bound, Case, Promise
 from devote.protocol.scheme import Engine, Scheme, check
 from devote.protocol.spec import ExperimentSpec
+from devote.schemes.decentralized import promises
 from devote.schemes.decentralized.ballot import Ballot
 from devote.schemes.decentralized.engine import ENGINE
 from devote.schemes.decentralized.messages import Reset, Vote
@@ -101,7 +101,9 @@ class Decentralized(Scheme):
         return (self.votes_needed(spec),)
 
     def bounds(self, case: Case) -> tuple[Bound, ...]:
-        return ()
+        """What can be said of a wrong answer."""
+        return promises.bounds(case, self.votes_needed(case.spec))
 
     def promises(self, case: Case) -> tuple[Promise, ...]:
-        return ()
+        """Every promise with its standing."""
+        return promises.promises(case, self.votes_needed(case.spec))

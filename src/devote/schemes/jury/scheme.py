@@ -10,6 +10,7 @@ from devote.protocol.learner import Learner
 from devote.protocol.promises import Bound, Case, Promise
 from devote.protocol.scheme import Engine, Scheme, check
 from devote.protocol.spec import ExperimentSpec
+from devote.schemes.jury import promises
 from devote.schemes.jury.engine import ENGINE
 from devote.schemes.jury.messages import Claim, Pick
 from devote.schemes.jury.player import Juror
@@ -160,10 +161,12 @@ class Jury(Scheme):
         return self.seats, self.seat_after, needed, vote_after, self.truths(spec.n_arms)
 
     def bounds(self, case: Case) -> tuple[Bound, ...]:
-        return ()
+        """What can be said of a wrong answer."""
+        return promises.bounds(case, self)
 
     def promises(self, case: Case) -> tuple[Promise, ...]:
-        return ()
+        """Every promise with its standing."""
+        return promises.promises(case, self)
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,70 @@
+"""What a jury is worth. ``docs/proofs.md`` has the theorem."""
+
+from typing import TYPE_CHECKING
+
+from devote.protocol.promises import Bound, Case, Promise
+from devote.schemes.lone import one_device, why_unproved
+
+if TYPE_CHECKING:
+    from devote.schemes.jury.scheme import Jury
+
+
+def bounds(case: Case, jury: "Jury") -> tuple[Bound, ...]:
+    """The theorem's bound: proved where what it needs of one device is."""
+    spec = case.spec
+    needed = jury.votes_needed(spec)
+    value = jury.failure(spec, needed)
+    text = (
+        f"A wrong answer needs {needed - jury.liars} of {jury.seats - jury.liars} honest jurors to "
+        "pick one bad arm. They are chosen by activity alone and learn alone, each wrong with "
+        f"probability at most {jury.wrong_pick(spec):.2g}"
+    )
+    if why := why_unproved(case, spec.eta):
+        return (Bound("claimed", value, f"{text}, which is not proved here: {why}."),)
+    text += f"; up to {jury.liars} more may lie" if jury.liars else ""
+    return (
+        Bound("proved", value, f"{text}. As long as rewards do not change and pay all alike."),
+    )
+
+
+def promises(case: Case, jury: "Jury") -> tuple[Promise, ...]:
+    """Every promise with its standing."""
+    [row] = bounds(case, jury)
+    standing = "proved" if row.name == "proved" else "claimed"
+    at_most = f"Wrong with probability at most {row.value:.2g}, for any number of devices."
+    return (
+        Promise("right answer", standing, f"{at_most} {row.text}"),
+        one_device(case, case.spec.eta),
+        Promise(
+            "few messages",
+            "proved",
+            f"At most {2 * jury.seats} messages: a claim and a pick from each of {jury.seats} "
+            "jurors, if each claim is read before the next device wakes.",
+        ),
+        Promise(
+            "one answer",
+            "measured",
+            f"When no option gets {jury.votes_needed(case.spec)} picks the run ends stalled, and "
+            "says so; the more options are nearly equal, the likelier that is.",
+        ),
+        privacy(jury),
+    )
+
+
+def privacy(jury: "Jury") -> Promise:
+    """Local differential privacy of the one message about an arm, where it was asked for."""
+    if jury.privacy is None:
+        return Promise(
+            "privacy",
+            "refuted",
+            "Rewards stay on the device. But a juror says which option it ended with, and when it "
+            "was done. Set privacy to hide both.",
+        )
+    return Promise(
+        "privacy",
+        "proved",
+        f"All that a device ever says of its options is one blurred pick, sent at its "
+        f"{jury.vote_after}th activation whatever its user did: {jury.privacy:g}-locally "
+        "differentially private towards everything the user ever does. How often the device is "
+        "used is not hidden.",
+    )
