@@ -19,6 +19,8 @@ from devote.protocol.scheme import Scheme, check, make_scheme
 
 VERSION = 2
 LONGEST_NAME = 200
+LEFT_OUT: Any = None
+"""A field whose default depends on another."""
 
 _REMEDIES = {
     "epsilon": "It is how far from the best an arm may be and still do; rewards lie in [0, 1].",
@@ -69,9 +71,9 @@ class ExperimentSpec:
     algorithm: str = "ser3"
     options: Mapping[str, str | float] = Options()
     epsilon: float = 0.25
-    eta: float = None  # type: ignore[assignment]
+    eta: float = LEFT_OUT
     delta: float = 0.05
-    scheme: Scheme = None  # type: ignore[assignment]
+    scheme: Scheme = LEFT_OUT
 
     def __post_init__(self) -> None:
         self._set("arms", _arm_names(self.arms))
@@ -80,7 +82,7 @@ class ExperimentSpec:
                 f"name={self.name!r} must be 1 to 64 of A-Z a-z 0-9 _ . : -\nRename the experiment."
             )
         self._set("scheme", make_scheme(self.scheme))
-        if self.eta is None:
+        if self.eta is LEFT_OUT:
             self._set("eta", self.scheme.default_eta)
         self._set("epsilon", check.fraction("epsilon", self.epsilon, _REMEDIES["epsilon"]))
         for name in ("eta", "delta"):
@@ -226,7 +228,7 @@ class ExperimentSpec:
         0.5
         """
         if "scheme" in changes and "eta" not in changes and self.eta == self.scheme.default_eta:
-            changes["eta"] = None
+            changes["eta"] = LEFT_OUT
         return replace(self, **changes)
 
 

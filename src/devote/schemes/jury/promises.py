@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.promises import Bound, Case, Promise, Standing
 from devote.schemes.lone import one_device, why_unproved
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def bounds(case: Case, jury: "Jury") -> tuple[Bound, ...]:
 def promises(case: Case, jury: "Jury") -> tuple[Promise, ...]:
     """Every promise with its standing."""
     [row] = bounds(case, jury)
-    standing = "proved" if row.name == "proved" else "claimed"
+    standing: Standing = "proved" if row.name == "proved" else "claimed"
     at_most = f"Wrong with probability at most {row.value:.2g}, for any number of devices."
     return (
         Promise("right answer", standing, f"{at_most} {row.text}"),
