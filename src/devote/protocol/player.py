@@ -92,6 +92,17 @@ class Player:
             )
         self.tally.add(message)
 
+    @property
+    def reply_after(self) -> float | None:
+        """Seconds after a choice at which what the play gives rise to is sent, whatever it paid.
+
+        None: at once. A reward that has not come by then counts as 0.
+        """
+        return None
+
+    def read(self, public: dict[str, Any]) -> None:
+        """Take over the public form of the tally, where the scheme has devices read that."""
+
     def activate(self, u: float, noise: float = 0.0) -> int:
         """Read what has been received, then play one arm.
 

@@ -78,6 +78,14 @@ class Tally(ABC):
     def shared(self) -> tuple[int, ...]:
         """The arms that are still open to all."""
 
+    def public(self, n_players: int | None = None) -> dict[str, Any]:
+        """The tally in a few hundred bytes of JSON, for devices that do not read the log."""
+        return {
+            "status": self.status(n_players),
+            "answer": list(self.answer),
+            "shared": list(self.shared),
+        }
+
     @abstractmethod
     def view(self) -> dict[str, Any]:
         """What the page shows, as JSON values.
@@ -112,8 +120,9 @@ class Scheme(ABC):
     """How a group decides; the fields of a subclass are its parameters.
 
     ``kinds`` are its messages. ``by_message``: the group has one answer, which follows from
-    them. ``needs_order``: the answer depends on the order of the board. ``deployable``: devices
-    can run it. ``remedies`` says of each parameter what it is, for errors and ``--help``.
+    them. ``needs_order``: the answer depends on the order of the board. ``reads_tally``: devices
+    read the small public form of the tally, not the log of messages. ``deployable``: devices can
+    run it. ``remedies`` says of each parameter what it is, for errors and ``--help``.
     """
 
     name: ClassVar[str]
@@ -122,6 +131,7 @@ class Scheme(ABC):
     kinds: ClassVar[tuple[type, ...]] = ()
     by_message: ClassVar[bool] = True
     needs_order: ClassVar[bool] = False
+    reads_tally: ClassVar[bool] = False
     deployable: ClassVar[bool] = True
     default_eta: ClassVar[float] = 0.9
     engine: ClassVar[Engine | None] = None
@@ -187,6 +197,10 @@ class Scheme(ABC):
         if status == "agreed" and all(player.remaining == tally.shared for player in players):
             return "agreed", tally.answer
         return ("stalled" if status == "stalled" else "unfinished"), tally.answer
+
+    def is_over(self, players: Sequence["Player"], n_players: int) -> bool:
+        """Whether a simulated run has ended, with an answer or without."""
+        return self.standing(players, n_players)[0] != "unfinished"
 
     def constants(self, spec: "ExperimentSpec", n_players: int) -> tuple[int, ...]:
         """What ``engine`` reads as ``setup.scheme``: whole numbers, at least one."""

@@ -74,12 +74,10 @@ class _Run:
             self._deliver(t, n, player, player.outgoing())
             self.suboptimal += is_suboptimal(env, scenario.spec.epsilon, t, n, arm)
             self._deliver(t, n, player, player.reward(pay(env, t, n, arm, u_pay)))
-            if not scenario.algorithm.endless and self._is_over():
+            if not scenario.algorithm.endless and scenario.scheme.is_over(
+                self.listeners, scenario.n_players
+            ):
                 return
-
-    def _is_over(self) -> bool:
-        status, _ = self.scenario.scheme.standing(self.listeners, self.scenario.n_players)
-        return status != "unfinished"
 
     def _deliver(self, t: int, n: int, sender: Player, messages: list[Message]) -> None:
         if not messages:
