@@ -148,10 +148,10 @@ class Jury(RuleBasedStateMachine):
         if not hasattr(self, "players"):
             return
         for player in self.players:
-            if not player.ballot.jury_complete:
+            if not player.tally.jury_complete:
                 assert len(player.shared) == self.spec.n_arms
                 continue
-            jury = [int(name[1:]) for name in player.ballot.jury]
+            jury = [int(name[1:]) for name in player.tally.jury]
             assert len(set(jury)) == self.spec.jury_size
             for arm in set(range(self.spec.n_arms)) - set(player.shared):
                 against = [n for n in jury if arm not in self.shadows[n].remaining]
@@ -161,7 +161,7 @@ class Jury(RuleBasedStateMachine):
     def nobody_sits_on_two_seats_and_seats_do_not_pass(self):
         assert len(set(getattr(self, "granted", {}).values())) == len(getattr(self, "granted", {}))
         for player in getattr(self, "players", ()):
-            assert set(player.ballot.jury) <= set(self.granted.values())
+            assert set(player.tally.jury) <= set(self.granted.values())
 
     @invariant()
     def a_ballot_is_a_function_of_the_set_of_messages(self):
@@ -169,7 +169,7 @@ class Jury(RuleBasedStateMachine):
             seen = [self.board[i] for i in self.delivered[n]]
             self.rng.shuffle(seen)
             same = ballot_of(self.spec, seen)
-            assert_agree(player.ballot, same)
+            assert_agree(player.tally, same)
 
     def flush(self):
         for n in range(len(self.players)):
@@ -177,7 +177,7 @@ class Jury(RuleBasedStateMachine):
                 self.deliver(n, i)
 
     def outcome(self):
-        ballot = self.players[0].ballot
+        ballot = self.players[0].tally
         status = ballot.status(len(self.players))
         if status == "agreed" and any(p.remaining != ballot.shared for p in self.players):
             return "open"
@@ -202,7 +202,7 @@ class Jury(RuleBasedStateMachine):
                 self.pull(n)
         assert len(self.board) == before, "an ended vote is silent, also when it has stalled"
         for player in self.players:
-            assert_agree(player.ballot, self.players[0].ballot)
+            assert_agree(player.tally, self.players[0].tally)
 
 
 def ballot_of(spec, messages):
