@@ -12,7 +12,7 @@ import pytest
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.by_players import run_players
+from devote.simulate import run_players
 from devote.theory import (
     binomial_tail,
     coupon_collector,
@@ -73,6 +73,6 @@ def test_theorem_2_runs_stop_within_its_bound_as_often_as_it_says(name, activity
 
 @pytest.mark.parametrize("name", ALONE)
 def test_the_samples_alone_are_those_of_the_subroutine(name):
-    spec = ExperimentSpec(arms=2, algorithm=name, epsilon=EPSILON[name], eta=0.9, quorum=1)
+    spec = ExperimentSpec(arms=2, algorithm=name, epsilon=EPSILON[name], eta=0.9, scheme={"quorum": 1})
     run = run_players(spec, ARMS, 1)
     assert run.samples == ALONE[name]

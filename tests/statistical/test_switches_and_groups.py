@@ -4,7 +4,7 @@ import pytest
 
 from devote.problems import Split, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.by_players import run_players
+from devote.simulate import run_players
 
 SEEDS = [1, 2, 3]
 
@@ -47,7 +47,7 @@ def test_dser4_finds_the_new_best_arm_after_each_switch_where_dser3_does_not(see
     takes 17,700 pulls, and even the best phi, 1/20,000, finds only three arms in four.
     """
     assert SPEC.votes_needed == 4
-    switching = SPEC.with_(algorithm="ser4", phi=PHI)
+    switching = SPEC.with_(algorithm="ser4", options={"phi": PHI})
     run = run_players(switching, SWITCHING, N_PLAYERS, seed=seed, horizon=HORIZON, trace=True)
     found = list(settled_terms(run.trace))
     for best, begin, end in zip(BEST, STARTS, [*STARTS[1:], HORIZON], strict=True):

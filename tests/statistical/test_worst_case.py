@@ -10,7 +10,7 @@ import pytest
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.by_players import run_players
+from devote.simulate import run_players
 from devote.theory import binomial_tail, claimed_failure, honest_failure
 
 ETA, QUORUM = 0.9, 28

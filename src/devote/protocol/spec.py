@@ -203,7 +203,9 @@ class ExperimentSpec:
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise SpecError(f"The specification is not valid JSON: {error}.") from None
+            raise SpecError(
+                f"The specification is not valid JSON: {error}.\nWrite one JSON object, {{...}}."
+            ) from None
         if not isinstance(values, dict):
             raise SpecError("The specification is not a JSON object.\nWrite {...}.")
         return cls.from_dict(values)
