@@ -8,7 +8,7 @@ nothing but Python:
 * be one device: ``Player``, which is driven by ``activate``, ``reward`` and ``receive``, and
   ``Vote`` and ``Reset``, which are all it ever sends; ``Ballot`` counts them;
 * try it on a simulated fleet: ``Problem`` or one of ``PROBLEMS``, and ``run_players``;
-* know what to expect: ``quorum``, ``message_bound``, ``claimed_failure``, ``honest_failure``.
+* know what to expect: ``quorum``, ``message_bound``, ``claimed_failure``, ``vote_failure``.
 
 Paper: Féraud, Alami and Laroche 2019, "Decentralized Exploration in Multi-Armed Bandits".
 
@@ -34,7 +34,7 @@ from devote.protocol import (
 )
 from devote.simulate.by_players import run_players
 from devote.simulate.trial import Trial
-from devote.theory import claimed_failure, honest_failure, message_bound, quorum
+from devote.theory import claimed_failure, message_bound, quorum, vote_failure
 
 __version__ = "0.1.0"
 
@@ -57,8 +57,8 @@ __all__ = [
     "__version__",
     "claimed_failure",
     "get_problem",
-    "honest_failure",
     "message_bound",
     "quorum",
     "run_players",
+    "vote_failure",
 ]

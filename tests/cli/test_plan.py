@@ -15,17 +15,36 @@ def test_plan_gathers_theory_and_a_quick_simulation(devote):
     assert plan["quorum"] == {"paper": 28, "ceil": 29, "used": 28}
     assert plan["message_bound"] == 83
     assert plan["failure"]["claimed"] == pytest.approx(0.0523, abs=1e-4)
-    assert plan["failure"]["honest"] > plan["failure"]["claimed"]
+    assert [row["name"] for row in plan["failure"]["bounds"]] == ["claimed", "if one arm is good"]
     assert plan["stall_possible"] is False
-    assert plan["problem"]["means"] == [0.7, 0.3, 0.3]
+    assert plan["problem"]["means"] == [0.5, 0.5, 0.5]
     simulated = plan["simulated"]
     assert simulated["trials"] == 3
     device = simulated["per_device"]
     assert device["median"] <= device["p90"] <= device["busiest"]
     assert 0 < simulated["decided"]["mean"] < simulated["samples"]["mean"]
-    assert plan["theorem_2"]["samples"] > simulated["decided"]["mean"]
     assert plan["days"] == pytest.approx(simulated["samples"]["mean"] / 1000)
     assert plan["days_to_decision"] == pytest.approx(simulated["decided"]["mean"] / 1000)
+
+
+def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
+    """The command of erratum 15 printed a bound that all runs exceeded."""
+    tied = ".7,.7,.1,.1,.1,.1,.1,.1,.1,.1"
+    common = ("--players", 64, "--epsilon", ".25", "--activity", "split", "--trials", 2)
+    ran = devote("plan", "--means", tied, *common)
+    assert "Theorem 2 does not hold here: 2 arms are epsilon-optimal" in ran.out
+    assert "Simulated:" in ran.out
+    assert "<=" not in ran.out
+    plan = told(devote("plan", "--means", tied.replace(".7,.7", ".7,.4"), *common, "--json"))
+    assert plan["theorem_2"]["samples"] > plan["simulated"]["decided"]["mean"]
+    assert plan["promises"][0]["standing"] == "proved"
+
+
+def test_a_jury_of_thousands_can_be_planned(devote):
+    asked = ("--arms", 100, "--players", 5000, "--protocol", "jury", "--absent", 4)
+    ran = devote("plan", *asked, "--epsilon", ".3", "--seconds", "0.1", "--trials", 1)
+    assert ran.code == 0
+    assert "A jury of 4286 fixed devices" in ran.out
 
 
 def test_every_promise_has_a_standing_in_words(devote):
@@ -49,7 +68,7 @@ def test_erratum_5_the_risk_of_a_stall_is_told(devote):
 
 def test_the_table_states_the_assumed_arms_and_asks_for_events(devote):
     ran = devote(*SMALL)
-    assert "one arm of 0.7, the others of 0.3" in ran.out
+    assert "all 3 equal, at .5 (an A/A test): assumed, as no --means were given" in ran.out
     assert "--events-per-day" in ran.out
     assert "days" in devote(*SMALL, "--events-per-day", 100).out
 

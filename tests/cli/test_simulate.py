@@ -25,8 +25,7 @@ def test_the_table_says_what_a_person_asks_first(devote):
         "arm 0 won",
         "mean 0.9",
         "claimed bound",
-        "honest (one good arm)",
-        "any 28 of 32",
+        "proved bound",
         "pulls per second",
     ):
         assert words in ran.out

@@ -12,7 +12,6 @@ from devote.kernels.binomial import binomial_tail
 from devote.kernels.votes import jury_failure, jury_size
 from devote.theory import binomial_tail as checked_tail
 
-
 BERNOULLI = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156))
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582")
 

@@ -25,9 +25,8 @@ LONE_RUNS = 1_000
 class Correctness:
     """One audited setting.
 
-    ``claimed`` is Theorem 1's bound, ``honest`` what subroutines that fail with probability eta
-    would give with one epsilon-optimal arm, ``proved`` what is proved of this protocol and
-    subroutine (None: nothing). ``lone`` is the error of a player alone, None where a subroutine
+    ``claimed`` is Theorem 1's bound, ``proved`` what is proved of this protocol and subroutine on
+    these arms (None: nothing). ``lone`` is the error of a player alone, None where a subroutine
     never stops; ``plurality_wrong`` counts stalled runs only.
     """
 
@@ -39,7 +38,6 @@ class Correctness:
     lone: Rate | None
     promised: LoneFailure
     claimed: float
-    honest: float
     proved: float | None
     mean_samples: float
     mean_broadcasts: float
@@ -61,7 +59,6 @@ class Correctness:
                 "why": self.promised.why,
             },
             "claimed": self.claimed,
-            "honest": self.honest,
             "proved": self.proved,
             "mean_samples": self.mean_samples,
             "mean_broadcasts": self.mean_broadcasts,
@@ -83,7 +80,7 @@ def audit_correctness(
     """Run a setting until its failure probability is known to ``precision``.
 
     Paper: Theorem 1.
-    Differs from print: measured, beside the claimed and the honest bound (errata 5-7).
+    Differs from print: measured, beside the claimed and the proved bound (errata 5-7 and 19).
     """
     setting = cell.setting
     check_seats(setting, seed=seed, trial=0)
@@ -113,7 +110,6 @@ def audit_correctness(
         lone=lone_error(cell, seed=seed, confidence=confidence),
         promised=property_1(cell.spec, cell.spec.eta),
         claimed=bounds.claimed,
-        honest=bounds.honest,
         proved=proved_failure(setting),
         mean_samples=sum(run.samples for run in runs) / len(runs),
         mean_broadcasts=sum(run.broadcasts for run in runs) / len(runs),
@@ -152,8 +148,8 @@ def check_seats(setting: Setting, *, seed: int, trial: int) -> None:
 def proved_failure(setting: Setting) -> float | None:
     """The proved bound on the failure probability, if there is one.
 
-    A jury's, or that of all players together where all of them must agree (M = N); none where
-    rewards change or players' means differ, which no proof covers.
+    A jury's, that of all players together where all of them must agree (M = N), or that of any M
+    of N where one arm is epsilon-optimal; none where rewards change or players' means differ.
 
     >>> from devote.problems import PROBLEMS
     >>> from devote.protocol import ExperimentSpec

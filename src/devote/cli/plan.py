@@ -53,7 +53,7 @@ def plan(
 ) -> None:
     """What it will cost with your fleet, before anything is deployed.
 
-    Without --means it assumes one arm epsilon better than all others, around one half.
+    Without --means it assumes that all arms are equal (an A/A test), which takes longest.
 
     [bold]Examples[/bold]
 
@@ -115,7 +115,6 @@ def plan(
         swept = sweep_plan(
             Cell(spec, problem, players, protocol),
             sweep,
-            assumed=means is None,
             trials=trials or 5,
             seed=seed,
             workers=workers or None,

@@ -106,12 +106,15 @@ def _spread(simulated: dict[str, Any]) -> str:
 def _bound(plan: dict[str, Any]) -> tuple[str, str]:
     bound = plan["theorem_2"]
     if bound is None:
-        return "-", plan["why_no_theorem_2"]
+        simulated = plan["simulated"]
+        measured = simulated["decided"] or simulated["samples"]
+        return "-", f"{plan['why_no_theorem_2']} Simulated: {number(measured['mean'])}."
     return (
         f"<= {number(bound['samples'])}",
         f"samples, with probability {probability(bound['probability'])}, and about "
-        f"{number(bound['last_player_wait'])} more until the last device has woken; one device "
-        f"alone needs {number(bound['single_player_samples'])} or fewer (simulated)",
+        f"{number(bound['last_player_wait'])} more until the last device has woken; if each of the "
+        f"{plan['quorum']['used']} most active is right and needs at most "
+        f"{number(bound['single_player_samples'])} (the most of the devices simulated alone)",
     )
 
 

@@ -97,13 +97,13 @@ def read_arms(arms: int | None, means: str | None) -> int:
 
 
 def read_fleet(spec: "ExperimentSpec", means: str | None, activity: str | None) -> "Problem":
-    """The arms and players to plan for: given by hand, or assumed as hard as epsilon allows."""
+    """The arms and players to plan for: given by hand, or assumed."""
     if means is not None:
         return read_problem(None, means, activity)
 
     from devote.simulate.plan import default_problem
 
-    problem = default_problem(spec.n_arms, spec.epsilon)
+    problem = default_problem(spec.n_arms)
     return problem if activity is None else problem.with_activity(activity)
 
 

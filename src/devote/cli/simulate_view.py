@@ -137,14 +137,14 @@ def _standings(summary: dict[str, Any]) -> RenderableType:
 
 BOUNDS = {
     "claimed": "claimed bound",
-    "honest": "honest (one good arm)",
+    "if one arm is good": "if one arm is good",
     "proved": "proved bound",
 }
-"""How the columns are headed; ``honest`` is no bound where several arms are good."""
+"""How the columns are headed."""
 
 
 def failure_table(failure: dict[str, Any], delta: float) -> RenderableType:
-    """What was asked for, and beside it what is claimed, honest or proved."""
+    """What was asked for, and beside it what is claimed or proved."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("chance of a wrong answer", style="bold")
     for name in ("asked for", *(BOUNDS[row["name"]] for row in failure["bounds"])):

@@ -11,6 +11,7 @@ from devote.simulate.promises import (
     broken_assumption,
     can_stall,
     failure_bounds,
+    good_arms,
     measured_answer,
     message_bound,
     promises,
@@ -21,21 +22,26 @@ from devote.theory import (
     coupon_collector,
     p_star,
     quorum,
+    theorem_2_holds,
     theorem_2_probability,
     theorem_2_samples,
 )
 from devote.theory.quorums import RULES
 
 SINGLE_RUNS = 200
-"""Players simulated alone; the slowest of them stands for Theorem 2's T_Py."""
+"""Players simulated alone; the slowest of them stands for Theorem 2's T_Py, which is unknown."""
 
 
 @dataclass(frozen=True)
 class SampleBound:
     """Theorem 2 for one setting, and the wait that it leaves out.
 
+    It is as good as its premises: each of the M most active players keeps the one good arm, and
+    needs at most ``single_player_samples``, the most that was simulated.
+
     Paper: Theorem 2.
-    Differs from print: ``last_player_wait``, a coupon collector's, comes on top (erratum 11).
+    Differs from print: only where one arm is epsilon-optimal (erratum 15); ``last_player_wait``,
+    a coupon collector's, comes on top (erratum 11).
     """
 
     single_player_samples: int
@@ -93,17 +99,20 @@ class Plan:
         }
 
 
-def default_problem(n_arms: int, epsilon: float) -> Problem:
-    """One arm epsilon above the others, around one half: as hard as epsilon allows.
+def default_problem(n_arms: int) -> Problem:
+    """All arms equal, an A/A test: of eight orders of arms around one half none took longer.
 
-    >>> default_problem(3, 0.1).means
-    (0.55, 0.45, 0.45)
+    With five subroutines and both votes, K = 2, 4 and 10 (``docs/guide.md``). At means near 0 or 1
+    the subroutines whose radius ignores the variance take longer still, by up to 1.7 times at .02.
+
+    >>> default_problem(3).means
+    (0.5, 0.5, 0.5)
     """
-    low, high = round(0.5 - epsilon / 2.0, 12), round(0.5 + epsilon / 2.0, 12)
     return Problem(
-        f"one of {n_arms} better by {epsilon:g}",
-        (high, *[low] * (n_arms - 1)),
-        summary=f"one arm of {high:g}, the others of {low:g}: as hard as epsilon allows",
+        f"{n_arms} equal arms",
+        (0.5,) * n_arms,
+        summary=f"all {n_arms} equal, at .5 (an A/A test): assumed, as no --means were given, "
+        "because it takes longest",
         source="assumed, as no means were given",
     )
 
@@ -154,6 +163,12 @@ def make_plan(
 def _why_no_bound(setting: Setting) -> str:
     if why := broken_assumption(setting.problem):
         return f"Theorem 2 does not apply: {why}."
+    good, votes = good_arms(setting), setting.spec.votes_needed
+    if not setting.protocol.seats and not theorem_2_holds(good, quorum=votes):
+        return (
+            f"Theorem 2 does not hold here: {good} arms are epsilon-optimal, so {votes} devices "
+            f"that are done may keep different arms. It takes up to {2 * votes - 1} of them."
+        )
     if setting.protocol.seats:
         return "Theorem 2 is about the most active players, and seats go to whoever comes first."
     return ""

@@ -31,11 +31,15 @@ class LoneFailure:
 
     ``bound`` is at most ``eta`` where ``standing`` is proved. ``partly``: proved only on some
     problems, as ``why`` says; there and where nothing is proved ``bound`` is None.
+
+    ``wrong_vote``: where one arm alone is epsilon-optimal, a player ever votes against it,
+    whatever arms the others take out. None where that is not proved.
     """
 
     standing: Standing
     bound: float | None
     why: str
+    wrong_vote: float | None = None
 
 
 def lone_failure(
@@ -94,7 +98,7 @@ _CHAINS = (
 
 
 def _proved(bound: float, why: str) -> LoneFailure:
-    return LoneFailure("proved", bound, why)
+    return LoneFailure("proved", bound, why, bound)
 
 
 def ser3_lone_failure(n_arms: int, *, epsilon: float, eta: float, radius: str = "union") -> float:

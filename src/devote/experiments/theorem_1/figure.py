@@ -10,7 +10,7 @@ from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.theorem_1.claims import lost
 from devote.experiments.theorem_1.sweep import DELTA, ETA, WORST, worst
-from devote.theory import claimed_failure, honest_failure
+from devote.theory import claimed_failure, vote_failure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,8 +28,8 @@ def draw(table: Table, settings: Settings) -> "Figure":
     _points(axes, table, settings, "jury", VERMILLION, "s")
     last = max(settings.players[-1], settings.players[0] + 4)
     grid = range(WORST.votes_needed, last + 1)
-    honest = [honest_failure(n, eta=ETA, quorum=WORST.votes_needed) for n in grid]
-    axes.plot(list(grid), honest, color=BLUE, linewidth=1.0)
+    exact = [vote_failure(n, lone=ETA, quorum=WORST.votes_needed) for n in grid]
+    axes.plot(list(grid), exact, color=BLUE, linewidth=1.0)
     claimed = claimed_failure(ETA, WORST.votes_needed)
     axes.axhline(claimed, color=GREY, linestyle=(0, (4, 2)), linewidth=1.2)
     _players_axis(axes, settings.players)
