@@ -18,8 +18,8 @@ LONGEST_NAME = 200
 
 _REMEDIES = {
     "epsilon": "It is how far from the best an arm may be and still do; rewards lie in [0, 1].",
-    "eta": "It is the probability with which one device may be wrong; 0.9 is the paper's.",
-    "delta": "It is the probability with which the vote may be wrong; 0.05 is the paper's.",
+    "eta": "It is the error allowed to one device alone; 0.9 is the paper's.",
+    "delta": "It is the error allowed to the vote; 0.05 is the paper's.",
     "seat_after": "The more, the surer the jury is made of the most active players.",
     "absent": "It is the number of jurors who may vanish without stopping the vote.",
 }

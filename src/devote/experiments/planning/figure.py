@@ -9,7 +9,7 @@ BLUE, ORANGE = "#0072b2", "#d55e00"
 """From Okabe and Ito's palette, which colour-blind people can tell apart."""
 
 LABELS = {
-    "eta": "η, the probability that one device is wrong",
+    "eta": "η, the error allowed to one device",
     "players": "number of devices",
     "epsilon": "ε, how far from the best an arm may be",
 }

@@ -55,7 +55,7 @@ def _failure(table: Table, settings: Settings) -> Claim:
             ),
         ),
         note="The proof counts M fixed players; any M of N can vote (erratum 7). It holds at "
-        "N = M. Real subroutines fail far less often than eta; see docs/guarantees.md.",
+        "N = M. What holds with a real subroutine is in docs/guarantees.md.",
     )
 
 
