@@ -37,9 +37,7 @@ Epsilon: TypeAlias = Annotated[
 ]
 Eta: TypeAlias = Annotated[
     float,
-    typer.Option(
-        metavar="P", help="Error allowed to one device alone; its cost: docs/fleet.md."
-    ),
+    typer.Option(metavar="P", help="Error allowed to one device alone; its cost: docs/fleet.md."),
 ]
 Delta: TypeAlias = Annotated[float, typer.Option(metavar="P", help="Error allowed to the vote.")]
 Quorum: TypeAlias = Annotated[

@@ -92,8 +92,10 @@ def known_algorithm(name: str, options: Mapping[str, str | float]) -> Algorithm:
             raise SpecError(
                 f"{option}={value!r} is not one of: {', '.join(allowed)}.\nUse one of these."
             )
-        if not isinstance(allowed, tuple) and not _is_number(value):
-            raise SpecError(f"{option}={value!r} must be a number.\nThe default is {allowed}.")
+        if not isinstance(allowed, tuple) and not (_is_number(value) and value > 0):
+            raise SpecError(
+                f"{option}={value!r} must be a number above 0.\nThe default is {allowed}."
+            )
     return algorithm
 
 
