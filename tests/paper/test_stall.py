@@ -1,7 +1,7 @@
 """Erratum 5: two tied best arms and too few players for either to win.
 
 The paper says that there is a time at which K - 1 arms have M votes each. With two equal arms
-and N < 2M half of the players keep one and half the other, and there is none.
+and N <= 2M - 2 half of the players keep one and half the other, and there is none.
 """
 
 from functools import cache

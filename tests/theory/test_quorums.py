@@ -49,10 +49,8 @@ def splits(n_players, quorum):
 
 @given(st.integers(1, 40), st.integers(1, 40))
 def test_erratum_5_a_split_without_quorum_takes_fewer_than_twice_the_quorum(n_players, quorum):
-    if splits(n_players, quorum):
-        assert stall_possible(n_players, quorum)
-    elif n_players != 2 * quorum - 1:
-        assert not stall_possible(n_players, quorum)
+    """Erratum 20: exactly when N <= 2M - 2."""
+    assert stall_possible(n_players, quorum) == bool(splits(n_players, quorum))
 
 
 @pytest.mark.parametrize("bad", [0, 1, -0.1, math.nan])

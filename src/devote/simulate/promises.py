@@ -210,14 +210,14 @@ def comes_to_an_end(setting: Setting) -> Promise:
         return Promise(
             "one answer",
             "refuted",
-            f"{setting.n_players} players are fewer than 2 x {votes}: two near-equal arms can "
+            f"{setting.n_players} players are fewer than 2 x {votes} - 1: two near-equal arms can "
             "split them so that no quorum forms; the run then ends stalled, and says so. "
-            f"Use {2 * votes} players or more to rule it out.",
+            f"Use {2 * votes - 1} players or more to rule it out.",
         )
     return Promise(
         "one answer",
         "proved",
-        f"{setting.n_players} players are at least 2 x {votes}: no split of them can stall.",
+        f"{setting.n_players} players are at least 2 x {votes} - 1: no split of them can stall.",
     )
 
 
