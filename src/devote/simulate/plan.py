@@ -100,10 +100,10 @@ class Plan:
 
 
 def default_problem(n_arms: int) -> Problem:
-    """All arms equal, an A/A test: of eight orders of arms around one half none took longer.
+    """All arms equal, an A/A test: of eight problems around one half none took longer.
 
-    With five subroutines and both votes, K = 2, 4 and 10 (``docs/guide.md``). At means near 0 or 1
-    the subroutines whose radius ignores the variance take longer still, by up to 1.7 times at .02.
+    Tried with four subroutines and both votes, K = 2, 4 and 10. At means near 0 or 1 subroutines
+    whose radius ignores the variance take longer still, up to 1.7 times at .02 (``docs/fleet.md``).
 
     >>> default_problem(3).means
     (0.5, 0.5, 0.5)

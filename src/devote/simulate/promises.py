@@ -172,7 +172,7 @@ def right_answer(setting: Setting) -> Promise:
     if bounds.proved is not None:
         words = f"Wrong with probability at most {bounds.proved:.2g}."
         return Promise("right answer", "proved", f"{words} {bounds.meaning}")
-    words = f"Wrong with probability at most {bounds.claimed:.3g}, it is claimed."
+    words = f"Claimed, not proved: wrong with probability at most {bounds.claimed:.3g}."
     return Promise("right answer", "claimed", f"{words} {bounds.meaning}")
 
 
