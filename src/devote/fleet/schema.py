@@ -16,7 +16,7 @@ from devote.fleet.errors import (
 APPLICATION = 0x64766F74
 """``dvot``: what says that a SQLite file is a device store."""
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE device (
@@ -39,6 +39,11 @@ CREATE TABLE outbox (
     message TEXT NOT NULL UNIQUE,
     signature TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sent', 'denied'))
+);
+CREATE TABLE plays (
+    seq INTEGER PRIMARY KEY,
+    play TEXT NOT NULL UNIQUE,
+    fate TEXT NOT NULL CHECK (fate IN ('pending', 'rewarded', 'expired'))
 );
 """
 

@@ -32,6 +32,7 @@ from devote.boards.board import Envelope
 from devote.fleet import schema
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.errors import StoreError, StoreReadOnly
+from devote.fleet.plays import Fate, record
 from devote.protocol import ExperimentSpec, from_json, to_json
 
 Delivery: TypeAlias = Literal["waiting", "sent", "denied"]
@@ -159,9 +160,13 @@ class Store:
             connection.execute("UPDATE device SET players = ?", (players,))
 
     def save_step(
-        self, player: dict[str, Any], pending_at: float | None, votes: Iterable[Envelope] = ()
+        self,
+        player: dict[str, Any],
+        pending_at: float | None,
+        play: tuple[str, Fate],
+        votes: Iterable[Envelope] = (),
     ) -> None:
-        """Store the player after a step, and the votes the step gave rise to, together."""
+        """Store the player after a step, its play and the votes that follow from it, together."""
         outgoing = [(to_json(e.message), e.signature) for e in votes]
         with self.transaction(durable=bool(outgoing)) as connection:
             connection.execute(
@@ -170,6 +175,7 @@ class Store:
             connection.executemany(
                 "INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing
             )
+            record(connection, *play)
 
     def save_heard(self, heard: Iterable[Envelope], bookmark: Bookmark) -> None:
         """Store what was read of the board, and how far that was, together."""
@@ -209,6 +215,11 @@ class Store:
         """Take a message out of the outbox for good."""
         with self.transaction() as connection:
             connection.execute("DELETE FROM outbox WHERE message = ?", (to_json(envelope.message),))
+
+    def plays(self) -> dict[str, Fate]:
+        """The last plays, oldest first, and what became of each."""
+        with self._lock, schema.translated(self.path):
+            return dict(self._connection.execute("SELECT play, fate FROM plays ORDER BY seq"))
 
     def heard(self) -> list[Envelope]:
         """Everything read of the board."""
