@@ -86,8 +86,8 @@ def test_the_fault_run_sees_a_vote_taken_for_sent_when_no_answer_came(monkeypatc
 def test_the_fault_run_sees_a_reward_counted_in_two_steps(monkeypatch):
     save_step = Store.save_step
 
-    def in_two_steps(self, player, pending_at, play, votes=()):
-        save_step(self, player, pending_at, play)
+    def in_two_steps(self, player, pending_at, plays, votes=()):
+        save_step(self, player, pending_at, plays)
         if votes:
             if len(self.disk.log) % 5 == 0:
                 raise Crash  # as may happen between any two commits

@@ -217,9 +217,9 @@ def test_so_many_plays_are_remembered_and_the_file_keeps_no_more(world):
     last = world.core.choose(0.5)
     with pytest.raises(UnknownPlay):
         world.core.reward(1.0, first)
-    assert len(world.core.store.plays()) == KEPT
+    assert len(world.core.store.load().plays) == KEPT
     world.restart()
-    assert len(world.core.store.plays()) == KEPT
+    assert len(world.core.store.load().plays) == KEPT
     world.core.reward(1.0, last)
 
 

@@ -94,7 +94,7 @@ class AsyncDevice:
 
         Raises ``LateReward`` if its play has expired and ``RepeatedReward`` if it has had its
         reward; nothing is counted then. Without a choice the reward is for the pending play;
-        raises ``UnclearReward`` if one of the last 1,000 plays has expired, for whose reward
+        raises ``UnclearReward`` if one of the last 100 plays has expired, for whose reward
         this may be.
         """
         await asyncio.to_thread(self.core.reward, x, choice)

@@ -206,7 +206,7 @@ class DeviceCore:
         told = [e.message for e in heard] if saved.bookmark.complete else []
         self._player = restore_player(self.store.path, saved.spec, saved.player, [*told, *own])
         self._outbox.see(self._own(heard))
-        self._plays = Plays(self.store.plays())
+        self._plays = Plays(saved.plays)
         self._untold = [] if saved.bookmark.complete else heard
         self.spec = saved.spec
         self.players = saved.players
@@ -242,8 +242,8 @@ class DeviceCore:
         self, pending_at: float | None, play: str | None, fate: Fate, votes: Sequence[Envelope] = ()
     ) -> None:
         assert play is not None  # a pending arm and its pending play are stored together
-        self.store.save_step(player_fields(self._player), pending_at, (play, fate), votes)
-        self._plays.note(play, fate)
+        plays = self._plays.note(play, fate)
+        self.store.save_step(player_fields(self._player), pending_at, plays, votes)
 
     def _tell(self, valid: list[Envelope]) -> None:
         self._outbox.see(self._own(valid))

@@ -6,7 +6,6 @@ a name it is for the pending play, unless a play that is remembered has expired.
 """
 
 import secrets
-import sqlite3
 from typing import Literal, TypeAlias
 
 from devote.fleet.choice import Choice
@@ -14,23 +13,13 @@ from devote.fleet.errors import LateReward, RepeatedReward, UnclearReward, Unkno
 
 Fate: TypeAlias = Literal["pending", "rewarded", "expired"]
 
-KEPT = 1_000
+KEPT = 100
 """How many plays are remembered, the latest."""
 
 
 def new_play() -> str:
     """A text that no other play has; random, so that a play lost in a power cut stays lost."""
-    return secrets.token_hex(8)
-
-
-def record(connection: sqlite3.Connection, play: str, fate: Fate) -> None:
-    """Write down what became of a play, within the caller's transaction, and forget old ones."""
-    connection.execute(
-        "INSERT INTO plays (play, fate) VALUES (?, ?)"
-        " ON CONFLICT (play) DO UPDATE SET fate = excluded.fate",
-        (play, fate),
-    )
-    connection.execute("DELETE FROM plays WHERE seq <= (SELECT max(seq) FROM plays) - ?", (KEPT,))
+    return secrets.token_hex(6)
 
 
 class Plays:
@@ -45,11 +34,12 @@ class Plays:
         last = next(reversed(self._fates), None)
         return last if last is not None and self._fates[last] == "pending" else None
 
-    def note(self, play: str, fate: Fate) -> None:
-        """Remember what became of a play."""
+    def note(self, play: str, fate: Fate) -> dict[str, Fate]:
+        """Remember what became of a play; returns what is to be stored."""
         self._fates[play] = fate
         if len(self._fates) > KEPT:
             del self._fates[next(iter(self._fates))]
+        return self._fates
 
     def check(self, choice: Choice | str | None) -> None:
         """Raise unless a reward for this choice is one for the pending play."""
@@ -73,6 +63,6 @@ class Plays:
             )
         if fate is None:
             raise UnknownPlay(
-                f"This is none of the last {KEPT:,} plays of this device.\n"
+                f"This is none of the last {KEPT} plays of this device.\n"
                 "Pass what choose() or pending() gave, or its text .play."
             )

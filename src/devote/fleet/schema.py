@@ -29,6 +29,7 @@ CREATE TABLE device (
     seated INTEGER NOT NULL DEFAULT 0,
     player TEXT NOT NULL,
     pending_at REAL,
+    plays TEXT NOT NULL DEFAULT '{}',
     cursor INTEGER NOT NULL DEFAULT 0,
     anchor TEXT NOT NULL DEFAULT '',
     complete INTEGER NOT NULL DEFAULT 0
@@ -39,11 +40,6 @@ CREATE TABLE outbox (
     message TEXT NOT NULL UNIQUE,
     signature TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sent', 'denied'))
-);
-CREATE TABLE plays (
-    seq INTEGER PRIMARY KEY,
-    play TEXT NOT NULL UNIQUE,
-    fate TEXT NOT NULL CHECK (fate IN ('pending', 'rewarded', 'expired'))
 );
 """
 

@@ -32,7 +32,7 @@ from devote.boards.board import Envelope
 from devote.fleet import schema
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.errors import StoreError, StoreReadOnly
-from devote.fleet.plays import Fate, record
+from devote.fleet.plays import Fate
 from devote.protocol import ExperimentSpec, from_json, to_json
 
 Delivery: TypeAlias = Literal["waiting", "sent", "denied"]
@@ -63,6 +63,7 @@ class Saved:
     seated: bool
     player: dict[str, Any]
     pending_at: float | None
+    plays: dict[str, Fate]
     bookmark: Bookmark
 
     def __repr__(self) -> str:
@@ -129,7 +130,7 @@ class Store:
         with self._lock, schema.translated(self.path):
             row = self._connection.execute(
                 "SELECT address, spec, players, secret, seated, player, pending_at, cursor,"
-                " anchor, complete, fingerprint FROM device"
+                " anchor, complete, fingerprint, plays FROM device"
             ).fetchone()
         with _readable(self.path):
             spec = ExperimentSpec.from_json(row[1])
@@ -144,6 +145,7 @@ class Store:
                 seated=bool(row[4]),
                 player=json.loads(row[5]),
                 pending_at=row[6],
+                plays=json.loads(row[11]),
                 bookmark=Bookmark(row[7], tuple(row[8].split()), bool(row[9])),
             )
 
@@ -163,19 +165,19 @@ class Store:
         self,
         player: dict[str, Any],
         pending_at: float | None,
-        play: tuple[str, Fate],
+        plays: dict[str, Fate],
         votes: Iterable[Envelope] = (),
     ) -> None:
-        """Store the player after a step, its play and the votes that follow from it, together."""
+        """Store the player and the plays after a step, and the votes it gave rise to, together."""
         outgoing = [(to_json(e.message), e.signature) for e in votes]
         with self.transaction(durable=bool(outgoing)) as connection:
             connection.execute(
-                "UPDATE device SET player = ?, pending_at = ?", (json.dumps(player), pending_at)
+                "UPDATE device SET player = ?, pending_at = ?, plays = ?",
+                (json.dumps(player), pending_at, json.dumps(plays)),
             )
             connection.executemany(
                 "INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing
             )
-            record(connection, *play)
 
     def save_heard(self, heard: Iterable[Envelope], bookmark: Bookmark) -> None:
         """Store what was read of the board, and how far that was, together."""
@@ -215,11 +217,6 @@ class Store:
         """Take a message out of the outbox for good."""
         with self.transaction() as connection:
             connection.execute("DELETE FROM outbox WHERE message = ?", (to_json(envelope.message),))
-
-    def plays(self) -> dict[str, Fate]:
-        """The last plays, oldest first, and what became of each."""
-        with self._lock, schema.translated(self.path):
-            return dict(self._connection.execute("SELECT play, fate FROM plays ORDER BY seq"))
 
     def heard(self) -> list[Envelope]:
         """Everything read of the board."""
