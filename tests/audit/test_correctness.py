@@ -25,7 +25,7 @@ WORST = Cell(
 
 
 def trial(status, winners, epsilon_optimal=True):
-    return Trial(10, 2, 2, status, winners, epsilon_optimal, 0, 0, 0, ())
+    return Trial(10, 2, 2, status, winners, epsilon_optimal, epsilon_optimal, 0, 0, 0, ())
 
 
 @pytest.mark.parametrize(
@@ -135,3 +135,15 @@ def test_hard_problems_are_hard(epsilon):
 def test_hard_problems_need_room_below_the_best():
     with pytest.raises(AuditError, match="epsilon"):
         hard_problems(0.95)
+
+
+def test_a_stall_is_counted_by_its_set_and_by_its_first_arm():
+    """Voters wrong with probability .4: both arms are left, and the bad one often comes first."""
+    spec = ExperimentSpec(arms=2, algorithm="worst_case", epsilon=0.25, eta=0.4, quorum=12)
+    cell = Cell(spec, Problem("two", [0.9, 0.1]), 16, "decentralized")
+    audited = audit_correctness(cell, precision=0.05, seed=0)
+    stalls = audited.stalled.count
+    assert audited.set_wrong.count == 0 < audited.plurality_wrong.count < stalls
+    assert audited.set_wrong.runs == audited.plurality_wrong.runs == stalls
+    told = audited.to_dict()
+    assert told["set_wrong"]["count"] == 0 < told["plurality_wrong"]["count"]

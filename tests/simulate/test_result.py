@@ -63,10 +63,11 @@ def test_a_missing_or_foreign_file_is_refused(tmp_path):
         Result.load(foreign)
 
 
-def test_a_file_of_a_later_format_is_refused(result, tmp_path, monkeypatch):
+def test_a_file_of_another_format_is_refused_as_such(result, tmp_path, monkeypatch):
     path = result.save(tmp_path / "result.npz")
-    monkeypatch.setattr("devote.simulate.result.FORMAT", 2)
-    with pytest.raises(ResultError, match="has format 1, not 2"):
+    monkeypatch.setattr("devote.simulate.result.FORMAT", 3)
+    monkeypatch.setattr("devote.simulate.result.COLUMNS", ("a column it lacks",))
+    with pytest.raises(ResultError, match="has format 2, not 3"):
         Result.load(path)
 
 

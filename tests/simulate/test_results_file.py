@@ -109,8 +109,8 @@ def test_results_of_other_code_are_not_mixed_in(file, monkeypatch):
 
 
 def test_a_file_of_a_later_format_is_refused(file, monkeypatch):
-    monkeypatch.setattr("devote.simulate.results_file.FORMAT", 2)
-    with pytest.raises(ResultError, match="has format 1, not 2"):
+    monkeypatch.setattr("devote.simulate.results_file.FORMAT", 3)
+    with pytest.raises(ResultError, match="has format 2, not 3"):
         load_results(file)
 
 

@@ -2,8 +2,9 @@
 
 A run has *failed* when no epsilon-optimal arm is left in the shared set at its end. Where the
 players agree this means that the answer is wrong; on a stall several arms are left, and the run
-has failed only if none of them would do. What the plurality answer of a stalled run is worth is
-counted apart: nothing is proved of it.
+has failed only if none of them would do. How many stalls leave a set without a good arm, and how
+many a set whose first arm (the fewest votes, the plurality answer) is not good, is counted apart:
+nothing is proved of the first arm.
 """
 
 from dataclasses import dataclass, replace
@@ -27,13 +28,14 @@ class Correctness:
 
     ``claimed`` is Theorem 1's bound, ``proved`` what is proved of this protocol and subroutine on
     these arms (None: nothing). ``lone`` is the error of a player alone, None where a subroutine
-    never stops; ``plurality_wrong`` counts stalled runs only.
+    never stops; ``set_wrong`` and ``plurality_wrong`` count stalled runs only.
     """
 
     cell: Cell
     failure: Rate
     stalled: Rate
     unfinished: Rate
+    set_wrong: Rate
     plurality_wrong: Rate
     lone: Rate | None
     promised: LoneFailure
@@ -51,6 +53,7 @@ class Correctness:
             "failure": self.failure.to_dict(),
             "stalled": self.stalled.to_dict(),
             "unfinished": self.unfinished.to_dict(),
+            "set_wrong": self.set_wrong.to_dict(),
             "plurality_wrong": self.plurality_wrong.to_dict(),
             "lone": None if self.lone is None else self.lone.to_dict(),
             "property_1": {
@@ -106,6 +109,7 @@ def audit_correctness(
         failure=failure,
         stalled=rate(len(stalls), len(runs)),
         unfinished=rate(sum(run.status == "unfinished" for run in runs), len(runs)),
+        set_wrong=rate(sum(not run.holds_epsilon_optimal for run in stalls), len(stalls)),
         plurality_wrong=rate(sum(not run.epsilon_optimal for run in stalls), len(stalls)),
         lone=lone_error(cell, seed=seed, confidence=confidence),
         promised=property_1(cell.spec, cell.spec.eta),

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from devote.problems.rewards import mean_reward
+from devote.problems import mean_reward, optimal_arms
 from devote.simulate import counting
 from devote.simulate.cell import Cell
 from devote.simulate.run import Run
@@ -107,8 +107,7 @@ def _truth(setting: Setting, player: int) -> tuple[frozenset[int], frozenset[int
     """The player's epsilon-optimal arms, as many of the worst, and its group."""
     env = setting.problem.environment(setting.n_players)
     means = [mean_reward(env, 0, player, arm) for arm in range(env.n_arms)]
-    bar = max(means) - setting.spec.epsilon - 1e-9
-    optimal = frozenset(arm for arm, mean in enumerate(means) if mean >= bar)
+    optimal = optimal_arms(means, setting.spec.epsilon)
     ranked = sorted(range(env.n_arms), key=lambda arm: (means[arm], -arm))
     return optimal, frozenset(ranked[: len(optimal)]), env.groups[player]
 

@@ -49,7 +49,10 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
         if row.stalled.count:
             notes[
                 f"stalls, {row.cell.protocol} N={row.cell.n_players}, {row.cell.problem.name}"
-            ] = f"plurality answer wrong in {_rate(row.plurality_wrong)} of the stalled runs"
+            ] = (
+                f"the arms left hold no good one in {_rate(row.set_wrong)} of stalled runs; the "
+                f"first of them, with the fewest votes, is bad in {_rate(row.plurality_wrong)}"
+            )
     out = console()
     out.print(table)
     out.print(

@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import count
 
-from devote.problems import Environment, Problem, pay, pick
+from devote.problems import Environment, Problem, is_suboptimal, pay, pick
 from devote.protocol import ExperimentSpec, Learner, Message, Player, Reset, Vote
-from devote.simulate.optimality import answers_well, is_suboptimal
+from devote.simulate.optimality import judge_answer
 from devote.simulate.setting import Setting
 from devote.simulate.streams import Triple, triples
 from devote.simulate.trial import NEVER, Event, RunStatus, Trial
@@ -92,13 +92,15 @@ class _Run(ABC):
 
     def outcome(self, trace: bool) -> Trial:
         status, winners = self.status(), self.winners()
+        good = judge_answer(self.setting, status, winners, self.samples)
         return Trial(
             samples=self.samples,
             broadcasts=self.broadcasts,
             deliveries=self.broadcasts * (self.setting.n_players - 1),
             status=status,
             winners=winners,
-            epsilon_optimal=answers_well(self.setting, status, winners, self.samples),
+            epsilon_optimal=good.first,
+            holds_epsilon_optimal=good.holds,
             conflicts=self.conflicts(),
             resets=self.resets(),
             suboptimal_plays=self.suboptimal,

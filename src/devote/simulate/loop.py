@@ -11,7 +11,7 @@ Paper: Algorithm 2, with errata 1-5 and 14.
 from collections.abc import Callable
 
 from devote.kernels import COUNT, RESET, State, merge, start
-from devote.problems import pay, pick
+from devote.problems import is_suboptimal, pay, pick
 from devote.simulate.borrowing import borrowed
 from devote.simulate.counting import (
     ACTIVE,
@@ -37,7 +37,6 @@ from devote.simulate.counting import (
     open_term,
     update_shared,
 )
-from devote.simulate.optimality import is_suboptimal
 from devote.simulate.prefetching import prefetch_row
 
 AHEAD = 8

@@ -242,6 +242,7 @@ def measured_answer(setting: Setting, runs: Sequence[Trial]) -> Promise:
     """How often runs were right, with an exact 95 % interval for the rest.
 
     Where every arm is good enough only the best counts, else there would be nothing to measure.
+    A stall leaves a set of arms: its first one is judged, and whether it holds a good one is said.
     """
     spec, problem = setting.spec, setting.problem
     values = problem.values(setting.n_players, 0)
@@ -250,17 +251,26 @@ def measured_answer(setting: Setting, runs: Sequence[Trial]) -> Promise:
     if min(values) == max(values) and not broken_assumption(problem):
         return Promise("right answer", "measured", "All arms are equal here: no answer is wrong.")
     right = [run.epsilon_optimal for run in runs]
+    held = [run.holds_epsilon_optimal for run in runs]
     what = f"an arm within epsilon={spec.epsilon:g} of the best"
     if len(problem.optimal(setting.n_players, 0, spec.epsilon)) == spec.n_arms:
         right = [values[run.winners[0]] == max(values) for run in runs]
+        held = [max(values) in [values[arm] for arm in run.winners] for run in runs]
         what = "the best arm (all are within epsilon)"
+    stalls = sum(run.status == "stalled" for run in runs)
+    sets = (
+        f" {stalls} stalled and left several arms, judged by the first; {sum(held)} of {len(held)} "
+        "runs ended with a set that holds such an arm."
+        if stalls and setting.protocol.votes
+        else ""
+    )
     wrong = len(right) - sum(right)
     _, high = theory.clopper_pearson(wrong, len(right))
     return Promise(
         "right answer",
         "measured",
         f"{sum(right)} of {len(right)} simulated runs ended with {what}: on these arms wrong "
-        f"with probability at most {high:.2g} (95 % confidence). More trials tell more.",
+        f"with probability at most {high:.2g} (95 % confidence).{sets} More trials tell more.",
     )
 
 

@@ -15,8 +15,9 @@ from devote.protocol import ExperimentSpec
 from devote.simulate.setting import Setting
 from devote.simulate.trial import STATUSES, Event, RunStatus, Trial
 
-FORMAT = 1
+FORMAT = 2
 COLUMNS = ("samples", "broadcasts", "deliveries", "conflicts", "resets", "suboptimal_plays")
+JUDGEMENTS = ("epsilon_optimal", "holds_epsilon_optimal")
 
 
 class ResultError(ValueError):
@@ -28,7 +29,7 @@ class Result:
     """Per trial: costs, ending, winners; and the spec, problem, seed and versions behind them.
 
     ``first_vote[i, n]`` is player n's number of pulls at its first vote in trial i, -1 if it
-    has not voted.
+    has not voted. ``epsilon_optimal`` and ``holds_epsilon_optimal`` are as in ``Trial``.
     """
 
     spec: ExperimentSpec
@@ -44,6 +45,7 @@ class Result:
     resets: NDArray[np.int64]
     suboptimal_plays: NDArray[np.int64]
     epsilon_optimal: NDArray[np.bool_]
+    holds_epsilon_optimal: NDArray[np.bool_]
     status: tuple[RunStatus, ...]
     winners: tuple[tuple[int, ...], ...]
     first_vote: NDArray[np.int32]
@@ -63,6 +65,8 @@ class Result:
         columns: dict[str, Any] = {
             name: np.array([getattr(run, name) for run in runs], dtype=np.int64) for name in COLUMNS
         }
+        for name in JUDGEMENTS:
+            columns[name] = np.array([getattr(run, name) for run in runs], dtype=np.bool_)
         traced = [run.trace for run in runs if run.trace is not None]
         return cls(
             spec=setting.spec,
@@ -71,7 +75,6 @@ class Result:
             protocol=setting.protocol.name,
             seed=seed,
             horizon=setting.horizon,
-            epsilon_optimal=np.array([run.epsilon_optimal for run in runs], dtype=np.bool_),
             status=tuple(run.status for run in runs),
             winners=tuple(run.winners for run in runs),
             first_vote=np.array([run.first_vote for run in runs], dtype=np.int32).reshape(
@@ -121,9 +124,8 @@ class Result:
                 np.savez_compressed(
                     file,
                     header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-                    epsilon_optimal=self.epsilon_optimal,
                     first_vote=self.first_vote,
-                    **{name: getattr(self, name) for name in COLUMNS},
+                    **{name: getattr(self, name) for name in (*COLUMNS, *JUDGEMENTS)},
                 )
             partial.replace(target)
         finally:
@@ -136,18 +138,16 @@ class Result:
         try:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 header = json.loads(arrays["header"].tobytes())
-                columns = {name: arrays[name] for name in (*COLUMNS, "epsilon_optimal")}
+                _check_format(header["format"], Path(path).name)
+                columns = {name: arrays[name] for name in (*COLUMNS, *JUDGEMENTS)}
                 first_vote = arrays["first_vote"]
+        except ResultError:
+            raise
         except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise ResultError(
                 f"{Path(path).name} is not a whole file of results ({type(error).__name__}).\n"
                 "Run the simulation again, or restore the file from a copy."
             ) from None
-        if header["format"] != FORMAT:
-            raise ResultError(
-                f"{Path(path).name} has format {header['format']}, not {FORMAT}.\n"
-                "Read it with the version of devote that wrote it."
-            )
         traces = header["traces"]
         return cls(
             spec=ExperimentSpec.from_dict(header["spec"]),
@@ -162,6 +162,14 @@ class Result:
             traces=None if traces is None else tuple(tuple(Event(*e) for e in t) for t in traces),
             versions=header["versions"],
             **columns,
+        )
+
+
+def _check_format(number: int, name: str) -> None:
+    if number != FORMAT:
+        raise ResultError(
+            f"{name} has format {number}, not {FORMAT}.\n"
+            "Read it with the version of devote that wrote it."
         )
 
 

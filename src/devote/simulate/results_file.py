@@ -16,11 +16,11 @@ from typing import Any, BinaryIO
 
 from devote.simulate.cell import Cell
 from devote.simulate.compiling import sources_digest
-from devote.simulate.result import COLUMNS, Result, ResultError, versions
+from devote.simulate.result import COLUMNS, JUDGEMENTS, Result, ResultError, versions
 from devote.simulate.trial import NEVER, STATUSES, Trial
 
 KIND = "devote sweep"
-FORMAT = 1
+FORMAT = 2
 
 Done = dict[tuple[int, int], Trial]
 """Finished trials by (cell, trial)."""
@@ -205,10 +205,9 @@ def _read_trials(path: Path, lines: Sequence[bytes], header: Header) -> Done:
 
 def _trial_to_dict(run: Trial) -> dict[str, Any]:
     return {
-        **{name: getattr(run, name) for name in COLUMNS},
+        **{name: getattr(run, name) for name in (*COLUMNS, *JUDGEMENTS)},
         "status": run.status,
         "winners": run.winners,
-        "epsilon_optimal": run.epsilon_optimal,
         # Few of many players ever vote: pairs of who and when.
         "first_vote": [[n, pulls] for n, pulls in enumerate(run.first_vote) if pulls != NEVER],
     }
@@ -219,10 +218,9 @@ def _trial_from_dict(values: dict[str, Any], n_players: int) -> Trial:
     for n, pulls in values["first_vote"]:
         first_vote[n] = pulls
     return Trial(
-        **{name: values[name] for name in COLUMNS},
+        **{name: values[name] for name in (*COLUMNS, *JUDGEMENTS)},
         status=STATUSES[STATUSES.index(values["status"])],
         winners=tuple(values["winners"]),
-        epsilon_optimal=values["epsilon_optimal"],
         first_vote=tuple(first_vote),
     )
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from devote.kernels import COUNT, State
-from devote.problems import Uniform
+from devote.problems import Uniform, is_suboptimal
 from devote.simulate import counting
 from devote.simulate.compiling import compiled_loop
-from devote.simulate.optimality import answers_well, is_suboptimal
+from devote.simulate.optimality import judge_answer
 from devote.simulate.setting import Setting
 from devote.simulate.trial import EVENTS, Event, RunStatus, Trial
 
@@ -159,12 +159,14 @@ class Run:
         """What the run came to."""
         counters = {name: int(self.counters[i]) for name, i in _COUNTED.items()}
         status, winners = self.status(), self.winners()
+        good = judge_answer(self.setting, status, winners, self.samples)
         return Trial(
             samples=self.samples,
             deliveries=counters["broadcasts"] * (self.setting.n_players - 1),
             status=status,
             winners=winners,
-            epsilon_optimal=answers_well(self.setting, status, winners, self.samples),
+            epsilon_optimal=good.first,
+            holds_epsilon_optimal=good.holds,
             first_vote=tuple(self.tables.first_vote.tolist()),
             trace=tuple(self.events) if self.tracing else None,
             **counters,

@@ -29,9 +29,10 @@ class Trial:
     """One run: what it cost and how it ended.
 
     ``winners`` are the arms still standing, the fewest votes first. ``stalled`` means that it
-    ended with several. ``deliveries`` counts a broadcast once per receiver; ``suboptimal_plays``
-    counts pulls of arms that were not epsilon-optimal for whoever pulled them, when they did;
-    ``first_vote`` is each player's number of pulls at its first vote.
+    ended with several. ``epsilon_optimal`` judges the first of them, ``holds_epsilon_optimal`` all
+    of them, see ``Goodness``. ``deliveries`` counts a broadcast once per receiver;
+    ``suboptimal_plays`` counts pulls of arms that were not epsilon-optimal for whoever pulled
+    them, when they did; ``first_vote`` is each player's number of pulls at its first vote.
 
     Paper: section 5, what its figures count.
     Differs from print: broadcasts and deliveries are both counted, for every protocol alike; the
@@ -44,6 +45,7 @@ class Trial:
     status: RunStatus
     winners: tuple[int, ...]
     epsilon_optimal: bool
+    holds_epsilon_optimal: bool
     conflicts: int
     resets: int
     suboptimal_plays: int
