@@ -41,10 +41,12 @@ def test_every_promise_has_a_standing_in_words(devote):
     ]
 
 
-def test_erratum_5_the_risk_of_a_stall_is_told(devote):
+def test_errata_5_and_20_the_risk_of_a_stall_is_told(devote):
     ran = devote(*SMALL, "--players", 40)
-    assert "yes, N < 2M" in ran.out
-    assert "56 players or more" in ran.out
+    assert "yes, N <= 2M - 2" in ran.out
+    assert "55 players or more" in ran.out
+    at_most = [devote(*SMALL, "--players", n, "--json") for n in (54, 55)]
+    assert [told(ran)["stall_possible"] for ran in at_most] == [True, False]
 
 
 def test_the_table_states_the_assumed_arms_and_asks_for_events(devote):

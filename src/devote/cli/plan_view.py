@@ -120,9 +120,9 @@ def _votes(plan: dict[str, Any]) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("votes that eliminate an arm", "paper's rule", "ceil rule", "used", "can stall"):
         table.add_column(name, justify="right" if table.columns else "left")
-    stall = "[green]no, N >= 2M[/]"
+    stall = "[green]no, N >= 2M - 1[/]"
     if plan["stall_possible"]:
-        why = "unanimous jury" if plan["protocol"] == "jury" else "N < 2M"
+        why = "unanimous jury" if plan["protocol"] == "jury" else "N <= 2M - 2"
         stall = f"[yellow]yes, {why}[/]"
     table.add_row("", str(quorum["paper"]), str(quorum["ceil"]), str(quorum["used"]), stall)
     return table
