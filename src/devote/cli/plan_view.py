@@ -8,6 +8,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from devote.cli.resets_view import resets_table
 from devote.cli.showing import console, duration, number, probability
 from devote.cli.simulate_view import failure_table
 
@@ -24,6 +25,7 @@ def show_plan(plan: dict[str, Any]) -> None:
         Text(),
         _costs(plan),
         Text(),
+        *([resets_table(plan["resets"]), Text()] if plan["resets"] else []),
         _votes(plan),
         Text(),
         failure_table(plan["failure"], spec["delta"]),

@@ -196,12 +196,13 @@ def comes_to_an_end(setting: Setting) -> Promise:
             "Arms within epsilon of each other can split the jury for good: the run then ends "
             "stalled, and says so.",
         )
+    what = "term" if setting.algorithm.endless else "run"
     if can_stall(setting):
         return Promise(
             "one answer",
             "refuted",
             f"{setting.n_players} players are at most 2 x {votes} - 2: two near-equal arms can "
-            "split them so that no quorum forms; the run then ends stalled, and says so. "
+            f"split them so that no quorum forms; the {what} then ends stalled, and says so. "
             f"Use {2 * votes - 1} players or more to rule it out.",
         )
     return Promise(
