@@ -13,10 +13,12 @@ from devote.audit import (
     proved_failure,
 )
 from devote.audit.batches import Batches, runs_needed
+from devote.audit.nine import hard_cells
+from devote.audit.terms import failed_terms
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate.cell import Cell
-from devote.simulate.trial import Trial
+from devote.simulate.trial import Event, Trial
 
 EASY = Cell(ExperimentSpec(arms=2, epsilon=0.5), Problem("easy", (0.9, 0.1)), 32)
 WORST = Cell(
@@ -135,3 +137,55 @@ def test_hard_problems_are_hard(epsilon):
 def test_hard_problems_need_room_below_the_best():
     with pytest.raises(AuditError, match="epsilon"):
         hard_problems(0.95)
+
+
+def traced(*events):
+    moments = [Event(time, kind, 0, arm, 0) for time, kind, arm in events]
+    return Trial(100, 2, 2, "unfinished", (0,), False, 0, 1, 0, (), tuple(moments))
+
+
+RESETS = ExperimentSpec(arms=3, algorithm="ser4", phi=0.01)
+
+
+@pytest.mark.parametrize(
+    ("events", "failed"),
+    [
+        ([(10, "elimination", 1), (11, "elimination", 2)], [False]),
+        ([(10, "elimination", 0)], [True]),
+        ([(10, "elimination", 0), (11, "elimination", 1)], [True]),
+        ([(10, "elimination", 1), (11, "reset", -1), (12, "elimination", 2)], []),
+        # Arm 1 is best from pull 50 on: a term that opened before may answer for either side.
+        ([(60, "elimination", 2), (61, "elimination", 0)], [False]),
+        ([(60, "elimination", 2), (61, "elimination", 1)], [False]),
+        ([(55, "reset", -1), (60, "elimination", 1), (61, "elimination", 0)], [True]),
+        (
+            [
+                (9, "elimination", 0),
+                (55, "reset", -1),
+                (60, "elimination", 0),
+                (61, "elimination", 2),
+            ],
+            [True, False],
+        ),
+    ],
+)
+def test_a_term_fails_when_no_good_arm_is_left_to_it(events, failed):
+    switching = Problem("switch", (0.9, 0.1, 0.1), switches=[(50, (0.1, 0.9, 0.1))])
+    setting = Cell(RESETS, switching, 32, "decentralized", 100).setting
+    assert failed_terms(setting, traced(*events)) == failed
+    assert has_failed(setting, traced(*events)) == any(failed)
+
+
+def test_ser4_is_audited_at_a_phi_at_which_resets_happen():
+    """The audit's own phi: 6 resets a run on average, and time to answer between them.
+
+    100 runs: fewer than 400 resets where 600 are expected have probability below 1e-15. 279 terms
+    were decided when this was written; at phi = 1e-6 there were .06 resets a run and no second
+    term.
+    """
+    cell = hard_cells("ser4", protocol="decentralized")[0]
+    found = audit_correctness(cell, precision=0.03)
+    assert found.mean_resets > 4.0
+    assert found.terms.runs > 2 * found.failure.runs
+    assert found.terms.count == found.failure.count == 0
+    assert audit_correctness(EASY, precision=0.2).terms is None

@@ -18,6 +18,9 @@ PLAYERS = 32
 HORIZON = 60_000
 """For SER4, which never stops; the others have all ended long before."""
 
+PHI = 1e-4
+"""For SER4: six resets within the horizon on average, with time to answer between them."""
+
 
 def hard_cells(
     algorithm: str, *, protocol: str = "jury", epsilon: float = EPSILON, n_players: int = PLAYERS
@@ -30,7 +33,7 @@ def hard_cells(
                 arms=problem.n_arms,
                 algorithm=algorithm,
                 epsilon=epsilon,
-                phi=1e-6 if endless else 0.0,
+                phi=PHI if endless else 0.0,
             ),
             problem,
             n_players,

@@ -43,7 +43,12 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
             "-" if row.lone is None else f"{row.lone.value:.3f}",
         )
         notes[f"{spec.algorithm} alone"] = f"{row.promised.standing}: {row.promised.why}"
-        if row.unfinished.count:
+        if row.terms is not None:
+            notes[f"{row.cell.label}"] = (
+                f"{row.mean_resets:.1f} resets a run; of {row.terms.runs:,} terms that were "
+                f"decided {row.terms.count} failed: {_rate(row.terms)}"
+            )
+        elif row.unfinished.count:
             notes[f"{row.cell.label}"] = (
                 f"{row.unfinished.count} of {row.failure.runs} runs reached the horizon unfinished"
             )
@@ -59,7 +64,8 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
         "N players that each fail with probability eta, where one arm is\ngood; with several it "
         "is no bound (jury: all jurors, any number of good arms).\nproved: what is proved "
         "of this protocol with this subroutine; see docs/guarantees.md. lone: error of a player "
-        "alone, who was allowed eta.[/dim]"
+        "alone, who was allowed eta.\nWith resets (ser4) a run has failed if some term of it has; "
+        "claimed, honest and proved are about one term.[/dim]"
     )
     for name, words in notes.items():
         out.print(f"[dim]{name}: {words}[/dim]")
