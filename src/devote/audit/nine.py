@@ -15,11 +15,11 @@ from devote.simulate.cell import Cell
 SUBROUTINES = tuple(name for name in ALGORITHMS if name != "worst_case")
 EPSILON = 0.25
 PLAYERS = 32
-HORIZON = 60_000
+HORIZON = 150_000
 """For SER4, which never stops; the others have all ended long before."""
 
-PHI = 1e-4
-"""For SER4: six resets within the horizon on average, with time to answer between them."""
+PHI = 2e-5
+"""For SER4: three resets within the horizon on average, with time to answer between them."""
 
 
 def hard_cells(

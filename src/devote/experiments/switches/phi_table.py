@@ -31,7 +31,14 @@ class Case:
     @property
     def spec(self) -> ExperimentSpec:
         """Without resets."""
-        return ExperimentSpec(arms=10, algorithm="ser3", epsilon=0.25, eta=self.eta, delta=0.05)
+        return ExperimentSpec(
+            arms=10,
+            algorithm="ser3",
+            options={"radius": "union"},
+            epsilon=0.25,
+            eta=self.eta,
+            delta=0.05,
+        )
 
     @property
     def horizon(self) -> int:

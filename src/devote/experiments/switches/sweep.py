@@ -17,7 +17,7 @@ WINDOW = 6_000
 HORIZONS = tuple(range(WINDOW, HORIZON + 1, WINDOW))
 
 PHI = 4e-5
-"""About what ``theory.recommended_phi`` gives: 3.8e-5, where a term of 32 players costs 7,854."""
+"""About what ``theory.recommended_phi`` gives: 3.8e-5, where a term costs 7,800 plays."""
 
 PHIS = (5e-6, 1e-5, 2e-5, PHI, 8e-5, 1.6e-4, 3.2e-4, 6.4e-4)
 
