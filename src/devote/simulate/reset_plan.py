@@ -42,11 +42,12 @@ class Changes:
 class ResetPlan:
     """Which phi, and what follows from it.
 
-    ``plays_per_term`` is C, the mean suboptimal plays of the simulated terms; ``plays`` what to
-    expect at ``phi`` over the horizon, ``plays_without`` if no reset is ever made, switches come
-    evenly and the first best arm is never best again. ``votes`` bounds the mean number of votes,
-    to which ``resets`` are added. ``failure_printed`` is Theorem 4's, ``failure_over_terms``
-    counts every term; both are None where Theorem 2 gives nothing for a term.
+    ``plays_per_term`` is C, the mean suboptimal plays of the simulated terms. Over the horizon
+    expect at most ``plays`` at ``phi``, ``plays_printed`` at the printed one, and
+    ``plays_without`` if no reset is ever made, switches come evenly and the first best arm is
+    never best again. ``votes`` bounds the mean number of votes, to which ``resets`` are added.
+    ``failure_printed`` is Theorem 4's, ``failure_over_terms`` counts every term; both are None
+    where Theorem 2 gives nothing for a term.
 
     Paper: Theorem 4.
     Differs from print: ``recommended_phi`` is not the printed one (erratum 17).
@@ -109,6 +110,11 @@ def plan_resets(
     common = {"horizon": float(changes.horizon), "plays_per_term": per_term}
     recommended = theory.recommended_phi(changes.switches, **common)
     phi = spec.phi or recommended
+
+    def plays_at(chance: float) -> float:
+        plays = theory.reset_plays(chance, n_switches=changes.switches, **common)
+        return min(float(changes.horizon), plays)
+
     p_star = theory.p_star(term.problem.activity.weights(term.n_players), spec.votes_needed)
     printed = theory.printed_phi(
         changes.switches,
@@ -140,8 +146,8 @@ def plan_resets(
         plays_per_term=per_term,
         resets=phi * changes.horizon,
         votes=(1.0 + phi * changes.horizon) * message_bound(term),
-        plays=theory.reset_plays(phi, n_switches=changes.switches, **common),
-        plays_printed=theory.reset_plays(printed, n_switches=changes.switches, **common),
+        plays=plays_at(phi),
+        plays_printed=plays_at(printed),
         plays_without=per_term + changes.horizon * changes.switches / (changes.switches + 1.0),
         failure_printed=failures[0],
         failure_over_terms=failures[1],
