@@ -32,7 +32,14 @@ def plan(
     quorum: options.Quorum = "paper",
     seat_after: options.SeatAfter = 50,
     absent: options.Absent = 0,
-    phi: options.Phi = 0.0,
+    phi: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            show_default=False,
+            help="ser4: probability of a reset after each pull. [default: the recommended one]",
+        ),
+    ] = 0.0,
     switches: Annotated[
         int | None,
         typer.Option(metavar="S", help="ser4: how often the best arm is expected to change."),
