@@ -37,7 +37,7 @@ def plan(
         typer.Option(
             metavar="P",
             show_default=False,
-            help="ser4: probability of a reset after each pull. [default: the recommended one]",
+            help="ser4: probability of a reset after each pull; the recommended one if left out.",
         ),
     ] = 0.0,
     switches: Annotated[
@@ -79,7 +79,7 @@ def plan(
 
     devote plan --arms 4 --players 500 --sweep eta --out eta.svg
 
-    devote plan --algorithm ser4 --means .8,.4,.3,.1 --players 32 --switches 2 --horizon 180000
+    devote plan --algorithm ser4 --means .8,.4,.1,.1 --epsilon .25 --switches 2 --horizon 1000000
     """
     from devote.cli import plan_view, reading, showing
 
