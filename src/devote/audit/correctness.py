@@ -4,7 +4,8 @@ A run has *failed* when no epsilon-optimal arm is left in the shared set at its 
 players agree this means that the answer is wrong; on a stall several arms are left, and the run
 has failed only if none of them would do. How many stalls leave a set without a good arm, and how
 many a set whose first arm (the fewest votes, the plurality answer) is not good, is counted apart:
-nothing is proved of the first arm.
+nothing is proved of the first arm. With resets (SER4) a run has failed when some
+term of it lost all good arms.
 """
 
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from typing import Any
 
 from devote.audit.batches import Batches, Progress, Rate
 from devote.audit.errors import AuditError
+from devote.audit.terms import failed_terms
 from devote.problems import Uniform
 from devote.simulate.cell import Cell
 from devote.simulate.promises import failure_bounds, property_1
@@ -28,7 +30,9 @@ class Correctness:
 
     ``claimed`` is Theorem 1's bound, ``proved`` what is proved of this protocol and subroutine on
     these arms (None: nothing). ``lone`` is the error of a player alone, None where a subroutine
-    never stops; ``set_wrong`` and ``plurality_wrong`` count stalled runs only.
+    never stops; ``set_wrong`` and ``plurality_wrong`` count stalled runs only. ``terms`` counts the
+    failed ones among the terms that were decided, None where there are no resets; a run made
+    ``mean_resets`` of them.
     """
 
     cell: Cell
@@ -45,6 +49,8 @@ class Correctness:
     mean_broadcasts: float
     seed: int
     seconds: float
+    terms: Rate | None = None
+    mean_resets: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -65,6 +71,8 @@ class Correctness:
             "proved": self.proved,
             "mean_samples": self.mean_samples,
             "mean_broadcasts": self.mean_broadcasts,
+            "mean_resets": self.mean_resets,
+            "terms": None if self.terms is None else self.terms.to_dict(),
             "seed": self.seed,
             "seconds": self.seconds,
         }
@@ -100,6 +108,8 @@ def audit_correctness(
         check_seats(setting, seed=seed, trial=late[0])
     bounds = failure_bounds(setting)
     stalls = [run for run in runs if run.status == "stalled"]
+    endless = setting.algorithm.endless
+    answers = [failed for run in runs for failed in failed_terms(setting, run)] if endless else []
 
     def rate(count: int, total: int) -> Rate:
         return Rate(count, total, confidence)
@@ -119,6 +129,8 @@ def audit_correctness(
         mean_broadcasts=sum(run.broadcasts for run in runs) / len(runs),
         seed=seed,
         seconds=batches.seconds,
+        terms=rate(sum(answers), len(answers)) if endless else None,
+        mean_resets=sum(run.resets for run in runs) / len(runs),
     )
 
 
@@ -127,7 +139,10 @@ def has_failed(setting: Setting, run: Trial) -> bool:
 
     Paper: Theorem 1, "finds an epsilon-optimal arm".
     Differs from print: a stall has failed only if none of the arms left would do (erratum 5).
+    With resets (Theorem 4), whether some term has failed.
     """
+    if setting.algorithm.endless:
+        return any(failed_terms(setting, run))
     optimal = setting.problem.optimal(setting.n_players, run.samples, setting.spec.epsilon)
     return optimal.isdisjoint(run.winners)
 

@@ -8,6 +8,7 @@ Paper: Definition 3, an adversary that knows the messages of one player and the 
 
 import random
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,9 @@ class Sent:
     player: int
     time: int
     arm: int
-    """-1 for the claim of a seat."""
+    """-1 for the claim of a seat and for a reset."""
+    term: int = 0
+    """How many resets there had been."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,14 @@ class View:
 
     @property
     def against(self) -> tuple[int, ...]:
-        """The arms that the player voted against, in order."""
-        return tuple(sent.arm for sent in self.own if sent.arm >= 0)
+        """The arms that the player voted against, in order; of several terms, in the fullest.
+
+        Of terms in which it cast equally many votes, the last.
+        """
+        votes = [sent for sent in self.own if sent.arm >= 0]
+        cast = Counter(sent.term for sent in votes)
+        fullest = max(cast, key=lambda term: (cast[term], term), default=0)
+        return tuple(sent.arm for sent in votes if sent.term == fullest)
 
 
 def view_run(setting: Setting, *, seed: int, trial: int, voters: bool = False) -> View:
@@ -78,9 +87,9 @@ def view_run(setting: Setting, *, seed: int, trial: int, voters: bool = False) -
     outcome = run.outcome()
     dice = random.Random(f"{seed}/{trial}/adversary")
     sent = [
-        Sent(event.player, event.time, event.arm)
+        Sent(event.player, event.time, event.arm, event.term)
         for event in run.events
-        if event.kind in ("vote", "seat")
+        if event.kind in ("vote", "seat", "reset")
     ]
     heard = sorted({message.player for message in sent if message.arm >= 0})
     player = dice.choice(heard if voters and heard else range(setting.n_players))

@@ -42,7 +42,12 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
             "-" if row.lone is None else f"{row.lone.value:.3f}",
         )
         notes[f"{spec.algorithm} alone"] = f"{row.promised.standing}: {row.promised.why}"
-        if row.unfinished.count:
+        if row.terms is not None:
+            notes[f"{row.cell.label}"] = (
+                f"{row.mean_resets:.1f} resets a run; of {row.terms.runs:,} terms that were "
+                f"decided {row.terms.count} failed: {_rate(row.terms)}"
+            )
+        elif row.unfinished.count:
             notes[f"{row.cell.label}"] = (
                 f"{row.unfinished.count} of {row.failure.runs} runs reached the horizon unfinished"
             )
@@ -59,7 +64,8 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
         "\n[dim]failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
         "interval for this number of runs.\nclaimed: eta^M, Theorem 1 as printed. proved: what is "
         "proved of this protocol with this subroutine on these arms; see docs/guarantees.md.\n"
-        "lone: error of a player alone, who was allowed eta.[/dim]"
+        "lone: error of a player alone, who was allowed eta.\nWith resets (ser4) a run has failed "
+        "if some term of it has; claimed and proved are about one term.[/dim]"
     )
     for name, words in notes.items():
         out.print(f"[dim]{name}: {words}[/dim]")

@@ -8,6 +8,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from devote.cli.resets_view import resets_table
 from devote.cli.showing import console, duration, number, probability
 from devote.cli.simulate_view import failure_table
 
@@ -24,6 +25,7 @@ def show_plan(plan: dict[str, Any]) -> None:
         Text(),
         _costs(plan),
         Text(),
+        *([resets_table(plan["resets"]), Text()] if plan["resets"] else []),
         _votes(plan),
         Text(),
         failure_table(plan["failure"], spec["delta"]),
@@ -125,7 +127,7 @@ def _votes(plan: dict[str, Any]) -> RenderableType:
         table.add_column(name, justify="right" if table.columns else "left")
     stall = "[green]no, N >= 2M - 1[/]"
     if plan["stall_possible"]:
-        why = "unanimous jury" if plan["protocol"] == "jury" else "N < 2M - 1"
+        why = "unanimous jury" if plan["protocol"] == "jury" else "N <= 2M - 2"
         stall = f"[yellow]yes, {why}[/]"
     table.add_row("", str(quorum["paper"]), str(quorum["ceil"]), str(quorum["used"]), stall)
     return table

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from devote.problems import Problem
     from devote.protocol import ExperimentSpec
+    from devote.simulate.reset_plan import Changes
 
 DEFAULT_PROBLEM = "1"
 DEFAULT_ARMS = 10
@@ -105,6 +106,27 @@ def read_fleet(spec: "ExperimentSpec", means: str | None, activity: str | None) 
 
     problem = default_problem(spec.n_arms)
     return problem if activity is None else problem.with_activity(activity)
+
+
+def read_changes(algorithm: str, switches: int | None, horizon: int | None) -> "Changes | None":
+    """What a plan for ser4 must know, and no other takes.
+
+    >>> read_changes("ser4", 2, 180_000)
+    Changes(switches=2, horizon=180000)
+    """
+    if algorithm != "ser4":
+        if switches is None and horizon is None:
+            return None
+        raise ValueError("--switches and --horizon are for resets.\nGive --algorithm ser4 as well.")
+    if switches is None or horizon is None:
+        raise ValueError(
+            "A plan for ser4 needs to know what changes.\n"
+            "Give --switches, how often the best arm does, and --horizon, within how many events."
+        )
+
+    from devote.simulate.reset_plan import Changes
+
+    return Changes(switches, horizon)
 
 
 def read_spec(

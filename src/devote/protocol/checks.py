@@ -104,7 +104,7 @@ def reset_probability(phi: object, algorithm: Algorithm) -> float:
     if not _is_number(phi) or not 0.0 <= phi <= 1.0:
         raise SpecError(
             f"phi={phi!r} must be in (0, 1].\n"
-            "It is the probability of a reset after a pull; theory.optimal_phi suggests one."
+            "It is the probability of a reset after a pull; devote plan recommends one."
         )
     if algorithm.endless and phi == 0.0:
         raise SpecError(

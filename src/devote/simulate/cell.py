@@ -71,7 +71,9 @@ class Cell:
         )
 
 
-def run_chunk(cell: Cell, trials: Sequence[int], seed: int) -> tuple[list[Trial], float]:
+def run_chunk(
+    cell: Cell, trials: Sequence[int], seed: int, trace: bool = False
+) -> tuple[list[Trial], float]:
     """Run some trials of a cell; also the seconds that the quickest of them took."""
     from devote.simulate.engine import run_trial
 
@@ -80,7 +82,7 @@ def run_chunk(cell: Cell, trials: Sequence[int], seed: int) -> tuple[list[Trial]
     quickest = float("inf")
     for trial in trials:
         begin = time.perf_counter()
-        runs.append(run_trial(setting, seed=seed, trial=trial))
+        runs.append(run_trial(setting, seed=seed, trial=trial, trace=trace))
         quickest = min(quickest, time.perf_counter() - begin)
     return runs, quickest
 

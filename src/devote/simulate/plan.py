@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from devote.kernels import get_algorithm
 from devote.problems import Problem, Uniform
 from devote.protocol import ExperimentSpec, SpecError
 from devote.simulate.promises import (
@@ -17,6 +18,7 @@ from devote.simulate.promises import (
     promises,
 )
 from devote.simulate.quick import QuickLook, look_quickly
+from devote.simulate.reset_plan import Changes, ResetPlan, one_term, plan_resets
 from devote.simulate.setting import Setting
 from devote.theory import (
     coupon_collector,
@@ -56,7 +58,8 @@ class Plan:
     """What to expect: quorums, bounds, promises and what a quick simulation measured.
 
     ``events_per_day`` counts the events of all devices together. ``bound`` is None where
-    Theorem 2 does not apply, and ``why_no_bound`` says why.
+    Theorem 2 does not apply, and ``why_no_bound`` says why. With ``resets`` (SER4) both, and what
+    was simulated, are about one term.
     """
 
     setting: Setting
@@ -68,6 +71,7 @@ class Plan:
     quick: QuickLook
     events_per_day: float | None
     seed: int
+    resets: ResetPlan | None = None
 
     def days(self, samples: float | None) -> float | None:
         """How long that many samples take, at that many events per day."""
@@ -91,6 +95,7 @@ class Plan:
             "stall_possible": can_stall(setting),
             "theorem_2": None if self.bound is None else self.bound.__dict__,
             "why_no_theorem_2": self.why_no_bound or None,
+            "resets": None if self.resets is None else self.resets.to_dict(),
             "promises": [promise.to_dict() for promise in self.promises],
             "simulated": self.quick.to_dict(),
             "events_per_day": self.events_per_day,
@@ -127,14 +132,19 @@ def make_plan(
     trials: int = 20,
     seed: int = 0,
     seconds: float = 5.0,
+    changes: Changes | None = None,
 ) -> Plan:
     """Gather theory and quick simulations of at most about ``seconds`` each.
+
+    With ``changes`` the plan is for SER4: at the specification's phi, or at the recommended one
+    if it names SER3.
 
     >>> plan = make_plan(ExperimentSpec(arms=3), Problem("toy", [0.8, 0.2, 0.2]), 64, trials=2)
     >>> plan.quorums, plan.quick.unfinished
     ({'paper': 28, 'ceil': 29}, False)
     """
-    setting = Setting.of(spec, problem, n_players, protocol)
+    _check_changes(spec, changes)
+    setting = Setting.of(one_term(spec), problem, n_players, protocol)
     if not setting.protocol.votes:
         raise SpecError(
             f"protocol={protocol!r} takes no vote, and a plan is for one.\n"
@@ -147,6 +157,12 @@ def make_plan(
         )
     bound, why = _bound(setting, seed, seconds)
     quick = look_quickly(setting, trials=trials, seed=seed, seconds=seconds)
+    resets = None
+    if changes is not None:
+        samples = None if bound is None else (bound.samples, bound.single_player_samples)
+        resets = plan_resets(spec, setting, changes, quick.runs, samples=samples)
+        spec = spec.with_(algorithm="ser4", phi=resets.phi)
+        setting = Setting.of(spec, problem, n_players, protocol, changes.horizon)
     return Plan(
         setting=setting,
         quorums={rule: quorum(spec.delta, spec.eta, rule) for rule in RULES},
@@ -157,7 +173,21 @@ def make_plan(
         quick=quick,
         events_per_day=events_per_day,
         seed=seed,
+        resets=resets,
     )
+
+
+def _check_changes(spec: ExperimentSpec, changes: Changes | None) -> None:
+    endless = get_algorithm(spec.algorithm).endless
+    if endless and changes is None:
+        raise SpecError(
+            f"A plan for {spec.algorithm} needs to know what changes.\n"
+            "Give --switches, how often the best arm changes, and --horizon, within how many pulls."
+        )
+    if changes is not None and spec.algorithm not in ("ser3", "ser4"):
+        raise SpecError(
+            f"{spec.algorithm} makes no resets.\nUse ser4, or leave --switches and --horizon out."
+        )
 
 
 def _why_no_bound(setting: Setting) -> str:

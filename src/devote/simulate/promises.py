@@ -131,7 +131,7 @@ def message_bound(setting: Setting) -> int:
 def can_stall(setting: Setting) -> bool:
     """Whether those who vote may split over two arms for good: jurors, or all players.
 
-    Paper: Theorem 1, part 2 of its proof; erratum 5.
+    Paper: Theorem 1, part 2 of its proof; errata 5 and 20.
     """
     spec, protocol = setting.spec, setting.protocol
     voters = protocol.seats_to_fill(spec) or setting.n_players
@@ -195,7 +195,7 @@ def few_messages(setting: Setting) -> Promise:
 
 
 def comes_to_an_end(setting: Setting) -> Promise:
-    """Theorem 1, part 2 of its proof; erratum 5."""
+    """Theorem 1, part 2 of its proof; errata 5 and 20."""
     if not setting.protocol.votes:
         return Promise("one answer", "claimed", "Players may end with different arms.")
     votes = setting.protocol.votes_needed(setting.spec)
@@ -206,18 +206,19 @@ def comes_to_an_end(setting: Setting) -> Promise:
             "Arms within epsilon of each other can split the jury for good: the run then ends "
             "stalled, and says so.",
         )
+    what = "term" if setting.algorithm.endless else "run"
     if can_stall(setting):
         return Promise(
             "one answer",
             "refuted",
-            f"{setting.n_players} players are fewer than 2 x {votes} - 1: two near-equal arms can "
-            "split them so that no quorum forms; the run then ends stalled, and says so. "
+            f"{setting.n_players} players are at most 2 x {votes} - 2: two near-equal arms can "
+            f"split them so that no quorum forms; the {what} then ends stalled, and says so. "
             f"Use {2 * votes - 1} players or more to rule it out.",
         )
     return Promise(
         "one answer",
         "proved",
-        f"{setting.n_players} players are at least 2 x {votes} - 1: no split of them can stall.",
+        f"{setting.n_players} players are at least 2 x {votes} - 1: no split can stall.",
     )
 
 

@@ -24,7 +24,16 @@ from devote.theory.quorums import (
     resolve_quorum,
     stall_possible,
 )
-from devote.theory.resets import optimal_phi, ser4_message_bound, ser4_suboptimal_plays_bound
+from devote.theory.resets import (
+    printed_phi,
+    recommended_phi,
+    reset_plays,
+    ser4_failure,
+    ser4_failure_over_terms,
+    ser4_message_bound,
+    ser4_suboptimal_plays_bound,
+    why_not_theorem_4,
+)
 from devote.theory.samples import (
     lower_bound,
     median_elimination_bound,
@@ -54,12 +63,16 @@ __all__ = [
     "lower_bound",
     "median_elimination_bound",
     "message_bound",
-    "optimal_phi",
     "p_star",
+    "printed_phi",
     "quorum",
+    "recommended_phi",
+    "reset_plays",
     "resolve_quorum",
     "ser3_bound",
     "ser3_lone_failure",
+    "ser4_failure",
+    "ser4_failure_over_terms",
     "ser4_message_bound",
     "ser4_suboptimal_plays_bound",
     "stall_possible",
@@ -69,4 +82,5 @@ __all__ = [
     "theorem_2_samples",
     "uniform_players_bound",
     "vote_failure",
+    "why_not_theorem_4",
 ]
