@@ -14,6 +14,7 @@ from devote.theory.beta import (
     log_beta,
 )
 from devote.theory.bounds import Bound, Vote, failure_bounds
+from devote.theory.characteristic import characteristic_time, sample_lower_bound
 from devote.theory.failure import claimed_failure, vote_failure
 from devote.theory.intervals import clopper_pearson
 from devote.theory.property_1 import LoneFailure, lone_failure, ser3_lone_failure
@@ -53,6 +54,7 @@ __all__ = [
     "betainc",
     "betainc_upper",
     "binomial_tail",
+    "characteristic_time",
     "claimed_failure",
     "clopper_pearson",
     "coupon_collector",
@@ -69,6 +71,7 @@ __all__ = [
     "recommended_phi",
     "reset_plays",
     "resolve_quorum",
+    "sample_lower_bound",
     "ser3_bound",
     "ser3_lone_failure",
     "ser4_failure",

@@ -162,9 +162,10 @@ def uniform_players_bound(n_arms: int, *, n_players: int, epsilon: float, delta:
 
 
 def lower_bound(n_arms: int, *, epsilon: float, delta: float) -> float:
-    """``(K / epsilon^2) log(1/delta)``, which no algorithm beats by more than a constant.
+    """``(K / epsilon^2) log(1/delta)``, the order of what the worst K arms take.
 
-    The constant in the Omega is taken as 1.
+    The constant in the Omega is not printed and taken as 1, so this bounds no run;
+    ``sample_lower_bound`` bounds the mean samples on given arms.
 
     Paper: Section 2, after Algorithm 1.
 

@@ -6,7 +6,7 @@ earlier one: the difference of two counts is what happened in between.
 
 from devote.experiments.plan import Planned
 from devote.experiments.settings import Settings
-from devote.experiments.variants import DELTA, SER3, SER4
+from devote.experiments.variants import DELTA, SER3_UNION, SER4
 from devote.problems import get_problem
 from devote.simulate.cell import Cell
 from devote.theory import printed_phi as printed_phi_of
@@ -38,7 +38,7 @@ def crowd(settings: Settings) -> int:
 
 def cell(n_players: int, horizon: int, phi: float | None = None) -> Cell:
     """DSER4 with this probability of a reset, or DSER3 with none."""
-    spec = SER3.spec() if phi is None else SER4.spec(phi=phi)
+    spec = SER3_UNION.spec() if phi is None else SER4.spec(phi=phi)
     return Cell(spec, get_problem(PROBLEM), n_players, "decentralized", horizon)
 
 
