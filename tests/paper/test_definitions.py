@@ -9,11 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devote.kernels.registry import ALGORITHMS
-from devote.problems import PROBLEMS, Problem, ProblemError, Weights, get_problem, mean_reward
+from devote.problems import (
+    PROBLEMS,
+    Problem,
+    ProblemError,
+    Weights,
+    get_problem,
+    is_suboptimal,
+    mean_reward,
+)
 from devote.protocol import ExperimentSpec, Learner, to_json
 from devote.protocol.messages import to_bytes
 from devote.schemes import Vote
-from devote.simulate.optimality import is_suboptimal
 from devote.theory import p_star
 
 SUBROUTINES = [name for name in ALGORITHMS if name != "worst_case"]

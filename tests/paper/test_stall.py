@@ -1,7 +1,7 @@
-"""Erratum 5: two tied best arms and too few players for either to win.
+"""Errata 5 and 20: tied best arms and too few players for one of them to win.
 
 The paper says that there is a time at which K - 1 arms have M votes each. With two equal arms
-and N < 2M half of the players keep one and half the other, and there is none.
+and N <= 2M - 2 half of the players keep one and half the other, and there is none.
 """
 
 from functools import cache
@@ -11,7 +11,7 @@ import pytest
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Ballot, Vote
-from devote.simulate import run_players
+from devote.simulate import run_players, simulate
 from devote.theory import stall_possible
 
 TIED = Problem("tied", [0.7, 0.7, *[0.1] * 8])
@@ -79,3 +79,21 @@ def test_64_players_agree_on_one_of_two_tied_arms(seed):
     assert run.status == "agreed"
     assert run.winners in ((0,), (1,))
     assert run.epsilon_optimal
+
+
+@pytest.mark.parametrize("n_arms", [2, 3])
+def test_erratum_20_tied_arms_stall_2m_minus_2_players_and_never_2m_minus_1(n_arms):
+    """M = 4: six players can split three to three, seven cannot.
+
+    Seven must never stall, so there is no false alarm; the rule N < 2M would have called it
+    possible. Six stall when three keep one arm and three another: in 537 of 2,000 runs with two
+    arms and 352 with three, so that none in 200 has probability below 1e-14.
+    """
+    spec = ExperimentSpec(arms=n_arms, algorithm="naive", epsilon=1.0, eta=0.5, delta=0.06)
+    assert spec.votes_needed == 4
+    tied = Problem("tied", [0.5] * n_arms)
+    six, seven = (simulate(spec, tied, n, trials=200, seed=1).status for n in (6, 7))
+    assert stall_possible(6, 4)
+    assert six.count("stalled") > 0
+    assert not stall_possible(7, 4)
+    assert set(seven) == {"agreed"}

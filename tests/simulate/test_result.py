@@ -63,7 +63,7 @@ def test_a_missing_or_foreign_file_is_refused(tmp_path):
         Result.load(foreign)
 
 
-def test_a_file_of_a_later_format_is_refused(result, tmp_path, monkeypatch):
+def test_a_file_of_another_format_is_refused_as_such(result, tmp_path, monkeypatch):
     path = result.save(tmp_path / "result.npz")
     monkeypatch.setattr("devote.simulate.result.FORMATS", (1,))
     monkeypatch.setattr("devote.simulate.result.FORMAT", 1)

@@ -21,6 +21,7 @@ from devote.simulate.trial import NEVER, STATUSES, Event, RunStatus, Trial
 FORMAT = 2
 FORMATS = (1, FORMAT)
 """What can be read; in format 1 nobody had counted the samples until the decision."""
+JUDGEMENTS = ("epsilon_optimal", "holds_epsilon_optimal")
 
 COLUMNS = (
     "samples",
@@ -39,7 +40,8 @@ class Result:
 
     ``first_vote[i, n]`` is player n's number of pulls at its first message about an arm in
     trial i, -1 if there was none. ``samples_to_decision`` is -1 where the group had no answer,
-    and in files that were made before it was counted.
+    and in files that were made before it was counted. ``epsilon_optimal`` and
+    ``holds_epsilon_optimal`` are as in ``Trial``.
     """
 
     scenario: Scenario
@@ -52,6 +54,7 @@ class Result:
     resets: NDArray[np.int64]
     suboptimal_plays: NDArray[np.int64]
     epsilon_optimal: NDArray[np.bool_]
+    holds_epsilon_optimal: NDArray[np.bool_]
     status: tuple[RunStatus, ...]
     winners: tuple[tuple[int, ...], ...]
     first_vote: NDArray[np.int32]
@@ -71,11 +74,12 @@ class Result:
         columns: dict[str, Any] = {
             name: np.array([getattr(run, name) for run in runs], dtype=np.int64) for name in COLUMNS
         }
+        for name in JUDGEMENTS:
+            columns[name] = np.array([getattr(run, name) for run in runs], dtype=np.bool_)
         traced = [run.trace for run in runs if run.trace is not None]
         return cls(
             scenario=scenario,
             seed=seed,
-            epsilon_optimal=np.array([run.epsilon_optimal for run in runs], dtype=np.bool_),
             status=tuple(run.status for run in runs),
             winners=tuple(run.winners for run in runs),
             first_vote=np.array([run.first_vote for run in runs], dtype=np.int32).reshape(
@@ -138,9 +142,8 @@ class Result:
         np.savez_compressed(
             file,
             header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-            epsilon_optimal=self.epsilon_optimal,
             first_vote=self.first_vote,
-            **{name: getattr(self, name) for name in COLUMNS},
+            **{name: getattr(self, name) for name in (*COLUMNS, *JUDGEMENTS)},
         )
         return write_whole(path, file.getvalue())
 
@@ -152,6 +155,7 @@ class Result:
                 columns: dict[str, Any] = {name: arrays[name] for name in arrays.files}
             header = json.loads(columns.pop("header").tobytes())
             columns.setdefault("samples_to_decision", np.full_like(columns["samples"], NEVER))
+            columns.setdefault("holds_epsilon_optimal", columns["epsilon_optimal"])
         except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise ResultError(
                 f"{Path(path).name} is not a whole file of results ({type(error).__name__}).\n"

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from devote.simulate.scenario import Scenario
 from devote.simulate.engine.compiling import sources_digest
 from devote.simulate.errors import ResultError
-from devote.simulate.result import COLUMNS, FORMAT, Result, check_format, versions
+from devote.simulate.result import COLUMNS, FORMAT, JUDGEMENTS, Result, check_format, versions
 from devote.simulate.trial import NEVER, STATUSES, Trial
 
 KIND = "devote sweep"
@@ -201,10 +201,9 @@ def _read_trials(path: Path, lines: Sequence[bytes], header: Header) -> Done:
 
 def _trial_to_dict(run: Trial) -> dict[str, Any]:
     return {
-        **{name: getattr(run, name) for name in COLUMNS},
+        **{name: getattr(run, name) for name in (*COLUMNS, *JUDGEMENTS)},
         "status": run.status,
         "winners": run.winners,
-        "epsilon_optimal": run.epsilon_optimal,
         # Few of many players ever vote: pairs of who and when.
         "first_vote": [[n, pulls] for n, pulls in enumerate(run.first_vote) if pulls != NEVER],
     }
@@ -216,9 +215,10 @@ def _trial_from_dict(values: dict[str, Any], n_players: int) -> Trial:
         first_vote[n] = pulls
     return Trial(
         **{name: values.get(name, NEVER) for name in COLUMNS},
+        epsilon_optimal=values["epsilon_optimal"],
+        holds_epsilon_optimal=values.get("holds_epsilon_optimal", values["epsilon_optimal"]),
         status=STATUSES[STATUSES.index(values["status"])],
         winners=tuple(values["winners"]),
-        epsilon_optimal=values["epsilon_optimal"],
         first_vote=tuple(first_vote),
     )
 
