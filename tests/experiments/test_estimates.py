@@ -71,6 +71,7 @@ def test_the_interval_of_a_mean_count_never_falls_below_0_and_is_never_empty(val
     """Student's interval does for three of twenty: -.02 to .32."""
     estimate = mean_count(values)
     assert 0.0 <= estimate.low <= estimate.value < estimate.high
+    assert mean_count(values, most=12).high <= 12
 
 
 @pytest.mark.parametrize("draw", ["poisson", "clumped"])

@@ -142,7 +142,7 @@ def privacy(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw success over eta from .1 to .99 and over N instead, .png and .svg.",
+            help="Draw success over eta from .1 to .99 and over N instead, as .svg, .pdf and .png.",
         ),
     ] = None,
     seed: options.Seed = 0,

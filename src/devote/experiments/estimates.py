@@ -47,8 +47,8 @@ def mean(values: ArrayLike) -> Estimate:
     return _around(float(trials.mean()), trials)
 
 
-def mean_count(values: ArrayLike) -> Estimate:
-    """The mean of counts that may be few or none, with an interval that never falls below 0.
+def mean_count(values: ArrayLike, *, most: float = math.inf) -> Estimate:
+    """The mean of counts from 0 to ``most``, with an interval that stays there.
 
     The score interval: all m with ``(mean - m)^2 <= t^2 phi m / n``, where phi is the ratio of
     variance to mean, at least the 1 of Poisson counts. No counts at all still leave a doubt.
@@ -62,14 +62,15 @@ def mean_count(values: ArrayLike) -> Estimate:
     excess = max(1.0, float(counts.var(ddof=1)) / value) if value else 1.0
     half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) ** 2 * excess / (2 * n)
     reach = math.sqrt(half * half + 2 * half * value)
-    return Estimate(value, max(0.0, value + half - reach), value + half + reach)
+    return Estimate(value, max(0.0, value + half - reach), min(most, value + half + reach))
 
 
 def proportion(outcomes: Iterable[bool]) -> Estimate:
     """How often something was so, with its exact interval.
 
-    >>> proportion([True] * 20)
-    Estimate(value=1.0, low=0.8315665, high=1.0, at='')
+    >>> estimate = proportion([True] * 20)
+    >>> estimate.value, round(estimate.low, 3), estimate.high
+    (1.0, 0.832, 1.0)
     """
     seen = list(outcomes)
     low, high = clopper_pearson(sum(seen), len(seen), confidence=CONFIDENCE)

@@ -54,6 +54,6 @@ def draw_gaps(gaps: Sequence[Fraction], remaining: Sequence[int], title: str) ->
     footnote(
         figure,
         f"Two arms; each step's gap is the mean of the next {remaining[0]} times (Assumption 4 as "
-        "printed). Exact arithmetic: no bars.",
+        "printed). Exact arithmetic, no simulation.",
     )
     return figure

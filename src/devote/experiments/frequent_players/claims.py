@@ -41,7 +41,7 @@ def claims(table: Table, settings: Settings) -> list[Claim]:
             across="subroutine",
             along="number of frequent players",
             note=f"They must be at least the {quorum} who eliminate an arm (erratum 21); fewer "
-            "are outvoted by the rare players.",
+            "were outvoted by the rest.",
             over_players=False,
         )
     ]

@@ -36,7 +36,7 @@ def draw_plan(sweep: PlanSweep, out: str | Path) -> Path:
     spec = first["spec"]
     above.set_title(
         f"{first['protocol']} {spec['algorithm']}, {len(spec['arms'])} arms, "
-        f"means of {first['trials']} trials. {BARS if first['trials'] > 1 else ''}",
+        f"means of {first['trials']} trials\n{BARS if first['trials'] > 1 else ''}",
         fontsize=9,
         loc="left",
     )

@@ -52,7 +52,8 @@ def _row(
         result = table[variant.cell("2", "decentralized", n_players)]
         weights = np.array(result.problem.activity.weights(n_players))
         rare = weights < weights.max()
-        return (mean_count((result.first_vote[:, rare] >= 0).sum(axis=1)),)
+        voters = (result.first_vote[:, rare] >= 0).sum(axis=1)
+        return (mean_count(voters, most=float(rare.sum())),)
 
     return Claim(
         name=name,

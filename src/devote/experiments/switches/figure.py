@@ -49,14 +49,14 @@ def _over_time(axes: Axes, table: Table, settings: Settings) -> None:
     for time, _ in get_problem("4").switches:
         axes.axvline(time, color=style.GREY, linewidth=1.0, dashes=(4, 3))
         axes.text(time + 1_500, 108, "switch", color=style.GREY, fontsize=8.5, va="center")
-    for phi, name, colour, line, height in (
-        (None, "DSER3", DSER3, "-", 95.0),
-        (PHI, f"DSER4, φ = {1e5 * PHI:g}·10⁻⁵", DSER4, "--", 5.0),
+    for phi, name, colour, height in (
+        (None, "DSER3", DSER3, 95.0),
+        (PHI, f"DSER4, φ = {1e5 * PHI:g}·10⁻⁵", DSER4, 5.0),
     ):
         shares = 100 * shares_over_time(table, settings, phi)
         estimates = [mean(column) for column in shares.T]
         style.bars(axes, middles.tolist(), [_percentage(e) for e in estimates], colour)
-        axes.plot(middles, [e.value for e in estimates], line, color=colour)
+        axes.plot(middles, [e.value for e in estimates], color=colour)
         axes.text(HORIZON - 2_000, height, name, color=colour, fontsize=8.5, ha="right")
     axes.set_ylim(0, 115)
     axes.set_xlim(0, HORIZON)
@@ -73,7 +73,7 @@ def _over_phi(axes: Axes, table: Table, settings: Settings) -> None:
     phis = [*PHIS, printed]
     estimates = [mean(100 * total(table, settings, phi) / HORIZON) for phi in phis]
     style.bars(axes, phis, [_percentage(e) for e in estimates], DSER4)
-    axes.plot(phis, [e.value for e in estimates], "--o", color=DSER4)
+    axes.plot(phis, [e.value for e in estimates], "-o", color=DSER4)
     axes.plot([printed], [estimates[-1].value], "o", color=style.BLACK, zorder=3)
     without = mean(100 * total(table, settings, None) / HORIZON)
     axes.axhline(without.value, color=DSER3)

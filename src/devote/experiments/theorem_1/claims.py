@@ -56,7 +56,8 @@ def _jury(table: Table, settings: Settings) -> Claim:
         quote="A jury of ceil(log delta / log eta) players, seated by activity "
         "alone, loses every epsilon-optimal arm with probability at most delta",
         where="docs/proofs.md, Theorem J",
-        measured="as above, under a jury at eta = .25",
+        measured="runs that lose the best of two arms under a jury of 3, when each subroutine "
+        "fails with probability exactly eta = .25",
         asked=f"at most delta = {DELTA}",
         cases=(
             Case(
