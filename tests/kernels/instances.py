@@ -50,9 +50,11 @@ def instances(draw, algorithm: Algorithm) -> Instance:
         epsilon=draw(st.floats(0.8, 1.0) if coarse else st.floats(0.4, 1.0)),
         eta=draw(st.floats(0.01, 0.95)),
         options={
-            name: draw(st.sampled_from(words))
-            for name, words in algorithm.options.items()
-            if isinstance(words, tuple)
+            name: draw(
+                st.sampled_from(allowed) if isinstance(allowed, tuple) else st.floats(0.5, 50.0)
+            )
+            for name, allowed in algorithm.options.items()
+            if name != "phi"
         }
         | ({"phi": draw(st.sampled_from([0.001, 0.02, 0.3]))} if algorithm.endless else {}),
         uniforms=[rng.random() for _ in range(steps)],

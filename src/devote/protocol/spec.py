@@ -247,6 +247,12 @@ def _algorithm(name: str) -> Algorithm:
 
 
 def _check_options(algorithm: Algorithm, options: Mapping[str, str | float]) -> None:
+    if algorithm.endless:
+        check.fraction(
+            "phi",
+            options.get("phi", 0.0),
+            "It is the probability of a reset after a pull: give it as an option.",
+        )
     for option, value in options.items():
         if option not in algorithm.options:
             raise SpecError(
@@ -256,17 +262,11 @@ def _check_options(algorithm: Algorithm, options: Mapping[str, str | float]) -> 
             )
         allowed = algorithm.options[option]
         if not isinstance(allowed, tuple):
-            check.number(option, value, f"The default is {allowed}.")
+            check.positive(option, value, f"The default is {allowed}.")
         elif value not in allowed:
             raise SpecError(
                 f"{option}={value!r} is not one of: {', '.join(allowed)}.\nUse one of these."
             )
-    if algorithm.endless:
-        check.fraction(
-            "phi",
-            options.get("phi", 0.0),
-            "It is the probability of a reset after a pull: give it as an option.",
-        )
 
 
 def _arm_names(arms: object) -> tuple[str, ...]:
