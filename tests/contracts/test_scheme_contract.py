@@ -67,11 +67,11 @@ def players_of(spec):
     return [spec.scheme.player(spec, VOTERS[i], n) for i in range(n)]
 
 
-def seen_of(tally, n_players=len(VOTERS)):
+def seen_of(tally):
     """Everything a tally says."""
     return (
         tally.status(),
-        tally.status(n_players),
+        tally.status(len(VOTERS)),
         tally.answer,
         tally.shared,
         json.dumps(tally.view()),

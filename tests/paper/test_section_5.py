@@ -96,8 +96,7 @@ def test_erratum_9_like_for_like_a_vote_costs_as_many_deliveries_as_a_sample():
 
 def mean_samples(problem, n_players, trials=3, spec=PAPER):
     runs = [
-        run_players(spec, get_problem(problem), n_players, trial=trial)
-        for trial in range(trials)
+        run_players(spec, get_problem(problem), n_players, trial=trial) for trial in range(trials)
     ]
     return math.fsum(run.samples for run in runs) / trials
 

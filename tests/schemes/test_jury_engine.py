@@ -91,9 +91,7 @@ def test_engine_equals_players_for_every_subroutine(algorithm):
 
 def test_a_jury_split_over_two_equal_arms_stalls_and_says_so():
     """Erratum 5 for juries: reported at once, never spun on, in both engines."""
-    runs = [
-        both(scenario_of("ser3", (0.7, 0.7, 0.7, 0.7)), trial=trial) for trial in range(6)
-    ]
+    runs = [both(scenario_of("ser3", (0.7, 0.7, 0.7, 0.7)), trial=trial) for trial in range(6)]
     assert {run.status for run in runs} >= {"stalled"}
     for run in runs:
         assert run.status != "unfinished"

@@ -139,9 +139,7 @@ def test_reference_values_are_met_within_4_standard_errors(
 def test_0_privacy_takes_the_same_few_hundred_samples_for_any_number_of_players(name, n_players):
     """The paper says 800 for both subroutines."""
     runs = [
-        run_players(
-            spec(name, "pooled"), get_problem("1"), n_players, seed=SEED, trial=trial
-        )
+        run_players(spec(name, "pooled"), get_problem("1"), n_players, seed=SEED, trial=trial)
         for trial in range(100)
     ]
     assert all(run.epsilon_optimal and run.broadcasts == run.samples for run in runs)

@@ -136,9 +136,7 @@ class ExperimentSpec:
         essence = {k: v for k, v in values.items() if k == "version" or v != defaults.get(k)}
         algorithm = _algorithm(self.algorithm)
         essence["options"] = {
-            name: value
-            for name, value in self.options.items()
-            if value != algorithm.default(name)
+            name: value for name, value in self.options.items() if value != algorithm.default(name)
         }
         if self.eta == self.scheme.default_eta:
             del essence["eta"]
