@@ -164,7 +164,9 @@ def exact_tail(least, n, p):
 
 @pytest.mark.parametrize("privacy", [None, 3.0])
 @pytest.mark.parametrize("liars", [0, 1, 4])
-@pytest.mark.parametrize(("seats", "eta", "delta"), [(29, 0.2, 0.05), (40, 0.1, 0.01), (61, 0.3, 0.1)])
+@pytest.mark.parametrize(
+    ("seats", "eta", "delta"), [(29, 0.2, 0.05), (40, 0.1, 0.01), (61, 0.3, 0.1)]
+)
 def test_the_picks_that_decide_are_the_fewest_that_meet_delta(seats, eta, delta, liars, privacy):
     """``liars + min{c : P(Bin(J - liars, eta) >= c) <= delta}``; a union over arms if private."""
     scheme = {"name": "jury", "seats": seats, "liars": liars, "privacy": privacy}
@@ -328,7 +330,9 @@ def private_run(pay, noise, *, vote_after=60, until=90):
 def test_a_private_pick_is_sent_at_the_same_activation_whatever_the_rewards(means, noise):
     """One message, at the 60th activation: neither its moment nor its number tells anything."""
     coin = Random(5)
-    spec, said = private_run(lambda arm, turn: float(coin.random() < means[arm]), lambda turn: noise)
+    spec, said = private_run(
+        lambda arm, turn: float(coin.random() < means[arm]), lambda turn: noise
+    )
     ((turn, message, best),) = said
     assert turn == 60
     truths = spec.scheme.truths(3)
@@ -337,6 +341,7 @@ def test_a_private_pick_is_sent_at_the_same_activation_whatever_the_rewards(mean
 
 def test_the_noise_of_a_private_pick_is_that_of_its_own_activation_and_drawn_once():
     """No noise before or after the 60th activation has any influence."""
+
     def pay(arm, turn):
         return float(arm == 2)
 
