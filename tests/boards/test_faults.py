@@ -4,7 +4,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
-from tests.boards.live import SPEC, identity, vote
+from tests.server.live import SPEC, identity, vote
 
 from devote.boards.board import BoardUnavailable, Outcome
 from devote.boards.faults import Faults, FaultyBoard, MockClock

@@ -5,7 +5,7 @@ import json
 
 import httpx
 import pytest
-from tests.boards.live import SPEC, api, enrol, identity, serving, vote
+from tests.server.live import SPEC, api, enrol, identity, serving, vote
 
 from devote.boards.board import BoardRefused, BoardUnavailable, EndOfBacklog, Outcome, Posted
 from devote.boards.experiment import Experiment

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.boards.live import identity, vote
+from tests.server.live import identity, vote
 
 from devote.boards.board import Envelope
 from devote.boards.identity import Identity, is_voter, verify, verify_enrolment

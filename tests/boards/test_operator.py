@@ -5,7 +5,7 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from tests.boards.live import (
+from tests.server.live import (
     SPEC,
     TOKEN,
     enrol,

@@ -5,7 +5,7 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.boards.live import OPERATOR, SPEC, api, body, enrol, enrolled, identity, invites, vote
+from tests.server.live import OPERATOR, SPEC, api, body, enrol, enrolled, identity, invites, vote
 
 from devote.boards.board import Envelope
 from devote.boards.experiment import Experiment

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.boards.live import SPEC, enrol, enrolled, identity, invites, open_store, vote
+from tests.server.live import SPEC, enrol, enrolled, identity, invites, open_store, vote
 
 from devote.boards import database
 from devote.boards.board import BoardRefused, Outcome

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.boards.live import body, enrol_all, identity, open_store, serving, vote
+from tests.server.live import body, enrol_all, identity, open_store, serving, vote
 
 from devote.boards.board import (
     Board,
