@@ -6,7 +6,7 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.server.live import TOKEN, api, body, identity, raw_post, seat, vote
+from tests.boards.live import TOKEN, api, body, identity, raw_post, seat, vote
 
 VOTER = identity(1)
 PATHS = ("/experiments/banner/messages", "/experiments/banner/seats", "/experiments")

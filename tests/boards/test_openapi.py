@@ -3,7 +3,7 @@
 import schemathesis
 from hypothesis import settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
-from tests.server.live import OPERATOR, SPEC, TOKEN
+from tests.boards.live import OPERATOR, SPEC, TOKEN
 
 from devote.boards.experiment import Experiment
 from devote.boards.server import Settings, create_app

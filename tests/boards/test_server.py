@@ -10,7 +10,7 @@ import time
 
 import httpx
 import pytest
-from tests.server.live import OPERATOR, SPEC, api, body, identity, open_store, seat, serving, vote
+from tests.boards.live import OPERATOR, SPEC, api, body, identity, open_store, seat, serving, vote
 
 from devote.boards.experiment import Experiment
 from devote.boards.server import Settings, create_app, run_server

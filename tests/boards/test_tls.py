@@ -11,7 +11,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.server.live import SPEC, api, identity, serving, vote
+from tests.boards.live import SPEC, api, identity, serving, vote
 
 from devote.boards.board import BoardUnavailable, EndOfBacklog, Outcome, Posted
 from devote.boards.http import HttpBoard
