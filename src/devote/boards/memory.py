@@ -43,7 +43,7 @@ class MemoryBoard(Board):
         check: Callable[[Envelope], bool] = verify,
     ) -> None:
         self.spec = spec
-        self._enrolled = None if enrolled is None else set(enrolled)
+        self.enrolled = None if enrolled is None else set(enrolled)
         self._check = check
         self._posted: list[Posted] = []
         self._numbers: dict[Message, int] = {}
@@ -66,20 +66,13 @@ class MemoryBoard(Board):
         with self._lock:
             return Snapshot(len(self._posted), tuple(self._posted))
 
-    def let_in(self, voter: str) -> Outcome:
-        """Enrol a voter by name."""
-        if self._enrolled is None or voter in self._enrolled:
-            return Outcome.DUPLICATE
-        self._enrolled.add(voter)
-        return Outcome.ACCEPTED
-
     def post(self, envelope: Envelope) -> Receipt:
         """Post a message: accepted, duplicate, or refused, and why."""
         message = envelope.message
         reason = refusal(envelope, self.spec, self._check)
         if reason is not None:
             return Receipt(Outcome.REFUSED, reason=reason)
-        if self._enrolled is not None and message.voter not in self._enrolled:
+        if self.enrolled is not None and message.voter not in self.enrolled:
             return NOT_ENROLLED
         with self._lock:
             if message in self._numbers:
@@ -96,12 +89,15 @@ class MemoryBoard(Board):
     async def fetch_experiment(self) -> Experiment:
         """The experiment."""
         self._check_up()
-        return Experiment(self.spec, enrolled=len(self._enrolled or ()))
+        return Experiment(self.spec, enrolled=len(self.enrolled or ()))
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         """Let this voter post."""
         self._check_up()
-        return self.let_in(identity.voter)
+        if self.enrolled is None or identity.voter in self.enrolled:
+            return Outcome.DUPLICATE
+        self.enrolled.add(identity.voter)
+        return Outcome.ACCEPTED
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
