@@ -56,7 +56,7 @@ _IN_WORDS: dict[int, tuple[type[StoreError], str]] = {
     ),
     sqlite3.SQLITE_READONLY: (
         StoreReadOnly,
-        "cannot be written.\nMake the file and its folder writable for this user.",
+        "cannot be written.\nCheck that it and its folder exist and are writable for this user.",
     ),
     sqlite3.SQLITE_CANTOPEN: (
         StoreReadOnly,
