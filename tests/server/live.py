@@ -16,8 +16,8 @@ from fastapi import FastAPI
 from devote.boards.board import Envelope
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
-from devote.boards.server import Settings, create_app
-from devote.boards.server.serve import make_server
+from devote.server import Settings, create_app
+from devote.server.serve import make_server
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec, Vote
 from devote.protocol.messages import to_dict

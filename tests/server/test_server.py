@@ -13,8 +13,8 @@ import pytest
 from tests.boards.live import OPERATOR, SPEC, api, body, identity, open_store, seat, serving, vote
 
 from devote.boards.experiment import Experiment
-from devote.boards.server import Settings, create_app, run_server
-from devote.boards.server.serve import make_server
+from devote.server import Settings, create_app, run_server
+from devote.server.serve import make_server
 from devote.boards.sse import decode
 
 ALICE = identity(1)

@@ -6,7 +6,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from tests.boards.live import OPERATOR, SPEC, TOKEN
 
 from devote.boards.experiment import Experiment
-from devote.boards.server import Settings, create_app
+from devote.server import Settings, create_app
 from devote.boards.store import SqliteStore
 
 STORE = SqliteStore(":memory:")
