@@ -5,7 +5,7 @@ import re
 from importlib.resources import files
 
 import pytest
-from tests.boards.live import api, identity, seat, vote
+from tests.server.live import api, identity, enrol, vote
 
 from devote.dashboard import add_page
 from devote.dashboard.gallery import Gallery
@@ -20,7 +20,7 @@ def run(test, tmp_path, **limits):
         async with asyncio.timeout(30), api(tmp_path / "board.db", **limits) as server:
             add_page(server.app)
             for voter in (ALICE, BOB):
-                seat(server.store, voter)
+                enrol(server.store, voter)
             await test(server)
 
     asyncio.run(main())

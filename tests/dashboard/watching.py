@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 from playwright.sync_api import Browser, expect
-from tests.boards.live import body, identity
+from tests.server.live import body, identity
 
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator

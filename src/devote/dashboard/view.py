@@ -10,7 +10,7 @@ from typing import Any
 
 from devote.boards.experiment import Experiment
 from devote.protocol import Case, ExperimentSpec
-from devote.protocol.messages import kind_of_form
+from devote.protocol.messages import KINDS
 from devote.server.history import History
 
 LATEST = 50
@@ -66,7 +66,7 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
 
 def _lanes(spec: ExperimentSpec, history: History) -> list[dict[str, Any]]:
     """One lane per option for each kind of message about an option, and one per other kind."""
-    kinds = [kind_of_form(form) for form in spec.scheme.kinds]
+    kinds = [kind for kind in KINDS.values() if kind.form in spec.scheme.kinds]
     about_arms = [kind for kind in kinds if "arm" in kind.numbers]
     lanes = []
     for kind in sorted(kinds, key=lambda kind: "arm" not in kind.numbers):

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devote.boards.board import BoardUnavailable
+from devote.boards.database import StoreError
 from devote.boards.experiment import VERSION, VERSION_HEADER
 from devote.boards.store import SqliteStore, UnknownExperiment, UnreadableExperiment
 from devote.server import board, experiments
@@ -53,7 +54,8 @@ def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
     app.exception_handler(Refused)(_refused)
     app.exception_handler(UnknownExperiment)(_unknown)
     app.exception_handler(UnreadableExperiment)(_unreadable)
-    app.exception_handler(BoardUnavailable)(_unavailable)
+    for fault in (BoardUnavailable, StoreError):
+        app.exception_handler(fault)(_unavailable)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(HTTPException)(_http)
     app.add_middleware(_Versioned, metrics=service.metrics)

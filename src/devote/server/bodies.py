@@ -75,8 +75,7 @@ def _parse(content: bytes) -> Any:
     except (ValueError, RecursionError):
         raise Refused(
             422,
-            "The body is not strict JSON in UTF-8.\n"
-            "Send each field once, and no NaN or Infinity.",
+            "The body is not strict JSON in UTF-8.\nSend each field once, and no NaN or Infinity.",
         ) from None
 
 

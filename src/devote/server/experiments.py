@@ -20,15 +20,13 @@ from devote.server.models import (
     request_body,
     responses,
 )
-from devote.server.service import Name, Served, operator_only
+from devote.server.service import Name, Served, existing, operator_only
 from devote.server.settings import Settings
 
 router = APIRouter(tags=["experiments"])
 
 
-@router.get(
-    "/experiments", responses=responses({200: ("All experiments.", ExperimentsAnswer)})
-)
+@router.get("/experiments", responses=responses({200: ("All experiments.", ExperimentsAnswer)}))
 async def list_experiments(service: Served) -> Response:
     """All experiments, by name."""
     listed = await service.call(service.store.experiments)
@@ -78,7 +76,7 @@ async def read_experiment(service: Served, name: Name) -> Response:
 @router.post(
     "/experiments/{name}/invites",
     status_code=201,
-    dependencies=[Depends(operator_only)],
+    dependencies=[Depends(operator_only), Depends(existing)],
     openapi_extra=request_body(InvitesBody),
     responses=responses(
         {201: ("The invites: they cannot be read again.", InvitesAnswer)}, 401, 404, *BODY_ERRORS

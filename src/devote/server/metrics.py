@@ -17,7 +17,8 @@ __all__ = ["CONTENT_TYPE", "Metrics"]
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
-disable_created_metrics()  # they would tell when the first message of an experiment came
+# They would tell when the first message of an experiment came.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Metrics:

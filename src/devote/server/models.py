@@ -47,7 +47,7 @@ def _kind_schema(kind: messages.Kind) -> dict[str, Any]:
     }
 
 
-def _decode(values: dict[str, Any]) -> Message:
+def _decode(values: object) -> Message:
     try:
         return messages.from_dict(values, messages.MAX_ARMS)
     except ProtocolError as wrong:
@@ -75,7 +75,7 @@ class EnrolmentBody(Body):
 class EnvelopeBody(Body):
     """A message and its voter's signature."""
 
-    message: Annotated[dict[str, Any], AfterValidator(_decode), _Kinds()]
+    message: Annotated[Any, AfterValidator(_decode), _Kinds()]
     signature: Signature
 
 

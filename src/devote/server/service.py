@@ -36,10 +36,8 @@ class Service:
         """Do something with the store, in a thread: it waits for the disk."""
         return await asyncio.to_thread(work, *args, **kwargs)
 
-    async def check(self, limit: RateLimit, name: str) -> None:
-        """Refuse an experiment that does not exist, or that is asked for too often."""
-        if not self.store.has_read(name):
-            await self.call(self.store.spec, name)
+    def check(self, limit: RateLimit, name: str) -> None:
+        """Refuse an experiment that is asked for too often."""
         seconds = limit.wait(name)
         if seconds:
             raise too_many(seconds, "for this experiment")
@@ -55,14 +53,22 @@ Served = Annotated[Service, Depends(service_of)]
 Name = Annotated[str, Path(pattern=NAME, description="The experiment.")]
 
 
+async def existing(service: Served, name: Name) -> None:
+    """Refuse an experiment that does not exist."""
+    if not service.store.has_read(name):
+        await service.call(service.store.spec, name)
+
+
 async def writing(service: Served, name: Name) -> None:
     """Refuse to write to an experiment that does not exist, or too often."""
-    await service.check(service.writes, name)
+    await existing(service, name)
+    service.check(service.writes, name)
 
 
 async def reading(service: Served, name: Name) -> LiveBoard:
     """The board of an experiment that exists and is not read too often."""
-    await service.check(service.reads, name)
+    await existing(service, name)
+    service.check(service.reads, name)
     return service.boards.of(name)
 
 
