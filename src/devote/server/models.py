@@ -14,8 +14,9 @@ from devote.server.answers import Refused
 
 NAME = messages.IDENTIFIER.pattern.join("^$")
 Name = Annotated[str, Field(pattern=NAME)]
-Voter = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Signature = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+# Described, not checked: a key or a signature that is spelt wrongly is refused as a wrong one is.
+Voter = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^[0-9a-f]{64}$"})]
+Signature = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^[0-9a-f]{128}$"})]
 Natural = Annotated[int, Field(ge=0)]
 Players: TypeAlias = Annotated[int, Field(ge=1)] | None
 Enrolment: TypeAlias = Literal["open", "invite"]
