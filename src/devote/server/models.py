@@ -13,9 +13,12 @@ from devote.protocol import Message, ProtocolError, messages
 from devote.server.answers import Refused
 
 NAME = f"^{messages.IDENTIFIER.pattern}$"
-VOTER = "^[0-9a-f]{64}$"
+VOTER = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+SIGNATURE = {"type": "string", "pattern": "^[0-9a-f]{128}$"}
 
-Signature = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+# Described, not checked: a key or a signature that is spelt wrongly is refused as a wrong one is.
+Voter = Annotated[str, WithJsonSchema(VOTER)]
+Signature = Annotated[str, WithJsonSchema(SIGNATURE)]
 Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Players: TypeAlias = Positive | None
@@ -26,7 +29,7 @@ def _describe(kind: messages.Kind) -> dict[str, Any]:
         "v": {"const": messages.VERSION},
         "type": {"const": kind.name},
         "experiment": {"type": "string", "pattern": NAME},
-        "voter": {"type": "string", "pattern": VOTER},
+        "voter": VOTER,
     }
     for name, number in kind.numbers.items():
         most = messages.MAX_ARMS - 1 if number.most is None else number.most
@@ -66,7 +69,7 @@ class Body(BaseModel):
 class EnrolmentBody(Body):
     """A voter asks to take part, and has signed that."""
 
-    voter: Annotated[str, Field(pattern=VOTER)]
+    voter: Voter
     signature: Signature
     invite: Annotated[str, Field(max_length=200)] | None = None
 
