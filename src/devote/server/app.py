@@ -10,7 +10,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from devote.boards.board import BoardUnavailable
 from devote.boards.database import StoreError
 from devote.boards.experiment import VERSION, VERSION_HEADER
 from devote.boards.store import SqliteStore, UnknownExperiment, UnreadableExperiment
@@ -46,7 +45,6 @@ def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
         Refused: _refused,
         UnknownExperiment: _unknown,
         UnreadableExperiment: _unreadable,
-        BoardUnavailable: _unavailable,
         StoreError: _unavailable,
         RequestValidationError: _invalid,
         HTTPException: _http,

@@ -13,7 +13,7 @@ from devote.server.models import EnrolmentBody, EnvelopeBody, MessagesAnswer, Ou
 from devote.server.service import Name, Reading, Served, settle, writing
 from devote.server.stream import EventStream
 
-router = APIRouter(tags=["board"], responses=errors(404, 422, 429, 503))
+router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Only messages above this number.")]
 _WRITTEN = {200: {"model": OutcomeAnswer}, **errors(403), **bodies.ERRORS}

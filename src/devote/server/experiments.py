@@ -51,7 +51,7 @@ async def create_experiment(
     return _answer(await service.call(service.store.get, experiment.name))
 
 
-@router.get("/experiments/{name}", responses=errors(404, 422))
+@router.get("/experiments/{name}", responses=errors(404, 409, 422))
 async def read_experiment(service: Served, name: Name) -> ExperimentAnswer:
     """An experiment's specification, how to enrol, and how many have."""
     return _answer(await service.call(service.store.get, name))
@@ -62,7 +62,7 @@ async def read_experiment(service: Served, name: Name) -> ExperimentAnswer:
     status_code=201,
     dependencies=[Depends(operator_only), Depends(existing)],
     openapi_extra=bodies.described(InvitesBody),
-    responses={**errors(401, 404), **bodies.ERRORS},
+    responses={**errors(401, 404, 409), **bodies.ERRORS},
 )
 async def create_invites(
     service: Served, name: Name, given: Annotated[InvitesBody, bodies.body(InvitesBody)]
