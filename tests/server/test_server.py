@@ -266,7 +266,11 @@ def live(test, tmp_path, **limits):
             store.create(Experiment(SPEC))
             enrol(store, ALICE)
             app = create_app(store, Settings(**limits))
-            async with asyncio.timeout(30), httpx.AsyncClient() as client, serving(app) as url:
+            async with (
+                asyncio.timeout(30),
+                httpx.AsyncClient(timeout=30) as client,
+                serving(app) as url,
+            ):
                 await test(app, client, f"{url}/experiments/banner")
 
     asyncio.run(main())
@@ -359,7 +363,7 @@ def test_a_shutdown_ends_the_streams_and_soon(tmp_path):
         with open_store(tmp_path / "board.db") as store:
             store.create(Experiment(SPEC))
             app = create_app(store)
-            async with asyncio.timeout(30), httpx.AsyncClient() as client:
+            async with asyncio.timeout(30), httpx.AsyncClient(timeout=30) as client:
                 context = serving(app)
                 url = await context.__aenter__()
                 async with client.stream("GET", f"{url}/experiments/banner/stream") as response:

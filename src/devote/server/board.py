@@ -78,9 +78,9 @@ async def read_messages(
 ) -> Response:
     """Everything on the board above a number, as of now."""
     await board.refresh()
-    items = ",".join(board.items[after:])
+    items = b",".join(board.items[after:])
     return unless_known(
-        f'{{"number":{board.number},"messages":[{items}],"end":true}}'.encode(),
+        b'{"number":%d,"messages":[%b],"end":true}' % (board.number, items),
         kind="application/json",
         tag=f"{board.tag}-{board.number}",
         known=if_none_match,

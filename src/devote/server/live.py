@@ -40,7 +40,7 @@ class LiveBoard:
 
     def _begin(self) -> None:
         self.tag = secrets.token_hex(4)
-        self.items: list[str] = []
+        self.items: list[bytes] = []
         self._history = History(self._spec)
 
     @property
@@ -63,7 +63,7 @@ class LiveBoard:
                 self._begin()
                 self._ring()
             self.items += [
-                f'{{"number":{number},"message":{message},"signature":"{signature}"}}'
+                f'{{"number":{number},"message":{message},"signature":"{signature}"}}'.encode()
                 for number, message, signature in rows
             ]
         if rows:
@@ -105,7 +105,7 @@ class LiveBoard:
             if place < upto:
                 numbers, place = range(place + 1, upto + 1), upto
                 yield b"".join(
-                    sse.encode(sse.MESSAGE, number=number, data=self.items[number - 1])
+                    sse.encode(sse.MESSAGE, number=number, data=self.items[number - 1].decode())
                     for number in numbers
                 )
             elif not at_end:
