@@ -33,12 +33,14 @@ ELIMINATION = 0
 """The event that every scheme has; its own follow."""
 
 
-class Setup(NamedTuple):
-    """The constants of a run that are not the subroutine's.
+class Arena(NamedTuple):
+    """What a compiled run shares: its constants, its arrays and each player's own words.
 
     ``even``: all players wake equally often. ``vast``: their memory is larger than a cache.
-    ``steady``: what is suboptimal never changes, and ``Tables.good`` says it. ``scheme`` has the
-    scheme's own constants.
+    ``steady``: what is suboptimal never changes, and ``good`` says it. ``scheme`` has the scheme's
+    own constants. ``alive`` has every learner's remaining arms, ``tally`` counts messages per arm,
+    ``shared`` marks the arms still open to all, ``voted`` who has spoken of which arm. ``before``
+    and ``out`` are room to work in.
     """
 
     n_players: int
@@ -48,15 +50,8 @@ class Setup(NamedTuple):
     steady: int
     tracing: int
     scheme: tuple[int, ...]
-
-
-class Tables(NamedTuple):
-    """The shared arrays of a run, and each player's own words beside its learner's.
-
-    ``tally`` counts messages per arm, ``shared`` marks the arms still open to all, ``voted`` who
-    has spoken of which arm. ``before`` and ``out`` are room to work in.
-    """
-
+    counters: Any
+    alive: Any
     own: Any
     voted: Any
     first_vote: Any
@@ -69,30 +64,30 @@ class Tables(NamedTuple):
 
 
 @jitable
-def note(setup: Setup, tables: Tables, counters: Any, kind: int, player: int, arm: int) -> None:
+def note(arena: Arena, kind: int, player: int, arm: int) -> None:
     """Write an event to the trace, if there is one."""
-    if setup.tracing:
-        i = counters[N_EVENTS]
-        tables.events[i, 0] = counters[TIME]
-        tables.events[i, 1] = kind
-        tables.events[i, 2] = player
-        tables.events[i, 3] = arm
-        tables.events[i, 4] = counters[TERM]
-        counters[N_EVENTS] += 1
+    if arena.tracing:
+        i = arena.counters[N_EVENTS]
+        arena.events[i, 0] = arena.counters[TIME]
+        arena.events[i, 1] = kind
+        arena.events[i, 2] = player
+        arena.events[i, 3] = arm
+        arena.events[i, 4] = arena.counters[TERM]
+        arena.counters[N_EVENTS] += 1
 
 
 @jitable
-def holds_answer(tables: Tables, alive: Any, player: int) -> int:
+def holds_answer(arena: Arena, player: int) -> int:
     """Whether a player's remaining arms are exactly the shared ones."""
-    for k in range(len(tables.shared)):
-        if (alive[player, k] > 0) != (tables.shared[k] > 0):
+    for k in range(len(arena.shared)):
+        if (arena.alive[player, k] > 0) != (arena.shared[k] > 0):
             return 0
     return 1
 
 
 @jitable
-def count_holders(setup: Setup, tables: Tables, counters: Any, alive: Any) -> None:
+def count_holders(arena: Arena) -> None:
     """Count the players who already hold just the one shared arm."""
-    counters[HOLDING] = 0
-    for n in range(setup.n_players):
-        counters[HOLDING] += holds_answer(tables, alive, n)
+    arena.counters[HOLDING] = 0
+    for n in range(arena.n_players):
+        arena.counters[HOLDING] += holds_answer(arena, n)

@@ -100,16 +100,16 @@ class Engine:
     """A scheme's part of the compiled loop; the functions are jitable and work on its tables.
 
     ``wake`` runs at each activation, before the play; ``learn`` when the play has eliminated
-    arms or reset the subroutine; ``ended`` after each pull. ``outcome`` is plain Python: the
-    status and the winners of a run, from its arrays. ``words`` is how many words each player
-    has beside its learner (``kernels.tables``), ``events`` names what ``note`` writes.
+    arms or reset the subroutine; ``ended`` after each pull. ``winners`` is plain Python: the
+    arms that a run comes to, the likeliest first. ``words`` is how many words each player has
+    beside its learner (``kernels.tables``), ``events`` names what ``note`` writes.
     ``one_learner``: all players share one.
     """
 
     wake: Callable[..., None]
     learn: Callable[..., None]
     ended: Callable[..., int]
-    outcome: Callable[..., tuple[RunStatus, tuple[int, ...]]]
+    winners: Callable[..., tuple[int, ...]]
     words: int = 1
     events: tuple[str, ...] = ()
     one_learner: bool = False
@@ -144,6 +144,7 @@ class Scheme(ABC):
 
     def check(self, spec: "ExperimentSpec") -> None:
         """Refuse a specification with which the scheme cannot work."""
+        return
 
     def fewest_players(self, spec: "ExperimentSpec") -> int:
         """The fewest players with which the scheme can work."""
@@ -176,9 +177,7 @@ class Scheme(ABC):
         """An empty tally."""
 
     @abstractmethod
-    def player(
-        self, spec: "ExperimentSpec", voter: str, n_players: int | None = None
-    ) -> "Player":
+    def player(self, spec: "ExperimentSpec", voter: str, n_players: int | None = None) -> "Player":
         """A device half."""
 
     def players(self, spec: "ExperimentSpec", n_players: int) -> list["Player"]:

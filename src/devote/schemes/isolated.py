@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from devote.kernels import COUNT, RESET, State, jitable
-from devote.kernels.tables import AGREED, OWN, RESETS, Setup, Tables
+from devote.kernels.tables import AGREED, OWN, RESETS, STALLED, Arena
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
@@ -43,51 +43,34 @@ class NoTally(Tally):
 
 
 @jitable
-def wake(
-    setup: Setup,
-    tables: Tables,
-    counters: Any,
-    alive: Any,
-    state: State,
-    player: int,
-    noise: float,
-) -> None:
+def wake(arena: Arena, state: State, player: int, noise: float) -> None:
     """There is nothing to read."""
 
 
 @jitable
-def learn(
-    setup: Setup,
-    tables: Tables,
-    counters: Any,
-    alive: Any,
-    state: State,
-    player: int,
-    n_out: int,
-) -> None:
+def learn(arena: Arena, state: State, player: int, n_out: int) -> None:
     """Count the learners that are done."""
     if n_out == RESET:
-        counters[RESETS] += 1
+        arena.counters[RESETS] += 1
     elif state.ints[COUNT] == 1:
-        counters[DONE] += 1
+        arena.counters[DONE] += 1
 
 
 @jitable
-def ended(setup: Setup, counters: Any, n_learners: int) -> int:
-    """Over once every learner is done."""
-    return AGREED if counters[DONE] == n_learners else 0
+def ended(arena: Arena) -> int:
+    """Over once every learner is done: agreed if all hold the same arm, else stalled."""
+    if arena.counters[DONE] < len(arena.alive):
+        return 0
+    for n in range(1, len(arena.alive)):
+        for k in range(len(arena.tally)):
+            if arena.alive[n, k] != arena.alive[0, k]:
+                return STALLED
+    return AGREED
 
 
-def outcome(
-    setup: Setup, learners: State, tables: Tables, counters: Any
-) -> tuple[RunStatus, tuple[int, ...]]:
-    """Agreed if all hold the same arm, stalled if all hold one."""
-    alive: Any = learners.alive
-    ints: Any = learners.ints
-    winners = tuple(k for k, held in enumerate(alive.any(axis=0).tolist()) if held)
-    if (ints[:, COUNT] > 1).any():
-        return "unfinished", winners
-    return ("agreed" if len(winners) == 1 else "stalled"), winners
+def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
+    """The arms that somebody holds."""
+    return tuple(k for k, held in enumerate(arena.alive.any(axis=0).tolist()) if held)
 
 
 @dataclass(frozen=True)
@@ -107,7 +90,7 @@ class Isolated(Scheme):
         Promise("one answer", "claimed", "Players may end with different arms."),
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
-    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, outcome)
+    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, winners)
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta/N``; of a fleet of unknown size, what one device alone would be allowed."""

@@ -4,16 +4,16 @@ Paper: section 5.1.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from devote.kernels import State, jitable
-from devote.kernels.tables import BROADCASTS, Setup, Tables
+from devote.kernels.tables import BROADCASTS, Arena
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Promise
 from devote.protocol.scheme import Engine
 from devote.protocol.spec import ExperimentSpec
-from devote.schemes.isolated import Isolated, ended, learn, outcome
+from devote.schemes.isolated import Isolated, ended, learn, winners
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,9 @@ class SharedPlayer(Player):
 
 
 @jitable
-def wake(
-    setup: Setup,
-    tables: Tables,
-    counters: Any,
-    alive: Any,
-    state: State,
-    player: int,
-    noise: float,
-) -> None:
+def wake(arena: Arena, state: State, player: int, noise: float) -> None:
     """Each play is told to all."""
-    counters[BROADCASTS] += 1
+    arena.counters[BROADCASTS] += 1
 
 
 @dataclass(frozen=True)
@@ -65,7 +57,7 @@ class Pooled(Isolated):
         Promise("one answer", "proved", "There is one learner in effect."),
         Promise("privacy", "refuted", "There is none: every reward is sent to everybody."),
     )
-    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, outcome, one_learner=True)
+    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, winners, one_learner=True)
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta``."""

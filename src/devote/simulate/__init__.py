@@ -11,10 +11,10 @@ from devote.simulate.trial import Event, RunStatus, Trial
 
 if TYPE_CHECKING:
     from devote.simulate.errors import ResultError, SweepError
-    from devote.simulate.trials import run_trial, simulate
     from devote.simulate.result import Result
     from devote.simulate.sweep.results_file import load_results
     from devote.simulate.sweep.sweep import run_sweep
+    from devote.simulate.trials import run_trial, simulate
 
 _COMPILED = {
     "Result": "devote.simulate.result",

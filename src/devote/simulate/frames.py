@@ -61,12 +61,12 @@ def _frame(run: Run, events: list[Event]) -> Frame:
     outcome = run.outcome()
     alive: Any = run.learners.alive
     by_message = run.scenario.scheme.by_message
-    shared = run.tables.shared.astype(bool) if by_message else alive.any(axis=0)
+    shared = run.arena.shared.astype(bool) if by_message else alive.any(axis=0)
     return Frame(
         samples=outcome.samples,
         broadcasts=outcome.broadcasts,
         term=int(run.counters[TERM]),
-        votes=tuple(run.tables.tally.tolist()),
+        votes=tuple(run.arena.tally.tolist()),
         shared=tuple(shared.tolist()),
         holders=tuple(alive.sum(axis=0, dtype=np.int64).tolist()),
         n_shared=int(run.counters[N_SHARED]) if by_message else int(shared.sum()),

@@ -32,7 +32,7 @@ class Scenario:
             check.whole("horizon", self.horizon, least=1, remedy="It is a number of pulls.")
         elif self.algorithm.endless:
             raise SpecError(
-                f"{self.spec.algorithm} never stops by itself.\nGive a horizon, the number of pulls."
+                f"{self.spec.algorithm} never stops by itself.\nGive a horizon, a number of pulls."
             )
 
     @property

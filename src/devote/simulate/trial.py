@@ -34,10 +34,10 @@ class Trial:
     ``samples`` counts until everybody holds the answer, ``samples_to_decision`` until the group
     has it. ``winners`` are the arms still standing, the likeliest first. ``stalled`` means that
     it ended with several. ``epsilon_optimal`` judges the first of them,
-    ``holds_epsilon_optimal`` all of them, see ``Goodness``. ``deliveries`` counts a broadcast once per receiver;
-    ``suboptimal_plays`` counts pulls of arms that were not epsilon-optimal for whoever pulled
-    them, when they did; ``first_vote`` is each player's number of pulls at its first message
-    about an arm.
+    ``holds_epsilon_optimal`` all of them, see ``Goodness``. ``deliveries`` counts a broadcast
+    once per receiver; ``suboptimal_plays`` counts pulls of arms that were not epsilon-optimal
+    for whoever pulled them, when they did; ``first_vote`` is each player's number of pulls at
+    its first message about an arm.
 
     Paper: section 5, what its figures count.
     Differs from print: broadcasts and deliveries are both counted, for every scheme alike; the

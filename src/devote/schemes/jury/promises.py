@@ -22,9 +22,7 @@ def bounds(case: Case, jury: "Jury") -> tuple[Bound, ...]:
     if why := why_unproved(case, spec.eta):
         return (Bound("claimed", value, f"{text}, which is not proved here: {why}."),)
     text += f"; up to {jury.liars} more may lie" if jury.liars else ""
-    return (
-        Bound("proved", value, f"{text}. As long as rewards do not change and pay all alike."),
-    )
+    return (Bound("proved", value, f"{text}. As long as rewards do not change and pay all alike."),)
 
 
 def promises(case: Case, jury: "Jury") -> tuple[Promise, ...]:

@@ -34,50 +34,50 @@ def make_loop(
     wake, learn, ended, one_learner = engine.wake, engine.learn, engine.ended, engine.one_learner
 
     def loop(  # type: ignore[no-untyped-def]
-        env, rule, setup, waking, learners, tables, counters, u_wake, u_choose, u_pay, u_noise
+        env, rule, waking, learners, arena, u_wake, u_choose, u_pay, u_noise
     ):
         env = borrowed(env)
-        tables = borrowed(tables)
-        counters = borrowed(counters)
+        arena = borrowed(arena)
+        counters = arena.counters
         threshold, alias = borrowed(waking)
         alive, pulls, sums, ints, floats = borrowed(learners)
-        room = len(tables.events) - 2 * len(tables.tally) - 2
+        room = len(arena.events) - 2 * len(arena.tally) - 2
         known = fingerprint
         suboptimal = 0
         t = counters[TIME]
         n_pulls = len(u_wake)
         for i in range(n_pulls):
-            if setup.vast and not one_learner and i + AHEAD < n_pulls:
+            if arena.vast and not one_learner and i + AHEAD < n_pulls:
                 u = u_wake[i + AHEAD]
-                soon = int(u * setup.n_players) if setup.even else pick(threshold, alias, u)
-                prefetch_row(tables.own, soon)
+                soon = int(u * arena.n_players) if arena.even else pick(threshold, alias, u)
+                prefetch_row(arena.own, soon)
                 prefetch_row(ints, soon)
                 prefetch_row(sums, soon)
             player = (
-                int(u_wake[i] * setup.n_players)
-                if setup.even
+                int(u_wake[i] * arena.n_players)
+                if arena.even
                 else pick(threshold, alias, u_wake[i])
             )
             n = 0 if one_learner else player
             state = State(alive[n], pulls[n], sums[n], ints[n], floats[n])
             counters[TIME] = t
-            tables.own[n, ACTIVE] += 1
-            wake(setup, tables, counters, alive, state, n, u_noise[i])
+            arena.own[n, ACTIVE] += 1
+            wake(arena, state, n, u_noise[i])
             arm = choose(rule, state, u_choose[i])
-            if setup.steady:
-                suboptimal += 1 - tables.good[arm]
+            if arena.steady:
+                suboptimal += 1 - arena.good[arm]
             else:
                 suboptimal += is_suboptimal(env, rule.epsilon, t, player, arm)
             reward = pay(env, t, player, arm, u_pay[i])
-            n_out = observe(rule, state, arm, reward, tables.out)
+            n_out = observe(rule, state, arm, reward, arena.out)
             if n_out != 0:
-                learn(setup, tables, counters, alive, state, n, n_out)
+                learn(arena, state, n, n_out)
             t += 1
-            if not setup.endless:
-                counters[ENDED] = ended(setup, counters, len(alive))
+            if not arena.endless:
+                counters[ENDED] = ended(arena)
                 if counters[ENDED] != 0:
                     break
-            if setup.tracing and counters[N_EVENTS] > room:
+            if arena.tracing and counters[N_EVENTS] > room:
                 break
         counters[TIME] = t
         counters[SUBOPTIMAL] += suboptimal

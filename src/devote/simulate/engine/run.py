@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from devote.kernels import State, tables
-from devote.kernels.tables import Setup, Tables
+from devote.kernels.tables import AGREED, STALLED, Arena
 from devote.problems import Uniform, is_suboptimal
+from devote.protocol import RunStatus
 from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.optimality import judge_answer
 from devote.simulate.scenario import Scenario
@@ -19,6 +20,7 @@ TRACE_ROWS = 4096
 CACHED_PLAYERS = 4096
 """With more players, their memory no longer fits the fast caches."""
 
+STATUS: dict[int, RunStatus] = {0: "unfinished", AGREED: "agreed", STALLED: "stalled"}
 _COUNTED = {
     "broadcasts": tables.BROADCASTS,
     "conflicts": tables.CONFLICTS,
@@ -51,7 +53,21 @@ class Run:
         uniform = isinstance(scenario.problem.activity, Uniform)
         threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
         self.waking = (np.array(threshold), np.array(alias))
-        self.tables = Tables(
+        steady = (
+            environment.n_groups == 1
+            and environment.n_segments == 1
+            and not any(environment.slopes)
+        )
+        self.arena = Arena(
+            n_players=n,
+            endless=int(scenario.algorithm.endless),
+            even=int(np.all(self.waking[0] == 1.0)),
+            vast=int(n > CACHED_PLAYERS),
+            steady=int(steady),
+            tracing=int(tracing),
+            scheme=scheme.constants(scenario.spec, n),
+            counters=np.zeros(tables.N_COUNTERS, dtype=np.int64),
+            alive=self.learners.alive,
             own=np.zeros((rows, self.engine.words), dtype=np.int32),
             voted=np.zeros((rows, k), dtype=np.int8),
             first_vote=np.full(n, NEVER, dtype=np.int32),
@@ -62,21 +78,7 @@ class Run:
             good=1 - np.array(bad, dtype=np.int64),
             events=np.zeros((TRACE_ROWS + 2 * k + 2, 5), dtype=np.int64),
         )
-        steady = (
-            environment.n_groups == 1
-            and environment.n_segments == 1
-            and not any(environment.slopes)
-        )
-        self.setup = Setup(
-            n_players=n,
-            endless=int(scenario.algorithm.endless),
-            even=int(np.all(self.waking[0] == 1.0)),
-            vast=int(n > CACHED_PLAYERS),
-            steady=int(steady),
-            tracing=int(tracing),
-            scheme=scheme.constants(scenario.spec, n),
-        )
-        self.counters: NDArray[np.int64] = np.zeros(tables.N_COUNTERS, dtype=np.int64)
+        self.counters: NDArray[np.int64] = self.arena.counters
         self.counters[tables.N_SHARED] = k
         self.events: list[Event] = []
         self.rule = scenario.rule
@@ -107,23 +109,14 @@ class Run:
         left = uniforms if len(uniforms) == 4 else (*uniforms, uniforms[0])
         while len(left[0]) and not self.counters[tables.ENDED]:
             before = self.samples
-            self.loop(
-                self.environment,
-                self.rule,
-                self.setup,
-                self.waking,
-                self.learners,
-                self.tables,
-                self.counters,
-                *left,
-            )
+            self.loop(self.environment, self.rule, self.waking, self.learners, self.arena, *left)
             self._take_events()
             done = self.samples - before
             left = tuple(column[done:] for column in left)
 
     def _take_events(self) -> None:
         names = self.engine.events
-        for row in self.tables.events[: self.counters[tables.N_EVENTS]].tolist():
+        for row in self.arena.events[: self.counters[tables.N_EVENTS]].tolist():
             time, kind, player, arm, term = row
             self.events.append(Event(time, names[kind], player, arm, term))
         self.counters[tables.N_EVENTS] = 0
@@ -131,9 +124,10 @@ class Run:
     def outcome(self) -> Trial:
         """What the run came to."""
         counters = {name: int(self.counters[i]) for name, i in _COUNTED.items()}
-        status, winners = self.engine.outcome(
-            self.setup, self.learners, self.tables, self.counters
-        )
+        if self.scenario.scheme.by_message:  # counted anew: a run may have been cut short
+            tables.count_holders(self.arena)
+        status = STATUS[self.engine.ended(self.arena)]
+        winners = self.engine.winners(self.arena, status)
         decided = int(self.counters[tables.DECIDED]) or NEVER
         if not self.scenario.scheme.by_message and status != "unfinished":
             decided = self.samples
@@ -146,8 +140,8 @@ class Run:
             winners=winners,
             epsilon_optimal=good.first,
             holds_epsilon_optimal=good.holds,
-            first_vote=tuple(self.tables.first_vote.tolist()),
-            trace=tuple(self.events) if self.setup.tracing else None,
+            first_vote=tuple(self.arena.first_vote.tolist()),
+            trace=tuple(self.events) if self.arena.tracing else None,
             **counters,
         )
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from devote.simulate.errors import SweepError
-from devote.simulate.scenario import Scenario
-from devote.simulate.trials import compile_loop, run_chunk
-from devote.simulate.sweep.cluster import dask_executor, lost_on_dask
 from devote.simulate.result import Result
+from devote.simulate.scenario import Scenario
+from devote.simulate.sweep.cluster import dask_executor, lost_on_dask
 from devote.simulate.sweep.results_file import Done, Header, ResultsFile, gather
 from devote.simulate.sweep.schedule import Schedule
-from devote.simulate.trial import Trial
 from devote.simulate.sweep.workers import local_executor, worker_count
+from devote.simulate.trial import Trial
+from devote.simulate.trials import compile_loop, run_chunk
 
 __all__ = ["Progress", "run_sweep"]
 
