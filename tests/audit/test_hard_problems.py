@@ -1,7 +1,7 @@
-"""All nine subroutines on the hard problems under the jury.
+"""All ten subroutines on the hard problems under the jury.
 
 A cell is refused when as many failures as it saw would come with probability below 1e-8 from a jury
-that fails with probability delta, the worst that is promised: 45 cells and nine sums, so the
+that fails with probability delta, the worst that is promised: 50 cells and ten sums, so the
 false-alarm probability is below 1e-6. Of 60 runs 17 and more failed ones are refused, of 300 all
 together 41 and more.
 """
@@ -9,7 +9,7 @@ together 41 and more.
 import pytest
 
 from devote.audit.correctness import has_failed
-from devote.audit.nine import SUBROUTINES, hard_cells
+from devote.audit.subroutines import SUBROUTINES, hard_cells
 from devote.simulate.cell import run_chunk
 from devote.theory import binomial_tail
 

@@ -19,15 +19,16 @@ import sys
 import devote
 from devote.kernels.registry import ALGORITHMS
 
-NINE = (
-    "naive median_elimination successive_elimination kl_racing lucb kl_lucb ugapec ser3 ser4"
+TEN = (
+    "naive median_elimination successive_elimination kl_racing lucb kl_lucb ugapec ser3 ser4 "
+    "mixture_elimination"
 ).split()
 for package in ("numpy", "numba", "scipy", "pytest", "hypothesis", "pip"):
     assert importlib.util.find_spec(package) is None, package
-assert set(NINE) <= set(ALGORITHMS)
+assert set(TEN) <= set(ALGORITHMS)
 
 problem = devote.Problem("easy", [0.1, 0.9, 0.1])
-for name in NINE:
+for name in TEN:
     endless = ALGORITHMS[name].endless
     spec = devote.ExperimentSpec(
         arms=3,
@@ -59,7 +60,7 @@ def bare_python(tmp_path_factory):
     return python
 
 
-def test_nine_subroutines_run_decentralized_on_64_players_with_nothing_installed(bare_python):
+def test_ten_subroutines_run_decentralized_on_64_players_with_nothing_installed(bare_python):
     done = subprocess.run(
         [str(bare_python), "-I", "-W", "error", "-c", PROGRAM],
         capture_output=True,
@@ -67,7 +68,7 @@ def test_nine_subroutines_run_decentralized_on_64_players_with_nothing_installed
         timeout=240,
     )
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 9
+    assert len(done.stdout.splitlines()) == 10
 
 
 def test_importing_devote_needs_nothing_installed(bare_python):

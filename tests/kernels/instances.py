@@ -22,7 +22,7 @@ class Instance:
     epsilon: float
     eta: float
     phi: float
-    options: dict[str, str]
+    options: dict[str, str | float]
     uniforms: list[float] = field(repr=False)
     rewards: list[list[float]] = field(repr=False)  # by step, then arm
     shared: list[list[int]] = field(repr=False)  # by step, then arm: 1 if it is still shared
@@ -53,9 +53,10 @@ def instances(draw, algorithm: Algorithm) -> Instance:
         eta=draw(st.floats(0.01, 0.95)),
         phi=draw(st.sampled_from([0.001, 0.02, 0.3])) if algorithm.endless else 0.0,
         options={
-            name: draw(st.sampled_from(words))
-            for name, words in algorithm.options.items()
-            if isinstance(words, tuple)
+            name: draw(
+                st.sampled_from(allowed) if isinstance(allowed, tuple) else st.floats(0.5, 50.0)
+            )
+            for name, allowed in algorithm.options.items()
         },
         uniforms=[rng.random() for _ in range(steps)],
         rewards=[[_reward(mean, continuous, rng) for mean in means] for _ in range(steps)],

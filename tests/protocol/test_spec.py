@@ -66,6 +66,10 @@ def refused(build, match):
         ({"options": {"radius": ["union"]}}, r"is not one of: union, active"),
         ({"options": {"raduis": "union"}}, r"option 'raduis' is not one of ser3's: radius"),
         ({"options": {"radius": "union"}, "algorithm": "lucb"}, r"not one of lucb's: none"),
+        *(
+            ({"options": {"rho": rho}, "algorithm": "mixture_elimination"}, r"a number above 0")
+            for rho in (0, -1.0, float("nan"), "five")
+        ),
         ({"options": "radius"}, r"options='radius' must be a table of names and values"),
         ({"options": 3}, r"options=3 must be a table"),
         ({"options": {1: "union", "radius": "union"}}, r"option 1 is not one of"),
@@ -160,8 +164,12 @@ def specs(draw):
         name=draw(st.text("abcXYZ09_.:-", min_size=1, max_size=64)),
         algorithm=name,
         options={
-            option: draw(st.sampled_from(words))
-            for option, words in algorithm.options.items()
+            option: draw(
+                st.sampled_from(allowed)
+                if isinstance(allowed, tuple)
+                else st.floats(1e-6, 1e6) | st.integers(1, 100)
+            )
+            for option, allowed in algorithm.options.items()
             if draw(st.booleans())
         },
         epsilon=draw(st.floats(1e-6, 1.0)),

@@ -1,4 +1,4 @@
-"""The nine ArmSelection subroutines (paper, section 3.1 and 4), written the obvious way.
+"""The nine ArmSelection subroutines (paper, section 3.1 and 4) and a tenth, the obvious way.
 
 Sets, dicts and the standard library only, nothing of the library under test: this is the oracle
 that everything fast is compared with, run for run, on the same uniform random numbers.
@@ -48,7 +48,7 @@ def kl_lower(mean: float, pulls: int, beta: float) -> float:
 
 
 class Subroutine:
-    """What all nine share: the remaining set, pulls and sums."""
+    """What all ten share: the remaining set, pulls and sums."""
 
     endless = False  # True: it goes on after one arm is left, so only a horizon ends it
 
@@ -311,6 +311,28 @@ class SER4(SER3):
         return super().observe(arm, reward)
 
 
+class MixtureElimination(RoundRobin):
+    """After each round tau, stop if all leads are above b - eps; else drop leads above b."""
+
+    def __init__(self, n_arms, epsilon, eta, phi=0.0, rho=5.0):
+        self.rho = rho
+        super().__init__(n_arms, epsilon, eta)
+
+    def bound(self, tau):
+        level = log(sqrt(1 + tau / self.rho) * (self.n_arms - 1) / self.eta)
+        return sqrt((1 + self.rho / tau) / tau * level)
+
+    def eliminate(self, arm):
+        if not self.round_is_over(arm):
+            return []
+        b = self.bound(self.pulls[arm])
+        best = argmax(self.remaining, self.mean)
+        leads = {k: self.mean(best) - self.mean(k) for k in self.all_but(best)}
+        if all(lead + self.epsilon >= b for lead in leads.values()):
+            return self.all_but(best)
+        return [k for k, lead in leads.items() if lead >= b]
+
+
 SUBROUTINES = {
     "naive": Naive,
     "median_elimination": MedianElimination,
@@ -321,4 +343,5 @@ SUBROUTINES = {
     "ugapec": UGapEc,
     "ser3": SER3,
     "ser4": SER4,
+    "mixture_elimination": MixtureElimination,
 }

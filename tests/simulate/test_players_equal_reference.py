@@ -63,7 +63,10 @@ def runs(draw, name):
         arms=problem.n_arms,
         algorithm=name,
         options={
-            option: draw(st.sampled_from(words)) for option, words in algorithm.options.items()
+            option: draw(
+                st.sampled_from(allowed) if isinstance(allowed, tuple) else st.floats(0.5, 50.0)
+            )
+            for option, allowed in algorithm.options.items()
         },
         epsilon=draw(st.floats(0.8, 1.0) if coarse else st.floats(0.4, 1.0)),
         eta=draw(st.floats(0.1, 0.95)),

@@ -9,6 +9,7 @@ from devote.kernels import (
     kl_racing,
     lucb,
     median_elimination,
+    mixture_elimination,
     naive,
     ser3,
     ser4,
@@ -32,6 +33,7 @@ for _module in (
     ugapec,
     ser3,
     ser4,
+    mixture_elimination,
     worst_case,
 ):
     register(_module.ALGORITHM)

@@ -11,7 +11,7 @@ from devote.kernels.state import Rule, State, start
 class Algorithm:
     """One ArmSelection subroutine: its two functions, the memory it needs, its options.
 
-    ``options`` maps a name to the allowed words (the first is the default) or to a number
+    ``options`` maps a name to the allowed words (the first is the default) or to a number above 0
     (the default); a subroutine reads them in that order as ``rule.options``, a word as its
     position. ``endless`` subroutines never stop by themselves and need a horizon.
 

@@ -41,8 +41,9 @@ def exploration(rule: Rule, t: int) -> float:
 def compare(rule: Rule, state: State) -> float:
     """Find the empirical best h and the highest upper bound l of the rest; ``U_l - L_h``.
 
-    The last rival goes first: it is mostly the highest still, and arms whose divergence to its
-    bound exceeds their level cannot beat it, so that theirs need not be solved for.
+    The last rival goes first: it is mostly the highest still. An arm whose mean lies below its
+    bound, and whose divergence to it exceeds the arm's level, cannot beat it, so that its own
+    bound need not be solved for. An arm whose mean lies above it always beats it.
     """
     beta = exploration(rule, state.ints[TOTAL])
     leader = best_mean(state)
@@ -57,7 +58,7 @@ def compare(rule: Rule, state: State) -> float:
         if state.alive[k] and k != leader and k != first:
             p = mean(state, k)
             level = beta / state.pulls[k]
-            if divergence_at_least(p, log_q, log_rest) <= level + TIE:
+            if p > highest or divergence_at_least(p, log_q, log_rest) <= level + TIE:
                 bound = upper(p, level)
                 if bound > highest or (bound == highest and k < rival):
                     highest = bound

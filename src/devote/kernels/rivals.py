@@ -2,7 +2,8 @@
 
 Each rule brings its own comparison, which writes the leader and the rival and returns the gap
 that decides whether to stop. Between a pull and the next choice nothing but arms dropped from
-outside can change, so the pair stays right as long as both are alive.
+outside can change, so the pair stays right as long as no arm has gone. (UGapEc's may change
+with the drop of a third arm: one that was the threat to the rival.)
 
 Paper: section 3.1, the explore-then-commit algorithms.
 """
@@ -14,6 +15,7 @@ TOTAL = 1
 LEADER = 2
 RIVAL = 3
 COMPARED = 4
+"""How many arms remained when leader and rival were found; 0 before."""
 SECOND = 5
 N_INTS = 6
 
@@ -23,7 +25,7 @@ def note(state: State, leader: int, rival: int) -> None:
     """Write the outcome of a comparison."""
     state.ints[LEADER] = leader
     state.ints[RIVAL] = rival
-    state.ints[COMPARED] = 1
+    state.ints[COMPARED] = state.ints[COUNT]
 
 
 @jitable
@@ -47,10 +49,8 @@ def forced(state: State) -> int:
 
 @jitable
 def outdated(state: State) -> int:
-    """Whether leader and rival must be found again because one of them is gone."""
-    if state.ints[COMPARED] and state.alive[state.ints[LEADER]] and state.alive[state.ints[RIVAL]]:
-        return 0
-    return 1
+    """Whether leader and rival must be found again because an arm has gone since."""
+    return 1 if state.ints[COMPARED] != state.ints[COUNT] else 0
 
 
 @jitable

@@ -256,7 +256,7 @@ def _check_options(algorithm: Algorithm, options: Mapping[str, str | float]) -> 
             )
         allowed = algorithm.options[option]
         if not isinstance(allowed, tuple):
-            check.number(option, value, f"The default is {allowed}.")
+            check.positive(option, value, f"The default is {allowed}.")
         elif value not in allowed:
             raise SpecError(
                 f"{option}={value!r} is not one of: {', '.join(allowed)}.\nUse one of these."

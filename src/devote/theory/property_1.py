@@ -1,9 +1,13 @@
 """Which subroutines are proved to keep an epsilon-optimal arm, and how surely.
 
-What the vote needs of a subroutine is this: a player that runs it alone ever loses the last
-epsilon-optimal arm with probability at most ``eta``. Property 1 asks for more, epoch by epoch and
-whatever the history, which no subroutine keeps: after unlucky rewards the next elimination is
-wrong with any probability. Its sum over epochs is the sentence above, and the proofs need no more.
+Two bounds for each. What the jury needs: a player that runs the subroutine *alone* ever loses the
+last epsilon-optimal arm with probability at most ``eta``. Property 1 asks for more, epoch by epoch
+and whatever the history, which no subroutine keeps: after unlucky rewards the next elimination is
+wrong with any probability. Its sum over epochs is the sentence above.
+
+What ``decentralized`` needs, where *one* arm alone is epsilon-optimal: a player ever votes against
+that arm with probability at most ``wrong_vote``, whatever arms the others take out and whenever.
+Then at least M of N players vote against it with probability at most P(Bin(N, wrong_vote) >= M).
 
 Rewards are independent, in [0, 1], with means that do not change. ``docs/proofs.md`` has the
 proofs; every bound here is what they come to.
@@ -15,70 +19,92 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from devote.kernels import Rule, get_algorithm, kl_racing, lucb, ser3, successive_elimination
 from devote.theory.arguments import open_unit, unit, whole
 
 Standing: TypeAlias = Literal["proved", "partly", "not proved"]
 """``partly``: on some problems only."""
+
+ZETA_2 = math.pi * math.pi / 6.0
 ZETA_3 = 1.2020569031595943
 ZETA_4 = 1.0823232337111382
+ZETA_1_1 = 10.584448464950809
 
 EXACT_ROUNDS = 2_000
 
 
 @dataclass(frozen=True)
 class LoneFailure:
-    """How often a lone player loses all epsilon-optimal arms, at most; why, and when.
+    """How often one player is wrong, at most; why, and when.
 
-    ``bound`` is at most ``eta`` where ``standing`` is proved. ``partly``: proved only on some
-    problems, as ``why`` says; there and where nothing is proved ``bound`` is None.
+    ``bound``: a lone player ever loses all epsilon-optimal arms. At most ``eta`` where
+    ``standing`` is proved. ``partly``: proved only on some problems, as ``why`` says; there and
+    where nothing is proved it is None.
+
+    ``wrong_vote``: where one arm alone is epsilon-optimal, a player ever votes against it,
+    whatever arms the others take out. None where that is not proved.
     """
 
     standing: Standing
     bound: float | None
     why: str
+    wrong_vote: float | None = None
 
 
 def lone_failure(
     algorithm: str, *, n_arms: int, epsilon: float, eta: float, radius: str = "union"
 ) -> LoneFailure:
-    """What is proved of a subroutine alone, at these parameters.
+    """What is proved of one player's subroutine, at these parameters.
 
     Paper: Property 1, which the paper assumes of all.
 
     >>> lone_failure("naive", n_arms=10, epsilon=0.25, eta=0.9).bound < 0.041
     True
-    >>> lone_failure("kl_racing", n_arms=10, epsilon=0.25, eta=0.9).standing
-    'partly'
+    >>> racing = lone_failure("kl_racing", n_arms=10, epsilon=0.25, eta=0.9)
+    >>> racing.standing, racing.bound, round(racing.wrong_vote, 3)
+    ('partly', None, 0.858)
     """
     arms = whole("n_arms", n_arms, least=2)
     unit("epsilon", epsilon)
     open_unit("eta", eta)
     if algorithm == "naive":
+        # Each of K means is off by eps/2, after its budget of pulls or one more (if the last
+        # arm that lacks a pull is taken out): (eta/2K)^2 each.
         return _proved(
-            (arms - 1) * 2.0 * (eta / (2.0 * arms)) ** 2,
+            2.0 * arms * (eta / (2.0 * arms)) ** 2,
             "Hoeffding with the budget 4/eps^2 ln(2K/eta), which is twice what it takes",
         )
     if algorithm == "median_elimination":
-        return _proved(eta, "the authors' proof: epoch l loses eps_l with probability eta/2^l")
+        return _proved(
+            eta * eta / 9.0,
+            "epoch l loses eps_l with probability 3 (eta_l/3)^2 at the printed budget",
+        )
     if algorithm == "successive_elimination":
-        bound = 2.0 * ZETA_4 / 4.01**2 * eta**2 / arms
+        bound = 2.0 * ZETA_4 / successive_elimination.C**2 * eta**2 / arms
         return _proved(bound, "on the event that all radii hold the best arm stays to the end")
+    # One commit after every arm has been pulled, so t is 2 or more: the sums begin there.
     if algorithm == "lucb":
-        # Every arm is pulled before the first test, so t is 2 or more.
-        return _proved((ZETA_3 - 1.0) / 1.25 * eta, "on the event that all radii hold, one commit")
+        bound = (ZETA_3 - 1.0) / lucb.K1 * eta
+        return _proved(bound, "on the event that all radii hold, one commit")
     if algorithm == "kl_lucb":
         return _proved(eta, "Kaufmann and Kalyanakrishnan's constant, 405.5 for t^1.1; one commit")
     if algorithm == "ugapec":
-        return _proved(math.pi**2 / 12.0 * eta, "on the event that all radii hold, one commit")
+        return _proved((ZETA_2 - 1.0) / 4.0 * eta, "on the event that all radii hold, one commit")
+    if algorithm == "mixture_elimination":
+        return _proved(eta, "Ville's inequality for the difference of each arm to the best")
     if algorithm == "worst_case":
         return _proved(eta, "by construction, with equality, if arm 0 is best and the last is bad")
     if algorithm == "ser3":
-        bound = ser3_lone_failure(arms, epsilon=epsilon, eta=eta, radius=radius)
-        if bound <= eta:
-            return _proved(bound, "Lemma 2 of docs/proofs.md, which covers chains of drops")
-        return LoneFailure("partly", None, _CHAINS)
+        wrong, chains = _ser3_sums(arms, epsilon=epsilon, eta=eta, radius=radius)
+        if wrong + chains <= eta:
+            why = "Lemma 2 of docs/proofs.md, which covers chains of drops"
+            return LoneFailure("proved", wrong + chains, why, wrong)
+        return LoneFailure("partly", None, _CHAINS, wrong)
     if algorithm == "kl_racing":
-        return LoneFailure("partly", None, _CHAINS)
+        bound = ZETA_1_1 / kl_racing.K1 * eta
+        if arms == 2:
+            return _proved(bound, "on the event that both one-sided bounds hold; no chain of two")
+        return LoneFailure("partly", None, _CHAINS, bound)
     if algorithm == "ser4":
         return LoneFailure(
             "not proved", None, "between two resets it is ser3; over all of them nothing is proved"
@@ -87,56 +113,60 @@ def lone_failure(
 
 
 _CHAINS = (
-    "an arm may go within epsilon of one that goes later: proved for 2 epsilon; for epsilon "
+    "an arm may go for one that goes later, and such a chain may lose more than epsilon; proved "
     "if K = 2, if one arm alone is epsilon-optimal, or if no mean lies between 1 and 2 epsilon "
     "below the best"
 )
 
 
 def _proved(bound: float, why: str) -> LoneFailure:
-    return LoneFailure("proved", bound, why)
+    return LoneFailure("proved", bound, why, bound)
 
 
 def ser3_lone_failure(n_arms: int, *, epsilon: float, eta: float, radius: str = "union") -> float:
     """At most how often SER3 alone loses all epsilon-optimal arms; it may exceed 1.
-
-    A sum over the rounds tau in which the best arm may go and the later ones in which the arm
-    that beat it may: each pair of rounds, for each pair of arms, costs ``exp(-4 tau r^2)``.
 
     Paper: Property 1, for section 4's SER3.
 
     >>> round(ser3_lone_failure(10, epsilon=0.25, eta=0.9), 4)
     0.0022
     """
-    active = radius == "active"
+    return sum(_ser3_sums(n_arms, epsilon=epsilon, eta=eta, radius=radius))
+
+
+def _ser3_sums(n_arms: int, *, epsilon: float, eta: float, radius: str) -> tuple[float, float]:
+    """Lemma 2: the best arm goes for a bad one; it goes for a good one, which goes for a bad one.
+
+    The first is a sum over the rounds tau in which the best arm may go. The second is one over
+    those and the later rounds in which the arm that beat it may: each pair of rounds, for each
+    pair of arms, costs ``exp(-4 tau r^2)``.
+    """
+    rule = get_algorithm("ser3").rule(
+        n_arms=n_arms, epsilon=epsilon, eta=eta, options={"radius": radius}
+    )
     # The smallest radius misleads most often. `active` shrinks as arms go: down to two arms in a
     # wrong drop, to three in a chain. The run is over when the largest is half of epsilon.
-    fewest, fewest_in_chain = (2, 3) if active else (n_arms, n_arms)
+    fewest, fewest_in_chain = min(2, n_arms), min(3, n_arms)
     first = max(1, math.ceil(math.log(n_arms / eta)))
     last = first
-    while 2.0 * _radius(last, n_arms, eta, active) > epsilon:
+    while 2.0 * ser3.radius(rule, last, n_arms) > epsilon:
         last *= 2
     begin = next(
         tau
         for tau in range(first, last + 1)
-        if 2.0 * _radius(tau, fewest, eta, active) <= 1.0 + epsilon
+        if 2.0 * ser3.radius(rule, tau, fewest) <= 1.0 + epsilon
     )
     pairs = (n_arms - 1) ** 2 // 4
     end = min(last, begin + EXACT_ROUNDS)
-    total = 0.0
+    wrong, chains = 0.0, 0.0
     for tau in range(begin, end + 1):
-        alone, chain = (_miss(tau, n, eta, active) for n in (fewest, fewest_in_chain))
-        total += (n_arms - 1) * alone + pairs * (last - tau) * chain
+        wrong += (n_arms - 1) * _miss(rule, tau, fewest)
+        chains += pairs * (last - tau) * _miss(rule, tau, fewest_in_chain)
     # Beyond: each falls as tau^-4, so the rest is at most a third of the last term times tau.
-    alone, chain = (_miss(end, n, eta, active) for n in (fewest, fewest_in_chain))
-    return total + ((n_arms - 1) * alone + pairs * last * chain) * end / 3.0
+    wrong += (n_arms - 1) * _miss(rule, end, fewest) * end / 3.0
+    chains += pairs * last * _miss(rule, end, fewest_in_chain) * end / 3.0
+    return wrong, chains
 
 
-def _miss(tau: int, n_arms: int, eta: float, active: bool) -> float:
-    return math.exp(-4.0 * tau * _radius(tau, n_arms, eta, active) ** 2)
-
-
-def _radius(tau: int, n_arms: int, eta: float, active: bool) -> float:
-    if active:
-        return math.sqrt(math.log(2.0 * n_arms * tau / eta) / tau)
-    return math.sqrt(math.log(4.0 * n_arms * tau * tau / eta) / (2.0 * tau))
+def _miss(rule: Rule, tau: int, n_alive: int) -> float:
+    return math.exp(-4.0 * tau * ser3.radius(rule, tau, n_alive) ** 2)

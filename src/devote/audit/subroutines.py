@@ -1,6 +1,6 @@
 """Every subroutine on every hard problem under the jury, in one table.
 
-``python -m devote.audit.nine`` prints the table of ``docs/proofs.md``.
+``python -m devote.audit.subroutines`` prints the table of ``docs/proofs.md``.
 """
 
 from collections.abc import Iterable
@@ -15,6 +15,7 @@ from devote.simulate.cell import Cell
 SUBROUTINES = tuple(name for name in ALGORITHMS if name != "worst_case")
 EPSILON = 0.25
 PLAYERS = 32
+ORDER = ("proved", "partly", "not proved")
 HORIZON = 60_000
 """For SER4, which never stops; the others have all ended long before."""
 
@@ -73,16 +74,17 @@ def as_markdown(found: dict[str, list[Correctness]]) -> str:
     ]
     for name, rows in found.items():
         lone = [row.lone.value for row in rows if row.lone is not None]
-        bounds = [row.promised.bound for row in rows if row.promised.bound is not None]
+        bounds = [row.promised.bound or 1.0 for row in rows]
         stalls = sum(row.stalled.count for row in rows)
+        weakest = max((row.promised.standing for row in rows), key=ORDER.index)
         lines.append(
-            f"| {name} | {rows[0].promised.standing} "
+            f"| {name} | {weakest} "
             f"| {sum(row.failure.count for row in rows)} / "
             f"{sum(row.failure.runs for row in rows):,} "
             f"| {max(row.failure.interval[1] for row in rows):.4f} | {stalls} "
             f"| {sum(row.plurality_wrong.count for row in rows)} of {stalls} "
             f"| {f'{max(lone):.3f}' if lone else '-'} "
-            f"| {f'{max(bounds):.2g}' if bounds else '-'} |"
+            f"| {f'{max(bounds):.2g}' if max(bounds) < 1.0 else '-'} |"
         )
     return "\n".join(lines)
 

@@ -1,0 +1,93 @@
+"""Mixture Elimination: Successive Elimination with one bound on the difference of two arms.
+
+The bound comes from a normal mixture and holds at all rounds at once, so that no error is spent
+on each round apart; and it is on the difference of two means, not on each mean. Epsilon enters
+at the stop only, so that no arm goes for one that goes later.
+
+Paper: not in it; a successive elimination in the sense of section 3.1. ``docs/proofs.md``.
+"""
+
+import math
+from collections.abc import MutableSequence
+
+from devote.kernels.algorithm import Algorithm
+from devote.kernels.jitable import jitable
+from devote.kernels.state import COUNT, Rule, State, add, drop, keep_only
+
+NEXT = 1
+"""Word of ``State.ints``: the arm from which to look for the next one of the round."""
+
+RHO = 0
+"""Position of the option. A larger one makes the bound looser early and tighter late."""
+
+
+@jitable
+def bound(rule: Rule, tau: int) -> float:
+    """The bound on a difference of sums after tau rounds, ``tau * b(tau)``.
+
+    ``b(tau) = sqrt((1 + rho/tau)/tau * ln(sqrt(1 + tau/rho) (K-1)/eta))``.
+    """
+    rho = rule.options[RHO]
+    log = 0.5 * math.log(1.0 + tau / rho) + math.log((rule.n_arms - 1) / rule.eta)
+    return math.sqrt((tau + rho) * log)
+
+
+@jitable
+def next_alive(state: State, begin: int) -> int:
+    """The first remaining arm from ``begin`` on; -1 if there is none."""
+    for k in range(begin, len(state.alive)):
+        if state.alive[k]:
+            return k
+    return -1
+
+
+@jitable
+def choose(rule: Rule, state: State, u: float) -> int:
+    """Round robin, by index."""
+    arm = next_alive(state, state.ints[NEXT])
+    if arm < 0:
+        arm = next_alive(state, 0)
+    return arm
+
+
+@jitable
+def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+    """At the end of a round stop if every ``lead + eps >= b``; else drop each ``lead >= b``.
+
+    Survivors have all been pulled tau times, so sums are compared with sums.
+    """
+    add(state, arm, reward)
+    state.ints[NEXT] = arm + 1
+    if state.ints[COUNT] == 1 or next_alive(state, arm + 1) >= 0:
+        return 0
+    best = next_alive(state, 0)
+    for k in range(best + 1, arm + 1):
+        if state.alive[k] and state.sums[k] > state.sums[best]:
+            best = k
+    reach = bound(rule, state.pulls[arm])
+    highest = state.sums[best]
+    slack = state.pulls[arm] * rule.epsilon
+    undecided = 0
+    for k in range(arm + 1):
+        if state.alive[k] and k != best and highest - state.sums[k] + slack < reach:
+            undecided = 1
+    if undecided == 0:
+        return keep_only(state, best, out)
+    n_out = 0
+    for k in range(arm + 1):
+        if state.alive[k] and k != best and highest - state.sums[k] >= reach:
+            drop(state, k)
+            out[n_out] = k
+            n_out += 1
+    return n_out
+
+
+ALGORITHM = Algorithm(
+    name="mixture_elimination",
+    summary="a pull of each survivor per round; one bound on differences that holds for ever",
+    source="Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021; docs/proofs.md",
+    choose=choose,
+    observe=observe,
+    n_ints=lambda n_arms: 2,
+    options={"rho": 5.0},
+)
