@@ -36,12 +36,13 @@ ELIMINATION = 0
 class Setup(NamedTuple):
     """The constants of a run that are not the subroutine's.
 
-    ``even``: all players wake equally often. ``vast``: their memory is larger than a cache.
+    ``epsilon`` is what the experiment asks for. ``even``: all players wake equally often. ``vast``: their memory is larger than a cache.
     ``steady``: what is suboptimal never changes, and ``Tables.good`` says it. ``scheme`` has the
     scheme's own constants.
     """
 
     n_players: int
+    epsilon: float
     endless: int
     even: int
     vast: int
@@ -54,13 +55,15 @@ class Tables(NamedTuple):
     """The shared arrays of a run, and each player's own words beside its learner's.
 
     ``tally`` counts messages per arm, ``shared`` marks the arms still open to all, ``voted`` who
-    has spoken of which arm. ``before`` and ``out`` are room to work in.
+    has spoken of which arm, or what each message about an arm said. ``by_arm`` has words of the
+    scheme's own for each arm. ``before`` and ``out`` are room to work in.
     """
 
     own: Any
     voted: Any
     first_vote: Any
     tally: Any
+    by_arm: Any
     shared: Any
     before: Any
     out: Any

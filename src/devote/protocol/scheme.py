@@ -103,7 +103,12 @@ class Engine:
     arms or reset the subroutine; ``ended`` after each pull. ``outcome`` is plain Python: the
     status and the winners of a run, from its arrays. ``words`` is how many words each player
     has beside its learner (``kernels.tables``), ``events`` names what ``note`` writes.
-    ``one_learner``: all players share one.
+
+    ``one_learner``: all players share one; ``apart``: each has words of its own all the same.
+    ``choose`` and ``observe``: the scheme picks the arm and takes the reward itself, and calls
+    the subroutine's two functions, which it is handed first, when it likes. ``arm_words`` is
+    how many words each arm has; ``keeps_log``: ``Tables.voted`` has a row for each message about
+    an arm, and grows.
     """
 
     wake: Callable[..., None]
@@ -113,6 +118,11 @@ class Engine:
     words: int = 1
     events: tuple[str, ...] = ()
     one_learner: bool = False
+    apart: bool = False
+    choose: Callable[..., int] | None = None
+    observe: Callable[..., int] | None = None
+    arm_words: int = 1
+    keeps_log: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,6 +176,10 @@ class Scheme(ABC):
     def subroutine_eta(self, spec: "ExperimentSpec", n_players: int | None) -> float:
         """The failure probability handed to each learner."""
         return spec.eta
+
+    def subroutine_epsilon(self, spec: "ExperimentSpec") -> float:
+        """The epsilon handed to each learner."""
+        return spec.epsilon
 
     def votes_needed(self, spec: "ExperimentSpec") -> int | None:
         """Messages that decide on an arm, None where none do."""

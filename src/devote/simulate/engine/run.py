@@ -39,6 +39,7 @@ class Run:
         self.engine = scheme.engine
         n, k = scenario.n_players, scenario.spec.n_arms
         rows = 1 if self.engine.one_learner else n
+        own = n if self.engine.apart else rows
         self.learners: Any = _learners(scenario, rows)
         environment = scenario.problem.environment(n)
         bad = [is_suboptimal(environment, scenario.spec.epsilon, 0, 0, arm) for arm in range(k)]
@@ -52,10 +53,11 @@ class Run:
         threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
         self.waking = (np.array(threshold), np.array(alias))
         self.tables = Tables(
-            own=np.zeros((rows, self.engine.words), dtype=np.int32),
-            voted=np.zeros((rows, k), dtype=np.int8),
+            own=np.zeros((own, self.engine.words), dtype=np.int32),
+            voted=np.zeros((BLOCK if self.engine.keeps_log else own, k), dtype=np.int8),
             first_vote=np.full(n, NEVER, dtype=np.int32),
             tally=np.zeros(k, dtype=np.int64),
+            by_arm=np.zeros((k, self.engine.arm_words), dtype=np.int64),
             shared=np.ones(k, dtype=np.int8),
             before=np.ones(k, dtype=np.int8),
             out=np.zeros(k, dtype=np.int32),
@@ -69,6 +71,7 @@ class Run:
         )
         self.setup = Setup(
             n_players=n,
+            epsilon=scenario.spec.epsilon,
             endless=int(scenario.algorithm.endless),
             even=int(np.all(self.waking[0] == 1.0)),
             vast=int(n > CACHED_PLAYERS),
@@ -107,6 +110,8 @@ class Run:
         left = uniforms if len(uniforms) == 4 else (*uniforms, uniforms[0])
         while len(left[0]) and not self.counters[tables.ENDED]:
             before = self.samples
+            if self.engine.keeps_log:
+                self._make_room(len(left[0]))
             self.loop(
                 self.environment,
                 self.rule,
@@ -120,6 +125,15 @@ class Run:
             self._take_events()
             done = self.samples - before
             left = tuple(column[done:] for column in left)
+
+    def _make_room(self, pulls: int) -> None:
+        """Lengthen the log of messages, so that each pull may write one about the same arm."""
+        log = self.tables.voted
+        needed = int(self.tables.tally.max()) + pulls
+        if needed > len(log):
+            room = np.zeros((max(needed, 2 * len(log)), log.shape[1]), dtype=log.dtype)
+            room[: len(log)] = log
+            self.tables = self.tables._replace(voted=room)
 
     def _take_events(self) -> None:
         names = self.engine.events
