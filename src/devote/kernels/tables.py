@@ -36,7 +36,8 @@ ELIMINATION = 0
 class Setup(NamedTuple):
     """The constants of a run that are not the subroutine's.
 
-    ``epsilon`` is what the experiment asks for. ``even``: all players wake equally often. ``vast``: their memory is larger than a cache.
+    ``epsilon`` is what the experiment asks for. ``even``: all players wake equally often.
+    ``vast``: their memory is larger than a cache.
     ``steady``: what is suboptimal never changes, and ``Tables.good`` says it. ``scheme`` has the
     scheme's own constants.
     """

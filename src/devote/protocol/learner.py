@@ -80,9 +80,7 @@ class Learner:
         if not 0.0 <= u < 1.0:
             raise LocalProtocolError(f"u={u!r} must be in [0, 1).\nPass random.random().")
         self._before = (list(self.state.ints), list(self.state.floats))
-        self._pending = (
-            int(self.algorithm.choose(self.rule, self.state, u)) if arm is None else arm
-        )
+        self._pending = int(self.algorithm.choose(self.rule, self.state, u)) if arm is None else arm
         return self._pending
 
     def reward(self, x: float) -> list[int]:

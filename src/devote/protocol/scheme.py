@@ -190,9 +190,7 @@ class Scheme(ABC):
         """An empty tally."""
 
     @abstractmethod
-    def player(
-        self, spec: "ExperimentSpec", voter: str, n_players: int | None = None
-    ) -> "Player":
+    def player(self, spec: "ExperimentSpec", voter: str, n_players: int | None = None) -> "Player":
         """A device half."""
 
     def players(self, spec: "ExperimentSpec", n_players: int) -> list["Player"]:

@@ -63,9 +63,7 @@ def wake(
 @jitable
 def is_asked(setup: Setup, tables: Tables, counters: Any, player: int) -> bool:
     """Whether a player answers with this play."""
-    return bool(
-        counters[N_SHARED] > 1 and tables.own[player, GIVEN] < setup.scheme[ANSWERS]
-    )
+    return bool(counters[N_SHARED] > 1 and tables.own[player, GIVEN] < setup.scheme[ANSWERS])
 
 
 @jitable

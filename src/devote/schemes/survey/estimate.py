@@ -59,9 +59,7 @@ _MIXTURE = mixture_elimination.ALGORITHM.name
 
 def _learner(spec: ExperimentSpec) -> Learner:
     scheme = spec.scheme
-    return Learner(
-        spec, scheme.subroutine_eta(spec, None), epsilon=scheme.subroutine_epsilon(spec)
-    )
+    return Learner(spec, scheme.subroutine_eta(spec, None), epsilon=scheme.subroutine_epsilon(spec))
 
 
 def _follow(spec: ExperimentSpec, rewards: Sequence[float]) -> list[int]:
@@ -82,8 +80,7 @@ def _mixture(spec: ExperimentSpec, rewards: Sequence[float]) -> list[int]:
     gaps = [rewards[best] - reward for reward in rewards]
     second = min(gap for k, gap in enumerate(gaps) if k != best)
     end = _first_round(rule, second + rule.epsilon)
-    rounds = [end if k == best else _first_round(rule, gap, end) for k, gap in enumerate(gaps)]
-    return rounds
+    return [end if k == best else _first_round(rule, gap, end) for k, gap in enumerate(gaps)]
 
 
 def _first_round(rule: Rule, lead: float, most: int | None = None) -> int:
@@ -100,7 +97,7 @@ def _first_round(rule: Rule, lead: float, most: int | None = None) -> int:
 
 
 def _first(holds: Callable[[int], bool], most: int) -> int:
-    """The least number from 1 for which ``holds``, which stays true once it is; at most ``most``."""
+    """The least number that ``holds``, at most ``most``; whatever follows it holds too."""
     low, high = 0, most
     while high - low > 1:
         middle = (low + high) // 2

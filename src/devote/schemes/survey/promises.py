@@ -1,6 +1,5 @@
 """What a survey is worth: its subroutine's own proof, and differential privacy."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from devote.protocol.promises import Bound, Case, Promise, Standing
@@ -14,14 +13,13 @@ if TYPE_CHECKING:
 def bounds(case: Case, survey: "Survey") -> tuple[Bound, ...]:
     """The subroutine's own bound at ``delta`` and at the epsilon that the noise leaves."""
     delta = case.spec.delta
-    seen = _as_the_board_sees_it(case, survey)
     text = (
         f"The board runs {case.spec.algorithm} on answers whose means lie "
         f"{survey.slope:.3g} times as far apart as the arms', and asks it for that much of epsilon"
     )
-    if why := why_unproved(seen, delta):
+    if why := why_unproved(case, delta):
         return (Bound("claimed", delta, f"{text}. Its guarantee is not proved here: {why}."),)
-    found = alone(seen.spec, delta).bound
+    found = alone(case.spec, delta).bound
     assert found is not None
     text += ", whatever the number of devices"
     return (
@@ -32,10 +30,6 @@ def bounds(case: Case, survey: "Survey") -> tuple[Bound, ...]:
             "truth.",
         ),
     )
-
-
-def _as_the_board_sees_it(case: Case, survey: "Survey") -> Case:
-    return replace(case, spec=case.spec.with_(epsilon=survey.subroutine_epsilon(case.spec)))
 
 
 def promises(case: Case, survey: "Survey") -> tuple[Promise, ...]:

@@ -60,9 +60,10 @@ class Survey(Scheme):
             raise SpecError(f"answers={answers} is more than {MAX_ANSWERS:,}.\nAsk for fewer.")
         after = check.positive("reply_after", self.reply_after, self.remedies["reply_after"])
         object.__setattr__(self, "reply_after", after)
-        if self.privacy == "none":
+        given: object = self.privacy
+        if given == "none":
             object.__setattr__(self, "privacy", None)
-        if self.privacy is not None:
+        elif given is not None:
             privacy = check.positive("privacy", self.privacy, self.remedies["privacy"])
             if privacy / answers > LOOSEST:
                 raise SpecError(
@@ -136,9 +137,7 @@ class Survey(Scheme):
         """A survey without answers."""
         return Answers(spec, self)
 
-    def player(
-        self, spec: ExperimentSpec, voter: str, n_players: int | None = None
-    ) -> Respondent:
+    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Respondent:
         """A device that answers."""
         return Respondent(spec, voter, self)
 

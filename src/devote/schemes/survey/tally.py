@@ -81,9 +81,7 @@ class Answers(Tally):
         """The arms still asked about, the highest estimate first; one once it is settled."""
         counts = self.counts
         return tuple(
-            sorted(
-                self.shared, key=lambda k: (-self._ones[k] / counts[k] if counts[k] else 0.5, k)
-            )
+            sorted(self.shared, key=lambda k: (-self._ones[k] / counts[k] if counts[k] else 0.5, k))
         )
 
     def _refusal(self, message: Message) -> str | None:

@@ -145,9 +145,7 @@ class Run:
     def outcome(self) -> Trial:
         """What the run came to."""
         counters = {name: int(self.counters[i]) for name, i in _COUNTED.items()}
-        status, winners = self.engine.outcome(
-            self.setup, self.learners, self.tables, self.counters
-        )
+        status, winners = self.engine.outcome(self.setup, self.learners, self.tables, self.counters)
         decided = int(self.counters[tables.DECIDED]) or NEVER
         if not self.scenario.scheme.by_message and status != "unfinished":
             decided = self.samples
