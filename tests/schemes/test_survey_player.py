@@ -5,11 +5,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.schemes.surveys import answer, small
 
 from devote.kernels.randomizer import blur_reward
 from devote.protocol import LocalProtocolError, RemoteProtocolError, restore_player
 from devote.schemes.survey import Answer
-from tests.schemes.surveys import answer, small
 
 UNIT = st.floats(0.0, 1.0, exclude_max=True)
 
@@ -33,15 +33,18 @@ def test_a_device_answers_once_and_then_plays_the_leader(u, noise, x, privacy):
     player = device(spec)
     player.read(public(answer=(2, 0), shared=(0, 2)))
     arm = player.activate(u, noise)
-    assert arm == (0, 2)[int(u * 2)] and player.is_asked
+    assert arm == (0, 2)[int(u * 2)]
+    assert player.is_asked
     bit = blur_reward(x, noise, spec.scheme.truths)
     assert player.reward(x) == [Answer("experiment", arm, bit, 1, "me")]
     for _ in range(3):
         assert player.activate(u, noise) == 2
-        assert not player.is_asked and player.reward(1.0) == []
+        assert not player.is_asked
+        assert player.reward(1.0) == []
     player.read(public("agreed", (0,), (0,)))
     assert player.activate(u, noise) == 0
-    assert player.remaining == (0,) == player.shared and player.best == 0
+    assert player.remaining == (0,) == player.shared
+    assert player.best == 0
 
 
 @given(
@@ -77,7 +80,8 @@ def test_reward_and_noise_are_forgotten_once_the_bit_is_made():
     assert "0.123456789" in json.dumps(player.to_dict())
     player.reward(0.987654321)
     kept = json.dumps(player.to_dict())
-    assert "0.123456789" not in kept and "0.987654321" not in kept
+    assert "0.123456789" not in kept
+    assert "0.987654321" not in kept
 
 
 def test_a_reward_that_never_comes_counts_as_0_and_its_noise_is_spent():
@@ -87,7 +91,8 @@ def test_a_reward_that_never_comes_counts_as_0_and_its_noise_is_spent():
     player.abandon()
     bit = blur_reward(0.0, 0.99, spec.scheme.truths)
     assert player.outgoing() == [Answer("experiment", arm, bit, 1, "me")]
-    assert player.answers_left == 0 and player.pending is None
+    assert player.answers_left == 0
+    assert player.pending is None
     player.activate(0.3, 0.01)
     player.abandon()
     assert player.outgoing() == []
@@ -101,7 +106,8 @@ def test_an_answer_of_its_own_that_a_lost_store_forgot_counts_as_given():
     player.receive(answer(0, 1, "somebody"))
     assert player.is_asked
     player.receive(answer(2, 1, "me"))
-    assert player.reward(1.0) == [] and player.answers_left == 0
+    assert player.reward(1.0) == []
+    assert player.answers_left == 0
 
 
 def test_a_refused_answer_is_never_sent_again():
@@ -118,7 +124,8 @@ def test_a_device_can_read_the_log_instead_of_the_tally():
     while player.tally.status() == "open":
         player.receive(answer(0, 0, next(voters)))
         player.receive(answer(1, 1, next(voters)))
-    assert player.activate(0.0, 0.0) == 1 and player.reward(1.0) == []
+    assert player.activate(0.0, 0.0) == 1
+    assert player.reward(1.0) == []
     assert player.best == 1
 
 
@@ -133,14 +140,16 @@ def test_wrong_use_is_refused_and_changes_nothing():
     for u, noise in ((1.0, 0.5), (0.5, 1.0), (0.5, float("nan"))):
         with pytest.raises(LocalProtocolError):
             player.activate(u, noise)
-    assert player.activations == 0 and not player.is_asked
+    assert player.activations == 0
+    assert not player.is_asked
     player.activate(0.5, 0.5)
     with pytest.raises(LocalProtocolError, match="awaits its reward"):
         player.activate(0.5, 0.5)
     for x in (2.0, float("nan"), "1"):
         with pytest.raises(LocalProtocolError, match=r"in \[0, 1\]"):
             player.reward(x)
-    assert player.is_asked and len(player.reward(1.0)) == 1
+    assert player.is_asked
+    assert len(player.reward(1.0)) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from tests.schemes.surveys import small
 
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import ExperimentSpec, SpecError
@@ -10,7 +11,6 @@ from devote.protocol.promises import Case
 from devote.schemes import Survey
 from devote.schemes.survey import answers_expected, fewest_answers, liars_to_turn
 from devote.simulate import Scenario, run_players
-from tests.schemes.surveys import small
 
 
 def spec_of(**parameters):
@@ -118,10 +118,12 @@ def test_the_error_is_proved_where_the_subroutine_is():
     ):
         spec = spec_of(algorithm=algorithm)
         [bound] = spec.scheme.bounds(Case(spec))
-        assert bound.name == name and bound.value <= value
+        assert bound.name == name
+        assert bound.value <= value
     spec = spec_of()
     [bound] = spec.scheme.bounds(Case(spec, broken="rewards drift"))
-    assert bound.name == "claimed" and "rewards drift" in bound.text
+    assert bound.name == "claimed"
+    assert "rewards drift" in bound.text
 
 
 def test_each_promise_says_how_firm_it_is():

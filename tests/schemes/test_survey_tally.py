@@ -6,13 +6,13 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.schemes.surveys import answer, small, stacks
 
 from devote.protocol import RemoteProtocolError
 from devote.protocol.learner import Learner
 from devote.protocol.messages import from_json, to_bytes, to_json
 from devote.schemes import Claim
 from devote.schemes.survey import Answers
-from tests.schemes.surveys import answer, small, stacks
 
 
 def fold(spec, messages):
@@ -77,7 +77,8 @@ def test_an_answer_counts_once_and_a_second_one_is_refused():
     assert "another answer" in tally.refusal(answer(1, 1, "a"))
     assert "each device gives 2" in tally.refusal(answer(1, 1, "a", 3))
     assert tally.add(answer(0, 0, "a")) is False
-    assert tally.counts == (1, 1, 0) and len(tally) == 2
+    assert tally.counts == (1, 1, 0)
+    assert len(tally) == 2
     assert tally.refusal(Claim("experiment", "a")) is not None
 
 
@@ -88,7 +89,8 @@ def test_arms_no_longer_asked_about_and_a_decided_survey_refuse_answers():
     while len(tally.shared) == 3:
         for arm, bit in ((0, 1), (1, 1), (2, 0)):
             tally.add(answer(arm, bit, next(voters)))
-    assert tally.shared == (0, 1) and tally.status() == "open"
+    assert tally.shared == (0, 1)
+    assert tally.status() == "open"
     assert "no longer asks" in tally.refusal(answer(2, 1, "late"))
     before = tally.public()
     assert tally.add(answer(2, 1, "late")) is False
@@ -117,8 +119,10 @@ def test_the_public_tally_is_small_and_says_who_leads():
     spec = small(10, epsilon=0.05)
     tally, _ = fold(spec, [answer(k % 10, int(k % 10 == 4), k) for k in range(60)])
     public = tally.public(1000)
-    assert public["status"] == "open" and public["answer"][0] == 4 == tally.leader
-    assert public["counts"] == [6] * 10 and public["shared"] == list(range(10))
+    assert public["status"] == "open"
+    assert public["answer"][0] == 4 == tally.leader
+    assert public["counts"] == [6] * 10
+    assert public["shared"] == list(range(10))
     assert len(json.dumps(public)) < 300
 
 
@@ -146,7 +150,8 @@ def test_the_view_has_means_with_their_intervals_and_about_how_many_answers_are_
     spec = small(3, privacy=1.0, epsilon=0.2)
     tally = spec.scheme.tally(spec)
     view = tally.view()
-    assert view["estimates"] == [None] * 3 and view["answers_needed"] is None
+    assert view["estimates"] == [None] * 3
+    assert view["answers_needed"] is None
     slope, means = spec.scheme.slope, (0.9, 0.5, 0.1)
     widths, needed = [], []
     for n in (100, 400):
@@ -157,9 +162,12 @@ def test_the_view_has_means_with_their_intervals_and_about_how_many_answers_are_
             for i in range(n):
                 tally.add(answer(arm, int(i * ones % n < ones), f"{arm}-{i}"))
         view = tally.view()
-        assert view["counts"] == [n] * 3 and view["answers"] == 3 * n and view["leader"] == 0
+        assert view["counts"] == [n] * 3
+        assert view["answers"] == 3 * n
+        assert view["leader"] == 0
         for mean, (middle, low, high) in zip(means, view["estimates"], strict=True):
-            assert low <= middle <= high and abs(middle - mean) < 0.02
+            assert low <= middle <= high
+            assert abs(middle - mean) < 0.02
         [middle, low, high] = view["estimates"][1]
         widths.append(high - low)
         needed.append(view["answers_needed"])
@@ -179,6 +187,8 @@ def test_whoever_folds_the_same_log_gets_the_same_result():
     messages = interleaved(rows, [k % 4 for k in range(1600)])
     first, taken = fold(spec, messages)
     again, _ = fold(spec, [message for message, new in zip(messages, taken, strict=True) if new])
-    assert first.view() == again.view() and first.public() == again.public()
+    assert first.view() == again.view()
+    assert first.public() == again.public()
     other, _ = fold(spec.with_(name="other"), [])
-    assert isinstance(other, Answers) and other._seeds != first._seeds
+    assert isinstance(other, Answers)
+    assert other._seeds != first._seeds
