@@ -1,5 +1,7 @@
 """The audit of correctness: what it counts, when it stops, what it refuses."""
 
+from dataclasses import replace
+
 import pytest
 
 from devote.audit import (
@@ -13,10 +15,11 @@ from devote.audit import (
     proved_failure,
 )
 from devote.audit.batches import Batches, runs_needed
+from devote.audit.terms import failed_terms
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate.cell import Cell
-from devote.simulate.trial import Trial
+from devote.simulate.trial import Event, Trial
 
 EASY = Cell(ExperimentSpec(arms=2, epsilon=0.5), Problem("easy", (0.9, 0.1)), 32)
 WORST = Cell(
@@ -25,7 +28,7 @@ WORST = Cell(
 
 
 def trial(status, winners, epsilon_optimal=True):
-    return Trial(10, 2, 2, status, winners, epsilon_optimal, 0, 0, 0, ())
+    return Trial(10, 2, 2, status, winners, epsilon_optimal, epsilon_optimal, 0, 0, 0, ())
 
 
 @pytest.mark.parametrize(
@@ -135,3 +138,52 @@ def test_hard_problems_are_hard(epsilon):
 def test_hard_problems_need_room_below_the_best():
     with pytest.raises(AuditError, match="epsilon"):
         hard_problems(0.95)
+
+
+def test_a_stall_is_counted_by_its_set_and_by_its_first_arm():
+    """Voters wrong with probability .4: both arms are left, and the bad one often comes first."""
+    spec = ExperimentSpec(arms=2, algorithm="worst_case", epsilon=0.25, eta=0.4, quorum=12)
+    cell = Cell(spec, Problem("two", [0.9, 0.1]), 16, "decentralized")
+    audited = audit_correctness(cell, precision=0.05, seed=0)
+    stalls = audited.stalled.count
+    assert audited.set_wrong.count == 0 < audited.plurality_wrong.count < stalls
+    assert audited.set_wrong.runs == audited.plurality_wrong.runs == stalls
+    told = audited.to_dict()
+    assert told["set_wrong"]["count"] == 0 < told["plurality_wrong"]["count"]
+
+
+def traced(*events):
+    moments = [Event(time, kind, 0, arm, 0) for time, kind, arm in events]
+    return replace(trial("unfinished", (0,)), trace=tuple(moments))
+
+
+RESETS = ExperimentSpec(arms=3, algorithm="ser4", phi=0.01)
+
+
+@pytest.mark.parametrize(
+    ("events", "failed"),
+    [
+        ([(10, "elimination", 1), (11, "elimination", 2)], [False]),
+        ([(10, "elimination", 0)], [True]),
+        ([(10, "elimination", 0), (11, "elimination", 1)], [True]),
+        ([(10, "elimination", 1), (11, "reset", -1), (12, "elimination", 2)], []),
+        # Arm 1 is best from pull 50 on: a term that opened before may answer for either side.
+        ([(60, "elimination", 2), (61, "elimination", 0)], [False]),
+        ([(60, "elimination", 2), (61, "elimination", 1)], [False]),
+        ([(55, "reset", -1), (60, "elimination", 1), (61, "elimination", 0)], [True]),
+        (
+            [
+                (9, "elimination", 0),
+                (55, "reset", -1),
+                (60, "elimination", 0),
+                (61, "elimination", 2),
+            ],
+            [True, False],
+        ),
+    ],
+)
+def test_a_term_fails_when_no_good_arm_is_left_to_it(events, failed):
+    switching = Problem("switch", (0.9, 0.1, 0.1), switches=[(50, (0.1, 0.9, 0.1))])
+    setting = Cell(RESETS, switching, 32, "decentralized", 100).setting
+    assert failed_terms(setting, traced(*events)) == failed
+    assert has_failed(setting, traced(*events)) == any(failed)

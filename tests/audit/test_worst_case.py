@@ -13,7 +13,7 @@ from devote.kernels.state import keep_only
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import Setting, run_players, run_trial
-from devote.theory import binomial_tail, honest_failure
+from devote.theory import binomial_tail, vote_failure
 
 ETA, DELTA = 0.9, 0.05
 SPEC = ExperimentSpec(arms=2, algorithm="worst_case", eta=ETA, delta=DELTA)
@@ -38,8 +38,8 @@ def failures(protocol, n_players, runs):
 def test_decentralized_fails_as_often_as_any_28_of_n_do(n_players):
     runs = RUNS if n_players < 64 else 300
     count = failures("decentralized", n_players, runs)
-    honest = honest_failure(n_players, eta=ETA, quorum=28)
-    assert consistent(count, runs, min(honest, 1.0 - 1e-12))
+    exact = vote_failure(n_players, lone=ETA, quorum=28)
+    assert consistent(count, runs, min(exact, 1.0 - 1e-12))
     if n_players > 28:
         assert binomial_tail(count, runs, probability=DELTA) < FALSE_ALARM, "above delta for sure"
 
@@ -54,7 +54,7 @@ def test_the_jury_fails_with_eta_to_the_power_of_its_size_at_every_n(n_players):
 
 
 @pytest.mark.slow
-def test_with_two_good_arms_even_the_honest_value_is_no_bound():
+def test_with_two_good_arms_the_bound_for_one_is_no_bound():
     """Players who fail with .9 and else keep either of two good arms: .95, not .79, at N = 32.
 
     Both good arms go when at most 4 players keep each, for which 24 failures are enough.
@@ -88,5 +88,5 @@ def test_with_two_good_arms_even_the_honest_value_is_no_bound():
     finally:
         del ALGORITHMS["split_case"]
     lost = sum(set(run.winners) == {2} for run in runs)
-    honest = honest_failure(n_players, eta=eta, quorum=28)
-    assert binomial_tail(lost, len(runs), probability=honest) < 1e-7
+    exact = vote_failure(n_players, lone=eta, quorum=28)
+    assert binomial_tail(lost, len(runs), probability=exact) < 1e-7

@@ -23,10 +23,10 @@ def test_the_worst_case_is_told_row_by_row_and_refusals_with_their_reason(devote
     assert rows[1]["failure"]["value"] > 0.5 > 0.2 > rows[3]["failure"]["value"]
 
 
-def test_the_table_has_claimed_honest_and_proved_side_by_side(devote):
+def test_the_table_has_claimed_and_proved_side_by_side(devote):
     ran = devote("audit", "correctness", "--means", ".9,.1", "--players", 32, "--precision", ".1")
     assert ran.code == 0
-    for word in ("claimed", "honest", "proved", "stalled", "none"):
+    for word in ("claimed", "proved", "stalled", "lone"):
         assert word in ran.out
 
 
@@ -68,6 +68,26 @@ def test_privacy_has_a_row_for_each_question_with_own_and_all_messages(devote):
     count = leaks[4]["count"]
     assert 0.0 < count["median_relative_error"] < count["without_messages"]
     assert leaks[0]["claimed_cap"] < leaks[0]["baseline"] < leaks[0]["success"]["value"]
+
+
+RESETS = ("--algorithm", "ser4", "--phi", "1e-3", "--eta", ".5", "--players", 16)
+
+
+def test_ser4_is_audited_term_by_term(devote):
+    """Ten resets a run on average: one or fewer, over 100 runs, has probability below 1e-100."""
+    asked = ("audit", "correctness", "--means", ".9,.1", *RESETS, "--horizon", 10_000)
+    [row] = told(devote(*asked, "--precision", ".1", "--json"))["rows"]
+    assert row["mean_resets"] > 1.0
+    assert row["terms"]["runs"] > row["failure"]["runs"]
+    assert row["terms"]["count"] == 0
+    assert "resets a run; of" in devote(*asked, "--precision", ".1").out
+
+
+def test_what_ser4_gives_away_is_audited_to_a_horizon(devote):
+    asked = ("audit", "privacy", "--means", ".9,.1", *RESETS, "--runs", 200)
+    assert "Give a horizon" in devote(*asked).err
+    leaks = told(devote(*asked, "--horizon", 2_000, "--json"))["leaks"]
+    assert leaks[0]["success"]["value"] > leaks[0]["claimed_cap"]
 
 
 def test_a_figure_of_a_kind_unknown_is_refused_before_any_run(devote, tmp_path):

@@ -39,7 +39,7 @@ def test_simulate_prints_one_object_that_keeps_the_contract():
     assert told["deliveries"]["values"] == [252 * 31] * 3
     assert told["status"] == {"agreed": 3, "stalled": 0, "unfinished": 0}
     assert told["winners"] == [0, 0, 0]
-    assert told["epsilon_optimal"] == 1.0
+    assert told["epsilon_optimal"] == told["holds_epsilon_optimal"] == 1.0
     assert told["wall_seconds"] > 0
     assert math.isclose(
         told["pulls_per_second"], sum(told["samples"]["values"]) / told["wall_seconds"]
@@ -53,6 +53,7 @@ def test_erratum_5_tied_arms_stall_and_the_answer_is_the_arms_left():
     assert told["endings"] == ["stalled"] * 20
     assert told["winners"] == told["winner_means"] == [None] * 20
     assert [sorted(arms) for arms in told["shared"]] == [[0, 1]] * 20
+    assert told["epsilon_optimal"] == told["holds_epsilon_optimal"] == 1.0
 
 
 def test_the_numbers_do_not_depend_on_the_number_of_workers():

@@ -15,17 +15,36 @@ def test_plan_gathers_theory_and_a_quick_simulation(devote):
     assert plan["quorum"] == {"paper": 28, "ceil": 29, "used": 28}
     assert plan["message_bound"] == 83
     assert plan["failure"]["claimed"] == pytest.approx(0.0523, abs=1e-4)
-    assert plan["failure"]["honest"] > plan["failure"]["claimed"]
+    assert [row["name"] for row in plan["failure"]["bounds"]] == ["claimed", "if one arm is good"]
     assert plan["stall_possible"] is False
-    assert plan["problem"]["means"] == [0.7, 0.3, 0.3]
+    assert plan["problem"]["means"] == [0.5, 0.5, 0.5]
     simulated = plan["simulated"]
     assert simulated["trials"] == 3
     device = simulated["per_device"]
     assert device["median"] <= device["p90"] <= device["busiest"]
     assert 0 < simulated["decided"]["mean"] < simulated["samples"]["mean"]
-    assert plan["theorem_2"]["samples"] > simulated["decided"]["mean"]
     assert plan["days"] == pytest.approx(simulated["samples"]["mean"] / 1000)
     assert plan["days_to_decision"] == pytest.approx(simulated["decided"]["mean"] / 1000)
+
+
+def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
+    """The command of erratum 15 printed a bound that all runs exceeded."""
+    tied = ".7,.7,.1,.1,.1,.1,.1,.1,.1,.1"
+    common = ("--players", 64, "--epsilon", ".25", "--activity", "split", "--trials", 2)
+    ran = devote("plan", "--means", tied, *common)
+    assert "Theorem 2 does not hold here: 2 arms are epsilon-optimal" in ran.out
+    assert "Simulated:" in ran.out
+    assert "<=" not in ran.out
+    plan = told(devote("plan", "--means", tied.replace(".7,.7", ".7,.4"), *common, "--json"))
+    assert plan["theorem_2"]["samples"] > plan["simulated"]["decided"]["mean"]
+    assert plan["promises"][0]["standing"] == "proved"
+
+
+def test_a_jury_of_thousands_can_be_planned(devote):
+    asked = ("--arms", 100, "--players", 5000, "--protocol", "jury", "--absent", 4)
+    ran = devote("plan", *asked, "--epsilon", ".3", "--seconds", "0.1", "--trials", 1)
+    assert ran.code == 0
+    assert "A jury of 4286 fixed devices" in ran.out
 
 
 def test_every_promise_has_a_standing_in_words(devote):
@@ -41,15 +60,17 @@ def test_every_promise_has_a_standing_in_words(devote):
     ]
 
 
-def test_erratum_5_the_risk_of_a_stall_is_told(devote):
+def test_errata_5_and_20_the_risk_of_a_stall_is_told(devote):
     ran = devote(*SMALL, "--players", 40)
-    assert "yes, N < 2M" in ran.out
-    assert "56 players or more" in ran.out
+    assert "yes, N <= 2M - 2" in ran.out
+    assert "55 players or more" in ran.out
+    at_most = [devote(*SMALL, "--players", n, "--json") for n in (54, 55)]
+    assert [told(ran)["stall_possible"] for ran in at_most] == [True, False]
 
 
 def test_the_table_states_the_assumed_arms_and_asks_for_events(devote):
     ran = devote(*SMALL)
-    assert "one arm of 0.7, the others of 0.3" in ran.out
+    assert "all 3 equal, at .5 (an A/A test): assumed, as no --means were given" in ran.out
     assert "--events-per-day" in ran.out
     assert "days" in devote(*SMALL, "--events-per-day", 100).out
 
@@ -106,3 +127,57 @@ def test_a_sweep_is_named_for_its_axis_unless_told(devote, tmp_path, monkeypatch
     assert ran.code == 0
     assert "plan-players.png" in ran.out
     assert (tmp_path / "plan-players.png").read_bytes().startswith(b"\x89PNG")
+
+
+SWITCHING = (
+    *("plan", "--algorithm", "ser4", "--means", ".8,.4,.1", "--players", 32, "--epsilon", ".25"),
+    *("--switches", 2, "--horizon", 100_000, "--trials", 3),
+)
+
+
+def test_a_plan_for_ser4_recommends_a_phi_and_shows_the_printed_one(devote):
+    plan = told(devote(*SWITCHING, "--json"))
+    resets = plan["resets"]
+    expected = (2 / (100_000 * resets["plays_per_term"])) ** 0.5
+    assert plan["spec"]["algorithm"] == "ser4"
+    assert plan["spec"]["phi"] == resets["phi"] == pytest.approx(expected)
+    assert resets["printed_phi"] > 10 * resets["phi"]
+    assert resets["plays"] < resets["plays_without"] < resets["plays_printed"]
+    assert resets["votes"] == pytest.approx((1 + resets["resets"]) * plan["message_bound"])
+    assert resets["failure_over_terms"] > resets["failure_printed"] >= 0.05
+    assert resets["why_not_theorem_4"] == "epsilon=0.25 is below eta / n_arms = 0.3"
+    assert plan["simulated"]["status"]["agreed"] == 3
+    table = devote(*SWITCHING).out
+    assert "phi, recommended" in table
+    assert "phi, as printed" in table
+    assert "Theorem 4 does not apply" in table
+
+
+def test_a_plan_for_ser4_takes_a_phi(devote):
+    plan = told(devote(*SWITCHING, "--phi", "1e-3", "--json"))
+    assert plan["spec"]["phi"] == plan["resets"]["phi"] == 1e-3
+    assert plan["resets"]["recommended_phi"] < 1e-3
+    assert "promises no gain" in devote(*SWITCHING, "--phi", "1e-3").out
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (("--means", ".5,.5,.5"), "no play is suboptimal"),
+        (("--algorithm", "ser3"), "--algorithm ser4"),
+        (("--switches", 0), "use ser3"),
+        (("--horizon", 0), "1 or more"),
+        (("--sweep", "eta"), "--algorithm ser3"),
+    ],
+)
+def test_a_plan_for_ser4_says_what_it_cannot_do(devote, changed, words):
+    ran = devote(*SWITCHING, *changed)
+    assert ran.code != 0
+    assert words in " ".join(ran.err.split())
+
+
+def test_a_plan_for_ser4_asks_for_what_changes(devote):
+    ran = devote("plan", "--algorithm", "ser4")
+    assert ran.code != 0
+    assert "--switches" in ran.err
+    assert "--horizon" in ran.err

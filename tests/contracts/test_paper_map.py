@@ -27,14 +27,26 @@ PARTS = [
     *(f"Algorithm 1, line {i}" for i in range(1, 9)),
     *(f"Algorithm 2, line {i}" for i in range(1, 23)),
     *("Algorithm 2, inputs", "Algorithm 2, initialization", "Algorithm 2, output"),
-    *("Theorem 1, messages", "Theorem 1, failure", "Theorem 1, privacy"),
-    *("Theorem 2", "Theorem 3", "Theorem 4, messages", "Theorem 4, samples"),
+    *("Theorem 1, messages", "Theorem 1, failure", "Theorem 1, end", "Theorem 1, privacy"),
+    *("Theorem 2", "Theorem 3", "Theorem 4, messages", "Theorem 4, failure"),
+    *("Theorem 4, samples", "Theorem 4, privacy", "Jury"),
     *("Corollary 1", "Corollary 2", "Remark 1"),
     *(f"Problem {i}" for i in range(1, 6)),
     *("Baseline 1-privacy", "Baseline 0-privacy"),
     *(f"Figure {i}" for i in range(4, 9)),
-    *(f"Erratum {i}" for i in range(1, 15)),
+    *(f"Erratum {i}" for i in range(1, 23)),
 ]
+
+MEASURED_BY = {
+    "Definition 3": "devote.audit.privacy",
+    "Theorem 1, privacy": "devote.audit.privacy",
+    "Theorem 4, privacy": "devote.audit.privacy",
+    "Erratum 8": "devote.audit.privacy",
+    "Theorem 1, failure": "devote.audit.correctness",
+    "Property 1": "devote.theory.property_1",
+    "Erratum 18": "devote.theory.property_1",
+}
+"""Parts that are promises: what judges each, and not what makes it, is its code."""
 
 
 @functools.cache
@@ -66,6 +78,21 @@ def test_every_numbered_part_of_the_paper_has_code_and_a_test(part):
     _, _, code, tests = ROWS[part]
     assert CODE.search(code), f"{part} names no code"
     assert TEST.search(tests), f"{part} names no test"
+
+
+@pytest.mark.parametrize("part", MEASURED_BY)
+def test_a_promise_points_at_what_judges_it(part):
+    modules = [module for module, _ in CODE.findall(ROWS[part][2])]
+    assert MEASURED_BY[part] in modules
+
+
+@pytest.mark.parametrize("number", [16, 17, 20, 21])
+def test_an_erratum_is_told_where_its_code_is(number):
+    """``Differs from print:`` and the number, in a module that the erratum's row names."""
+    modules = {module for module, _ in CODE.findall(ROWS[f"Erratum {number}"][2])}
+    texts = [Path(importlib.import_module(module).__file__).read_text() for module in modules]
+    told = re.compile(rf"Differs from print:[^\n]*\n?[^\n]*\n?[^\n]*\b{number}\)")
+    assert any(told.search(text) for text in texts)
 
 
 def test_no_row_is_without_code_or_test():

@@ -87,18 +87,21 @@ def test_the_stream_is_what_brings_news_and_it_brings_no_backlog(server, onlooke
 @pytest.mark.parametrize(
     ("against", "ending"), [(1, "."), (0, "; green has the fewest against it.")]
 )
-def test_a_stall_names_what_cannot_be_told_apart(server, onlooker, against, ending):
+def test_a_stall_names_what_is_left_and_says_only_what_is_known(server, onlooker, against, ending):
     server.open(SPEC.with_(arms=["red", "green"], quorum=4), players=4)
     for voter, arm in [(1, 0), (2, 0), (3, 1), (4, against)]:
         server.vote("banner", voter, arm)
     page = onlooker("#banner")
-    stalled = "Stalled: red and green are indistinguishable"
-    if against == 0:
-        stalled = "Stalled: green and red are indistinguishable"
-    page.sees("#verdict", f"{stalled}. Nobody has a vote left to cast{ending}")
+    left = "green and red" if against == 0 else "red and green"
+    page.sees(
+        "#verdict",
+        f"Stalled: the devices could not agree between {left}, and none has a vote left to cast"
+        f"{ending} Either these options are within 0.25 of each other, or different devices have "
+        "different favourites, or chance misled some devices.",
+    )
     page.sees("#bounds small", ["claimed", "proved"])
     page.page.goto(f"{server.address}/#")
-    page.sees("#cards .state", stalled.replace("S", "s", 1))
+    page.sees("#cards .state", f"stalled: no agreement between {left}")
 
 
 def test_a_jury_is_shown_filling_up_and_its_bound_is_proved(server, onlooker):

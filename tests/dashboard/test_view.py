@@ -14,7 +14,7 @@ from devote.dashboard.bounds import failure_bounds
 from devote.dashboard.timeline import MARKS, Timeline
 from devote.dashboard.view import LETTERS, View
 from devote.protocol import ExperimentSpec
-from devote.theory import claimed_failure, honest_failure
+from devote.theory import claimed_failure, lone_failure, vote_failure
 
 
 def render(messages, spec=SPEC, players=None, seats=0):
@@ -72,12 +72,14 @@ def test_votes_count_once_the_jury_is_complete():
     assert (after["status"], after["answer"], after["arms"][1]["out_at"]) == ("agreed", ["red"], 5)
 
 
-def test_the_bounds_are_the_claimed_and_the_honest_one_and_for_a_jury_the_proved_one():
+def test_the_bounds_are_the_claimed_one_that_for_one_good_arm_and_for_a_jury_the_proved_one():
     spec = ExperimentSpec(arms=10)
-    claimed, honest = failure_bounds(Experiment(spec, "invite", 32))
+    alone = lone_failure("ser3", n_arms=10, epsilon=spec.epsilon, eta=0.9).wrong_vote
+    claimed, one_good = failure_bounds(Experiment(spec, "invite", 32))
     assert (claimed["name"], claimed["value"]) == ("claimed", claimed_failure(0.9, 28))
-    assert (honest["name"], honest["value"]) == ("honest", honest_failure(32, eta=0.9, quorum=28))
-    assert "any 28 of 32" in honest["text"]
+    assert one_good["name"] == "if one arm is good"
+    assert one_good["value"] == vote_failure(32, lone=alone, quorum=28)
+    assert "Any 28 of 32" in one_good["text"]
     (proved,) = failure_bounds(Experiment(spec.with_(protocol="jury"), "invite", 64))
     assert (proved["name"], proved["value"]) == ("proved", pytest.approx(0.9**29))
 
@@ -95,13 +97,13 @@ def test_all_devices_together_are_a_proof_only_where_no_more_can_join():
     spec = ExperimentSpec(arms=10)
     invited, joining = Experiment(spec, "invite", 28), Experiment(spec, "open", None, 28)
     assert [b["name"] for b in failure_bounds(invited)] == ["claimed", "proved"]
-    assert [b["name"] for b in failure_bounds(joining)] == ["claimed", "honest"]
+    assert [b["name"] for b in failure_bounds(joining)] == ["claimed"]
 
 
-def test_without_enough_devices_to_fill_a_quorum_there_is_no_honest_bound_yet():
+def test_without_enough_devices_to_fill_a_quorum_there_is_only_the_claim():
     spec = ExperimentSpec(arms=10)
     assert [b["name"] for b in failure_bounds(Experiment(spec, "open", None, 27))] == ["claimed"]
-    assert len(failure_bounds(Experiment(spec, "open", None, 28))) == 2
+    assert len(failure_bounds(Experiment(spec, "invite", 28))) == 2
 
 
 def test_the_panel_shows_the_first_device_to_speak_to_the_letter_and_stays_with_it():

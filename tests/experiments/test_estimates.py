@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from devote.experiments.estimates import deviation_ratio, exact, exponent, mean, ratio
+from devote.experiments.estimates import (
+    deviation_ratio,
+    exact,
+    exponent,
+    mean,
+    mean_count,
+    proportion,
+    ratio,
+)
 
 
 def test_the_mean_has_student_s_interval():
@@ -56,3 +64,36 @@ def test_the_ratio_of_deviations():
 
 def test_fewer_trials_on_one_side_pair_up_as_far_as_they_go():
     assert ratio([2.0, 2.0], [1.0, 1.0, 9.0]).value == 2.0
+
+
+@pytest.mark.parametrize("values", [[0] * 20, [0] * 17 + [1] * 3, [0] * 19 + [3], [12] * 20])
+def test_the_interval_of_a_mean_count_never_falls_below_0_and_is_never_empty(values):
+    """Student's interval does for three of twenty: -.02 to .32."""
+    estimate = mean_count(values)
+    assert 0.0 <= estimate.low <= estimate.value < estimate.high
+    assert mean_count(values, most=12).high <= 12
+
+
+@pytest.mark.parametrize("draw", ["poisson", "clumped"])
+@pytest.mark.parametrize("truth", [0.2, 0.5, 3.0])
+def test_intervals_of_mean_counts_cover_the_truth(draw, truth):
+    """2,000 means of 20. In 20,000 other means of each kind 94.0 % or more cover; 1,830 of 2,000
+    are missed with probability 1e-6. Of Student's intervals 81 % cover clumped counts (variance
+    twice the mean) of mean .2: they fail with probability 1 - 1e-9.
+    """
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(2_000):
+        if draw == "poisson":
+            counts = rng.poisson(truth, 20)
+        else:
+            counts = rng.negative_binomial(truth, 0.5, 20)
+        estimate = mean_count(counts)
+        covered += estimate.low <= truth <= estimate.high
+    assert covered >= 1_830, covered
+
+
+def test_a_proportion_has_the_exact_interval():
+    estimate = proportion([True] * 3 + [False] * 17)
+    known = stats.binomtest(3, 20).proportion_ci(0.95, method="exact")
+    assert (estimate.low, estimate.high) == pytest.approx((known.low, known.high), abs=1e-6)

@@ -8,11 +8,12 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from matplotlib.collections import LineCollection
 
 import devote.experiments
 from devote.experiments import Settings, experiments
 from devote.experiments.drawing.canvas import save
-from devote.experiments.drawing.style import house_style
+from devote.experiments.drawing.style import BARS, house_style
 from devote.experiments.registry import FOLDERS
 from devote.experiments.sweeping import run, sweeps_for
 from devote.experiments.verdicts import VERDICTS
@@ -68,15 +69,29 @@ def test_its_sweep_holds_what_its_figure_and_claims_read(experiment, table):
     assert sum(len(cells) for cells in sweeps_for([experiment], TINY).values()) == len(table)
 
 
-def test_its_figure_is_drawn_as_svg_and_png(experiment, table, tmp_path):
+def test_its_figure_is_drawn_as_svg_pdf_and_png(experiment, table, tmp_path):
     assert experiment.draw is not None
     with house_style():
         figure = experiment.draw(table, TINY)
-    svg, png = save(figure, tmp_path, experiment.name)
+    svg, pdf, png = save(figure, tmp_path, experiment.name)
     assert ET.parse(svg).getroot().tag.endswith("svg")
+    assert pdf.read_bytes().startswith(b"%PDF-")
+    assert pdf.stat().st_size < 60_000
     assert png.read_bytes().startswith(PNG)
     assert 5_000 < png.stat().st_size < 150_000
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([svg.name, png.name])
+    assert {path.name for path in tmp_path.iterdir()} == {svg.name, pdf.name, png.name}
+
+
+def test_a_figure_with_samples_says_what_its_bars_are(experiment, table):
+    """One measure of uncertainty in all figures, and no band beside it."""
+    if not experiment.plan(TINY):
+        return
+    with house_style():
+        figure = experiment.draw(table, TINY)
+    assert any(BARS in text.get_text() for text in figure.texts)
+    drawn = [item for axes in figure.axes for item in axes.collections]
+    assert drawn
+    assert all(isinstance(item, LineCollection) for item in drawn)
 
 
 def test_its_rows_are_well_formed(experiment, table):

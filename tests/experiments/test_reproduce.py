@@ -19,7 +19,7 @@ def done(tmp_path_factory) -> Reproduction:
 
 def test_it_writes_figures_claims_and_results(done):
     written = {p.relative_to(done.folder).as_posix() for p in done.folder.rglob("*") if p.is_file()}
-    figures = {f"{name}.{suffix}" for name in QUICK for suffix in ("svg", "png")}
+    figures = {f"{name}.{suffix}" for name in QUICK for suffix in ("svg", "pdf", "png")}
     assert written >= {*figures, "claims.md", "claims.json", "results/problem-2.jsonl"}
     assert not [name for name in written if name.endswith(".partial")]
 
@@ -38,6 +38,22 @@ def test_both_tables_of_claims_say_the_same(done):
         assert row.count("|") - row.count("\\|") == 5
 
 
+def test_verdicts_on_a_cut_range_of_players_are_marked(done):
+    text = (done.folder / "claims.md").read_text(encoding="utf-8")
+    assert "the paper's N = 64, 128, 256, 512, 1024 was not run" in text
+    rows = {claim.name: claim for claim in done.claims}
+    assert rows["1-privacy-uneven"].missing == (64, 128, 256, 512, 1024)
+    assert not rows["waits-for-rare-players"].missing, "it is about 32 players"
+    for claim in done.claims:
+        (row,) = [r for r in text.partition("## In full")[0].splitlines() if claim.quote in r]
+        assert ("*(range cut)*" in row) == bool(claim.missing and claim.verdict != "not measured")
+
+
+def test_the_whole_range_is_not_marked():
+    assert Settings().missing == ()
+    assert Settings(players=(32, 64, 128, 256, 512, 1024, 2048)).missing == ()
+
+
 def test_a_second_run_only_draws_the_very_same_files(done):
     calls = []
     files = ["claims.json", *(path.name for path in done.figures)]
@@ -49,7 +65,7 @@ def test_a_second_run_only_draws_the_very_same_files(done):
         workers=1,
         progress=lambda finished, total, _: calls.append((finished, total)),
     )
-    assert len(calls) == 2, "one call per results file, none per trial"
+    assert len(calls) == 3, "one call per results file, none per trial"
     assert calls[-1][0] == calls[-1][1]
     assert [(done.folder / name).read_bytes() for name in files] == before
 
@@ -120,11 +136,14 @@ def test_the_command_line_gives_json(done, capsys):
     arguments = ["--players", "32", "--trials", "2", "--workers", "1", "--out", str(done.folder)]
     assert main(["reproduce", *QUICK, *arguments, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["figures"] == [f"{n}.{s}" for n in QUICK for s in ("svg", "png")]
-    assert sum(document["verdicts"].values()) == len(document["claims"])
+    assert document["figures"] == [f"{n}.{s}" for n in QUICK for s in ("svg", "pdf", "png")]
+    counted = [claim for claim in document["claims"] if not claim["uncounted"]]
+    assert sum(document["verdicts"].values()) == len(counted) == len(document["claims"]) - 1
 
 
 def test_the_command_line_shows_the_verdicts(done, capsys):
     arguments = ["--players", "32", "--trials", "2", "--workers", "1", "--out", str(done.folder)]
-    assert main(["reproduce", "mean-gap", *arguments]) == 0
-    assert "holds" in capsys.readouterr().out
+    assert main(["reproduce", *QUICK, *arguments]) == 0
+    shown = capsys.readouterr().out
+    assert "holds" in shown
+    assert "(cut): the paper's N = 64, 128" in shown

@@ -6,8 +6,9 @@ import pytest
 from devote.experiments import Settings
 from devote.experiments.registry import choose
 from devote.experiments.sweeping import run
+from devote.experiments.switches.phi_table import Case
 from devote.experiments.switches.regret import shares_over_time, suboptimal_plays, total
-from devote.experiments.switches.sweep import HORIZON, PHI, WINDOW, cell
+from devote.experiments.switches.sweep import HORIZON, PHI, WINDOW, cell, printed_phi
 from devote.problems import get_problem
 from devote.simulate import simulate
 
@@ -45,3 +46,13 @@ def test_the_windows_add_up_to_the_whole(table, phi):
     assert shares.min() >= 0
     assert shares.max() <= 1
     np.testing.assert_allclose(shares.sum(axis=1) * WINDOW, total(table, TINY, phi))
+
+
+def test_the_phi_table_is_about_problem_4():
+    case = Case(32, 0.9)
+    assert (case.problem.means, case.problem.switches) == (
+        get_problem("4").means,
+        get_problem("4").switches,
+    )
+    assert case.horizon == HORIZON
+    assert case.printed() == printed_phi(32)

@@ -1,9 +1,12 @@
 """Verdicts follow from numbers: the same code says yes, no and "depends"."""
 
+from dataclasses import replace
+
 import pytest
 
 from devote.experiments.claim import Claim
 from devote.experiments.estimates import Estimate
+from devote.experiments.report import tally
 from devote.experiments.verdicts import CHANCE, VERDICTS, Case, Range, depends_on, verdict
 
 ABOVE_ONE = Range(low=1.0)
@@ -12,8 +15,8 @@ NO = Estimate(0.8, 0.7, 0.9, "N = 64")
 UNCLEAR = Estimate(1.0, 0.9, 1.1, "N = 128")
 
 
-def case(*estimates, label="union"):
-    return Case(label, estimates, ABOVE_ONE)
+def case(*estimates):
+    return Case("x", estimates, ABOVE_ONE)
 
 
 def claim(*cases):
@@ -51,6 +54,25 @@ def test_a_sentence_does_not_hold_if_every_interval_lies_outside():
 def test_else_it_depends_and_the_code_says_on_what(cases, on):
     assert verdict(cases) == "depends"
     assert depends_on(cases, across="radius form", along="number of players") == on
+
+
+def test_the_verdict_is_that_of_the_authors_reading_and_of_the_first_form():
+    row = claim(
+        Case("SER3", (YES,), ABOVE_ONE, "active"),
+        Case("SER3", (NO,), ABOVE_ONE, "union"),
+        Case("UGapEc", (YES,), ABOVE_ONE),
+        Case("SER3", (NO,), ABOVE_ONE, "active", "like for like"),
+    )
+    assert row.verdict == "holds"
+    assert row.depends_on == ()
+    assert row.verdict_with("union") == "depends"
+    assert row.otherwise == {"with `union`": "depends", "like for like": "does not hold"}
+
+
+def test_the_tally_is_of_the_papers_sentences_alone():
+    ours = replace(claim(case(YES)), uncounted="this project's own theorem")
+    assert tally([claim(case(NO)), ours])["holds"] == 0
+    assert tally([claim(case(NO)), ours])["does not hold"] == 1
 
 
 def test_nothing_is_said_about_what_was_not_measured():

@@ -58,14 +58,14 @@ class CrashingStore(Store):
         self.crash_at: str | None = None
         self._entry: Any = None
 
-    def save_step(self, player: Any, pending_at: float | None, votes: Any = ()) -> None:
+    def save_step(self, player: Any, pending_at: float | None, plays: Any, votes: Any = ()) -> None:
         verb, value, expired = self.doing
         if pending_at is not None:
             self._entry = ("activate", value)
         else:
             self._entry = ("reward", value) if verb == "reward" else expired
         self._entry += (tuple(envelope.message for envelope in votes),)
-        super().save_step(player, pending_at, votes)
+        super().save_step(player, pending_at, plays, votes)
 
     def save_heard(self, heard: Any, bookmark: Bookmark) -> None:
         self._entry = ("heard", tuple(e.message for e in heard), bookmark.complete)

@@ -8,7 +8,7 @@ and the run must show:
 - the board holds exactly the messages that players have produced, each once, but for claims to
   places in a jury that others have, or that came too many;
 - each device is the player that its log of committed steps describes: no reward counted twice,
-  none lost but by a power cut;
+  none lost but by a power cut, none counted for another play than its own;
 - all devices agree on one arm, or all say ``stalled``, with the same answer, which is the one
   that the votes give.
 
@@ -27,8 +27,10 @@ from tests.fleet.crashing_store import Crash, CrashingStore, Disk, produced, rep
 from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
+from devote.fleet.choice import Choice
 from devote.fleet.clock import Clock
 from devote.fleet.core import DeviceCore
+from devote.fleet.errors import RewardRefused
 from devote.fleet.expiry import Expiry
 from devote.fleet.saving import player_fields
 from devote.fleet.store import Setup
@@ -57,6 +59,7 @@ class SimulatedDevice:
         self.offset = 0.0
         self.link = FaultyBoard(fleet.board, fleet.faults, fleet.clock, seed)
         self.core: DeviceCore | None = None
+        self.left: Choice | None = None
         on_expire = self.rng.choice(("drop", "zero"))
         self.expired = ("abandon",) if on_expire == "drop" else ("reward", 0.0)
         self.expiry = Expiry(self.rng.choice((None, 5.0)), on_expire)
@@ -84,13 +87,27 @@ class SimulatedDevice:
         u = self.rng.random()
         self.store.doing = ("choose", u, self.expired)
         assert self.core is not None
-        arm = self.core.choose(u)
+        choice = self.core.choose(u)
+        self._offer_late(choice)
         if self.rng.random() < 0.1:
-            assert self.core.choose() == arm or self.expiry.after is not None
+            assert self.core.choose() == choice or self.expiry.after is not None
+            self.left = choice
             return
-        x = float(self.rng.random() < self.fleet.means[arm])
+        x = float(self.rng.random() < self.fleet.means[choice])
         self.store.doing = ("reward", x, self.expired)
-        self.core.reward(x)
+        self.core.reward(x, choice)
+
+    def _offer_late(self, pending: Choice) -> None:
+        """A reward for a play that was left alone must not count for the one there is now."""
+        if self.left is not None and self.left.play != pending.play:
+            assert self.core is not None
+            try:
+                self.core.reward(1.0, self.left)
+            except RewardRefused as refused:
+                self.fleet.done[type(refused).__name__] += 1
+                self.left = None
+            else:
+                raise AssertionError("a reward was counted for another play than its own")
 
     def sync(self) -> bool:
         assert self.core is not None

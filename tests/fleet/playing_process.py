@@ -53,15 +53,16 @@ def play(url: str, store: Path, invite: str, means: list[float]) -> None:
     journal = store.with_suffix(".journal")
     with join(url, store, invite) as device, journal.open("a", buffering=1) as lines:
         before = journal.read_text().splitlines()
-        if before and before[-1] == "passing" and device.core._player.pending is None:
+        if before and before[-1] == "passing" and device.pending() is None:
             lines.write("counted\n")
         while device.status().state == "open" or device.status().waiting:
             if device.status().waiting:
                 time.sleep(0.01)
                 continue
-            x = float(random.random() < means[device.choose()])
+            choice = device.choose()
+            x = float(random.random() < means[choice])
             lines.write("passing\n")
-            device.reward(x)
+            device.reward(x, choice)
             lines.write("counted\n")
             time.sleep(0.01)
 

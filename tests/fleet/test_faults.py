@@ -32,6 +32,8 @@ def test_a_few_fault_runs_see_every_kind_of_fault_and_both_endings():
     happened = sum((fault_run(seed) for seed in range(12)), fault_run(12))
     for kind in ("crash within a commit", "failed to sync", "synced", "agreed", "stalled"):
         assert happened[kind] > 0
+    for kind in ("LateReward", "RepeatedReward"):
+        assert happened[kind] > 0
     assert happened["votes amid faults"] > 20
 
 
@@ -84,8 +86,8 @@ def test_the_fault_run_sees_a_vote_taken_for_sent_when_no_answer_came(monkeypatc
 def test_the_fault_run_sees_a_reward_counted_in_two_steps(monkeypatch):
     save_step = Store.save_step
 
-    def in_two_steps(self, player, pending_at, votes=()):
-        save_step(self, player, pending_at)
+    def in_two_steps(self, player, pending_at, plays, votes=()):
+        save_step(self, player, pending_at, plays)
         if votes:
             if len(self.disk.log) % 5 == 0:
                 raise Crash  # as may happen between any two commits

@@ -178,7 +178,7 @@ def test_on_a_full_disk_the_step_has_not_happened_and_can_be_made_again(path, mo
     before = core._player.to_dict()
     save_step = store.save_step
     padding = {"padding": "x" * 100_000}
-    monkeypatch.setattr(store, "save_step", lambda p, t, v: save_step(p | padding, t, v))
+    monkeypatch.setattr(store, "save_step", lambda p, *rest: save_step(p | padding, *rest))
     with pytest.raises(StoreFull, match="Make room"):
         core.reward(1.0)
     monkeypatch.undo()

@@ -26,7 +26,7 @@ class Device:
     def choose(self):
         return len(self.rewards) % 3
 
-    def reward(self, x):
+    def reward(self, x, choice):
         self.rewards.append(x)
 
     def status(self):

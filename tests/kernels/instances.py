@@ -21,7 +21,6 @@ class Instance:
     n_arms: int
     epsilon: float
     eta: float
-    phi: float
     options: dict[str, str | float]
     uniforms: list[float] = field(repr=False)
     rewards: list[list[float]] = field(repr=False)  # by step, then arm
@@ -32,7 +31,6 @@ class Instance:
             n_arms=self.n_arms,
             epsilon=self.epsilon,
             eta=self.eta,
-            phi=self.phi,
             options=self.options,
         )
 
@@ -51,13 +49,14 @@ def instances(draw, algorithm: Algorithm) -> Instance:
         n_arms=n_arms,
         epsilon=draw(st.floats(0.8, 1.0) if coarse else st.floats(0.4, 1.0)),
         eta=draw(st.floats(0.01, 0.95)),
-        phi=draw(st.sampled_from([0.001, 0.02, 0.3])) if algorithm.endless else 0.0,
         options={
             name: draw(
                 st.sampled_from(allowed) if isinstance(allowed, tuple) else st.floats(0.5, 50.0)
             )
             for name, allowed in algorithm.options.items()
-        },
+            if name != "phi"
+        }
+        | ({"phi": draw(st.sampled_from([0.001, 0.02, 0.3]))} if algorithm.endless else {}),
         uniforms=[rng.random() for _ in range(steps)],
         rewards=[[_reward(mean, continuous, rng) for mean in means] for _ in range(steps)],
         shared=list(_shrinking(n_arms, drops, steps, rng)),

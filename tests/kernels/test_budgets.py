@@ -11,6 +11,7 @@ from devote.kernels import (
     kl_racing,
     lucb,
     median_elimination,
+    mixture_elimination,
     naive,
     ser3,
     successive_elimination,
@@ -75,3 +76,7 @@ def test_radii_and_levels_are_as_documented(t):
     )
     assert ser3.radius(rule("ser3"), t, 3) == shown(sqrt(log(4 * K * t**2 / eta) / (2 * t)))
     assert ser3.radius(rule("ser3", radius="active"), t, 3) == shown(sqrt(log(2 * 3 * t / eta) / t))
+    for rho in (5.0, 40.0):
+        b = sqrt((1 + rho / t) / t * log(sqrt(1 + t / rho) * (K - 1) / eta))
+        mixture = rule("mixture_elimination", rho=rho)
+        assert mixture_elimination.bound(mixture, t) == shown(t * b)

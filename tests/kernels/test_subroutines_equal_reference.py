@@ -31,7 +31,7 @@ def compare(name, instance):
     """Step by step; how many steps were compared."""
     algorithm = get_algorithm(name)
     learner = SUBROUTINES[name](
-        instance.n_arms, instance.epsilon, instance.eta, phi=instance.phi, **instance.options
+        instance.n_arms, instance.epsilon, instance.eta, **instance.options
     )
     state = algorithm.new_state(instance.n_arms)
     steps = play(algorithm, instance, state, [0] * instance.n_arms)

@@ -7,16 +7,21 @@ once: after one pull it keeps the first remaining arm, or the last if its coin i
 import pytest
 
 from devote.problems import Problem
-from devote.protocol import Ballot, ExperimentSpec, Player, SpecError, Vote
-from devote.simulate.by_players import run_players
+from devote.protocol import ExperimentSpec, SpecError
+from devote.schemes import Ballot, Vote
+from devote.simulate import run_players
 
 FIRST, LAST = 0.99, 0.0
 """Coins with which ``worst_case`` keeps the first or the last remaining arm, at eta = .5."""
 
 
 def spec(arms=3, quorum=2, **changes):
-    fields = {"algorithm": "worst_case", "eta": 0.5, "quorum": quorum} | changes
+    fields = {"algorithm": "worst_case", "eta": 0.5, "scheme": {"quorum": quorum}} | changes
     return ExperimentSpec(arms=arms, **fields)
+
+
+def player_of(spec, voter):
+    return spec.scheme.player(spec, voter)
 
 
 def vote(arm, voter, term=0):
@@ -49,15 +54,15 @@ def test_inputs_epsilon_eta_and_delta_have_the_printed_ranges():
 
 def test_initialization_all_arms_remain_and_nobody_has_voted():
     """Initialization: "K(l) := K, K^n(l^n) := K, for all (k, n) lambda^n_k := 0"."""
-    player = Player(spec(), "n")
+    player = player_of(spec(), "n")
     assert player.shared == player.remaining == (0, 1, 2)
-    assert len(player.ballot) == 0
-    assert player.ballot.tally == (0, 0, 0)
+    assert len(player.tally) == 0
+    assert player.tally.counts == (0, 0, 0)
 
 
 def test_line_3_messages_are_read_when_the_player_is_active():
     """Line 3: "player n gets the messages lambda_k^j from other players"."""
-    player = Player(spec(quorum=1), "n")
+    player = player_of(spec(quorum=1), "n")
     player.receive(vote(1, "a"))
     assert player.remaining == (0, 1, 2)
     player.activate(FIRST)
@@ -66,9 +71,9 @@ def test_line_3_messages_are_read_when_the_player_is_active():
 
 def test_line_6_an_arm_is_eliminated_by_floor_log_delta_over_log_eta_votes():
     """Line 6: "if sum_j lambda^j_k >= floor(log delta / log eta)"."""
-    needed = ExperimentSpec(arms=3, eta=0.9, delta=0.05).votes_needed
-    assert needed == 28
-    ballot = Ballot(3, needed)
+    paper = ExperimentSpec(arms=3, eta=0.9, delta=0.05)
+    assert paper.votes_needed == 28
+    ballot = Ballot(paper)
     for n in range(27):
         ballot.add(vote(2, f"n{n}"))
     assert ballot.shared == (0, 1, 2)
@@ -80,7 +85,7 @@ def test_line_6_an_arm_is_eliminated_by_floor_log_delta_over_log_eta_votes():
 
 def test_lines_7_and_8_the_arm_leaves_the_shared_set_and_the_active_players_own():
     """Line 7: "K(l) := K(l) \\ {k}"; line 8: "K^n(l^n) := K^n(l^n) \\ {k}"."""
-    player = Player(spec(quorum=2), "n")
+    player = player_of(spec(quorum=2), "n")
     player.receive(vote(0, "a"))
     player.receive(vote(0, "b"))
     assert player.shared == (1, 2)
@@ -90,7 +95,7 @@ def test_lines_7_and_8_the_arm_leaves_the_shared_set_and_the_active_players_own(
 
 def test_line_11_when_one_arm_is_shared_it_is_the_players_set():
     """Line 11: "else K^n(l^n) := K(l)"."""
-    player = Player(spec(quorum=1), "n")
+    player = player_of(spec(quorum=1), "n")
     for arm in (0, 2):
         player.receive(vote(arm, "a"))
     assert player.activate(FIRST) == 1
@@ -100,7 +105,7 @@ def test_line_11_when_one_arm_is_shared_it_is_the_players_set():
 
 def test_line_13_the_subroutine_plays_a_remaining_arm():
     """Line 13: "ArmSelection(epsilon, eta, K^n(l^n))"."""
-    player = Player(spec(arms=5, quorum=1, algorithm="ser3"), "n")
+    player = player_of(spec(arms=5, quorum=1, algorithm="ser3"), "n")
     player.receive(vote(0, "a"))
     player.receive(vote(3, "a"))
     played = set()
@@ -112,17 +117,17 @@ def test_line_13_the_subroutine_plays_a_remaining_arm():
 
 def test_erratum_1_line_14_a_single_eliminated_arm_is_sent_too():
     """Line 14 prints "if |eliminated| > 1": with two arms nothing would ever be sent."""
-    assert wake(Player(spec(arms=2), "n")) == [vote(1, "n")]
+    assert wake(player_of(spec(arms=2), "n")) == [vote(1, "n")]
 
 
 def test_lines_15_to_18_an_elimination_opens_an_epoch_and_is_sent_to_all():
     """Line 15: "l^n := l^n + 1"; 16: "for all k"; 17: "K^n(l^n) \\ {k}"; 18: "lambda_k^n is sent
     to other players".
     """
-    player = Player(spec(arms=4), "n")
+    player = player_of(spec(arms=4), "n")
     assert wake(player) == [vote(arm, "n") for arm in (1, 2, 3)]
     assert (player.epoch, player.remaining) == (1, (0,))
-    assert player.ballot.voted("n") == {1, 2, 3}
+    assert player.tally.voted("n") == {1, 2, 3}
     assert wake(player) == []
     assert player.epoch == 1
 
@@ -141,7 +146,7 @@ def test_erratum_2_lines_5_to_10_every_player_drops_the_arm_when_it_wakes():
     """As printed only the player who happens to be active when the quorum is there drops the
     arm: "K^n(l^n) := K^n(l^n) \\ {k}" for that n, and the others go on voting against it.
     """
-    players = [Player(spec(quorum=2), str(n)) for n in range(5)]
+    players = [player_of(spec(quorum=2), str(n)) for n in range(5)]
     sent = []
     for player in players:
         for message in wake(player, LAST):
@@ -154,17 +159,17 @@ def test_erratum_2_lines_5_to_10_every_player_drops_the_arm_when_it_wakes():
 
 def test_erratum_3_line_6_the_last_arm_is_never_voted_out():
     """Line 6 as printed tests "all k in K(l)": every arm may have its quorum, and K(l) is empty."""
-    ballot = Ballot(3, 2)
+    ballot = Ballot(spec(arms=3, quorum=2))
     for voter, arms in (("a", (0, 1)), ("b", (1, 2)), ("c", (0, 2)), ("d", (1,))):
         for arm in arms:
             ballot.add(vote(arm, voter))
-    assert ballot.tally == (2, 3, 2)
+    assert ballot.counts == (2, 3, 2)
     assert ballot.shared == (0,)  # fewest votes, lowest index
 
 
 def test_erratum_4_line_8_a_player_whose_only_arm_is_voted_out_starts_over_on_the_shared_set():
     """As printed "K^n(l^n) := K^n(l^n) \\ {k}" leaves this player with nothing to play."""
-    player = Player(spec(arms=3, quorum=2), "n")
+    player = player_of(spec(arms=3, quorum=2), "n")
     wake(player, LAST)
     assert player.remaining == (2,)
     for voter in "ab":
@@ -173,7 +178,7 @@ def test_erratum_4_line_8_a_player_whose_only_arm_is_voted_out_starts_over_on_th
     assert player.conflicts == 1
     assert player.remaining == player.shared == (0, 1)
     assert player.reward(1.0) == []  # against arm 0 again, which was sent before
-    assert player.ballot.tally == (1, 1, 2)
+    assert player.tally.counts == (1, 1, 2)
 
 
 def test_erratum_5_line_22_ends_when_all_hold_the_one_shared_arm():
@@ -197,7 +202,7 @@ def test_erratum_5_line_22_players_with_different_arms_are_stalled_not_done():
 
 def test_output_every_player_holds_the_arm():
     """Output: "an arm in each set K^n(l^n)"."""
-    players = [Player(spec(quorum=2), str(n)) for n in range(4)]
+    players = [player_of(spec(quorum=2), str(n)) for n in range(4)]
     for player in players:
         for message in wake(player):
             for other in players:

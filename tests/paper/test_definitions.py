@@ -9,17 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devote.kernels.registry import ALGORITHMS
-from devote.problems import PROBLEMS, Problem, ProblemError, Weights, get_problem, mean_reward
-from devote.protocol import ExperimentSpec, Learner, Vote, to_bytes, to_json
-from devote.simulate.optimality import is_suboptimal
+from devote.problems import (
+    PROBLEMS,
+    Problem,
+    ProblemError,
+    Weights,
+    get_problem,
+    is_suboptimal,
+    mean_reward,
+)
+from devote.protocol import ExperimentSpec, Learner, to_json
+from devote.protocol.messages import to_bytes
+from devote.schemes import Vote
 from devote.theory import p_star
 
 SUBROUTINES = [name for name in ALGORITHMS if name != "worst_case"]
 
 
 def learner(name, n_arms, epsilon=0.5, eta=0.9):
-    phi = 1e-9 if ALGORITHMS[name].endless else 0.0
-    return Learner(ExperimentSpec(arms=n_arms, algorithm=name, epsilon=epsilon, phi=phi), eta)
+    options = {"phi": 1e-9} if ALGORITHMS[name].endless else {}
+    spec = ExperimentSpec(arms=n_arms, algorithm=name, epsilon=epsilon, options=options)
+    return Learner(spec, eta)
 
 
 @given(st.lists(st.integers(0, 20), min_size=2, max_size=6), st.integers(1, 20))

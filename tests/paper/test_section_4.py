@@ -4,10 +4,13 @@ import pytest
 
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.by_players import run_players
+from devote.simulate import run_players
 from devote.theory import binomial_tail, message_bound, ser4_message_bound
 
-SPEC = ExperimentSpec(arms=3, algorithm="ser4", epsilon=0.25, eta=0.5, delta=0.1, phi=1e-3)
+PHI = 1e-3
+SPEC = ExperimentSpec(
+    arms=3, algorithm="ser4", options={"phi": PHI}, epsilon=0.25, eta=0.5, delta=0.1
+)
 ARMS = Problem("three arms", [0.9, 0.5, 0.1])
 HORIZON = 4_000
 RUNS = 20
@@ -54,7 +57,7 @@ def test_theorem_4_the_average_number_of_votes_is_below_its_bound(runs):
     """
     votes = sum(run.broadcasts - run.resets for run in runs) / RUNS
     printed = ser4_message_bound(
-        SPEC.phi, horizon=HORIZON, quorum=SPEC.votes_needed, n_arms=SPEC.n_arms
+        PHI, horizon=HORIZON, quorum=SPEC.votes_needed, n_arms=SPEC.n_arms
     )
     assert votes <= printed + message_bound(SPEC.votes_needed, SPEC.n_arms)
 
@@ -65,8 +68,8 @@ def test_theorem_4_the_expected_number_of_resets_is_phi_t(runs):
     Exact two-sided binomial test over all pulls, false alarm below 1e-7.
     """
     resets, pulls = sum(run.resets for run in runs), RUNS * HORIZON
-    above = binomial_tail(resets, pulls, probability=SPEC.phi)
-    below = binomial_tail(pulls - resets, pulls, probability=1.0 - SPEC.phi)
+    above = binomial_tail(resets, pulls, probability=PHI)
+    below = binomial_tail(pulls - resets, pulls, probability=1.0 - PHI)
     assert min(above, below) >= 0.5e-7
 
 

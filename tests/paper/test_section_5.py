@@ -5,11 +5,13 @@ import math
 import pytest
 
 from devote.problems import get_problem
-from devote.protocol import ExperimentSpec, get_protocol
-from devote.simulate.by_players import run_players
+from devote.protocol import ExperimentSpec
+from devote.simulate import run_players
 from devote.theory import quorum
 
 PAPER = ExperimentSpec(arms=10, epsilon=0.25, eta=0.9, delta=0.05)
+ISOLATED = PAPER.with_(scheme="isolated")
+POOLED = PAPER.with_(scheme="pooled")
 
 
 def test_section_5_1_the_defaults_of_a_specification_are_the_papers():
@@ -61,8 +63,8 @@ def test_1_privacy_runs_the_subroutine_at_delta_over_n_and_sends_nothing():
     """Paper: "The ArmSelection subroutine is run with parameters (epsilon, delta/N)"; "zero
     messages".
     """
-    assert get_protocol("isolated").subroutine_eta(PAPER, 32) == 0.05 / 32
-    run = run_players(PAPER, get_problem("1"), 4, protocol="isolated")
+    assert ISOLATED.scheme.subroutine_eta(ISOLATED, 32) == 0.05 / 32
+    run = run_players(ISOLATED, get_problem("1"), 4)
     assert run.broadcasts == run.deliveries == 0
 
 
@@ -70,14 +72,14 @@ def test_0_privacy_is_one_learner_at_delta_and_sends_every_sample_to_all():
     """Paper: "0-privacy baselines send N - 1 messages per time step until the epsilon-optimal arm
     is found" (erratum 9: deliveries, counted alike for all).
     """
-    assert get_protocol("pooled").subroutine_eta(PAPER, 32) == 0.05
-    run = run_players(PAPER, get_problem("1"), 32, protocol="pooled")
+    assert POOLED.scheme.subroutine_eta(POOLED, 32) == 0.05
+    run = run_players(POOLED, get_problem("1"), 32)
     assert run.broadcasts == run.samples
     assert run.deliveries == run.samples * 31
 
 
 def test_decentralized_elimination_runs_the_subroutine_at_eta():
-    assert get_protocol("decentralized").subroutine_eta(PAPER, 32) == 0.9
+    assert PAPER.scheme.subroutine_eta(PAPER, 32) == 0.9
 
 
 def test_erratum_9_like_for_like_a_vote_costs_as_many_deliveries_as_a_sample():
@@ -87,15 +89,14 @@ def test_erratum_9_like_for_like_a_vote_costs_as_many_deliveries_as_a_sample():
     That compares broadcasts with deliveries. Counted alike the factor is 2 to 4, at any N.
     """
     voting = run_players(PAPER, get_problem("1"), 32)
-    pooled = run_players(PAPER, get_problem("1"), 32, protocol="pooled")
+    pooled = run_players(POOLED, get_problem("1"), 32)
     assert pooled.deliveries / voting.deliveries == pooled.broadcasts / voting.broadcasts
     assert 1 < pooled.broadcasts / voting.broadcasts < 10
 
 
-def mean_samples(problem, n_players, trials=3, protocol="decentralized", algorithm="ser3"):
-    spec = PAPER.with_(algorithm=algorithm)
+def mean_samples(problem, n_players, trials=3, spec=PAPER):
     runs = [
-        run_players(spec, get_problem(problem), n_players, protocol=protocol, trial=trial)
+        run_players(spec, get_problem(problem), n_players, trial=trial)
         for trial in range(trials)
     ]
     return math.fsum(run.samples for run in runs) / trials
@@ -118,7 +119,7 @@ def test_section_5_2_decentralized_ser3_outperforms_decentralized_ugapec():
     """Paper: "Decentralized SER3 clearly outperforms Decentralized UGapEc": 20,300 against 27,800
     at N = 32 on problem 1, 7 standard errors with 3 trials of each.
     """
-    assert mean_samples("1", 32) < mean_samples("1", 32, algorithm="ugapec")
+    assert mean_samples("1", 32) < mean_samples("1", 32, spec=PAPER.with_(algorithm="ugapec"))
 
 
 @pytest.mark.slow
@@ -129,4 +130,4 @@ def test_section_5_2_unequal_players_cost_1_privacy_and_serve_the_vote():
     standard errors with 4 trials of each; 196,000 against 79,000 for one 1-privacy trial).
     """
     assert mean_samples("2", 64, trials=4) < mean_samples("1", 64, trials=4)
-    assert mean_samples("2", 64, 1, "isolated") > mean_samples("1", 64, 1, "isolated")
+    assert mean_samples("2", 64, 1, ISOLATED) > mean_samples("1", 64, 1, ISOLATED)

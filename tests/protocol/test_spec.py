@@ -2,15 +2,23 @@
 
 import json
 import math
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass
+from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devote.kernels.registry import ALGORITHMS
-from devote.protocol import ExperimentSpec, SpecError, get_protocol
+from devote.protocol import ExperimentSpec, SpecError
 
+from devote.schemes import SCHEMES, Decentralized
+from tests.toml import to_toml
+
+VERSION_1 = json.loads(
+    (Path(__file__).parents[1] / "data" / "version_1" / "specs.json").read_text()
+)
 MANY = 4 * settings().max_examples
 GOOD = {"arms": 3}
 
@@ -29,35 +37,36 @@ def refused(build, match):
         ({"epsilon": 0.0}, r"epsilon=0.0 must be in \(0, 1\]\.\nIt is how far from the best"),
         ({"epsilon": -0.1}, r"epsilon=-0.1 must be in"),
         ({"epsilon": 1.01}, r"epsilon=1.01 must be in"),
-        ({"epsilon": math.nan}, r"epsilon=nan must be in"),
-        ({"epsilon": math.inf}, r"epsilon=inf must be in"),
-        ({"epsilon": "0.1"}, r"epsilon='0.1' must be in"),
-        ({"epsilon": True}, r"epsilon=True must be in"),
-        ({"epsilon": None}, r"epsilon=None must be in"),
-        ({"epsilon": 10**400}, r"must be in \(0, 1\]"),
-        ({"eta": 0}, r"eta=0 must be in \(0, 1\)\.\nIt is the probability with which one device"),
+        ({"epsilon": math.nan}, r"epsilon=nan must be finite"),
+        ({"epsilon": math.inf}, r"epsilon=inf must be finite"),
+        ({"epsilon": "0.1"}, r"epsilon='0.1' must be a number"),
+        ({"epsilon": True}, r"epsilon=True must be a number"),
+        ({"epsilon": None}, r"epsilon=None must be a number"),
+        ({"epsilon": 10**400}, r"must be finite"),
+        ({"eta": 0}, r"eta=0 must be in \(0, 1\)\.\nIt is the error allowed to one device"),
         ({"eta": 1.0}, r"eta=1.0 must be in \(0, 1\)"),
-        ({"eta": math.nan}, r"eta=nan must be in"),
+        ({"eta": math.nan}, r"eta=nan must be finite"),
         (
             {"delta": 0.0},
-            r"delta=0.0 must be in \(0, 1\)\.\nIt is the probability with which the v",
+            r"delta=0.0 must be in \(0, 1\)\.\nIt is the error allowed to the g",
         ),
         ({"delta": 1}, r"delta=1 must be in \(0, 1\)"),
         ({"delta": -0.5}, r"delta=-0.5 must be in"),
         ({"delta": 0.9}, r"delta=0.9 with eta=0.9 needs 1 vote .* at most eta\^2.\nUse a lower"),
         ({"delta": 0.95}, r"delta must be at most eta\^2"),
-        ({"quorum": 0}, r"quorum=0 must be 'paper', 'ceil' or a number of votes"),
-        ({"quorum": -1}, r"quorum=-1 must be"),
-        ({"quorum": 2.0}, r"quorum=2.0 must be"),
-        ({"quorum": True}, r"quorum=True must be"),
-        ({"quorum": "majority"}, r"quorum='majority' must be"),
-        ({"quorum": None}, r"quorum=None must be"),
-        ({"phi": 0.1}, r"phi=0.1 has no meaning for ser3, which never resets.\nLeave phi out"),
-        ({"phi": -0.1, "algorithm": "ser4"}, r"phi=-0.1 must be in \(0, 1\]\.\nIt is the prob"),
-        ({"phi": 1.5, "algorithm": "ser4"}, r"phi=1.5 must be in"),
-        ({"phi": math.nan, "algorithm": "ser4"}, r"phi=nan must be in"),
-        ({"phi": "x", "algorithm": "ser4"}, r"phi='x' must be in"),
-        ({"algorithm": "ser4"}, r"phi=0 with ser4 never resets.\nGive phi in \(0, 1\]"),
+        ({"scheme": {"quorum": 0}}, r"quorum=0 must be a whole number, 1 or more.\n'paper' is floor"),
+        ({"scheme": {"quorum": -1}}, r"quorum=-1 must be"),
+        ({"scheme": {"quorum": 2.0}}, r"quorum=2.0 must be"),
+        ({"scheme": {"quorum": True}}, r"quorum=True must be"),
+        ({"scheme": {"quorum": "majority"}}, r"quorum='majority' must be"),
+        ({"scheme": {"quorum": None}}, r"quorum=None must be"),
+        ({"options": {"phi": 0.1}}, r"option 'phi' is not one of ser3's: radius"),
+        ({"options": {"phi": -0.1}, "algorithm": "ser4"}, r"phi=-0.1 must be in \(0, 1\]\.\nIt is the"),
+        ({"options": {"phi": 1.5}, "algorithm": "ser4"}, r"phi=1.5 must be in"),
+        ({"options": {"phi": math.nan}, "algorithm": "ser4"}, r"phi=nan must be finite"),
+        ({"options": {"phi": "x"}, "algorithm": "ser4"}, r"phi='x' must be a number"),
+        ({"options": {"phi": True}, "algorithm": "ser4"}, r"phi=True must be a number"),
+        ({"algorithm": "ser4"}, r"phi=0.0 must be in \(0, 1\]\.\nIt is the probability of a reset"),
         ({"algorithm": "ser33"}, r"algorithm='ser33' is not known.\nDid you mean 'ser3'\? Use one"),
         ({"algorithm": "median"}, r"Did you mean 'median_elimination'"),
         ({"algorithm": ["ser3"]}, r"is not known.\n"),
@@ -109,9 +118,9 @@ def test_a_bad_value_is_refused_with_the_rule_and_the_remedy(change, match):
         (None, r"n_players=None must be"),
     ],
 )
-@pytest.mark.parametrize("protocol", ["decentralized", "isolated", "pooled"])
-def test_nobody_is_not_a_number_of_players(protocol, n_players, match):
-    refused(lambda: get_protocol(protocol).check(ExperimentSpec(arms=3), n_players), match)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_nobody_is_not_a_number_of_players(scheme, n_players, match):
+    refused(lambda: ExperimentSpec(arms=3, scheme=scheme).check_players(n_players), match)
 
 
 def test_a_quorum_larger_than_the_number_of_players_is_refused_in_these_words():
@@ -125,27 +134,35 @@ def test_a_quorum_larger_than_the_number_of_players_is_refused_in_these_words():
 
 def test_a_quorum_given_as_a_number_is_what_the_error_speaks_of():
     refused(
-        lambda: ExperimentSpec(arms=3, quorum=7).check_players(6),
+        lambda: ExperimentSpec(arms=3, scheme={"quorum": 7}).check_players(6),
         r"quorum=7 needs 7 votes to eliminate an arm, but there are 6 players.\n"
         r"Use at least 7 players, or a lower quorum",
     )
 
 
 def test_isolated_and_pooled_players_need_no_quorum():
-    for protocol in ("isolated", "pooled"):
-        get_protocol(protocol).check(ExperimentSpec(arms=3), 1)
+    for scheme in ("isolated", "pooled"):
+        spec = ExperimentSpec(arms=3, scheme=scheme)
+        spec.check_players(1)
+        assert spec.votes_needed is None
 
 
-def test_an_unknown_protocol_is_answered_with_the_nearest():
-    refused(lambda: get_protocol("centralized"), r"'centralized' is not known.\nDid you mean 'dec")
-    refused(lambda: get_protocol("zzz"), r"protocol='zzz' is not known.\nUse one of: decentralized")
+def test_an_unknown_scheme_is_answered_with_the_nearest():
+    for build in (
+        lambda name: ExperimentSpec(arms=3, scheme=name),
+        lambda name: ExperimentSpec(arms=3, scheme={"name": name}),
+        lambda name: ExperimentSpec.from_dict({"arms": 3, "scheme": {"name": name}}),
+    ):
+        refused(partial(build, "centralized"), r"'centralized' is not known.\nDid you mean 'dec")
+        refused(partial(build, "zzz"), r"scheme='zzz' is not known.\nUse one of: decentralized")
+        refused(partial(build, 3), r"scheme=3 is not known")
 
 
-def test_each_protocol_hands_its_own_eta_to_the_subroutine():
+def test_each_scheme_hands_its_own_eta_to_the_subroutine():
     spec = ExperimentSpec(arms=3)
     etas = [
-        get_protocol(name).subroutine_eta(spec, 32)
-        for name in ("decentralized", "isolated", "pooled")
+        one.scheme.subroutine_eta(one, 32)
+        for one in (spec, spec.with_(scheme="isolated"), spec.with_(scheme="pooled"))
     ]
     assert etas == [0.9, 0.05 / 32, 0.05]
 
@@ -170,13 +187,13 @@ def specs(draw):
                 else st.floats(1e-6, 1e6) | st.integers(1, 100)
             )
             for option, allowed in algorithm.options.items()
-            if draw(st.booleans())
-        },
+            if option != "phi" and draw(st.booleans())
+        }
+        | ({"phi": draw(st.floats(1e-9, 1.0))} if algorithm.endless else {}),
         epsilon=draw(st.floats(1e-6, 1.0)),
         eta=eta,
         delta=draw(st.floats(eta**20, eta**2.1)),
-        quorum=draw(st.sampled_from(["paper", "ceil"]) | st.integers(1, 10**6)),
-        phi=draw(st.floats(1e-9, 1.0)) if algorithm.endless else 0.0,
+        scheme={"quorum": draw(st.sampled_from(["paper", "ceil"]) | st.integers(1, 10**6))},
     )
 
 
@@ -185,7 +202,7 @@ def specs(draw):
 def test_json_and_toml_give_back_an_equal_specification(spec):
     for same in (
         ExperimentSpec.from_json(spec.to_json()),
-        ExperimentSpec.from_toml(spec.to_toml()),
+        ExperimentSpec.from_toml(to_toml(spec.to_dict())),
         ExperimentSpec.from_dict(json.loads(json.dumps(spec.to_dict()))),
     ):
         assert same == spec
@@ -195,7 +212,7 @@ def test_json_and_toml_give_back_an_equal_specification(spec):
 
 def test_names_beyond_the_basic_plane_and_control_characters_survive_toml():
     spec = ExperimentSpec(arms=["\U0001f600", 'tab\tquote"back\\slash', "del\x7fete", "new\nline"])
-    assert ExperimentSpec.from_toml(spec.to_toml()) == spec
+    assert ExperimentSpec.from_toml(to_toml(spec.to_dict())) == spec
 
 
 def test_a_person_writes_only_what_differs():
@@ -214,7 +231,7 @@ def test_a_person_writes_only_what_differs():
         (lambda: ExperimentSpec.from_json("{}"), "needs arms"),
         (lambda: ExperimentSpec.from_json('{"arms": 3, "epsilon": NaN}'), "epsilon=nan must be"),
         (lambda: ExperimentSpec.from_json('{"arms": 3, "epsilom": 1}'), "'epsilom' is not a field"),
-        (lambda: ExperimentSpec.from_json('{"arms": 3, "version": 2}'), "version 2 is not 1"),
+        (lambda: ExperimentSpec.from_json('{"arms": 3, "version": 3}'), "version 3 is not 2"),
         (lambda: ExperimentSpec.from_toml("arms ="), "not valid TOML"),
         (lambda: ExperimentSpec.from_toml("eta = 0.5"), "needs arms"),
         (lambda: ExperimentSpec.from_toml("arms = 3\noptions = 3"), "options=3 must be a table"),
@@ -227,7 +244,8 @@ def test_a_document_that_is_no_specification_is_refused(build, match):
 
 def test_a_misspelt_field_is_answered_with_the_nearest():
     refused(
-        lambda: ExperimentSpec.from_dict({"arms": 3, "quorom": 3}), r"Did you mean 'quorum'\? The f"
+        lambda: ExperimentSpec.from_dict({"arms": 3, "epsilom": 1}),
+        r"Did you mean 'epsilon'\? The fields are",
     )
 
 
@@ -242,9 +260,12 @@ def test_the_fingerprint_changes_with_every_field_and_with_nothing_else():
         {"epsilon": 0.3},
         {"eta": 0.8},
         {"delta": 0.06},
-        {"quorum": "ceil"},
-        {"quorum": 28},
-        {"algorithm": "ser4", "phi": 0.1},
+        {"scheme": {"quorum": "ceil"}},
+        {"scheme": {"quorum": 28}},
+        {"scheme": "isolated"},
+        {"scheme": "jury"},
+        {"scheme": {"name": "jury", "seats": 30}},
+        {"algorithm": "ser4", "options": {"phi": 0.1}},
     ]
     prints = [base.fingerprint, *(base.with_(**change).fingerprint for change in changes)]
     assert len(set(prints)) == len(prints)
@@ -257,5 +278,186 @@ def test_a_specification_is_frozen():
 
 
 def test_the_quorum_rules_round_down_and_up_and_a_number_is_itself():
-    votes = [ExperimentSpec(arms=3, quorum=rule).votes_needed for rule in ("paper", "ceil", 5)]
+    votes = [
+        ExperimentSpec(arms=3, scheme={"quorum": rule}).votes_needed for rule in ("paper", "ceil", 5)
+    ]
     assert votes == [28, 29, 5]
+
+
+def test_specifications_are_values_that_can_be_hashed():
+    one = ExperimentSpec(arms=3, options={"radius": "active"}, scheme={"quorum": 5})
+    other = ExperimentSpec.from_json(one.to_json())
+    assert hash(one) == hash(other)
+    assert {one, other, ExperimentSpec(arms=3)} == {one, ExperimentSpec(arms=3)}
+    assert hash(one.options) == hash(other.options)
+    with pytest.raises(TypeError):
+        one.options["radius"] = "union"
+
+
+def test_another_scheme_takes_its_own_eta_unless_one_was_chosen():
+    spec = ExperimentSpec(arms=3)
+    assert spec.with_(scheme="jury").eta == 0.2
+    assert spec.with_(scheme="jury").with_(scheme="decentralized").eta == 0.9
+    assert ExperimentSpec(arms=3, eta=0.5).with_(scheme="jury").eta == 0.5
+    assert spec.with_(scheme="jury", eta=0.3).eta == 0.3
+
+
+def test_the_fingerprint_covers_what_differs_from_the_defaults():
+    """What is written out is what is left out."""
+    terse = ExperimentSpec(arms=3)
+    explicit = ExperimentSpec(
+        arms=["0", "1", "2"],
+        name="experiment",
+        algorithm="ser3",
+        options={"radius": "union"},
+        epsilon=0.25,
+        eta=0.9,
+        delta=0.05,
+        scheme={"name": "decentralized", "quorum": "paper"},
+    )
+    assert explicit.fingerprint == terse.fingerprint
+    jury = ExperimentSpec(arms=3, scheme="jury")
+    table = {"name": "jury", "seats": 29, "seat_after": 20, "liars": 0, "vote_after": 300}
+    assert ExperimentSpec(arms=3, eta=0.2, scheme=table).fingerprint == jury.fingerprint
+    reset = ExperimentSpec(arms=3, algorithm="ser4", options={"phi": 0.1})
+    assert reset.with_(options={"phi": 0.1, "radius": "union"}).fingerprint == reset.fingerprint
+
+
+def test_a_new_field_with_a_default_changes_no_fingerprint():
+    """Of the specification, and of a scheme's parameters: devices in the field go on."""
+
+    @dataclass(frozen=True)
+    class Tomorrow(ExperimentSpec):
+        colour: str = "blue"
+
+        def to_dict(self):
+            return {**super().to_dict(), "colour": self.colour}
+
+    @dataclass(frozen=True)
+    class Wider(Decentralized):
+        patience: int = 3
+
+    for spec in (ExperimentSpec(arms=3), ExperimentSpec(arms=3, eta=0.5, scheme={"quorum": 7})):
+        fields = {"arms": 3, "eta": spec.eta, "scheme": spec.scheme}
+        assert Tomorrow(**fields).fingerprint == spec.fingerprint
+        assert Tomorrow(**fields, colour="red").fingerprint != spec.fingerprint
+        wider = spec.with_(scheme=Wider(spec.scheme.quorum))
+        assert wider.fingerprint == spec.fingerprint
+        assert spec.with_(scheme=Wider(spec.scheme.quorum, 4)).fingerprint != spec.fingerprint
+
+
+MEANS_TODAY = {
+    "plain": {"arms": 3, "name": "plain"},
+    "named": {
+        "arms": ["blue", "green", "red"],
+        "name": "named",
+        "options": {"radius": "active"},
+        "epsilon": 0.2,
+        "eta": 0.5,
+        "delta": 0.1,
+        "scheme": {"quorum": "ceil"},
+    },
+    "number": {"arms": 4, "name": "number", "algorithm": "ugapec", "scheme": {"quorum": 5}},
+    "resets": {
+        "arms": 3,
+        "name": "resets",
+        "algorithm": "ser4",
+        "options": {"phi": 0.01},
+        "eta": 0.5,
+        "delta": 0.1,
+    },
+}
+
+
+@pytest.mark.parametrize("name", MEANS_TODAY)
+def test_a_specification_of_version_1_means_what_it_meant(name):
+    """Files made by version 1 itself, in both forms."""
+    old = VERSION_1[name]
+    today = ExperimentSpec(**MEANS_TODAY[name])
+    for spec in (ExperimentSpec.from_json(old["json"]), ExperimentSpec.from_toml(old["toml"])):
+        assert spec == today
+        assert spec.votes_needed == old["votes_needed"]
+        assert spec.fingerprint == today.fingerprint
+        assert ExperimentSpec.from_json(spec.to_json()) == spec
+
+
+def test_every_kind_of_version_1_specification_is_tried():
+    assert set(VERSION_1) == {*MEANS_TODAY, "jury"}
+
+
+@pytest.mark.parametrize("form", ["json", "toml"])
+def test_the_first_form_of_the_jury_is_refused_with_what_to_use_instead(form):
+    read = {"json": ExperimentSpec.from_json, "toml": ExperimentSpec.from_toml}[form]
+    refused(
+        lambda: read(VERSION_1["jury"][form]),
+        r"first form of the jury, which is gone\.\nOpen a new one with the scheme jury",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"scheme": {"name": "jury"}}, r"are fields of different versions\.\nKeep scheme"),
+        ({"seat_after": 5}, r"seat_after=5 is a jury's, but the protocol is decentralized"),
+        ({"absent": 1}, r"absent=1 is a jury's, but the protocol is decentralized"),
+        ({"phi": 0.1}, r"option 'phi' is not one of ser3's"),
+        ({"protocol": "jurry"}, r"'jurry' is not known.\nDid you mean 'jury'"),
+        ({"quorum": 0}, r"quorum=0 must be"),
+        ({"epsilom": 0.1}, r"'epsilom' is not a field"),
+        ({"version": 9}, r"version 9 is not 2\.\nUpgrade devote"),
+    ],
+)
+def test_a_version_1_specification_that_contradicts_itself_is_refused(change, match):
+    refused(
+        lambda: ExperimentSpec.from_dict(json.loads(VERSION_1["plain"]["json"]) | change), match
+    )
+
+
+def test_an_old_field_need_not_be_given_with_its_version():
+    """A person's file of version 1 that leaves the version out."""
+    spec = ExperimentSpec.from_toml("arms = 3\nquorum = 5\n")
+    assert spec == ExperimentSpec(arms=3, scheme={"quorum": 5})
+    refused(
+        lambda: ExperimentSpec.from_toml("arms = 3\nquorum = 5\n[scheme]\nname = 'jury'\n"),
+        r"quorum and scheme are given together",
+    )
+
+
+@pytest.mark.parametrize(
+    ("scheme", "match"),
+    [
+        ({"seats": 9}, r"'seats' is not a parameter of decentralized, but of jury"),
+        ({"name": "jury", "quorum": 3}, r"'quorum' is not a parameter of jury, but of decentra"),
+        ({"name": "isolated", "seats": 3}, r"not a parameter of isolated, but of jury.\nisolated"),
+        ({"name": "jury", "seets": 3}, r"'seets' is not a parameter of jury.\nDid you mean 'seats"),
+        ({"name": "jury", "seats": 0}, r"seats=0 must be a whole number, 1 or more.\nIt is the num"),
+        ({"name": "jury", "seats": 2.0}, r"seats=2.0 must be a whole number"),
+        ({"name": "jury", "seats": 10**6}, r"seats=1000000 is more than 100,000"),
+        ({"name": "jury", "seat_after": 0}, r"seat_after=0 must be a whole number, 1 or more"),
+        ({"name": "jury", "liars": -1}, r"liars=-1 must be a whole number, 0 or more"),
+        ({"name": "jury", "liars": 29}, r"liars=29 of 29 jurors leave nobody to trust"),
+        ({"name": "jury", "privacy": 0.0}, r"privacy=0.0 must be above 0"),
+        ({"name": "jury", "privacy": 31}, r"privacy=31 hides nothing.\nUse a number from"),
+        ({"name": "jury", "privacy": 1e-9}, r"privacy=1e-09 leaves nothing to hear"),
+        ({"name": "jury", "privacy": math.nan}, r"privacy=nan must be finite"),
+        ({"name": "jury", "privacy": "4"}, r"privacy='4' must be a number"),
+        ({"name": "jury", "seats": 1}, r"1 jurors cannot be sure: 2 of them .*\nUse \d+ seats"),
+        ({"name": "jury", "seats": 1, "privacy": 1.0}, r"1 jurors cannot be sure: 2 of"),
+        (
+            {"name": "jury", "privacy": 4.0, "vote_after": 10},
+            r"vote_after=10 comes before anybody can be done",
+        ),
+    ],
+)
+def test_a_bad_parameter_of_a_scheme_is_refused_with_the_rule_and_the_remedy(scheme, match):
+    refused(lambda: ExperimentSpec(arms=10, scheme=scheme), match)
+    refused(lambda: ExperimentSpec.from_dict({"arms": 10, "scheme": scheme}), match)
+
+
+def test_a_jury_needs_a_subroutine_that_ends():
+    refused(
+        lambda: ExperimentSpec(
+            arms=3, algorithm="ser4", options={"phi": 0.1}, scheme="jury", eta=0.2
+        ),
+        r"ser4 never ends, and a juror says which arm it ended with",
+    )

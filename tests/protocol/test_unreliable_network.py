@@ -7,22 +7,14 @@ end everything is delivered, and the run is driven on until it has an outcome.
 
 import json
 from random import Random
+from typing import ClassVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from devote.protocol import (
-    Ballot,
-    ExperimentSpec,
-    Player,
-    Reset,
-    Vote,
-    from_bytes,
-    from_json,
-    to_bytes,
-    to_json,
-)
+from devote.protocol import ExperimentSpec, from_json, restore_player, to_json
+from devote.schemes import Ballot, Reset, Vote
 
 uniforms = st.floats(0.0, 1.0, exclude_max=True)
 ENOUGH = 200_000
@@ -30,7 +22,7 @@ ENOUGH = 200_000
 
 class UnreliableNetwork(RuleBasedStateMachine):
     algorithm = "ser3"
-    phi = 0.0
+    options: ClassVar = {}
 
     @initialize(
         n_players=st.integers(2, 6),
@@ -46,13 +38,13 @@ class UnreliableNetwork(RuleBasedStateMachine):
             algorithm=self.algorithm,
             epsilon=1.0,
             eta=0.9,
-            quorum=data.draw(st.integers(1, n_players)),
-            phi=self.phi,
+            scheme={"quorum": data.draw(st.integers(1, n_players))},
+            options=self.options,
         )
         means = st.sampled_from([0.0, 0.4, 0.5, 1.0])
         row = st.lists(means, min_size=n_arms, max_size=n_arms)
         self.means = data.draw(st.lists(row, min_size=n_players, max_size=n_players))
-        self.players = [Player(self.spec, f"n{i}") for i in range(n_players)]
+        self.players = [self.spec.scheme.player(self.spec, f"n{i}") for i in range(n_players)]
         self.sent = []  # every message, in the order of sending
         self.delivered = [set() for _ in self.players]  # indices into sent
 
@@ -72,14 +64,8 @@ class UnreliableNetwork(RuleBasedStateMachine):
             self.sent.append(message)
 
     def deliver(self, n, i):
-        # Over the wire, in one form or the other.
-        message = self.sent[i]
-        n_arms = self.spec.n_arms
-        if i % 2:
-            message = from_bytes(to_bytes(message), n_arms)
-        else:
-            message = from_json(to_json(message), n_arms)
-        self.players[n].receive(message)
+        # Over the wire.
+        self.players[n].receive(from_json(to_json(self.sent[i]), self.spec.n_arms))
         self.delivered[n].add(i)
 
     def who(self, data):
@@ -138,13 +124,14 @@ class UnreliableNetwork(RuleBasedStateMachine):
         for i in self.delivered[a] | self.delivered[b]:
             self.deliver(a, i)
             self.deliver(b, i)
-        assert self.players[a].ballot == self.players[b].ballot
+        assert self.players[a].tally == self.players[b].tally
 
     @rule(data=st.data())
     def save_and_restore(self, data):
         n = self.who(data)
         saved = json.loads(json.dumps(self.players[n].to_dict()))
-        restored = Player.from_dict(self.spec, saved)
+        seen = [self.sent[i] for i in self.delivered[n]]
+        restored = restore_player(self.spec, saved, seen)
         assert restored.to_dict() == self.players[n].to_dict()
         self.players[n] = restored
 
@@ -173,8 +160,10 @@ class UnreliableNetwork(RuleBasedStateMachine):
         for n, player in enumerate(getattr(self, "players", ())):
             seen = [self.sent[i] for i in self.delivered[n]]
             self.rng.shuffle(seen)
-            same = Ballot.of(seen, n_arms=self.spec.n_arms, quorum=self.spec.votes_needed)
-            assert_agree_on_everything(player.ballot, same, len(self.players))
+            same = Ballot(self.spec)
+            for message in seen:
+                same.add(message)
+            assert_agree_on_everything(player.tally, same, len(self.players))
 
     def flush(self):
         for n in range(len(self.players)):
@@ -183,7 +172,7 @@ class UnreliableNetwork(RuleBasedStateMachine):
 
     def outcome(self):
         """``stalled`` by the votes, or ``agreed`` when all hold the one shared arm."""
-        ballot = self.players[0].ballot
+        ballot = self.players[0].tally
         status = ballot.status(len(self.players))
         if status == "agreed" and any(p.remaining != ballot.shared for p in self.players):
             return "open"
@@ -197,7 +186,7 @@ class UnreliableNetwork(RuleBasedStateMachine):
                 self.settle(n)
         self.flush()
         self.drive_to_the_end()
-        ballots = [player.ballot for player in self.players]
+        ballots = [player.tally for player in self.players]
         for ballot in ballots:
             assert_agree_on_everything(ballot, ballots[0], len(self.players))
 
@@ -221,7 +210,7 @@ class UnreliableNetwork(RuleBasedStateMachine):
 
 class UnreliableNetworkWithResets(UnreliableNetwork):
     algorithm = "ser4"
-    phi = 0.01
+    options: ClassVar = {"phi": 0.01}
 
     def drive_to_the_end(self):
         """Resets never end, so neither does the run; but whoever wakes joins the last term."""
@@ -230,7 +219,7 @@ class UnreliableNetworkWithResets(UnreliableNetwork):
             self.flush()
         last = max([0, *(message.term for message in self.sent)])
         for player in self.players:
-            assert player.ballot.term == last
+            assert player.tally.term == last
             player.activate(0.5)
             assert player.term == last
             player.abandon()
@@ -245,14 +234,14 @@ def assert_agree_on_everything(one, other, n_players):
     assert one == other
     assert one.term == other.term
     assert one.votes == other.votes
-    assert one.tally == other.tally
+    assert one.counts == other.counts
     assert one.shared == other.shared
     assert one.shared_mask == other.shared_mask
     assert one.answer == other.answer
     assert one.voters == other.voters
     assert one.status() == other.status()
     assert one.status(n_players) == other.status(n_players)
-    assert one.to_dict() == other.to_dict()
+    assert one.view() == other.view()
 
 
 class TestSer3(UnreliableNetwork.TestCase):

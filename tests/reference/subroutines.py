@@ -318,14 +318,28 @@ class MixtureElimination(RoundRobin):
         self.rho = rho
         super().__init__(n_arms, epsilon, eta)
 
+    def restart(self):
+        super().restart()
+        self.judged = 0
+
     def bound(self, tau):
         level = log(sqrt(1 + tau / self.rho) * (self.n_arms - 1) / self.eta)
         return sqrt((1 + self.rho / tau) / tau * level)
 
+    def observe(self, arm, reward):
+        late = self.judge()  # a round that ended because others took out the rest of it
+        self.remaining -= set(late)
+        return late + super().observe(arm, reward)
+
     def eliminate(self, arm):
-        if not self.round_is_over(arm):
+        return self.judge()
+
+    def judge(self):
+        rounds = {self.pulls[k] for k in self.remaining}
+        if len(self.remaining) == 1 or len(rounds) > 1 or max(rounds) == self.judged:
             return []
-        b = self.bound(self.pulls[arm])
+        (self.judged,) = rounds
+        b = self.bound(self.judged)
         best = argmax(self.remaining, self.mean)
         leads = {k: self.mean(best) - self.mean(k) for k in self.all_but(best)}
         if all(lead + self.epsilon >= b for lead in leads.values()):

@@ -29,6 +29,7 @@ def spec_of(**parameters):
         ({"privacy": True}, "must be a number"),
         ({"privacy": 31.0}, "hides nothing"),
         ({"privacy": 1e-6}, "nothing but noise"),
+        ({"privacy": 1.0, "answers": 2000}, "nothing but noise"),
         ({"privacy": 1e-300}, "nothing but noise"),
         ({"answers": 0}, "1 or more"),
         ({"answers": 2**16}, "more than 65,535"),
@@ -45,6 +46,11 @@ def test_a_parameter_that_makes_no_sense_is_refused_with_a_remedy(parameters, wo
 def test_a_subroutine_that_never_ends_is_refused():
     with pytest.raises(SpecError, match="never ends"):
         ExperimentSpec(arms=3, algorithm="ser4", options={"phi": 0.1}, scheme="survey")
+
+
+def test_an_epsilon_that_noise_makes_too_small_is_refused():
+    with pytest.raises(SpecError, match="a million million answers"):
+        ExperimentSpec(arms=2, epsilon=1e-4, scheme=Survey(privacy=0.001))
 
 
 def test_no_noise_can_be_written_in_a_file():

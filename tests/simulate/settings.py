@@ -1,9 +1,9 @@
-"""Small settings that between them use every feature of problems, protocols and subroutines."""
+"""Small settings that between them use every feature of problems, schemes and subroutines."""
 
 from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, Split, Weights, Zipf
 from devote.protocol import ExperimentSpec
-from devote.simulate import Setting, run_players, run_trial
+from devote.simulate import Scenario, run_players, run_trial
 
 MEANS = (0.9, 0.6, 0.3, 0.1)
 HORIZON = 9_000
@@ -30,20 +30,20 @@ PROBLEMS = {
 }
 
 
-def small_setting(algorithm, protocol, problem, *, n_players=8, votes=3, options=None):
+def small_setting(algorithm, scheme, problem, *, n_players=8, votes=3, options=None):
     """Few arms, few players, a large epsilon: a run of some thousand pulls at most."""
     endless = ALGORITHMS[algorithm].endless
+    parameters = {"quorum": votes} if scheme == "decentralized" else {}
     spec = ExperimentSpec(
         arms=4,
         algorithm=algorithm,
         epsilon=0.95 if algorithm in LONG else 0.6,
         eta=0.9,
-        quorum=votes,
-        phi=2e-3 if endless else 0.0,
-        options=options or {},
+        scheme={"name": scheme, **parameters},
+        options={**(options or {}), **({"phi": 2e-3} if endless else {})},
     )
     horizon = 2_000 if endless else LONG.get(algorithm, HORIZON)
-    return Setting.of(spec, problem, n_players, protocol, horizon)
+    return Scenario(spec, problem, n_players, horizon)
 
 
 def both(setting, *, seed=0, trial=0):
@@ -53,7 +53,6 @@ def both(setting, *, seed=0, trial=0):
         setting.spec,
         setting.problem,
         setting.n_players,
-        protocol=setting.protocol.name,
         seed=seed,
         trial=trial,
         horizon=setting.horizon,

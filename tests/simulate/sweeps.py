@@ -6,21 +6,21 @@ import numpy as np
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import Cell, Result
+from devote.simulate import Result, Scenario
 
 
 def small_cells(sizes=(8, 12), means=(0.9, 0.6, 0.1)):
-    """Three protocols by a few numbers of players: trials of a millisecond."""
-    spec = ExperimentSpec(arms=3, epsilon=0.5, quorum=3)
+    """Three schemes by a few numbers of players: trials of a millisecond."""
+    spec = ExperimentSpec(arms=3, epsilon=0.5, scheme={"quorum": 3})
     problem = Problem("toy", means)
-    protocols = ("decentralized", "isolated", "pooled")
-    return [Cell(spec, problem, n, protocol) for protocol in protocols for n in sizes]
+    specs = [spec, spec.with_(scheme="isolated"), spec.with_(scheme="pooled")]
+    return [Scenario(one, problem, n) for one in specs for n in sizes]
 
 
 def long_cells():
-    """One protocol, trials of some tens of milliseconds: long enough to be killed in one."""
+    """One scheme, trials of some tens of milliseconds: long enough to be killed in one."""
     problem = Problem("toy", (0.7, 0.5, 0.3, *[0.1] * 7))
-    return [Cell(ExperimentSpec(arms=10, epsilon=0.25), problem, n) for n in (400, 800)]
+    return [Scenario(ExperimentSpec(arms=10, epsilon=0.25), problem, n) for n in (400, 800)]
 
 
 def assert_same_results(one, other):

@@ -65,7 +65,7 @@ def unused_port():
 
 
 def test_an_unreachable_address_is_said_at_once_and_leaves_nothing(monkeypatch, tmp_path):
-    monkeypatch.setattr("devote.simulate.cluster.TIMEOUT", 0.5)
+    monkeypatch.setattr("devote.simulate.sweep.cluster.TIMEOUT", 0.5)
     address = f"tcp://127.0.0.1:{unused_port()}"
     with pytest.raises(SweepError, match=rf"No Dask scheduler answers at '{address}'.*\nGive the"):
         run_sweep(small_cells(), trials=1, dask=address, results=tmp_path / "sweep.jsonl")

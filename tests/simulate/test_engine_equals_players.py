@@ -16,11 +16,11 @@ from tests.simulate.settings import MEANS, PROBLEMS, both, small_setting
 from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, Weights, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import Setting, run_players
-from devote.simulate.run import Run
+from devote.simulate import Scenario, run_players
+from devote.simulate.engine.run import Run
 from devote.simulate.streams import NAMES, numpy_stream, stream
 
-PROTOCOLS = ("decentralized", "isolated", "pooled")
+SCHEMES = ("decentralized", "isolated", "pooled")
 TOO_LONG = {("median_elimination", "isolated")}
 """Compared up to the horizon only."""
 
@@ -38,16 +38,16 @@ def test_ser3_by_the_engine_is_ser3_by_players(problem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_engine_equals_players_for_every_subroutine_and_protocol(algorithm, protocol):
+def test_engine_equals_players_for_every_subroutine_and_scheme(algorithm, scheme):
     statuses = set()
     for problem in PROBLEMS.values():
-        run = assert_equal_runs(small_setting(algorithm, protocol, problem), seed=1)
+        run = assert_equal_runs(small_setting(algorithm, scheme, problem), seed=1)
         statuses.add(run.status)
-        if protocol == "decentralized":
+        if scheme == "decentralized":
             assert run.trace
-    if (algorithm, protocol) not in TOO_LONG and algorithm != "ser4":
+    if (algorithm, scheme) not in TOO_LONG and algorithm != "ser4":
         assert statuses & {"agreed", "stalled"}
 
 
@@ -80,13 +80,13 @@ def test_ser3_really_stalls_and_conflicts_in_these_tests():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_resets_of_ser4_happen_at_the_same_pulls(protocol):
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_resets_of_ser4_happen_at_the_same_pulls(scheme):
     for trial in range(3):
-        setting = small_setting("ser4", protocol, PROBLEMS["switches"])
+        setting = small_setting("ser4", scheme, PROBLEMS["switches"])
         run = assert_equal_runs(setting, trial=trial)
         assert run.resets > 0
-        if protocol == "decentralized":
+        if scheme == "decentralized":
             resets = [event for event in run.trace if event.kind == "reset"]
             assert len(resets) == run.resets
             assert max(event.term for event in run.trace) == run.resets
@@ -105,7 +105,7 @@ def test_options_reach_both(algorithm, radius):
 @pytest.mark.parametrize("algorithm", ["ser3", "ugapec"])
 def test_the_papers_own_problems_run_alike(algorithm, name):
     spec = ExperimentSpec(arms=10, algorithm=algorithm)
-    run = assert_equal_runs(Setting.of(spec, get_problem(name), 32), seed=3)
+    run = assert_equal_runs(Scenario(spec, get_problem(name), 32), seed=3)
     assert run.status == "agreed"
     assert run.broadcasts == 252
 
@@ -113,7 +113,7 @@ def test_the_papers_own_problems_run_alike(algorithm, name):
 @pytest.mark.parametrize("problem", ["plain", "zipf"])
 def test_fetching_memory_ahead_changes_nothing(monkeypatch, problem):
     """As done with thousands of players, for even and for uneven activity."""
-    monkeypatch.setattr("devote.simulate.run.CACHED_PLAYERS", 0)
+    monkeypatch.setattr("devote.simulate.engine.run.CACHED_PLAYERS", 0)
     run = assert_equal_runs(small_setting("ser3", "decentralized", PROBLEMS[problem]), seed=4)
     assert run.trace
 
@@ -127,11 +127,10 @@ def test_fetching_memory_ahead_changes_nothing(monkeypatch, problem):
 )
 @settings(max_examples=settings.default.max_examples)
 def test_engine_equals_players_in_any_small_setting(means, weights, votes, epsilon, seed):
-    spec = ExperimentSpec(arms=len(means), epsilon=epsilon, quorum=min(votes, len(weights)))
+    scheme = {"quorum": min(votes, len(weights))}
+    spec = ExperimentSpec(arms=len(means), epsilon=epsilon, scheme=scheme)
     problem = Problem("any", means, activity=Weights(weights))
-    assert_equal_runs(
-        Setting.of(spec, problem, len(weights), "decentralized", 1_500), seed=seed, trial=2
-    )
+    assert_equal_runs(Scenario(spec, problem, len(weights), 1_500), seed=seed, trial=2)
 
 
 @pytest.mark.parametrize("cuts", [[1] * 500, [7, 100, 1, 392], [500]])
@@ -139,18 +138,18 @@ def test_a_run_does_not_depend_on_how_its_uniforms_are_cut_into_blocks(cuts):
     generator = random.Random(5)
     rows = [(generator.random(), generator.random(), generator.random()) for _ in range(500)]
     setting = small_setting("ser3", "decentralized", PROBLEMS["plain"])
-    run = Run(Setting.of(setting.spec, setting.problem, 8, "decentralized", 500), tracing=True)
+    run = Run(Scenario(setting.spec, setting.problem, 8, 500), tracing=True)
     columns = np.array(rows).T.copy()
     begin = 0
     for size in cuts:
-        run.advance(*(column[begin : begin + size] for column in columns))
+        run.feed(*(column[begin : begin + size] for column in columns))
         begin += size
     players = run_players(setting.spec, setting.problem, 8, horizon=500, uniforms=rows, trace=True)
     assert run.outcome() == players
 
 
 def test_a_trace_longer_than_its_buffer_is_kept_whole(monkeypatch):
-    monkeypatch.setattr("devote.simulate.run.TRACE_ROWS", 1)
+    monkeypatch.setattr("devote.simulate.engine.run.TRACE_ROWS", 1)
     setting = small_setting("ser3", "decentralized", PROBLEMS["plain"])
     run = assert_equal_runs(setting)
     assert len(run.trace) > 1
@@ -168,6 +167,6 @@ def test_streams_are_the_same_with_and_without_numpy():
 def test_a_horizon_ends_a_run_at_that_very_pull():
     setting = small_setting("ser3", "decentralized", Problem("plain", MEANS))
     for horizon in (1, 17):
-        cut = Setting.of(setting.spec, setting.problem, 8, "decentralized", horizon)
+        cut = Scenario(setting.spec, setting.problem, 8, horizon)
         run = assert_equal_runs(cut)
         assert (run.samples, run.status) == (horizon, "unfinished")

@@ -16,9 +16,9 @@ from tests.reference.subroutines import SUBROUTINES
 from devote.kernels import get_algorithm
 from devote.problems import Problem, Split, Uniform, Zipf, pay, pick
 from devote.protocol import ExperimentSpec
-from devote.simulate.by_players import run_players
+from devote.simulate import run_players
 
-PROTOCOLS = ["decentralized", "isolated", "pooled"]
+SCHEMES = ["decentralized", "isolated", "pooled"]
 EXAMPLES = {"kl_lucb": 8, "median_elimination": 15}
 """Where the reference is slow; the rest take as many as the profile says."""
 
@@ -59,20 +59,21 @@ def runs(draw, name):
     problem = draw(problems(families))
     n_players = draw(st.integers(2, 12))
     coarse = name in ("median_elimination", "kl_lucb")
+    options = {
+        option: draw(st.sampled_from(words))
+        for option, words in algorithm.options.items()
+        if isinstance(words, tuple)
+    }
+    numbers = {
+        "epsilon": draw(st.floats(0.8, 1.0) if coarse else st.floats(0.4, 1.0)),
+        "eta": draw(st.floats(0.1, 0.95)),
+        "delta": draw(st.floats(0.05, 0.5)),
+    }
+    scheme = {"quorum": draw(st.integers(1, n_players))}
+    if algorithm.endless:
+        options["phi"] = draw(st.sampled_from([1e-6, 0.002, 0.05]))
     spec = ExperimentSpec(
-        arms=problem.n_arms,
-        algorithm=name,
-        options={
-            option: draw(
-                st.sampled_from(allowed) if isinstance(allowed, tuple) else st.floats(0.5, 50.0)
-            )
-            for option, allowed in algorithm.options.items()
-        },
-        epsilon=draw(st.floats(0.8, 1.0) if coarse else st.floats(0.4, 1.0)),
-        eta=draw(st.floats(0.1, 0.95)),
-        delta=draw(st.floats(0.05, 0.5)),
-        quorum=draw(st.integers(1, n_players)),
-        phi=draw(st.sampled_from([1e-6, 0.002, 0.05])) if algorithm.endless else 0.0,
+        arms=problem.n_arms, algorithm=name, options=options, scheme=scheme, **numbers
     )
     horizon = HORIZON.get(name, 3_000) - draw(st.sampled_from([0, 0, 0, 500]))
     return spec, problem, n_players, draw(st.integers(0, 2**32)), horizon
@@ -84,12 +85,13 @@ def triples(seed):
         yield rng.random(), rng.random(), rng.random()
 
 
-def run_reference(spec, problem, n_players, protocol, seed, horizon):
+def run_reference(spec, problem, n_players, seed, horizon):
     environment = problem.environment(n_players)
     waking = problem.waking(n_players)
+    options = {name: value for name, value in spec.options.items() if name != "phi"}
     return algorithm_2.run(
-        protocol,
-        partial(SUBROUTINES[spec.algorithm], **spec.options),
+        spec.scheme.name,
+        partial(SUBROUTINES[spec.algorithm], **options),
         spec.n_arms,
         n_players,
         epsilon=spec.epsilon,
@@ -100,7 +102,7 @@ def run_reference(spec, problem, n_players, protocol, seed, horizon):
         wake=lambda u: pick(*waking, u),
         pay=lambda t, player, arm, u: pay(environment, t, player, arm, u),
         horizon=horizon,
-        phi=spec.phi,
+        phi=spec.options.get("phi", 0.0),
     )
 
 
@@ -118,23 +120,24 @@ def assert_equal(ours, theirs, n_players):
     assert ours.first_vote == tuple(theirs.first_vote.get(n, -1) for n in range(n_players))
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", SUBROUTINES)
-def test_a_run_of_players_equals_the_reference(name, protocol):
+def test_a_run_of_players_equals_the_reference(name, scheme):
     @settings(max_examples=min(EXAMPLES.get(name, 10**6), settings().max_examples))
     @given(runs(name))
     def equal(run):
         spec, problem, n_players, seed, horizon = run
+        if scheme != "decentralized":
+            spec = spec.with_(scheme=scheme)
         ours = run_players(
             spec,
             problem,
             n_players,
-            protocol=protocol,
             horizon=horizon,
             uniforms=triples(seed),
             trace=True,
         )
-        theirs = run_reference(spec, problem, n_players, protocol, seed, horizon)
+        theirs = run_reference(spec, problem, n_players, seed, horizon)
         event(f"status {ours.status}")
         event(f"conflicts {ours.conflicts > 0}")
         event(f"resets {ours.resets > 0}")
@@ -144,12 +147,12 @@ def test_a_run_of_players_equals_the_reference(name, protocol):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_run_on_the_paper_s_problem_equals_the_reference(protocol, seed):
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_run_on_the_paper_s_problem_equals_the_reference(scheme, seed):
     problem = Problem("small", [0.7, 0.5, 0.3, 0.1], activity=Split())
-    spec = ExperimentSpec(arms=4, algorithm="ser3", eta=0.7, delta=0.1)
-    ours = run_players(spec, problem, 12, protocol=protocol, uniforms=triples(seed), trace=True)
-    theirs = run_reference(spec, problem, 12, protocol, seed, 10**6)
+    spec = ExperimentSpec(arms=4, algorithm="ser3", eta=0.7, delta=0.1, scheme=scheme)
+    ours = run_players(spec, problem, 12, uniforms=triples(seed), trace=True)
+    theirs = run_reference(spec, problem, 12, seed, 10**6)
     assert ours.status == "agreed"
     assert_equal(ours, theirs, 12)
 

@@ -17,7 +17,7 @@ import pytest
 
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import Setting, run_trial
+from devote.simulate import Scenario, run_trial
 from devote.simulate.streams import numpy_stream
 
 SEED = 2019
@@ -30,7 +30,7 @@ SUBROUTINES = {
     "ugapec": ("ugapec", {}),
 }
 TABLE = {
-    # (protocol, subroutine): thousands of samples at N = 32, 64, 256, 1024 for problems 1, 2, 3
+    # (scheme, subroutine): thousands of samples at N = 32, 64, 256, 1024 for problems 1, 2, 3
     ("decentralized", "ser3-union"): (
         (20.3, 30.0, 85.4, 257),
         (45.2, 26.5, 64.9, 197),
@@ -66,10 +66,16 @@ POOLED = {"ser3-union": 670, "ser3-active": 842, "ugapec": 848}
 ALONE = {"naive": {0.9: 1_990, 0.05: 3_840}, "median_elimination": {0.9: 120_651, 0.05: 237_881}}
 
 
-def spec_of(name):
+def spec_of(name, scheme="decentralized"):
     algorithm, options = SUBROUTINES[name]
     return ExperimentSpec(
-        arms=10, algorithm=algorithm, options=options, epsilon=0.25, eta=0.9, delta=0.05
+        arms=10,
+        algorithm=algorithm,
+        options=options,
+        epsilon=0.25,
+        eta=0.9,
+        delta=0.05,
+        scheme=scheme,
     )
 
 
@@ -103,7 +109,7 @@ def assert_met(samples, value):
 @pytest.mark.parametrize("problem", ["1", "2", "3"])
 @pytest.mark.parametrize("name", SUBROUTINES)
 def test_decentralized_reference_values_are_met_within_4_standard_errors(name, problem, n_players):
-    setting = Setting.of(spec_of(name), get_problem(problem), n_players)
+    setting = Scenario(spec_of(name), get_problem(problem), n_players)
     value = 1e3 * TABLE["decentralized", name][int(problem) - 1][PLAYERS.index(n_players)]
     samples = []
     for trial in range(20):
@@ -123,7 +129,7 @@ def test_decentralized_reference_values_are_met_within_4_standard_errors(name, p
 @pytest.mark.parametrize("problem", ["1", "2", "3"])
 @pytest.mark.parametrize("name", SUBROUTINES)
 def test_1_privacy_reference_values_are_met_within_4_standard_errors(name, problem, n_players):
-    setting = Setting.of(spec_of(name), get_problem(problem), n_players, "isolated")
+    setting = Scenario(spec_of(name, "isolated"), get_problem(problem), n_players)
     value = 1e3 * TABLE["isolated", name][int(problem) - 1][PLAYERS.index(n_players)]
     n_trials = 10 if n_players == 1024 else 20
     runs = [run_trial(setting, seed=SEED, trial=trial) for trial in range(n_trials)]
@@ -137,7 +143,7 @@ def test_0_privacy_takes_the_same_few_hundred_samples_for_any_number_of_players(
     """The paper says 800 for both subroutines."""
     per_size = []
     for n_players in PLAYERS:
-        setting = Setting.of(spec_of(name), get_problem("1"), n_players, "pooled")
+        setting = Scenario(spec_of(name, "pooled"), get_problem("1"), n_players)
         runs = [run_trial(setting, seed=SEED, trial=trial) for trial in range(200)]
         assert all(run.broadcasts == run.samples for run in runs)
         assert all(run.deliveries == run.samples * (n_players - 1) for run in runs)
@@ -151,6 +157,6 @@ def test_0_privacy_takes_the_same_few_hundred_samples_for_any_number_of_players(
 @pytest.mark.parametrize("eta", [0.9, 0.05])
 @pytest.mark.parametrize("algorithm", ALONE)
 def test_fixed_budgets_are_spent_to_the_last_pull(algorithm, eta):
-    spec = ExperimentSpec(arms=10, algorithm=algorithm, epsilon=0.25, delta=eta, quorum=2)
-    run = run_trial(Setting.of(spec, get_problem("1"), 1, "pooled"), seed=SEED, trial=0)
+    spec = ExperimentSpec(arms=10, algorithm=algorithm, epsilon=0.25, delta=eta, scheme="pooled")
+    run = run_trial(Scenario(spec, get_problem("1"), 1), seed=SEED, trial=0)
     assert run.samples == ALONE[algorithm][eta]

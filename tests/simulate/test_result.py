@@ -8,7 +8,7 @@ from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import Result, ResultError, simulate
 
-SPEC = ExperimentSpec(arms=3, epsilon=0.5, quorum=3)
+SPEC = ExperimentSpec(arms=3, epsilon=0.5, scheme={"quorum": 3})
 TOY = Problem("toy", (0.9, 0.6, 0.1))
 
 
@@ -63,10 +63,11 @@ def test_a_missing_or_foreign_file_is_refused(tmp_path):
         Result.load(foreign)
 
 
-def test_a_file_of_a_later_format_is_refused(result, tmp_path, monkeypatch):
+def test_a_file_of_another_format_is_refused_as_such(result, tmp_path, monkeypatch):
     path = result.save(tmp_path / "result.npz")
-    monkeypatch.setattr("devote.simulate.result.FORMAT", 2)
-    with pytest.raises(ResultError, match="has format 1, not 2"):
+    monkeypatch.setattr("devote.simulate.result.FORMATS", (1,))
+    monkeypatch.setattr("devote.simulate.result.FORMAT", 1)
+    with pytest.raises(ResultError, match="has format 2, not 1"):
         Result.load(path)
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.simulate.sweeps import assert_same_results, small_cells
 
 from devote.simulate import ResultError, load_results, run_sweep
-from devote.simulate.results_file import Header, ResultsFile
+from devote.simulate.sweep.results_file import Header, ResultsFile
 
 CELLS = small_cells()[:2]
 
@@ -42,7 +42,7 @@ def test_a_line_per_trial_each_json_and_the_file_says_what_it_is(file):
 
 
 def test_a_finished_sweep_is_read_not_run(file, expected, monkeypatch):
-    monkeypatch.setattr("devote.simulate.sweep.local_executor", None)
+    monkeypatch.setattr("devote.simulate.sweep.sweep.local_executor", None)
     calls = []
     again = sweep(file, progress=lambda *call: calls.append(call))
     assert_same_results(again, expected)
@@ -103,14 +103,15 @@ def test_a_file_of_another_sweep_is_refused(file, changes):
 
 
 def test_results_of_other_code_are_not_mixed_in(file, monkeypatch):
-    monkeypatch.setattr("devote.simulate.results_file.sources_digest", lambda names: "other")
+    monkeypatch.setattr("devote.simulate.sweep.results_file.sources_digest", lambda names: "other")
     with pytest.raises(ResultError, match="code differ"):
         sweep(file)
 
 
 def test_a_file_of_a_later_format_is_refused(file, monkeypatch):
-    monkeypatch.setattr("devote.simulate.results_file.FORMAT", 2)
-    with pytest.raises(ResultError, match="has format 1, not 2"):
+    monkeypatch.setattr("devote.simulate.result.FORMATS", (1,))
+    monkeypatch.setattr("devote.simulate.result.FORMAT", 1)
+    with pytest.raises(ResultError, match="has format 2, not 1"):
         load_results(file)
 
 

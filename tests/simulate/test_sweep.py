@@ -13,15 +13,15 @@ from tests.simulate.sweeps import assert_same_results, long_cells, small_cells
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
-from devote.simulate import Cell, SweepError, load_results, run_sweep, simulate
-from devote.simulate.schedule import CHUNK_SECONDS, Schedule
+from devote.simulate import Scenario, SweepError, load_results, run_sweep, simulate
+from devote.simulate.sweep.schedule import CHUNK_SECONDS, Schedule
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_a_sweep_gives_what_simulate_gives_for_each_cell():
     cells = small_cells()
-    singly = [simulate(c.spec, c.problem, c.n_players, c.protocol, trials=4, seed=9) for c in cells]
+    singly = [simulate(c.spec, c.problem, c.n_players, trials=4, seed=9) for c in cells]
     assert_same_results(run_sweep(cells, trials=4, seed=9, workers=1), singly)
 
 
@@ -158,12 +158,12 @@ def ends_the_process(cell, trials, seed):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_is_an_error_that_says_what_to_do(monkeypatch):
-    monkeypatch.setattr("devote.simulate.sweep.run_chunk", ends_the_process)
+    monkeypatch.setattr("devote.simulate.sweep.sweep.run_chunk", ends_the_process)
     with pytest.raises(SweepError, match=r"ended unexpectedly.*\nUse fewer workers"):
         run_sweep(small_cells(), trials=2, workers=2)
 
 
-SPEC = ExperimentSpec(arms=3, quorum=3)
+SPEC = ExperimentSpec(arms=3, scheme={"quorum": 3})
 TOY = Problem("toy", (0.9, 0.6, 0.1))
 
 
@@ -175,15 +175,15 @@ TOY = Problem("toy", (0.9, 0.6, 0.1))
         ([], {"seed": "x"}, SweepError, "seed='x' must be"),
         ([], {"workers": 0}, SweepError, "workers=0 must be"),
         ([], {"workers": True}, SweepError, "workers=True must be"),
-        ([Cell(SPEC, TOY, 2)], {}, SpecError, "3 votes"),
-        ([Cell(SPEC, TOY, 8, "nobody")], {}, SpecError, "protocol='nobody' is not known"),
-        ([Cell(SPEC, TOY, 8, horizon=0)], {}, SpecError, "horizon=0"),
-        ([Cell(SPEC.with_(arms=4), TOY, 8)], {}, SpecError, "4 arms, the problem 3"),
+        ([(SPEC, TOY, 2)], {}, SpecError, "3 votes"),
+        ([(SPEC, TOY, 8, 0)], {}, SpecError, "horizon=0"),
+        ([(SPEC.with_(arms=4), TOY, 8)], {}, SpecError, "4 arms, the problem 3"),
     ],
 )
 def test_bad_input_is_refused_before_any_work_or_file(tmp_path, cells, changes, error, message):
     with pytest.raises(error, match=message):
-        run_sweep(cells, **{"workers": 1, "results": tmp_path / "sweep.jsonl", **changes})
+        scenarios = [Scenario(*cell) for cell in cells]
+        run_sweep(scenarios, **{"workers": 1, "results": tmp_path / "sweep.jsonl", **changes})
     assert list(tmp_path.iterdir()) == []
 
 

@@ -85,8 +85,7 @@ def answers_of(name, options, problem, epsilon):
         n_arms=problem.n_arms,
         epsilon=epsilon,
         eta=ETA,
-        phi=PHI if algorithm.endless else 0.0,
-        options=options,
+        options={**options, **({"phi": PHI} if algorithm.endless else {})},
     )
     rule = rule._replace(options=rule.options or (0.0,))
     state = State(*(np.array(buffer or [0]) for buffer in algorithm.new_state(problem.n_arms)))

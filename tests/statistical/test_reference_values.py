@@ -20,7 +20,7 @@ import pytest
 
 from devote.problems import get_problem, pick
 from devote.protocol import ExperimentSpec
-from devote.simulate.by_players import run_players
+from devote.simulate import run_players
 from devote.simulate.streams import stream
 from devote.theory import coupon_collector
 
@@ -32,7 +32,7 @@ SUBROUTINES = {
     "ugapec": ("ugapec", {}),
 }
 TABLE = {
-    # (protocol, subroutine): thousands of samples at N = 32, 64 for problems 1, 2, 3
+    # (scheme, subroutine): thousands of samples at N = 32, 64 for problems 1, 2, 3
     ("decentralized", "ser3-union"): ((20.3, 30.0), (45.2, 26.5), (15.2, 20.5)),
     ("decentralized", "ser3-active"): ((21.8, 31.5), (46.8, 27.0), (16.3, 22.1)),
     ("decentralized", "ugapec"): ((27.8, 47.0), (65.3, 35.3), (20.1, 31.0)),
@@ -51,11 +51,11 @@ SPREAD = {
 }
 CELLS = [
     pytest.param(
-        *(protocol, name, problem, n),
-        *(1e3 * TABLE[protocol, name][i][j], SPREAD[protocol, name][i][j] / 100),
-        id=f"{protocol}-{name}-{problem}-{n}",
+        *(scheme, name, problem, n),
+        *(1e3 * TABLE[scheme, name][i][j], SPREAD[scheme, name][i][j] / 100),
+        id=f"{scheme}-{name}-{problem}-{n}",
     )
-    for protocol, name in TABLE
+    for scheme, name in TABLE
     for i, problem in enumerate("123")
     for j, n in enumerate((32, 64))
 ]
@@ -65,10 +65,16 @@ POOLED = {"ser3-union": (670, 0.19), "ser3-active": (842, 0.17), "ugapec": (848,
 PULLS_PER_CELL = 150_000
 
 
-def spec(name):
+def spec(name, scheme):
     algorithm, options = SUBROUTINES[name]
     return ExperimentSpec(
-        arms=10, algorithm=algorithm, options=options, epsilon=0.25, eta=0.9, delta=0.05
+        arms=10,
+        algorithm=algorithm,
+        options=options,
+        epsilon=0.25,
+        eta=0.9,
+        delta=0.05,
+        scheme=scheme,
     )
 
 
@@ -97,26 +103,25 @@ def assert_met(samples, value, spread):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("protocol", "name", "problem", "n_players", "value", "spread"), CELLS)
+@pytest.mark.parametrize(("scheme", "name", "problem", "n_players", "value", "spread"), CELLS)
 def test_reference_values_are_met_within_4_standard_errors(
-    protocol, name, problem, n_players, value, spread
+    scheme, name, problem, n_players, value, spread
 ):
     setting = get_problem(problem)
     n_trials = min(TABLE_TRIALS, max(1, round(PULLS_PER_CELL / value)))
     samples = []
     for trial in range(n_trials):
         run = run_players(
-            spec(name),
+            spec(name, scheme),
             setting,
             n_players,
-            protocol=protocol,
             seed=SEED,
             trial=trial,
             trace=True,
         )
-        assert run.status == "agreed" or protocol == "isolated"
+        assert run.status == "agreed" or scheme == "isolated"
         assert run.epsilon_optimal
-        if protocol == "isolated":
+        if scheme == "isolated":
             assert run.broadcasts == 0
             samples.append(run.samples)
         else:
@@ -135,7 +140,7 @@ def test_0_privacy_takes_the_same_few_hundred_samples_for_any_number_of_players(
     """The paper says 800 for both subroutines."""
     runs = [
         run_players(
-            spec(name), get_problem("1"), n_players, protocol="pooled", seed=SEED, trial=trial
+            spec(name, "pooled"), get_problem("1"), n_players, seed=SEED, trial=trial
         )
         for trial in range(100)
     ]

@@ -10,8 +10,8 @@ import pytest
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.by_players import run_players
-from devote.theory import binomial_tail, claimed_failure, honest_failure
+from devote.simulate import run_players
+from devote.theory import binomial_tail, claimed_failure, vote_failure
 
 ETA, QUORUM = 0.9, 28
 SPEC = ExperimentSpec(arms=2, algorithm="worst_case", eta=ETA, delta=0.05)
@@ -39,7 +39,7 @@ def test_erratum_7_the_vote_fails_as_often_as_any_quorum_of_players_does(n_playe
     assert SPEC.votes_needed == QUORUM
     count = failures(n_players, TRIALS[n_players])
     print(f"N={n_players}: {count} of {TRIALS[n_players]} failed")
-    honest = honest_failure(n_players, eta=ETA, quorum=QUORUM)
-    assert consistent(count, TRIALS[n_players], honest)
+    exact = vote_failure(n_players, lone=ETA, quorum=QUORUM)
+    assert consistent(count, TRIALS[n_players], exact)
     claimed = claimed_failure(ETA, QUORUM)
     assert consistent(count, TRIALS[n_players], claimed) == (n_players == QUORUM)

@@ -48,11 +48,15 @@ def splits(n_players, quorum):
 
 
 @given(st.integers(1, 40), st.integers(1, 40))
-def test_erratum_5_a_split_without_quorum_takes_fewer_than_twice_the_quorum(n_players, quorum):
-    if splits(n_players, quorum):
-        assert stall_possible(n_players, quorum)
-    elif n_players != 2 * quorum - 1:
-        assert not stall_possible(n_players, quorum)
+def test_erratum_20_a_stall_is_possible_exactly_where_a_split_without_quorum_is(n_players, quorum):
+    assert stall_possible(n_players, quorum) == bool(splits(n_players, quorum))
+
+
+@pytest.mark.parametrize("quorum", [1, 2, 4, 28])
+def test_erratum_20_two_quorums_less_two_is_the_most_that_can_stall(quorum):
+    assert not stall_possible(2 * quorum - 1, quorum)
+    if quorum > 1:
+        assert stall_possible(2 * quorum - 2, quorum)
 
 
 @pytest.mark.parametrize("bad", [0, 1, -0.1, math.nan])

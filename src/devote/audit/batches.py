@@ -112,7 +112,9 @@ class Batches:
         trials = range(len(self.runs), len(self.runs) + size)
         step = max(1, size // (4 * worker_count(self.workers)))
         parts = [trials[i : i + step] for i in range(0, size, step)]
-        futures = [executor.submit(run_chunk, self.cell, part, self.seed) for part in parts]
+        # Where there are resets each term is judged, which takes a trace.
+        trace = self.cell.setting.algorithm.endless
+        futures = [executor.submit(run_chunk, self.cell, part, self.seed, trace) for part in parts]
         for future in futures:
             self.runs.extend(future.result()[0])
         self.seconds += time.perf_counter() - begin

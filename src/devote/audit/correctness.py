@@ -2,8 +2,10 @@
 
 A run has *failed* when no epsilon-optimal arm is left in the shared set at its end. Where the
 players agree this means that the answer is wrong; on a stall several arms are left, and the run
-has failed only if none of them would do. What the plurality answer of a stalled run is worth is
-counted apart: nothing is proved of it.
+has failed only if none of them would do. How many stalls leave a set without a good arm, and how
+many a set whose first arm (the fewest votes, the plurality answer) is not good, is counted apart:
+nothing is proved of the first arm. With resets (SER4) a run has failed when some
+term of it lost all good arms.
 """
 
 from dataclasses import dataclass, replace
@@ -11,6 +13,7 @@ from typing import Any
 
 from devote.audit.batches import Batches, Progress, Rate
 from devote.audit.errors import AuditError
+from devote.audit.terms import failed_terms
 from devote.problems import Uniform
 from devote.simulate.cell import Cell
 from devote.simulate.promises import failure_bounds, property_1
@@ -25,26 +28,29 @@ LONE_RUNS = 1_000
 class Correctness:
     """One audited setting.
 
-    ``claimed`` is Theorem 1's bound, ``honest`` what subroutines that fail with probability eta
-    would give with one epsilon-optimal arm, ``proved`` what is proved of this protocol and
-    subroutine (None: nothing). ``lone`` is the error of a player alone, None where a subroutine
-    never stops; ``plurality_wrong`` counts stalled runs only.
+    ``claimed`` is Theorem 1's bound, ``proved`` what is proved of this protocol and subroutine on
+    these arms (None: nothing). ``lone`` is the error of a player alone, None where a subroutine
+    never stops; ``set_wrong`` and ``plurality_wrong`` count stalled runs only. ``terms`` counts the
+    failed ones among the terms that were decided, None where there are no resets; a run made
+    ``mean_resets`` of them.
     """
 
     cell: Cell
     failure: Rate
     stalled: Rate
     unfinished: Rate
+    set_wrong: Rate
     plurality_wrong: Rate
     lone: Rate | None
     promised: LoneFailure
     claimed: float
-    honest: float
     proved: float | None
     mean_samples: float
     mean_broadcasts: float
     seed: int
     seconds: float
+    terms: Rate | None = None
+    mean_resets: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -53,6 +59,7 @@ class Correctness:
             "failure": self.failure.to_dict(),
             "stalled": self.stalled.to_dict(),
             "unfinished": self.unfinished.to_dict(),
+            "set_wrong": self.set_wrong.to_dict(),
             "plurality_wrong": self.plurality_wrong.to_dict(),
             "lone": None if self.lone is None else self.lone.to_dict(),
             "property_1": {
@@ -61,10 +68,11 @@ class Correctness:
                 "why": self.promised.why,
             },
             "claimed": self.claimed,
-            "honest": self.honest,
             "proved": self.proved,
             "mean_samples": self.mean_samples,
             "mean_broadcasts": self.mean_broadcasts,
+            "mean_resets": self.mean_resets,
+            "terms": None if self.terms is None else self.terms.to_dict(),
             "seed": self.seed,
             "seconds": self.seconds,
         }
@@ -83,7 +91,7 @@ def audit_correctness(
     """Run a setting until its failure probability is known to ``precision``.
 
     Paper: Theorem 1.
-    Differs from print: measured, beside the claimed and the honest bound (errata 5-7).
+    Differs from print: measured, beside the claimed and the proved bound (errata 5-7 and 19).
     """
     setting = cell.setting
     check_seats(setting, seed=seed, trial=0)
@@ -100,6 +108,8 @@ def audit_correctness(
         check_seats(setting, seed=seed, trial=late[0])
     bounds = failure_bounds(setting)
     stalls = [run for run in runs if run.status == "stalled"]
+    endless = setting.algorithm.endless
+    answers = [failed for run in runs for failed in failed_terms(setting, run)] if endless else []
 
     def rate(count: int, total: int) -> Rate:
         return Rate(count, total, confidence)
@@ -109,16 +119,18 @@ def audit_correctness(
         failure=failure,
         stalled=rate(len(stalls), len(runs)),
         unfinished=rate(sum(run.status == "unfinished" for run in runs), len(runs)),
+        set_wrong=rate(sum(not run.holds_epsilon_optimal for run in stalls), len(stalls)),
         plurality_wrong=rate(sum(not run.epsilon_optimal for run in stalls), len(stalls)),
         lone=lone_error(cell, seed=seed, confidence=confidence),
         promised=property_1(cell.spec, cell.spec.eta),
         claimed=bounds.claimed,
-        honest=bounds.honest,
         proved=proved_failure(setting),
         mean_samples=sum(run.samples for run in runs) / len(runs),
         mean_broadcasts=sum(run.broadcasts for run in runs) / len(runs),
         seed=seed,
         seconds=batches.seconds,
+        terms=rate(sum(answers), len(answers)) if endless else None,
+        mean_resets=sum(run.resets for run in runs) / len(runs),
     )
 
 
@@ -127,7 +139,10 @@ def has_failed(setting: Setting, run: Trial) -> bool:
 
     Paper: Theorem 1, "finds an epsilon-optimal arm".
     Differs from print: a stall has failed only if none of the arms left would do (erratum 5).
+    With resets (Theorem 4), whether some term has failed.
     """
+    if setting.algorithm.endless:
+        return any(failed_terms(setting, run))
     optimal = setting.problem.optimal(setting.n_players, run.samples, setting.spec.epsilon)
     return optimal.isdisjoint(run.winners)
 
@@ -152,8 +167,8 @@ def check_seats(setting: Setting, *, seed: int, trial: int) -> None:
 def proved_failure(setting: Setting) -> float | None:
     """The proved bound on the failure probability, if there is one.
 
-    A jury's, or that of all players together where all of them must agree (M = N); none where
-    rewards change or players' means differ, which no proof covers.
+    A jury's, that of all players together where all of them must agree (M = N), or that of any M
+    of N where one arm is epsilon-optimal; none where rewards change or players' means differ.
 
     >>> from devote.problems import PROBLEMS
     >>> from devote.protocol import ExperimentSpec

@@ -17,7 +17,7 @@ PROTOCOLS = ("decentralized", "jury")
 
 @dataclass(frozen=True)
 class Price:
-    """The mean cost of one setting over its trials."""
+    """The mean cost of one setting over its trials; ``right`` ones agreed on a good arm."""
 
     problem: str
     n_players: int
@@ -60,7 +60,10 @@ def price_of_jury(
             broadcasts=float(result.broadcasts.mean()),
             trials=result.trials,
             agreed=result.status_counts()["agreed"],
-            right=int(result.epsilon_optimal.sum()),
+            right=sum(
+                good and status == "agreed"
+                for good, status in zip(result.epsilon_optimal.tolist(), result.status, strict=True)
+            ),
         )
         for cell, result in zip(cells, results, strict=True)
     ]
@@ -79,7 +82,7 @@ def as_markdown(prices: Iterable[Price]) -> str:
         lines.append(
             f"| {problem} | {n_players:,} | {vote.samples:,.0f} | {jury.samples:,.0f} "
             f"| {jury.samples / vote.samples:.2f} | {vote.broadcasts:,.0f} "
-            f"| {jury.broadcasts:,.0f} | {min(jury.agreed, jury.right)} of {jury.trials} |"
+            f"| {jury.broadcasts:,.0f} | {jury.right} of {jury.trials} |"
         )
     return "\n".join(lines)
 

@@ -23,6 +23,7 @@ from devote.audit.errors import AuditError
 from devote.audit.estimate import CountError, count_error
 from devote.audit.leak import epsilon_lower_bound, epsilon_of, rate_of
 from devote.audit.views import View, view_runs
+from devote.kernels import get_algorithm
 from devote.problems import Problem, Split, Uniform, get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate.cell import Cell
@@ -82,6 +83,7 @@ def audit_privacy(
     n_players: int,
     protocol: str = "decentralized",
     *,
+    horizon: int | None = None,
     runs: int = 2_000,
     seed: int = 0,
     workers: int | None = 1,
@@ -89,15 +91,22 @@ def audit_privacy(
 ) -> list[Leak]:
     """Put every adversary to work, ``runs`` independent runs each.
 
-    Paper: Definition 3.
+    A subroutine that resets (SER4) runs to ``horizon``; its players vote anew in every term.
+
+    Paper: Definition 3; Theorem 4 claims the same of DSER4.
     """
     if not isinstance(runs, int) or isinstance(runs, bool) or runs < LEAST:
         raise AuditError(
             f"runs={runs!r} must be a whole number, {LEAST} or more.\n"
             "Half of them teach the adversary, half measure it."
         )
+    if problem.switches and get_algorithm(spec.algorithm).endless:
+        raise AuditError(
+            f"problem {problem.name}: its best arm switches, so that which arm is good for a "
+            "player has no one answer.\nAudit resets on a problem whose means stay, such as 1."
+        )
     asked = (problem, with_groups(problem), with_habits(problem))
-    cells = [Cell(spec.with_(arms=one.n_arms), one, n_players, protocol) for one in asked]
+    cells = [Cell(spec.with_(arms=one.n_arms), one, n_players, protocol, horizon) for one in asked]
     for cell in cells:
         _ = cell.setting
     views: list[list[View]] = []

@@ -16,8 +16,11 @@ SUBROUTINES = tuple(name for name in ALGORITHMS if name != "worst_case")
 EPSILON = 0.25
 PLAYERS = 32
 ORDER = ("proved", "partly", "not proved")
-HORIZON = 60_000
+HORIZON = 150_000
 """For SER4, which never stops; the others have all ended long before."""
+
+PHI = 2e-5
+"""For SER4: three resets within the horizon on average, with time to answer between them."""
 
 
 def hard_cells(
@@ -31,7 +34,7 @@ def hard_cells(
                 arms=problem.n_arms,
                 algorithm=algorithm,
                 epsilon=epsilon,
-                phi=1e-6 if endless else 0.0,
+                phi=PHI if endless else 0.0,
             ),
             problem,
             n_players,

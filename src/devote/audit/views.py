@@ -8,10 +8,11 @@ Paper: Definition 3, an adversary that knows the messages of one player and the 
 
 import random
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from devote.problems.rewards import mean_reward
+from devote.problems import mean_reward, optimal_arms
 from devote.simulate import counting
 from devote.simulate.cell import Cell
 from devote.simulate.run import Run
@@ -27,7 +28,9 @@ class Sent:
     player: int
     time: int
     arm: int
-    """-1 for the claim of a seat."""
+    """-1 for the claim of a seat and for a reset."""
+    term: int = 0
+    """How many resets there had been."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,14 @@ class View:
 
     @property
     def against(self) -> tuple[int, ...]:
-        """The arms that the player voted against, in order."""
-        return tuple(sent.arm for sent in self.own if sent.arm >= 0)
+        """The arms that the player voted against, in order; of several terms, in the fullest.
+
+        Of terms in which it cast equally many votes, the last.
+        """
+        votes = [sent for sent in self.own if sent.arm >= 0]
+        cast = Counter(sent.term for sent in votes)
+        fullest = max(cast, key=lambda term: (cast[term], term), default=0)
+        return tuple(sent.arm for sent in votes if sent.term == fullest)
 
 
 def view_run(setting: Setting, *, seed: int, trial: int, voters: bool = False) -> View:
@@ -78,9 +87,9 @@ def view_run(setting: Setting, *, seed: int, trial: int, voters: bool = False) -
     outcome = run.outcome()
     dice = random.Random(f"{seed}/{trial}/adversary")
     sent = [
-        Sent(event.player, event.time, event.arm)
+        Sent(event.player, event.time, event.arm, event.term)
         for event in run.events
-        if event.kind in ("vote", "seat")
+        if event.kind in ("vote", "seat", "reset")
     ]
     heard = sorted({message.player for message in sent if message.arm >= 0})
     player = dice.choice(heard if voters and heard else range(setting.n_players))
@@ -107,8 +116,7 @@ def _truth(setting: Setting, player: int) -> tuple[frozenset[int], frozenset[int
     """The player's epsilon-optimal arms, as many of the worst, and its group."""
     env = setting.problem.environment(setting.n_players)
     means = [mean_reward(env, 0, player, arm) for arm in range(env.n_arms)]
-    bar = max(means) - setting.spec.epsilon - 1e-9
-    optimal = frozenset(arm for arm, mean in enumerate(means) if mean >= bar)
+    optimal = optimal_arms(means, setting.spec.epsilon)
     ranked = sorted(range(env.n_arms), key=lambda arm: (means[arm], -arm))
     return optimal, frozenset(ranked[: len(optimal)]), env.groups[player]
 

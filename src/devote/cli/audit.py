@@ -65,6 +65,8 @@ def correctness(
     devote audit correctness --protocol jury --hard --algorithm kl_racing
 
     devote audit correctness --problem 1 --players 64 --precision .005
+
+    devote audit correctness --problem 4 --algorithm ser4 --phi 4e-5 --horizon 180000 --players 32
     """
     from devote.audit import audit_correctness, audit_worst_case, hard_problems
     from devote.audit.worst_case import PLAYERS
@@ -131,6 +133,8 @@ def privacy(
     eta: options.Eta = 0.9,
     delta: options.Delta = 0.05,
     quorum: options.Quorum = "paper",
+    phi: options.Phi = 0.0,
+    horizon: options.Horizon = None,
     runs: Annotated[
         int, typer.Option(metavar="R", help="Runs per question; half of them teach.")
     ] = 2_000,
@@ -138,7 +142,7 @@ def privacy(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw success over eta from .1 to .99 and over N instead, .png and .svg.",
+            help="Draw success over eta from .1 to .99 and over N instead, as .svg, .pdf and .png.",
         ),
     ] = None,
     seed: options.Seed = 0,
@@ -156,6 +160,8 @@ def privacy(
 
     devote audit privacy --protocol jury --runs 4000 --json
 
+    devote audit privacy --algorithm ser4 --phi 2e-5 --horizon 100000 --players 32
+
     devote audit privacy --figure privacy.svg
     """
     from devote.audit import audit_privacy
@@ -172,6 +178,7 @@ def privacy(
         epsilon=epsilon,
         eta=eta,
         delta=delta,
+        phi=phi,
     )
     if figure is not None:
         _draw(figure, runs, seed, workers, json)
@@ -182,6 +189,7 @@ def privacy(
             chosen,
             players,
             protocol,
+            horizon=horizon,
             runs=runs,
             seed=seed,
             workers=workers or None,

@@ -18,13 +18,13 @@ STAND_IN = {
 def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> None:
     """Print one row per setting, and what the columns mean."""
     table = _table(
-        "problem", "protocol", "N", "runs", "failed", "interval", "claimed", "honest", "proved",
+        "problem", "protocol", "N", "runs", "failed", "interval", "claimed", "proved",
         "stalled", "lone",
     )  # fmt: skip
     notes: dict[str, str] = {}
     for row in rows:
         if isinstance(row, Refusal):
-            table.add_row("-", row.protocol, str(row.n_players), *["-"] * 8)
+            table.add_row("-", row.protocol, str(row.n_players), *["-"] * 7)
             notes[f"{row.protocol} N={row.n_players}"] = row.why
             continue
         spec = row.cell.spec
@@ -37,29 +37,35 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
             Text(f"{row.failure.value:.4f}", style=colour),
             _interval(row.failure),
             f"{row.claimed:.4f}",
-            f"{row.honest:.4f}",
-            "none" if row.proved is None else f"{row.proved:.4f}",
+            "none" if row.proved is None else f"{row.proved:.2g}",
             f"{row.stalled.value:.3f}",
             "-" if row.lone is None else f"{row.lone.value:.3f}",
         )
         notes[f"{spec.algorithm} alone"] = f"{row.promised.standing}: {row.promised.why}"
-        if row.unfinished.count:
+        if row.terms is not None:
+            notes[f"{row.cell.label}"] = (
+                f"{row.mean_resets:.1f} resets a run; of {row.terms.runs:,} terms that were "
+                f"decided {row.terms.count} failed: {_rate(row.terms)}"
+            )
+        elif row.unfinished.count:
             notes[f"{row.cell.label}"] = (
                 f"{row.unfinished.count} of {row.failure.runs} runs reached the horizon unfinished"
             )
         if row.stalled.count:
             notes[
                 f"stalls, {row.cell.protocol} N={row.cell.n_players}, {row.cell.problem.name}"
-            ] = f"plurality answer wrong in {_rate(row.plurality_wrong)} of the stalled runs"
+            ] = (
+                f"the arms left hold no good one in {_rate(row.set_wrong)} of stalled runs; the "
+                f"first of them, with the fewest votes, is bad in {_rate(row.plurality_wrong)}"
+            )
     out = console()
     out.print(table)
     out.print(
         "\n[dim]failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
-        "interval for this number of runs.\nclaimed: eta^M, Theorem 1 as printed. honest: any M of "
-        "N players that each fail with probability eta, where one arm is\ngood; with several it "
-        "is no bound (jury: all jurors, any number of good arms).\nproved: what is proved "
-        "of this protocol with this subroutine; see docs/guarantees.md. lone: error of a player "
-        "alone, who was allowed eta.[/dim]"
+        "interval for this number of runs.\nclaimed: eta^M, Theorem 1 as printed. proved: what is "
+        "proved of this protocol with this subroutine on these arms; see docs/guarantees.md.\n"
+        "lone: error of a player alone, who was allowed eta.\nWith resets (ser4) a run has failed "
+        "if some term of it has; claimed and proved are about one term.[/dim]"
     )
     for name, words in notes.items():
         out.print(f"[dim]{name}: {words}[/dim]")

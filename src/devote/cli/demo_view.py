@@ -70,7 +70,7 @@ class DemoView:
             self._print(f"[bold green]The answer: {arms[answer[0]]}[/bold green]")
         else:
             names = ", ".join(arms[k] for k in answer)
-            self._print(f"[bold]Stalled: {names} cannot be told apart[/bold] (not an error)")
+            self._print(f"[bold]Stalled: the devices could not agree between {names}[/bold]")
         table = Table(box=None, pad_edge=False, header_style="dim")
         for column in ("banner", "votes against", "hidden click rate"):
             table.add_column(column, justify="left" if column == "banner" else "right")

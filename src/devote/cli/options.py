@@ -36,11 +36,10 @@ Epsilon: TypeAlias = Annotated[
     float, typer.Option(metavar="E", help="How far from the best an arm may be and still do.")
 ]
 Eta: TypeAlias = Annotated[
-    float, typer.Option(metavar="P", help="Probability that one device is wrong.")
+    float,
+    typer.Option(metavar="P", help="Error allowed to one device alone; its cost: docs/fleet.md."),
 ]
-Delta: TypeAlias = Annotated[
-    float, typer.Option(metavar="P", help="Probability that the vote is wrong.")
-]
+Delta: TypeAlias = Annotated[float, typer.Option(metavar="P", help="Error allowed to the vote.")]
 Quorum: TypeAlias = Annotated[
     str, typer.Option(metavar="RULE", help="paper, ceil or a number of votes.")
 ]

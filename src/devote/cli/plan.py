@@ -32,6 +32,22 @@ def plan(
     quorum: options.Quorum = "paper",
     seat_after: options.SeatAfter = 50,
     absent: options.Absent = 0,
+    phi: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            show_default=False,
+            help="ser4: probability of a reset after each pull; the recommended one if left out.",
+        ),
+    ] = 0.0,
+    switches: Annotated[
+        int | None,
+        typer.Option(metavar="S", help="ser4: how often the best arm is expected to change."),
+    ] = None,
+    horizon: Annotated[
+        int | None,
+        typer.Option(metavar="T", help="ser4: within how many events of all devices it does."),
+    ] = None,
     trials: Annotated[
         int | None,
         typer.Option(min=1, metavar="T", help="Trials to simulate. [default: 20; in a sweep 5]"),
@@ -53,7 +69,7 @@ def plan(
 ) -> None:
     """What it will cost with your fleet, before anything is deployed.
 
-    Without --means it assumes one arm epsilon better than all others, around one half.
+    Without --means it assumes that all arms are equal (an A/A test), which takes longest.
 
     [bold]Examples[/bold]
 
@@ -62,18 +78,25 @@ def plan(
     devote plan --means .12,.10,.10 --players 2000 --epsilon .02 --activity zipf:1.1
 
     devote plan --arms 4 --players 500 --sweep eta --out eta.svg
+
+    devote plan --algorithm ser4 --means .8,.4,.1,.1 --epsilon .25 --switches 2 --horizon 1000000
     """
     from devote.cli import plan_view, reading, showing
 
+    changes = reading.read_changes(algorithm, switches, horizon)
+    if changes and sweep:
+        raise ValueError("--sweep is for one term of ser4.\nUse --algorithm ser3.")
     spec = reading.read_spec(
         reading.read_arms(arms, means),
         protocol=protocol,
-        algorithm=algorithm,
+        # Without a phi a plan for ser4 is one for the terms of ser3, and recommends it.
+        algorithm="ser3" if changes and not phi else algorithm,
         option=option,
         quorum=quorum,
         epsilon=epsilon,
         eta=eta,
         delta=delta,
+        phi=phi,
         seat_after=seat_after,
         absent=absent,
     )
@@ -93,6 +116,7 @@ def plan(
             trials=trials or 20,
             seed=seed,
             seconds=seconds,
+            changes=changes,
         ).to_dict()
         if json:
             showing.show_json(made)
@@ -115,7 +139,6 @@ def plan(
         swept = sweep_plan(
             Cell(spec, problem, players, protocol),
             sweep,
-            assumed=means is None,
             trials=trials or 5,
             seed=seed,
             workers=workers or None,

@@ -8,6 +8,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from devote.cli.resets_view import resets_table
 from devote.cli.showing import console, duration, number, probability
 from devote.cli.simulate_view import failure_table
 
@@ -24,6 +25,7 @@ def show_plan(plan: dict[str, Any]) -> None:
         Text(),
         _costs(plan),
         Text(),
+        *([resets_table(plan["resets"]), Text()] if plan["resets"] else []),
         _votes(plan),
         Text(),
         failure_table(plan["failure"], spec["delta"]),
@@ -106,12 +108,15 @@ def _spread(simulated: dict[str, Any]) -> str:
 def _bound(plan: dict[str, Any]) -> tuple[str, str]:
     bound = plan["theorem_2"]
     if bound is None:
-        return "-", plan["why_no_theorem_2"]
+        simulated = plan["simulated"]
+        measured = simulated["decided"] or simulated["samples"]
+        return "-", f"{plan['why_no_theorem_2']} Simulated: {number(measured['mean'])}."
     return (
         f"<= {number(bound['samples'])}",
         f"samples, with probability {probability(bound['probability'])}, and about "
-        f"{number(bound['last_player_wait'])} more until the last device has woken; one device "
-        f"alone needs {number(bound['single_player_samples'])} or fewer (simulated)",
+        f"{number(bound['last_player_wait'])} more until the last device has woken; if each of the "
+        f"{plan['quorum']['used']} most active is right and needs at most "
+        f"{number(bound['single_player_samples'])} (the most of the devices simulated alone)",
     )
 
 
@@ -120,9 +125,9 @@ def _votes(plan: dict[str, Any]) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("votes that eliminate an arm", "paper's rule", "ceil rule", "used", "can stall"):
         table.add_column(name, justify="right" if table.columns else "left")
-    stall = "[green]no, N >= 2M[/]"
+    stall = "[green]no, N >= 2M - 1[/]"
     if plan["stall_possible"]:
-        why = "unanimous jury" if plan["protocol"] == "jury" else "N < 2M"
+        why = "unanimous jury" if plan["protocol"] == "jury" else "N <= 2M - 2"
         stall = f"[yellow]yes, {why}[/]"
     table.add_row("", str(quorum["paper"]), str(quorum["ceil"]), str(quorum["used"]), stall)
     return table

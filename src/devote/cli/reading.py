@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from devote.problems import Problem
     from devote.protocol import ExperimentSpec
+    from devote.simulate.reset_plan import Changes
 
 DEFAULT_PROBLEM = "1"
 DEFAULT_ARMS = 10
@@ -97,14 +98,35 @@ def read_arms(arms: int | None, means: str | None) -> int:
 
 
 def read_fleet(spec: "ExperimentSpec", means: str | None, activity: str | None) -> "Problem":
-    """The arms and players to plan for: given by hand, or assumed as hard as epsilon allows."""
+    """The arms and players to plan for: given by hand, or assumed."""
     if means is not None:
         return read_problem(None, means, activity)
 
     from devote.simulate.plan import default_problem
 
-    problem = default_problem(spec.n_arms, spec.epsilon)
+    problem = default_problem(spec.n_arms)
     return problem if activity is None else problem.with_activity(activity)
+
+
+def read_changes(algorithm: str, switches: int | None, horizon: int | None) -> "Changes | None":
+    """What a plan for ser4 must know, and no other takes.
+
+    >>> read_changes("ser4", 2, 180_000)
+    Changes(switches=2, horizon=180000)
+    """
+    if algorithm != "ser4":
+        if switches is None and horizon is None:
+            return None
+        raise ValueError("--switches and --horizon are for resets.\nGive --algorithm ser4 as well.")
+    if switches is None or horizon is None:
+        raise ValueError(
+            "A plan for ser4 needs to know what changes.\n"
+            "Give --switches, how often the best arm does, and --horizon, within how many events."
+        )
+
+    from devote.simulate.reset_plan import Changes
+
+    return Changes(switches, horizon)
 
 
 def read_spec(

@@ -37,11 +37,11 @@ def reproduce(
 ) -> None:
     """Run the paper's section 5 again: every figure, and every sentence judged.
 
-    Writes FIGURE.svg and FIGURE.png, claims.md and claims.json. Interrupted, it goes on where
+    Writes FIGURE.svg, .pdf and .png, claims.md and claims.json. Interrupted, it goes on where
     it stopped when it is started again with the same options.
 
     [bold]Figures[/bold]: problem-1, problem-2, problem-3, median-elimination, mean-gap,
-    mean-gap-switch, switches, radius-forms, theorem-1.
+    mean-gap-switch, switches, radius-forms, theorem-1, frequent-players.
 
     [bold]Examples[/bold]
 
@@ -83,9 +83,12 @@ def _show(done: "Reproduction") -> None:
     table.add_column("on")
     for claim in done.claims:
         colour = colours.get(claim.verdict, "dim")
-        verdict = f"[{colour}]{claim.verdict}[/{colour}]"
+        verdict = f"[{colour}]{claim.verdict}[/{colour}]" + (" (cut)" if claim.missing else "")
         table.add_row(claim.quote.replace("[", "\\["), verdict, "; ".join(claim.depends_on))
     out = console()
     out.print(table)
+    if done.settings.missing:
+        left_out = ", ".join(map(str, done.settings.missing))
+        out.print(f"\n(cut): the paper's N = {left_out} was not run, and verdicts may differ.")
     files = len(done.figures)
     out.print(f"\n{files} files of figures, claims.md and claims.json in {done.folder}/")

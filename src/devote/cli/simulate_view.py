@@ -12,7 +12,7 @@ from devote.cli.showing import console, duration, number, probability
 STANDINGS = {"proved": "green", "measured": "cyan", "claimed": "yellow", "refuted": "red"}
 STATUS_WORDS = {
     "agreed": ("green", "every player holds the one shared arm"),
-    "stalled": ("yellow", "players split over near-equal arms: no quorum can form any more"),
+    "stalled": ("yellow", "players split over several arms: no quorum can form any more"),
     "unfinished": ("red", "the horizon came first"),
 }
 
@@ -98,11 +98,16 @@ def _endings(summary: dict[str, Any]) -> RenderableType:
     for arms, count in stalled_counts(summary["shared"], summary["endings"]):
         names = ", ".join(map(str, arms))
         table.add_row(f"{left}: arms {names}", f"{count} of {trials}", "the answer is this set")
-    table.add_row(
-        "good answers",
-        probability(summary["epsilon_optimal"]),
-        f"within epsilon = {summary['spec']['epsilon']:g} of the best arm",
-    )
+    good = f"within epsilon = {summary['spec']['epsilon']:g} of the best arm"
+    if summary["status"]["stalled"] and summary["quorum"] is not None:
+        table.add_row("holds a good arm", probability(summary["holds_epsilon_optimal"]), good)
+        table.add_row(
+            "first arm is good",
+            probability(summary["epsilon_optimal"]),
+            "of a set that is left, the arm with the fewest votes",
+        )
+    else:
+        table.add_row("good answers", probability(summary["epsilon_optimal"]), good)
     return table
 
 
@@ -137,14 +142,14 @@ def _standings(summary: dict[str, Any]) -> RenderableType:
 
 BOUNDS = {
     "claimed": "claimed bound",
-    "honest": "honest (one good arm)",
+    "if one arm is good": "if one arm is good",
     "proved": "proved bound",
 }
-"""How the columns are headed; ``honest`` is no bound where several arms are good."""
+"""How the columns are headed."""
 
 
 def failure_table(failure: dict[str, Any], delta: float) -> RenderableType:
-    """What was asked for, and beside it what is claimed, honest or proved."""
+    """What was asked for, and beside it what is claimed or proved."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("chance of a wrong answer", style="bold")
     for name in ("asked for", *(BOUNDS[row["name"]] for row in failure["bounds"])):

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from devote.experiments.estimates import CONFIDENCE, Estimate
-from devote.experiments.verdicts import Case, Verdict, depends_on, verdict
+from devote.experiments.variants import FORM, RADIUS_FORMS
+from devote.experiments.verdicts import Case, Verdict, depends_on, under, verdict
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,9 @@ class Claim:
 
     ``quote`` is the paper's sentence and ``where`` its place. ``measured`` says what the numbers
     are, ``asked`` when they count for the sentence. ``across`` names what tells cases apart,
-    ``along`` what tells the places within one apart. To add a row, return one more from an
+    ``along`` what tells the places within one apart. ``over_players`` is whether the row rests on
+    the range of numbers of players, ``missing`` which of the paper's numbers were left out, and
+    ``uncounted`` why the tally leaves the row out. To add a row, return one more from an
     experiment's ``claims``; the verdict follows from the numbers.
     """
 
@@ -27,16 +30,38 @@ class Claim:
     across: str = "case"
     along: str = "number of players"
     note: str = ""
+    over_players: bool = True
+    missing: tuple[int, ...] = ()
+    uncounted: str = ""
 
     @property
     def verdict(self) -> Verdict:
-        """What the numbers say."""
-        return verdict(self.cases)
+        """What the numbers say, by the reading the authors meant."""
+        return self.verdict_with(FORM)
+
+    def verdict_with(self, form: str) -> Verdict:
+        """The same with this form of SER3's radius."""
+        return verdict(under(self.cases, form=form))
 
     @property
     def depends_on(self) -> tuple[str, ...]:
         """On what, if the verdict is "depends"."""
-        return depends_on(self.cases, across=self.across, along=self.along)
+        return depends_on(under(self.cases, form=FORM), across=self.across, along=self.along)
+
+    @property
+    def about_ser3(self) -> bool:
+        """Whether SER3, and so the form of its radius, has a part."""
+        return any(case.form and not case.reading for case in self.cases)
+
+    @property
+    def otherwise(self) -> dict[str, Verdict]:
+        """The verdicts of other forms and readings, by name."""
+        forms = [form for form in RADIUS_FORMS if form != FORM and self.about_ser3]
+        readings = dict.fromkeys(case.reading for case in self.cases if case.reading)
+        found = {f"with `{form}`": self.verdict_with(form) for form in forms}
+        for reading in readings:
+            found[reading] = verdict(under(self.cases, form=FORM, reading=reading))
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON values, every number included."""
@@ -46,6 +71,9 @@ class Claim:
             "where": self.where,
             "verdict": self.verdict,
             "depends_on": list(self.depends_on),
+            "otherwise": self.otherwise,
+            "missing_players": list(self.missing),
+            "uncounted": self.uncounted,
             "measured": self.measured,
             "asked": self.asked,
             "confidence": CONFIDENCE,
@@ -57,6 +85,8 @@ class Claim:
 def _case(case: Case) -> dict[str, Any]:
     return {
         "label": case.label,
+        "form": case.form,
+        "reading": case.reading,
         "outcome": case.outcome,
         "low": _finite(case.asked.low),
         "high": _finite(case.asked.high),

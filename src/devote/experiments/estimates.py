@@ -1,15 +1,19 @@
 """Numbers with their 95 % intervals, from a handful of trials.
 
-All are Student-t intervals. Trial i of every cell draws from the streams of trial i, so two
-cells are compared trial by trial; a ratio of means is linearised (the delta method).
+Means have Student-t intervals, means of small counts score intervals, proportions exact ones.
+Trial i of every cell draws from the streams of trial i, so two cells are compared trial by
+trial; a ratio of means is linearised (the delta method).
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
+
+from devote.theory import clopper_pearson
 
 CONFIDENCE = 0.95
 
@@ -41,6 +45,36 @@ def mean(values: ArrayLike) -> Estimate:
     """
     trials = np.asarray(values, dtype=np.float64)
     return _around(float(trials.mean()), trials)
+
+
+def mean_count(values: ArrayLike, *, most: float = math.inf) -> Estimate:
+    """The mean of counts from 0 to ``most``, with an interval that stays there.
+
+    The score interval: all m with ``(mean - m)^2 <= t^2 phi m / n``, where phi is the ratio of
+    variance to mean, at least the 1 of Poisson counts. No counts at all still leave a doubt.
+
+    >>> estimate = mean_count([0] * 20)
+    >>> estimate.value, estimate.low, round(estimate.high, 3)
+    (0.0, 0.0, 0.219)
+    """
+    counts = np.asarray(values, dtype=np.float64)
+    n, value = len(counts), float(counts.mean())
+    excess = max(1.0, float(counts.var(ddof=1)) / value) if value else 1.0
+    half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) ** 2 * excess / (2 * n)
+    reach = math.sqrt(half * half + 2 * half * value)
+    return Estimate(value, max(0.0, value + half - reach), min(most, value + half + reach))
+
+
+def proportion(outcomes: Iterable[bool]) -> Estimate:
+    """How often something was so, with its exact interval.
+
+    >>> estimate = proportion([True] * 20)
+    >>> estimate.value, round(estimate.low, 3), estimate.high
+    (1.0, 0.832, 1.0)
+    """
+    seen = list(outcomes)
+    low, high = clopper_pearson(sum(seen), len(seen), confidence=CONFIDENCE)
+    return Estimate(sum(seen) / len(seen), low, high)
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Estimate:

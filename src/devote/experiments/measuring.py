@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 
 from devote.experiments.estimates import Estimate, ratio
-from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.variants import Variant
 
@@ -21,9 +20,11 @@ def at_each(
     return tuple(measure(*what, n).located(f"N = {n}") for n in players)
 
 
-def compared(table: Table, settings: Settings, above: Point, below: Point) -> tuple[Estimate, ...]:
+def compared(
+    players: Iterable[int], table: Table, above: Point, below: Point
+) -> tuple[Estimate, ...]:
     """The samples of one curve relative to another's, at each number of players."""
     return at_each(
-        settings.players,
+        players,
         lambda n: ratio(table.samples(*above, n), table.samples(*below, n)),
     )

@@ -18,6 +18,7 @@ FOLDERS = (
     "switches",
     "radius_forms",
     "theorem_1",
+    "frequent_players",
 )
 """In the order of the paper; what the paper lacks comes last."""
 

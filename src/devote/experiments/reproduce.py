@@ -1,7 +1,7 @@
 """The whole of it: run, draw, judge, write."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,14 +63,23 @@ def reproduce(
     written: list[Path] = []
     claims: list[Claim] = []
     for experiment in chosen:
-        claims += experiment.claims(table, asked)
+        claims += _marked(experiment.claims(table, asked), asked)
         if experiment.draw is not None:
             with house_style():
                 figure = experiment.draw(table, asked)
             written += save(figure, folder, experiment.name)
+    claims.sort(key=lambda claim: bool(claim.uncounted))
     report.write(folder / "claims.md", report.as_markdown(claims, asked, versions()))
     report.write(folder / "claims.json", report.as_json(claims, asked, versions()))
     return Reproduction(asked, folder, tuple(written), tuple(claims))
+
+
+def _marked(claims: Sequence[Claim], settings: Settings) -> list[Claim]:
+    """The claims, those that rest on the range of players marked if it was cut."""
+    return [
+        replace(claim, missing=settings.missing) if claim.over_players else claim
+        for claim in claims
+    ]
 
 
 def _folder(out: Path) -> Path:

@@ -37,6 +37,15 @@ class Settings:
                 f"Use from {QUORUM} to {MOST_PLAYERS:,} players; the paper has 32..1024."
             )
 
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The paper's numbers of players that are left out: verdicts may differ without them.
+
+        >>> Settings(players=(32, 64, 128)).missing
+        (256, 512, 1024)
+        """
+        return tuple(n for n in PAPER_PLAYERS if n not in self.players)
+
 
 def parse_players(text: str) -> tuple[int, ...]:
     """Numbers of players: a list such as ``32,64``, or ``32..1024``, doubling from the first.

@@ -1,10 +1,12 @@
 """Whether a sentence holds, told from numbers and their intervals.
 
-A sentence is checked in one or several *cases* (a radius form, a way of counting messages, a
-problem), each measured in one or several places (numbers of players). In each place the
-sentence asks for a range of values, and the whole interval must lie inside it (yes), outside it
-(no), or the trials cannot tell. All yes: *holds*. All no: *does not hold*. Else it *depends*,
-and the code says on what.
+A sentence is checked in one or several *cases* (a subroutine, a problem), each measured in one
+or several places (numbers of players). In each place the sentence asks for a range of values,
+and the whole interval must lie inside it (yes), outside it (no), or the trials cannot tell. All
+yes: *holds*. All no: *does not hold*. Else it *depends*, and the code says on what.
+
+The verdict is that of the reading the authors meant, with SER3's radius in the form ``FORM``.
+Cases of another ``reading`` or ``form`` have verdicts of their own beside it.
 """
 
 import math
@@ -45,11 +47,17 @@ class Range:
 
 @dataclass(frozen=True)
 class Case:
-    """One way to check a sentence: what was measured, place by place, and what it asks for."""
+    """One way to check a sentence: what was measured, place by place, and what it asks for.
+
+    ``reading`` names a reading of the sentence other than its authors'; ``form`` is the form of
+    SER3's radius, and empty where SER3 has no part.
+    """
 
     label: str
     estimates: tuple[Estimate, ...]
     asked: Range
+    form: str = ""
+    reading: str = ""
 
     @property
     def outcomes(self) -> tuple[bool | None, ...]:
@@ -72,6 +80,11 @@ class Case:
 def agreement(outcomes: Sequence[bool | None]) -> bool | None:
     """The outcome that all share, None if there is no such."""
     return outcomes[0] if len(set(outcomes)) == 1 else None
+
+
+def under(cases: Sequence[Case], *, form: str, reading: str = "") -> tuple[Case, ...]:
+    """The cases of one reading, with SER3 in one form."""
+    return tuple(case for case in cases if case.reading == reading and case.form in ("", form))
 
 
 def verdict(cases: Sequence[Case]) -> Verdict:

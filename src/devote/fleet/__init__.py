@@ -6,10 +6,14 @@
 """
 
 from devote.fleet.async_device import AsyncDevice
+from devote.fleet.choice import Choice
 from devote.fleet.device import Device
 from devote.fleet.errors import (
     DeviceError,
     JoinError,
+    LateReward,
+    RepeatedReward,
+    RewardRefused,
     SeatRefused,
     StoreBusy,
     StoreCorrupt,
@@ -17,15 +21,21 @@ from devote.fleet.errors import (
     StoreFull,
     StoreMismatch,
     StoreReadOnly,
+    UnclearReward,
+    UnknownPlay,
 )
 from devote.fleet.status import DeviceStatus
 
 __all__ = [
     "AsyncDevice",
+    "Choice",
     "Device",
     "DeviceError",
     "DeviceStatus",
     "JoinError",
+    "LateReward",
+    "RepeatedReward",
+    "RewardRefused",
     "SeatRefused",
     "StoreBusy",
     "StoreCorrupt",
@@ -33,4 +43,6 @@ __all__ = [
     "StoreFull",
     "StoreMismatch",
     "StoreReadOnly",
+    "UnclearReward",
+    "UnknownPlay",
 ]

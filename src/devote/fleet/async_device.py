@@ -9,6 +9,7 @@ from typing import Self
 
 from devote.boards.board import BoardRefused
 from devote.boards.http import HttpBoard
+from devote.fleet.choice import Choice
 from devote.fleet.clock import Clock
 from devote.fleet.core import DeviceCore
 from devote.fleet.errors import JoinError
@@ -25,8 +26,8 @@ class AsyncDevice:
     ::
 
         async with await AsyncDevice.join(url, store="device.db", invite="...") as device:
-            arm = await device.choose()
-            await device.reward(1.0)
+            choice = await device.choose()
+            await device.reward(1.0, choice)
     """
 
     def __init__(self, core: DeviceCore, board: RemoteBoard, pace: Pace | None = None) -> None:
@@ -80,13 +81,23 @@ class AsyncDevice:
         """The names of the arms."""
         return tuple(str(name) for name in self.core.spec.arms)  # type: ignore[union-attr]
 
-    async def choose(self) -> int:
-        """The arm to play; the pending one again until its reward has come."""
+    async def choose(self) -> Choice:
+        """The arm to play; the pending choice again until its reward has come."""
         return await asyncio.to_thread(self.core.choose)
 
-    async def reward(self, x: float) -> None:
-        """What the arm paid, from 0 to 1."""
-        await asyncio.to_thread(self.core.reward, x)
+    async def pending(self) -> Choice | None:
+        """The choice that awaits its reward, also after a restart; None if there is none."""
+        return await asyncio.to_thread(self.core.pending)
+
+    async def reward(self, x: float, choice: Choice | str | None = None) -> None:
+        """What the choice, or the choice whose ``play`` this text is, paid: from 0 to 1.
+
+        Raises ``LateReward`` if its play has expired and ``RepeatedReward`` if it has had its
+        reward; nothing is counted then. Without a choice the reward is for the pending play;
+        raises ``UnclearReward`` if one of the last 100 plays has expired, for whose reward
+        this may be.
+        """
+        await asyncio.to_thread(self.core.reward, x, choice)
 
     def best(self) -> int | None:
         """The arm the votes have settled on, or None."""

@@ -22,29 +22,26 @@ Calls may come from several threads; none ever waits for the network.
 
 import random
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome, Posted
 from devote.boards.identity import Identity, verify
 from devote.fleet.bookmark import Bookmark
+from devote.fleet.choice import Choice
 from devote.fleet.clock import Clock
-from devote.fleet.errors import StoreError
+from devote.fleet.errors import RewardRefused, StoreError
 from devote.fleet.expiry import Expiry
-from devote.fleet.health import Health
+from devote.fleet.health import DENIED, FORGED, Health
 from devote.fleet.outbox import Outbox
+from devote.fleet.plays import Fate, Plays, new_play
 from devote.fleet.saving import player_fields, restore_player
 from devote.fleet.status import DeviceStatus
 from devote.fleet.store import Store
 from devote.protocol import Ballot, ExperimentSpec, Player, ProtocolError, Seat
 
 _SYSTEM_DICE = random.SystemRandom().random
-_DENIED = (
-    "The board denies a message of this device; it is kept and offered again.\n"
-    "See that the device has a seat in the experiment."
-)
-_FORGED = "The board holds messages that are not valid.\nThey are ignored; tell its operator."
 
 
 class DeviceCore:
@@ -60,6 +57,7 @@ class DeviceCore:
     bookmark: Bookmark
     _player: Player
     _outbox: Outbox
+    _plays: Plays
     _untold: list[Envelope]
 
     def __init__(
@@ -83,20 +81,30 @@ class DeviceCore:
         self.health = Health(self._clock)
         self._load()
 
-    def choose(self, u: float | None = None) -> int:
-        """The arm to play: the pending one if its reward has not come, else a new one."""
+    def choose(self, u: float | None = None) -> Choice:
+        """What to play: the pending choice if its reward has not come, else a new one."""
         with self._step():
             self._expire()
             if self._player.pending is None:
                 self._player.activate(self._dice() if u is None else u)
-                self.store.save_step(player_fields(self._player), self._clock.wall())
+                self._save(self._clock.wall(), new_play(), "pending")
                 self._pending_since = self._clock.monotonic()
-            assert self._player.pending is not None
-            return self._player.pending
+            choice = self.pending()
+            assert choice is not None
+            return choice
 
-    def reward(self, x: float) -> None:
-        """Learn what the pending arm paid, from 0 to 1; counted once or not at all."""
+    def pending(self) -> Choice | None:
+        """The choice that awaits its reward, also after a restart."""
         with self._step():
+            arm, play = self._player.pending, self._plays.pending
+            if arm is None or play is None:
+                return None
+            return Choice(arm, str(self.spec.arms[arm]), play)  # type: ignore[index]
+
+    def reward(self, x: float, choice: Choice | str | None = None) -> None:
+        """Learn what the choice paid, from 0 to 1; counted once or not at all, see ``Plays``."""
+        with self._step():
+            self._plays.check(choice)
             self._learn(x)
 
     def best(self) -> int | None:
@@ -157,7 +165,7 @@ class DeviceCore:
             fresh = [p for p in posted if p.number > self.bookmark.number]
             valid = [p.envelope for p in fresh if self._is_valid(p.envelope)]
             if len(valid) < len(fresh):
-                self.health.note("forged", _FORGED)
+                self.health.note("forged", FORGED)
             bookmark = self.bookmark.moved(fresh, end)
             if valid or bookmark != self.bookmark:
                 self.store.save_heard(valid, bookmark)
@@ -198,6 +206,7 @@ class DeviceCore:
         told = [e.message for e in heard] if saved.bookmark.complete else []
         self._player = restore_player(self.store.path, saved.spec, saved.player, [*told, *own])
         self._outbox.see(self._own(heard))
+        self._plays = Plays(saved.plays)
         self._untold = [] if saved.bookmark.complete else heard
         self.spec = saved.spec
         self.players = saved.players
@@ -214,20 +223,27 @@ class DeviceCore:
         if not self._expiry.is_due(self._clock.monotonic() - self._pending_since):
             return
         if self._expiry.on_expire == "zero":
-            self._learn(0.0)
+            self._learn(0.0, "expired")
         else:
             self._player.abandon()
-            self.store.save_step(player_fields(self._player), None)
+            self._save(None, self._plays.pending, "expired")
 
-    def _learn(self, x: float) -> None:
+    def _learn(self, x: float, fate: Fate = "rewarded") -> None:
         messages = self._player.reward(x)
         # A claim to a place that came free again may lie there still, and is offered anyway.
         there = self._outbox.messages
         votes = [self.identity.sign(message) for message in messages if message not in there]
-        self.store.save_step(player_fields(self._player), None, votes)
+        self._save(None, self._plays.pending, fate, votes)
         self._outbox.add(votes)
         if votes:
             self.on_vote()
+
+    def _save(
+        self, pending_at: float | None, play: str | None, fate: Fate, votes: Sequence[Envelope] = ()
+    ) -> None:
+        assert play is not None  # a pending arm and its pending play are stored together
+        plays = self._plays.note(play, fate)
+        self.store.save_step(player_fields(self._player), pending_at, plays, votes)
 
     def _tell(self, valid: list[Envelope]) -> None:
         self._outbox.see(self._own(valid))
@@ -250,7 +266,7 @@ class DeviceCore:
         return [e for e in envelopes if e.message.voter == self._player.voter]
 
     def _note_denied(self) -> None:
-        self.health.note("denied", _DENIED if self._outbox.any_denied else None)
+        self.health.note("denied", DENIED if self._outbox.any_denied else None)
 
     @contextmanager
     def _step(self) -> Iterator[None]:
@@ -261,8 +277,8 @@ class DeviceCore:
                     self._load()
                     self._in_doubt = False
                 yield
-            except ProtocolError:
-                raise  # a player raises before it changes anything
+            except (ProtocolError, RewardRefused):
+                raise  # these are raised before anything has changed
             except BaseException as error:
                 self._in_doubt = True
                 if isinstance(error, StoreError):

@@ -58,8 +58,8 @@ async def run_crowd(task: Task, report: Callable[[int], None], stop: asyncio.Eve
         pulls = 0
         while not stop.is_set() and not all(map(_decided, devices)):
             device = users.choice(devices)
-            arm = device.core.choose()
-            device.core.reward(float(users.random() < task.means[arm]))
+            choice = device.core.choose()
+            device.core.reward(float(users.random() < task.means[choice]), choice)
             pulls += 1
             if pulls % 16 == 0:
                 await asyncio.sleep(0)

@@ -6,6 +6,7 @@ from typing import Self
 
 from devote.fleet.async_device import AsyncDevice
 from devote.fleet.background import LoopThread
+from devote.fleet.choice import Choice
 from devote.fleet.clock import Clock
 from devote.fleet.expiry import OnExpire
 from devote.fleet.joining import RemoteBoard
@@ -19,8 +20,8 @@ class Device:
     ::
 
         with Device.join(url, store="device.db", invite="...") as device:
-            arm = device.choose()
-            device.reward(1.0)
+            choice = device.choose()
+            device.reward(1.0, choice)
             device.best(), device.status()
 
     ``choose`` and ``reward`` only touch the store: they work offline and never wait for the
@@ -72,13 +73,17 @@ class Device:
         """The names of the arms."""
         return self._device.arms
 
-    def choose(self) -> int:
-        """The arm to play; the pending one again until its reward has come."""
+    def choose(self) -> Choice:
+        """The arm to play; the pending choice again until its reward has come."""
         return self.core.choose()
 
-    def reward(self, x: float) -> None:
-        """What the arm paid, from 0 to 1."""
-        self.core.reward(x)
+    def pending(self) -> Choice | None:
+        """The choice that awaits its reward, also after a restart; None if there is none."""
+        return self.core.pending()
+
+    def reward(self, x: float, choice: Choice | str | None = None) -> None:
+        """What the choice paid, from 0 to 1; see ``AsyncDevice.reward``."""
+        self.core.reward(x, choice)
 
     def best(self) -> int | None:
         """The arm the votes have settled on, or None."""

@@ -13,6 +13,26 @@ class SeatRefused(JoinError):
     """The experiment has no seat for this device: its invite is no good, or all are taken."""
 
 
+class RewardRefused(DeviceError):
+    """A reward is not counted, and nothing has changed."""
+
+
+class LateReward(RewardRefused):
+    """The play that the reward is for has expired."""
+
+
+class RepeatedReward(RewardRefused):
+    """The play that the reward is for has had its reward."""
+
+
+class UnclearReward(RewardRefused):
+    """The reward names no play, and one that has expired may be meant."""
+
+
+class UnknownPlay(RewardRefused):
+    """The device remembers no such play."""
+
+
 class StoreError(DeviceError):
     """The device's store could not be read or written; the last committed state stands."""
 

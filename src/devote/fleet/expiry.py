@@ -14,7 +14,7 @@ class Expiry:
 
     ``zero`` suits rewards that can only be seen to come (a click); ``drop`` suits a reward that
     got lost. Without ``after`` a pull waits for ever. A pull is looked at when the next arm is
-    asked for: a late reward that comes before that still counts.
+    asked for: a late reward that comes before that still counts, one that comes after is refused.
 
     >>> Expiry(after=30.0, on_expire="zero").is_due(age=31.0)
     True

@@ -2,6 +2,12 @@
 
 from devote.fleet.clock import Clock
 
+DENIED = (
+    "The board denies a message of this device; it is kept and offered again.\n"
+    "See that the device has a seat in the experiment."
+)
+FORGED = "The board holds messages that are not valid.\nThey are ignored; tell its operator."
+
 
 class Health:
     """When the board was last read to its end, and the reasons for being degraded.

@@ -16,7 +16,7 @@ from devote.fleet.errors import (
 APPLICATION = 0x64766F74
 """``dvot``: what says that a SQLite file is a device store."""
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE device (
@@ -29,6 +29,7 @@ CREATE TABLE device (
     seated INTEGER NOT NULL DEFAULT 0,
     player TEXT NOT NULL,
     pending_at REAL,
+    plays TEXT NOT NULL DEFAULT '{}',
     cursor INTEGER NOT NULL DEFAULT 0,
     anchor TEXT NOT NULL DEFAULT '',
     complete INTEGER NOT NULL DEFAULT 0

@@ -32,6 +32,7 @@ from devote.boards.board import Envelope
 from devote.fleet import schema
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.errors import StoreError, StoreReadOnly
+from devote.fleet.plays import Fate
 from devote.protocol import ExperimentSpec, from_json, to_json
 
 Delivery: TypeAlias = Literal["waiting", "sent", "denied"]
@@ -62,6 +63,7 @@ class Saved:
     seated: bool
     player: dict[str, Any]
     pending_at: float | None
+    plays: dict[str, Fate]
     bookmark: Bookmark
 
     def __repr__(self) -> str:
@@ -128,7 +130,7 @@ class Store:
         with self._lock, schema.translated(self.path):
             row = self._connection.execute(
                 "SELECT address, spec, players, secret, seated, player, pending_at, cursor,"
-                " anchor, complete, fingerprint FROM device"
+                " anchor, complete, fingerprint, plays FROM device"
             ).fetchone()
         with _readable(self.path):
             spec = ExperimentSpec.from_json(row[1])
@@ -143,6 +145,7 @@ class Store:
                 seated=bool(row[4]),
                 player=json.loads(row[5]),
                 pending_at=row[6],
+                plays=json.loads(row[11]),
                 bookmark=Bookmark(row[7], tuple(row[8].split()), bool(row[9])),
             )
 
@@ -159,13 +162,18 @@ class Store:
             connection.execute("UPDATE device SET players = ?", (players,))
 
     def save_step(
-        self, player: dict[str, Any], pending_at: float | None, votes: Iterable[Envelope] = ()
+        self,
+        player: dict[str, Any],
+        pending_at: float | None,
+        plays: dict[str, Fate],
+        votes: Iterable[Envelope] = (),
     ) -> None:
-        """Store the player after a step, and the votes the step gave rise to, together."""
+        """Store the player and the plays after a step, and the votes it gave rise to, together."""
         outgoing = [(to_json(e.message), e.signature) for e in votes]
         with self.transaction(durable=bool(outgoing)) as connection:
             connection.execute(
-                "UPDATE device SET player = ?, pending_at = ?", (json.dumps(player), pending_at)
+                "UPDATE device SET player = ?, pending_at = ?, plays = ?",
+                (json.dumps(player), pending_at, json.dumps(plays)),
             )
             connection.executemany(
                 "INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing

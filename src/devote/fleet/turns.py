@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Protocol, TextIO, TypeAlias
 
+from devote.fleet.choice import Choice
 from devote.fleet.status import DeviceStatus
 
 User: TypeAlias = Callable[[int], float | None]
@@ -13,11 +14,11 @@ User: TypeAlias = Callable[[int], float | None]
 class Playable(Protocol):
     """What a turn needs of a device."""
 
-    def choose(self) -> int:
+    def choose(self) -> Choice:
         """The arm to play."""
         ...
 
-    def reward(self, x: float) -> None:
+    def reward(self, x: float, choice: Choice) -> None:
         """What it paid."""
         ...
 
@@ -30,10 +31,11 @@ def play(device: Playable, user: User, most: int | None = None) -> int:
     """Take turns until the vote is over, the user stops, or so many; returns how many."""
     turns = 0
     while device.status().state == "open" and (most is None or turns < most):
-        worth = user(device.choose())
+        choice = device.choose()
+        worth = user(choice)
         if worth is None:
             break
-        device.reward(worth)
+        device.reward(worth, choice)
         turns += 1
     return turns
 

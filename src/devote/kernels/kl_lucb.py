@@ -1,8 +1,9 @@
 """KL-LUCB: LUCB with bounds from the Bernoulli Kullback-Leibler divergence.
 
 Paper: section 3.1, explore-then-commit, L = 1 and f(l) = 1.
-Differs from print: it stops once the gap is lower than epsilon, not higher. A call plays one arm,
-so that the pair of a round is two calls, and whether to stop is tested after each.
+Differs from print: it stops once the gap is lower than epsilon, not higher (erratum 16).
+A call plays one arm, so that the pair of a round is two calls, and whether to stop is tested after
+each.
 """
 
 import math

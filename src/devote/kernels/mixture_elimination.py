@@ -15,7 +15,7 @@ from devote.kernels.jitable import jitable
 from devote.kernels.state import COUNT, Rule, State, add, drop, keep_only
 
 NEXT = 1
-"""Word of ``State.ints``: the arm from which to look for the next one of the round."""
+"""Word of ``State.ints``: where to look for the next arm of the round; 0 once it is judged."""
 
 RHO = 0
 """Position of the option. A larger one makes the bound looser early and tighter late."""
@@ -51,35 +51,49 @@ def choose(rule: Rule, state: State, u: float) -> int:
 
 
 @jitable
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
-    """At the end of a round stop if every ``lead + eps >= b``; else drop each ``lead >= b``.
+def judge(rule: Rule, state: State, tau: int, out: MutableSequence[int]) -> int:
+    """After round tau stop if every ``lead + eps >= b``; else drop each ``lead >= b``.
 
     Survivors have all been pulled tau times, so sums are compared with sums.
     """
-    add(state, arm, reward)
-    state.ints[NEXT] = arm + 1
-    if state.ints[COUNT] == 1 or next_alive(state, arm + 1) >= 0:
-        return 0
     best = next_alive(state, 0)
-    for k in range(best + 1, arm + 1):
+    for k in range(best + 1, len(state.alive)):
         if state.alive[k] and state.sums[k] > state.sums[best]:
             best = k
-    reach = bound(rule, state.pulls[arm])
+    reach = bound(rule, tau)
     highest = state.sums[best]
-    slack = state.pulls[arm] * rule.epsilon
+    slack = tau * rule.epsilon
     undecided = 0
-    for k in range(arm + 1):
+    for k in range(len(state.alive)):
         if state.alive[k] and k != best and highest - state.sums[k] + slack < reach:
             undecided = 1
     if undecided == 0:
         return keep_only(state, best, out)
     n_out = 0
-    for k in range(arm + 1):
+    for k in range(len(state.alive)):
         if state.alive[k] and k != best and highest - state.sums[k] >= reach:
             drop(state, k)
             out[n_out] = k
             n_out += 1
     return n_out
+
+
+@jitable
+def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+    """Judge each round at its end.
+
+    Others may have ended a round, by taking out the arms that it still lacked. Then it is judged
+    at the next pull, before the reward of that pull counts.
+    """
+    n_out = 0
+    if arm < state.ints[NEXT] and state.ints[COUNT] > 1:
+        n_out = judge(rule, state, state.pulls[arm], out)
+    add(state, arm, reward)
+    state.ints[NEXT] = arm + 1
+    if state.ints[COUNT] == 1 or next_alive(state, arm + 1) >= 0:
+        return n_out
+    state.ints[NEXT] = 0
+    return judge(rule, state, state.pulls[arm], out)
 
 
 ALGORITHM = Algorithm(

@@ -7,7 +7,8 @@ likely values; here it is read as that whole number, its place. ``truthful(e, K)
 for the truth: the most for which the odds of the truth against any other arm are at most
 ``exp(e)``, and for which the rest can be shared out evenly among the K - 1 other arms. So every
 probability is a ratio of whole numbers, no rounding is left, and the promise ``e`` holds exactly.
-The proofs are in ``docs/proofs.md``.
+It holds for any e from ``LEAST`` on; below it the grid is too coarse to tell the truth from a
+lie. The proofs are in ``docs/proofs.md``.
 """
 
 import math
@@ -18,17 +19,20 @@ from devote.kernels.jitable import jitable
 GRID = 2**53
 """How many values a uniform number can take."""
 
+LEAST = 1e-3
+"""The smallest e: no group is large enough to learn anything from less."""
+
 
 def truthful(privacy: float, n_arms: int) -> int:
     """How many of the ``GRID`` values stand for the truth.
 
-    >>> truthful(1.0, 2) / GRID < math.exp(1) / (1 + math.exp(1)) < (truthful(1.0, 2) + 1) / GRID
-    True
+    >>> round(truthful(1.0, 2) / GRID, 6), round(math.exp(1) / (1 + math.exp(1)), 6)
+    (0.731059, 0.731059)
     """
     # exp is right to the last digit or one off: two digits less are surely below it.
     odds = Fraction(math.nextafter(math.nextafter(math.exp(privacy), 0.0), 0.0))
     lies = math.ceil(Fraction(GRID) / (odds + n_arms - 1))
-    return max(GRID - lies * (n_arms - 1), lies)
+    return GRID - lies * (n_arms - 1)
 
 
 @jitable

@@ -1,9 +1,10 @@
 """SER4: SER3 that forgets everything after each pull with probability phi.
 
 It goes on after one arm is left, so that it follows a best arm that switches, and runs to a
-horizon.
+horizon. ``devote plan`` recommends a phi.
 
 Paper: section 4, Theorem 4.
+Differs from print: the phi that the proof sets is worse than no resets (erratum 17).
 """
 
 from collections.abc import MutableSequence

@@ -1,7 +1,7 @@
 """UGapEc: play the less known of the two arms that decide, until their gap is closed.
 
 Paper: section 3.1, explore-then-commit, L = 1 and f(l) = 1.
-Differs from print: it stops once the gap is lower than epsilon, not higher.
+Differs from print: it stops once the gap is lower than epsilon, not higher (erratum 16).
 """
 
 import math

@@ -3,6 +3,7 @@
 import math
 from collections.abc import MutableSequence, Sequence
 
+from devote.kernels.binomial import binomial_tail
 from devote.kernels.jitable import jitable
 from devote.kernels.state import State, drop, start
 
@@ -44,17 +45,24 @@ def jury_size(delta: float, eta: float, *, absent: int = 0, n_arms: int = 2) -> 
     if absent == 0:
         return quorum(delta, eta, "ceil")
     may_hold = (n_arms - 1) * absent
-    size = may_hold + 1
-    while jury_failure(size, eta, may_hold) > delta:
-        size += 1
-    return size
+    low, high = may_hold, 2 * may_hold + 2
+    while jury_failure(high, eta, may_hold) > delta:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if jury_failure(middle, eta, may_hold) > delta:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def jury_failure(size: int, eta: float, may_hold: int = 0) -> float:
-    """P(at most ``may_hold`` of ``size`` jurors are right), each being wrong with eta."""
-    return math.fsum(
-        math.comb(size, i) * (1.0 - eta) ** i * eta ** (size - i) for i in range(may_hold + 1)
-    )
+    """P(at most ``may_hold`` of ``size`` jurors are right) if each is wrong with eta.
+
+    It falls as the jury grows.
+    """
+    return binomial_tail(size - may_hold, size, eta)
 
 
 @jitable

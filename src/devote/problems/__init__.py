@@ -24,6 +24,7 @@ from devote.problems.activity import (
 from devote.problems.alias import alias_table, pick
 from devote.problems.catalogue import PROBLEMS, get_problem
 from devote.problems.errors import ProblemError
+from devote.problems.optimality import is_suboptimal, optimal_arms
 from devote.problems.problem import Problem
 from devote.problems.rewards import (
     BERNOULLI,
@@ -53,7 +54,9 @@ __all__ = [
     "Zipf",
     "alias_table",
     "get_problem",
+    "is_suboptimal",
     "mean_reward",
+    "optimal_arms",
     "parse_activity",
     "pay",
     "pick",

@@ -1,6 +1,10 @@
 """The problems by name: the paper's three, and two that it discusses but does not run.
 
 To add one, append a ``Problem`` to ``_CATALOGUE``.
+
+Paper: section 5.1 (problems 1 to 3), section 4 (problem 4), section 6 (problem 5).
+Differs from print: section 6's "finds with high probability the best arm of the most frequent
+players" takes at least M of them, as in problem 5 with 56 players or more (erratum 21).
 """
 
 import difflib

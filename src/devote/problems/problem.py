@@ -10,6 +10,7 @@ from devote.problems.alias import alias_table
 from devote.problems.blocks import block_sizes
 from devote.problems.checks import player_count, unit, units, whole
 from devote.problems.errors import ProblemError
+from devote.problems.optimality import optimal_arms
 from devote.problems.rewards import (
     BERNOULLI,
     BETA,
@@ -19,7 +20,6 @@ from devote.problems.rewards import (
     mean_reward,
 )
 from devote.problems.rows import (
-    TOLERANCE,
     Means,
     group_rows,
     slopes,
@@ -159,9 +159,7 @@ class Problem:
         Differs from print: section 5 asks for the best arm, but with means .7 and .5 and
         epsilon .25 either is right, and counts as such (erratum 12).
         """
-        slack = unit(epsilon, "epsilon") + TOLERANCE
-        values = self.values(n_players, t)
-        return frozenset(k for k, value in enumerate(values) if value >= max(values) - slack)
+        return optimal_arms(self.values(n_players, t), unit(epsilon, "epsilon"))
 
     def with_activity(self, activity: Activity | str) -> "Problem":
         """The same arms with other players' habits, given as an activity or as its text."""

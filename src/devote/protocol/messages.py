@@ -135,13 +135,14 @@ def from_dict(values: object, n_arms: int) -> Message:
 
 
 def check_fields(item: Message, n_arms: int) -> None:
-    """Refuse a name that is none, and a number that is out of range."""
+    """Refuse what is no message, a name that is none, and a number that is out of range."""
+    kind = kind_of(item)
     for text in TEXTS:
         if not is_identifier(getattr(item, text)):
             raise RemoteProtocolError(
                 f"A message's {text} must be 1 to 64 of A-Z a-z 0-9 _ . : -\nDiscard it."
             )
-    for name, number in kind_of(item).numbers.items():
+    for name, number in kind.numbers.items():
         value = getattr(item, name)
         most = n_arms - 1 if number.most is None else number.most
         if not _is_whole(value) or not number.least <= value <= most:

@@ -24,8 +24,8 @@ LEFT_OUT: Any = None
 
 _REMEDIES = {
     "epsilon": "It is how far from the best an arm may be and still do; rewards lie in [0, 1].",
-    "eta": "It is the probability with which one device is allowed to be wrong.",
-    "delta": "It is the probability with which the group is allowed to be wrong.",
+    "eta": "It is the error allowed to one device alone.",
+    "delta": "It is the error allowed to the group.",
 }
 
 
@@ -203,7 +203,9 @@ class ExperimentSpec:
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise SpecError(f"The specification is not valid JSON: {error}.") from None
+            raise SpecError(
+                f"The specification is not valid JSON: {error}.\nWrite one JSON object, {{...}}."
+            ) from None
         if not isinstance(values, dict):
             raise SpecError("The specification is not a JSON object.\nWrite {...}.")
         return cls.from_dict(values)
@@ -265,7 +267,7 @@ def _check_options(algorithm: Algorithm, options: Mapping[str, str | float]) -> 
         check.fraction(
             "phi",
             options.get("phi", 0.0),
-            "It is the probability of a reset after a pull: give it as an option.",
+            "It is the probability of a reset after a pull: an option; devote plan recommends one.",
         )
 
 

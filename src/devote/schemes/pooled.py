@@ -28,7 +28,9 @@ class SharedPlayer(Player):
     """The one learner for which whoever is active plays."""
 
     def receive(self, message: Message) -> None:
-        """It has learned from the sample already."""
+        """It has learned from the sample already; there is nothing else to receive."""
+        if not isinstance(message, Sample):
+            super().receive(message)
 
     def _learn(self, eliminated: list[int], *, was_reset: bool) -> None:
         self._say([Sample(self.spec.name, self.voter)])

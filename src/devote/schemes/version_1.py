@@ -31,16 +31,15 @@ def to_today(given: dict[str, Any]) -> dict[str, Any]:
             "This experiment was opened with the first form of the jury, which is gone.\n"
             "Open a new one with the scheme jury: its jurors learn alone and post one pick each."
         )
-    if protocol != "decentralized":
-        raise SpecError(f"protocol={protocol!r} is not known.\nName a scheme instead.")
     for name, default in _JURY.items():
         if given.get(name, default) != default:
             raise SpecError(
-                f"{name}={given[name]!r} is a jury's, but the protocol is decentralized.\n"
+                f"{name}={given[name]!r} is a jury's, but the protocol is {protocol}.\n"
                 f"Remove {name}, or use the scheme jury."
             )
     if given.get("phi"):
         values["options"] = {**given.get("options", {}), "phi": given["phi"]}
-    if "quorum" in given:
-        values["scheme"] = {"name": "decentralized", "quorum": given["quorum"]}
+    values["scheme"] = {"name": protocol}
+    if "quorum" in given and protocol == "decentralized":
+        values["scheme"]["quorum"] = given["quorum"]
     return values

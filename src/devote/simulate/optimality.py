@@ -1,35 +1,32 @@
-"""Which plays and answers were good enough, told from the problem that nobody playing knows."""
+"""Whether answers were good, told from the problem that nobody playing knows."""
 
-from devote.kernels import jitable
-from devote.problems.rewards import Environment, mean_reward
+from typing import NamedTuple
+
 from devote.protocol import RunStatus
 from devote.simulate.scenario import Scenario
 
-TOLERANCE = 1e-9
-"""Means a rounding error past epsilon count as within it."""
 
+class Goodness(NamedTuple):
+    """Two judgements of how a run ended, which differ on a stall only.
 
-@jitable
-def is_suboptimal(env: Environment, epsilon: float, t: int, player: int, arm: int) -> int:
-    """1 if the arm is not epsilon-optimal for this player at time t.
-
-    Paper: Definition 1.
+    The answer of a stall is the set of arms left. ``first``: its first arm, the one with the
+    fewest votes, is epsilon-optimal. ``holds``: one of its arms is. Where players do not vote
+    each has an answer of its own, and both say whether all are right. Both are false for a run
+    that has no answer.
     """
-    mean = mean_reward(env, t, player, arm)
-    for k in range(env.n_arms):
-        if mean_reward(env, t, player, k) > mean + epsilon + TOLERANCE:
-            return 1
-    return 0
+
+    first: bool
+    holds: bool
 
 
-def answers_well(scenario: Scenario, status: RunStatus, winners: tuple[int, ...], t: int) -> bool:
-    """Whether the run ended with an answer that is epsilon-optimal at its end.
-
-    Where players vote the answer is the first of ``winners``; where they do not, each player
-    has its own, and all must be right.
-    """
+def judge_answer(
+    scenario: Scenario, status: RunStatus, winners: tuple[int, ...], t: int
+) -> Goodness:
+    """Whether the answer of a run that ended at time t was good then."""
     if status == "unfinished":
-        return False
+        return Goodness(False, False)
     optimal = scenario.problem.optimal(scenario.n_players, t, scenario.spec.epsilon)
-    answers = winners[:1] if scenario.scheme.by_message else winners
-    return optimal.issuperset(answers)
+    if not scenario.scheme.by_message:
+        right = optimal.issuperset(winners)
+        return Goodness(right, right)
+    return Goodness(winners[0] in optimal, not optimal.isdisjoint(winners))

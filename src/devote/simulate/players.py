@@ -9,10 +9,10 @@ Paper: Algorithms 1 and 2.
 from collections.abc import Iterable
 from itertools import count
 
-from devote.problems import Problem, pay, pick
+from devote.problems import Problem, is_suboptimal, pay, pick
 from devote.protocol import ExperimentSpec, Message, Player
 from devote.protocol.messages import kind_of
-from devote.simulate.optimality import answers_well, is_suboptimal
+from devote.simulate.optimality import judge_answer
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import Triple, stream, triples
 from devote.simulate.trial import NEVER, Event, Trial
@@ -108,6 +108,7 @@ class _Run:
         status, winners = scenario.scheme.standing(self.listeners, scenario.n_players)
         if not scenario.scheme.by_message and status != "unfinished":
             self.decided = self.samples
+        good = judge_answer(scenario, status, winners, self.samples)
         return Trial(
             samples=self.samples,
             samples_to_decision=self.decided,
@@ -115,7 +116,8 @@ class _Run:
             deliveries=self.broadcasts * (scenario.n_players - 1),
             status=status,
             winners=winners,
-            epsilon_optimal=answers_well(scenario, status, winners, self.samples),
+            epsilon_optimal=good.first,
+            holds_epsilon_optimal=good.holds,
             conflicts=sum(player.conflicts for player in self.listeners),
             resets=sum(player.learner.resets for player in self.listeners),
             suboptimal_plays=self.suboptimal,

@@ -56,18 +56,25 @@ def why_unproved(setting: Setting) -> str:
     return broken_assumption(setting.problem)
 
 
+def good_arms(setting: Setting) -> int:
+    """How many arms are epsilon-optimal when the run begins.
+
+    Paper: Definition 1.
+    """
+    return len(setting.problem.optimal(setting.n_players, 0, setting.spec.epsilon))
+
+
 @dataclass(frozen=True)
 class FailureBounds:
     """The probability of a wrong answer: as the paper has it, and as it is.
 
-    ``honest`` is no bound where several arms are good. ``bounds`` has the rows they come from.
+    ``bounds`` has the rows, ``meaning`` their sentences.
 
     Paper: Theorem 1.
-    Differs from print: the honest value is for any M of N players (erratum 7).
+    Differs from print: what is proved is for any M of N players (errata 7 and 19).
     """
 
     claimed: float
-    honest: float
     meaning: str
     bounds: tuple[theory.Bound, ...]
 
@@ -78,31 +85,36 @@ class FailureBounds:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self)
+        return {**asdict(self), "proved": self.proved}
 
 
 def failure_bounds(setting: Setting) -> FailureBounds:
     """What can be said of a wrong answer under a setting.
 
     >>> from devote.problems import get_problem
-    >>> setting = Setting.of(ExperimentSpec(arms=10), get_problem("1"), 64)
+    >>> setting = Setting.of(ExperimentSpec(arms=10, epsilon=0.15), get_problem("1"), 64)
     >>> bounds = failure_bounds(setting)
-    >>> round(bounds.claimed, 4), round(bounds.honest, 4), bounds.proved
-    (0.0523, 1.0, None)
+    >>> round(bounds.claimed, 4), bounds.proved < 1e-40
+    (0.0523, True)
     """
     spec, protocol = setting.spec, setting.protocol
+    eta = protocol.subroutine_eta(spec, setting.n_players)
     rows = theory.failure_bounds(
         protocol.name,
+        theory.Vote(
+            spec.algorithm,
+            property_1(spec, eta),
+            good_arms(setting),
+            broken_assumption(setting.problem),
+        ),
         eta=spec.eta,
         delta=spec.delta,
         n_arms=spec.n_arms,
         n_players=setting.n_players,
         voters=protocol.seats_to_fill(spec) or spec.votes_needed,
         absent=spec.absent,
-        unproved=why_unproved(setting),
     )
-    meaning = " ".join(row.text for row in rows)
-    return FailureBounds(rows[0].value, rows[-1].value, meaning, rows)
+    return FailureBounds(rows[0].value, " ".join(row.text for row in rows), rows)
 
 
 def message_bound(setting: Setting) -> int:
@@ -119,7 +131,7 @@ def message_bound(setting: Setting) -> int:
 def can_stall(setting: Setting) -> bool:
     """Whether those who vote may split over two arms for good: jurors, or all players.
 
-    Paper: Theorem 1, part 2 of its proof; erratum 5.
+    Paper: Theorem 1, part 2 of its proof; errata 5 and 20.
     """
     spec, protocol = setting.spec, setting.protocol
     voters = protocol.seats_to_fill(spec) or setting.n_players
@@ -157,13 +169,11 @@ def one_device(setting: Setting) -> Promise:
 def right_answer(setting: Setting) -> Promise:
     """Theorem 1, "finds an epsilon-optimal arm with probability 1 - delta"; errata 6 and 7."""
     bounds = failure_bounds(setting)
-    words = f"Wrong with probability at most {bounds.claimed:.3g}"
-    standing: Standing = "proved"
-    if bounds.proved is None:
-        standing, words = "claimed", f"{words}, it is claimed"
-    if bounds.claimed > setting.spec.delta:
-        words += f". That is above delta={setting.spec.delta:g}; the ceil rule stays below it"
-    return Promise("right answer", standing, f"{words}. {bounds.meaning}")
+    if bounds.proved is not None:
+        words = f"Wrong with probability at most {bounds.proved:.2g}."
+        return Promise("right answer", "proved", f"{words} {bounds.meaning}")
+    words = f"Claimed, not proved: wrong with probability at most {bounds.claimed:.3g}."
+    return Promise("right answer", "claimed", f"{words} {bounds.meaning}")
 
 
 def few_messages(setting: Setting) -> Promise:
@@ -185,7 +195,7 @@ def few_messages(setting: Setting) -> Promise:
 
 
 def comes_to_an_end(setting: Setting) -> Promise:
-    """Theorem 1, part 2 of its proof; erratum 5."""
+    """Theorem 1, part 2 of its proof; errata 5 and 20."""
     if not setting.protocol.votes:
         return Promise("one answer", "claimed", "Players may end with different arms.")
     votes = setting.protocol.votes_needed(setting.spec)
@@ -196,18 +206,19 @@ def comes_to_an_end(setting: Setting) -> Promise:
             "Arms within epsilon of each other can split the jury for good: the run then ends "
             "stalled, and says so.",
         )
+    what = "term" if setting.algorithm.endless else "run"
     if can_stall(setting):
         return Promise(
             "one answer",
             "refuted",
-            f"{setting.n_players} players are fewer than 2 x {votes}: two near-equal arms can "
-            "split them so that no quorum forms; the run then ends stalled, and says so. "
-            f"Use {2 * votes} players or more to rule it out.",
+            f"{setting.n_players} players are at most 2 x {votes} - 2: two near-equal arms can "
+            f"split them so that no quorum forms; the {what} then ends stalled, and says so. "
+            f"Use {2 * votes - 1} players or more to rule it out.",
         )
     return Promise(
         "one answer",
         "proved",
-        f"{setting.n_players} players are at least 2 x {votes}: no split of them can stall.",
+        f"{setting.n_players} players are at least 2 x {votes} - 1: no split can stall.",
     )
 
 
@@ -232,21 +243,35 @@ def measured_answer(setting: Setting, runs: Sequence[Trial]) -> Promise:
     """How often runs were right, with an exact 95 % interval for the rest.
 
     Where every arm is good enough only the best counts, else there would be nothing to measure.
+    A stall leaves a set of arms: its first one is judged, and whether it holds a good one is said.
     """
     spec, problem = setting.spec, setting.problem
+    values = problem.values(setting.n_players, 0)
+    if runs[0].status == "unfinished":
+        return Promise("right answer", "measured", "No simulated run ended in the time given.")
+    if min(values) == max(values) and not broken_assumption(problem):
+        return Promise("right answer", "measured", "All arms are equal here: no answer is wrong.")
     right = [run.epsilon_optimal for run in runs]
+    held = [run.holds_epsilon_optimal for run in runs]
     what = f"an arm within epsilon={spec.epsilon:g} of the best"
     if len(problem.optimal(setting.n_players, 0, spec.epsilon)) == spec.n_arms:
-        values = problem.values(setting.n_players, 0)
         right = [values[run.winners[0]] == max(values) for run in runs]
+        held = [max(values) in [values[arm] for arm in run.winners] for run in runs]
         what = "the best arm (all are within epsilon)"
+    stalls = sum(run.status == "stalled" for run in runs)
+    sets = (
+        f" {stalls} stalled and left several arms, judged by the first; {sum(held)} of {len(held)} "
+        "runs ended with a set that holds such an arm."
+        if stalls and setting.protocol.votes
+        else ""
+    )
     wrong = len(right) - sum(right)
     _, high = theory.clopper_pearson(wrong, len(right))
     return Promise(
         "right answer",
         "measured",
         f"{sum(right)} of {len(right)} simulated runs ended with {what}: on these arms wrong "
-        f"with probability at most {high:.2g} (95 % confidence). More trials tell more.",
+        f"with probability at most {high:.2g} (95 % confidence).{sets} More trials tell more.",
     )
 
 

@@ -65,6 +65,9 @@ class QuickLook:
             "broadcasts": spread([run.broadcasts for run in self.runs]),
             "deliveries": spread([run.deliveries for run in self.runs]),
             "epsilon_optimal": float(np.mean([run.epsilon_optimal for run in self.runs])),
+            "holds_epsilon_optimal": float(
+                np.mean([run.holds_epsilon_optimal for run in self.runs])
+            ),
         }
 
 

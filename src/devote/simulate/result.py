@@ -1,5 +1,6 @@
 """The trials of one setting, side by side, with where they came from."""
 
+import io
 import json
 import platform
 import zipfile
@@ -10,30 +11,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from devote.files import write_whole
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate.errors import ResultError
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import STATUSES, Event, RunStatus, Trial
+from devote.simulate.trial import NEVER, STATUSES, Event, RunStatus, Trial
 
-FORMAT = 1
-COLUMNS = ("samples", "samples_to_decision", "broadcasts", "deliveries", "conflicts", "resets", "suboptimal_plays")
+FORMAT = 2
+FORMATS = (1, FORMAT)
+"""What can be read; in format 1 nobody had counted the samples until the decision."""
+JUDGEMENTS = ("epsilon_optimal", "holds_epsilon_optimal")
+
+COLUMNS = (
+    "samples",
+    "samples_to_decision",
+    "broadcasts",
+    "deliveries",
+    "conflicts",
+    "resets",
+    "suboptimal_plays",
+)
 
 
 @dataclass(frozen=True)
 class Result:
-    """Per trial: costs, ending, winners; and the spec, problem, seed and versions behind them.
+    """Per trial: costs, ending, winners; and the scenario, seed and versions behind them.
 
-    ``first_vote[i, n]`` is player n's number of pulls at its first vote in trial i, -1 if it
-    has not voted.
+    ``first_vote[i, n]`` is player n's number of pulls at its first message about an arm in
+    trial i, -1 if there was none. ``samples_to_decision`` is -1 where the group had no answer,
+    and in files that were made before it was counted. ``epsilon_optimal`` and
+    ``holds_epsilon_optimal`` are as in ``Trial``.
     """
 
-    spec: ExperimentSpec
-    problem: Problem
-    n_players: int
-    protocol: str
+    scenario: Scenario
     seed: int
-    horizon: int | None
     samples: NDArray[np.int64]
     samples_to_decision: NDArray[np.int64]
     broadcasts: NDArray[np.int64]
@@ -42,6 +54,7 @@ class Result:
     resets: NDArray[np.int64]
     suboptimal_plays: NDArray[np.int64]
     epsilon_optimal: NDArray[np.bool_]
+    holds_epsilon_optimal: NDArray[np.bool_]
     status: tuple[RunStatus, ...]
     winners: tuple[tuple[int, ...], ...]
     first_vote: NDArray[np.int32]
@@ -51,25 +64,22 @@ class Result:
     @classmethod
     def of(
         cls,
-        setting: Scenario,
+        scenario: Scenario,
         runs: list[Trial],
         *,
         seed: int,
         made_with: dict[str, str] | None = None,
     ) -> "Result":
-        """Gather trials of one setting; ``made_with`` are their versions, if not today's."""
+        """Gather trials of one scenario; ``made_with`` are their versions, if not today's."""
         columns: dict[str, Any] = {
             name: np.array([getattr(run, name) for run in runs], dtype=np.int64) for name in COLUMNS
         }
+        for name in JUDGEMENTS:
+            columns[name] = np.array([getattr(run, name) for run in runs], dtype=np.bool_)
         traced = [run.trace for run in runs if run.trace is not None]
         return cls(
-            spec=setting.spec,
-            problem=setting.problem,
-            n_players=setting.n_players,
-            protocol=setting.scheme.name,
+            scenario=scenario,
             seed=seed,
-            horizon=setting.horizon,
-            epsilon_optimal=np.array([run.epsilon_optimal for run in runs], dtype=np.bool_),
             status=tuple(run.status for run in runs),
             winners=tuple(run.winners for run in runs),
             first_vote=np.array([run.first_vote for run in runs], dtype=np.int32).reshape(
@@ -79,6 +89,26 @@ class Result:
             versions=versions() if made_with is None else made_with,
             **columns,
         )
+
+    @property
+    def spec(self) -> ExperimentSpec:
+        """The specification."""
+        return self.scenario.spec
+
+    @property
+    def problem(self) -> Problem:
+        """The problem that was played."""
+        return self.scenario.problem
+
+    @property
+    def n_players(self) -> int:
+        """How many played."""
+        return self.scenario.n_players
+
+    @property
+    def horizon(self) -> int | None:
+        """The most pulls of a trial, None if there is no such limit."""
+        return self.scenario.horizon
 
     @property
     def trials(self) -> int:
@@ -99,67 +129,57 @@ class Result:
 
     def save(self, path: str | Path) -> Path:
         """Write to a compressed NPZ file; it appears whole or not at all."""
-        target = Path(path)
         header = {
             "format": FORMAT,
-            "spec": self.spec.to_dict(),
-            "problem": self.problem.to_dict(),
-            "n_players": self.n_players,
-            "protocol": self.protocol,
+            **self.scenario.to_dict(),
             "seed": self.seed,
-            "horizon": self.horizon,
             "status": list(self.status),
             "winners": [list(arms) for arms in self.winners],
             "traces": None if self.traces is None else [[list(e) for e in t] for t in self.traces],
             "versions": self.versions,
         }
-        partial = target.with_name(target.name + ".partial")
-        try:
-            with partial.open("wb") as file:
-                np.savez_compressed(
-                    file,
-                    header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-                    epsilon_optimal=self.epsilon_optimal,
-                    first_vote=self.first_vote,
-                    **{name: getattr(self, name) for name in COLUMNS},
-                )
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-        return target
+        file = io.BytesIO()
+        np.savez_compressed(
+            file,
+            header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+            first_vote=self.first_vote,
+            **{name: getattr(self, name) for name in (*COLUMNS, *JUDGEMENTS)},
+        )
+        return write_whole(path, file.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> "Result":
-        """Read what ``save`` wrote."""
+        """Read what ``save`` wrote, in this version or an earlier one."""
         try:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                header = json.loads(arrays["header"].tobytes())
-                columns = {name: arrays[name] for name in (*COLUMNS, "epsilon_optimal")}
-                first_vote = arrays["first_vote"]
+                columns: dict[str, Any] = {name: arrays[name] for name in arrays.files}
+            header = json.loads(columns.pop("header").tobytes())
+            columns.setdefault("samples_to_decision", np.full_like(columns["samples"], NEVER))
+            columns.setdefault("holds_epsilon_optimal", columns["epsilon_optimal"])
         except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise ResultError(
                 f"{Path(path).name} is not a whole file of results ({type(error).__name__}).\n"
                 "Run the simulation again, or restore the file from a copy."
             ) from None
-        if header["format"] != FORMAT:
-            raise ResultError(
-                f"{Path(path).name} has format {header['format']}, not {FORMAT}.\n"
-                "Read it with the version of devote that wrote it."
-            )
+        check_format(Path(path).name, header["format"])
         traces = header["traces"]
         return cls(
-            spec=ExperimentSpec.from_dict(header["spec"]),
-            problem=Problem.from_dict(header["problem"]),
-            n_players=header["n_players"],
-            protocol=header["protocol"],
+            scenario=Scenario.from_dict(header),
             seed=header["seed"],
-            horizon=header["horizon"],
             status=tuple(header["status"]),
             winners=tuple(tuple(arms) for arms in header["winners"]),
-            first_vote=first_vote,
             traces=None if traces is None else tuple(tuple(Event(*e) for e in t) for t in traces),
             versions=header["versions"],
             **columns,
+        )
+
+
+def check_format(name: str, given: object) -> None:
+    """Refuse a file of a format that is not known here."""
+    if given not in FORMATS:
+        raise ResultError(
+            f"{name} has format {given}, not {FORMAT}.\n"
+            "Read it with the version of devote that wrote it."
         )
 
 

@@ -87,12 +87,10 @@ class Scenario:
     def from_dict(cls, values: dict[str, Any]) -> "Scenario":
         """Read what ``to_dict`` gave; before version 2 the scheme stood beside the spec."""
         spec = dict(values["spec"])
-        spec.pop("protocol", None) if "protocol" in values else None
-        read = ExperimentSpec.from_dict(spec)
-        if "protocol" in values and values["protocol"] != read.scheme.name:
-            read = read.with_(scheme=values["protocol"])
+        if "protocol" in values:
+            spec["protocol"] = values["protocol"]
         return cls(
-            spec=read,
+            spec=ExperimentSpec.from_dict(spec),
             problem=Problem.from_dict(values["problem"]),
             n_players=values["n_players"],
             horizon=values["horizon"],

@@ -51,6 +51,8 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
     ``winners`` has the agreed arm of each trial, None where there is none, and ``winner_means``
     what it paid at the end of that trial. ``endings`` says how each trial ended, ``shared`` which
     arms were still shared then, the fewest votes first: the answer of a stalled trial.
+    ``epsilon_optimal`` is the fraction of trials whose answer's first arm is epsilon-optimal,
+    ``holds_epsilon_optimal`` that of trials whose answer holds such an arm: see ``Goodness``.
     """
     protocol = get_protocol(result.protocol)
     setting = _setting(result)
@@ -68,6 +70,7 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "endings": list(result.status),
         "shared": [list(arms) for arms in result.winners],
         "epsilon_optimal": float(result.epsilon_optimal.mean()),
+        "holds_epsilon_optimal": float(result.holds_epsilon_optimal.mean()),
         "conflicts": spread(result.conflicts),
         "wall_seconds": wall_seconds,
         "pulls_per_second": pulls / wall_seconds if wall_seconds > 0.0 else 0.0,

@@ -33,7 +33,8 @@ class Trial:
 
     ``samples`` counts until everybody holds the answer, ``samples_to_decision`` until the group
     has it. ``winners`` are the arms still standing, the likeliest first. ``stalled`` means that
-    it ended with several. ``deliveries`` counts a broadcast once per receiver;
+    it ended with several. ``epsilon_optimal`` judges the first of them,
+    ``holds_epsilon_optimal`` all of them, see ``Goodness``. ``deliveries`` counts a broadcast once per receiver;
     ``suboptimal_plays`` counts pulls of arms that were not epsilon-optimal for whoever pulled
     them, when they did; ``first_vote`` is each player's number of pulls at its first message
     about an arm.
@@ -50,6 +51,7 @@ class Trial:
     status: RunStatus
     winners: tuple[int, ...]
     epsilon_optimal: bool
+    holds_epsilon_optimal: bool
     conflicts: int
     resets: int
     suboptimal_plays: int

@@ -52,13 +52,15 @@ def run_trial(scenario: Scenario, *, seed: int, trial: int, trace: bool = False)
     return run.outcome()
 
 
-def run_chunk(scenario: Scenario, trials: Sequence[int], seed: int) -> tuple[list[Trial], float]:
+def run_chunk(
+    scenario: Scenario, trials: Sequence[int], seed: int, trace: bool = False
+) -> tuple[list[Trial], float]:
     """Run some trials; also the seconds that the quickest of them took."""
     runs = []
     quickest = float("inf")
     for trial in trials:
         begin = time.perf_counter()
-        runs.append(run_trial(scenario, seed=seed, trial=trial))
+        runs.append(run_trial(scenario, seed=seed, trial=trial, trace=trace))
         quickest = min(quickest, time.perf_counter() - begin)
     return runs, quickest
 

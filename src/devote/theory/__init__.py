@@ -1,7 +1,7 @@
 """The paper's theorems as functions: quorums, failure probabilities and bounds.
 
 Plain formulas that need nothing but Python. Where the paper claims more than holds, the claim
-and what holds stand side by side (:func:`claimed_failure`, :func:`honest_failure`); where it
+and what holds stand side by side (:func:`claimed_failure`, :func:`vote_failure`); where it
 hides a constant inside an O, that constant is 1 here and the docstring says so.
 """
 
@@ -13,8 +13,9 @@ from devote.theory.beta import (
     binomial_tail,
     log_beta,
 )
-from devote.theory.bounds import Bound, failure_bounds
-from devote.theory.failure import claimed_failure, honest_failure
+from devote.theory.bounds import Bound, Vote, failure_bounds
+from devote.theory.characteristic import characteristic_time, sample_lower_bound
+from devote.theory.failure import claimed_failure, vote_failure
 from devote.theory.intervals import clopper_pearson
 from devote.theory.property_1 import LoneFailure, lone_failure, ser3_lone_failure
 from devote.theory.quorums import (
@@ -24,12 +25,22 @@ from devote.theory.quorums import (
     resolve_quorum,
     stall_possible,
 )
-from devote.theory.resets import optimal_phi, ser4_message_bound, ser4_suboptimal_plays_bound
+from devote.theory.resets import (
+    printed_phi,
+    recommended_phi,
+    reset_plays,
+    ser4_failure,
+    ser4_failure_over_terms,
+    ser4_message_bound,
+    ser4_suboptimal_plays_bound,
+    why_not_theorem_4,
+)
 from devote.theory.samples import (
     lower_bound,
     median_elimination_bound,
     ser3_bound,
     successive_elimination_bound,
+    theorem_2_holds,
     theorem_2_probability,
     theorem_2_samples,
     uniform_players_bound,
@@ -38,32 +49,41 @@ from devote.theory.samples import (
 __all__ = [
     "Bound",
     "LoneFailure",
+    "Vote",
     "beta_quantile",
     "betainc",
     "betainc_upper",
     "binomial_tail",
+    "characteristic_time",
     "claimed_failure",
     "clopper_pearson",
     "coupon_collector",
     "failure_bounds",
-    "honest_failure",
     "jury_message_bound",
     "log_beta",
     "lone_failure",
     "lower_bound",
     "median_elimination_bound",
     "message_bound",
-    "optimal_phi",
     "p_star",
+    "printed_phi",
     "quorum",
+    "recommended_phi",
+    "reset_plays",
     "resolve_quorum",
+    "sample_lower_bound",
     "ser3_bound",
     "ser3_lone_failure",
+    "ser4_failure",
+    "ser4_failure_over_terms",
     "ser4_message_bound",
     "ser4_suboptimal_plays_bound",
     "stall_possible",
     "successive_elimination_bound",
+    "theorem_2_holds",
     "theorem_2_probability",
     "theorem_2_samples",
     "uniform_players_bound",
+    "vote_failure",
+    "why_not_theorem_4",
 ]

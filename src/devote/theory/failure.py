@@ -1,6 +1,6 @@
 """The probability that the vote throws out a good arm: as claimed, and as it is."""
 
-from devote.theory.arguments import open_unit, whole
+from devote.theory.arguments import closed_unit, open_unit, whole
 from devote.theory.beta import binomial_tail
 
 
@@ -8,9 +8,9 @@ def claimed_failure(eta: float, quorum: int) -> float:
     """The failure probability Theorem 1 claims, ``eta**M``.
 
     Paper: Theorem 1, part 2 of its proof.
-    Differs from print: it holds for M fixed players, not for any M of N; show
-    :func:`honest_failure` beside it (erratum 7). Under the ``paper`` rule it may exceed the
-    ``delta`` asked for (erratum 6).
+    Differs from print: it holds for M fixed players, not for any M of N (erratum 7); what holds
+    is :func:`vote_failure`. Under the ``paper`` rule it may exceed the ``delta`` asked for
+    (erratum 6).
 
     >>> round(claimed_failure(0.9, 28), 4)
     0.0523
@@ -18,18 +18,23 @@ def claimed_failure(eta: float, quorum: int) -> float:
     return open_unit("eta", eta) ** whole("quorum", quorum, least=1)
 
 
-def honest_failure(n_players: int, *, eta: float, quorum: int) -> float:
-    """The failure probability of any M of N players, ``P(Bin(N, eta) >= M)``.
+def vote_failure(n_players: int, *, lone: float, quorum: int) -> float:
+    """At most how often any M of N players throw out the only good arm, ``P(Bin(N, p) >= M)``.
 
-    What independent subroutines would give if each really failed with probability ``eta``.
-    Hoeffding subroutines fail far less often, which is why the vote works in practice.
+    ``lone`` is p, the proved bound on one player's error, ``wrong_vote`` of
+    :func:`devote.theory.lone_failure`; eta is only what that player was allowed. It holds where
+    exactly one arm is epsilon-optimal: a vote against it takes a deviation event on the voter's
+    own rewards, whichever arms others take out (``docs/proofs.md``). Where N = M it holds for any
+    number of good arms. With several good arms and N > M it is no bound.
 
     Paper: Theorem 1, part 2 of its proof.
-    Differs from print: the paper counts one fixed group of M players (erratum 7).
+    Differs from print: the paper counts one fixed group of M players (errata 7, 19 and 22).
 
-    >>> [round(honest_failure(n, eta=0.9, quorum=28), 2) for n in (28, 32, 64)]
-    [0.05, 0.79, 1.0]
+    At N = 64, eta .9, K = 10, for Naive and LUCB:
+
+    >>> [f"{vote_failure(64, lone=p, quorum=28):.1e}" for p in (0.0405, 0.1455)]
+    ['2.7e-22', '1.8e-08']
     """
     whole("n_players", n_players, least=1)
-    open_unit("eta", eta)
-    return binomial_tail(whole("quorum", quorum, least=1), n_players, probability=eta)
+    closed_unit("lone", lone)
+    return binomial_tail(whole("quorum", quorum, least=1), n_players, probability=lone)

@@ -70,16 +70,17 @@ def jury_message_bound(jury_size: int, n_arms: int) -> int:
 
 
 def stall_possible(n_players: int, quorum: int) -> bool:
-    """Whether players may split over two arms so that no quorum forms, ``N < 2 M``.
+    """Whether players may split over several arms so that no quorum forms, ``N <= 2 M - 2``.
 
-    A split needs ``N <= 2 (M - 1)``; at N = 2 M - 1 the rule errs on the careful side. For a
-    jury only jurors count: N is its size, M those of them who must agree.
+    Players who are done have each voted against all arms left but one, and no arm left has more
+    than M - 1 votes: with a arms left ``(a - 1) N <= a (M - 1)``, which is weakest at a = 2. For
+    a jury only jurors count: N is its size, M those of them who must agree.
 
     Paper: Theorem 1, part 2 of its proof.
     Differs from print: "it exists a time such that for K-1 arms there are M voting players" is
-    false when two arms are near-equal and this holds (erratum 5).
+    false when two arms are near-equal and this holds (errata 5 and 20).
 
-    >>> stall_possible(32, 28), stall_possible(64, 28)
-    (True, False)
+    >>> [stall_possible(n, 28) for n in (32, 54, 55, 64)]
+    [True, True, False, False]
     """
-    return whole("n_players", n_players, least=1) < 2 * whole("quorum", quorum, least=1)
+    return whole("n_players", n_players, least=1) <= 2 * whole("quorum", quorum, least=1) - 2

@@ -1,20 +1,64 @@
-"""Resets for a best arm that changes: Theorem 4, on DSER4."""
+"""Resets for a best arm that changes: Theorem 4, on DSER4.
+
+A reset costs a new *term*: the suboptimal plays until the vote has answered again. A switch costs
+the plays of the old answer until the next reset. :func:`recommended_phi` weighs the two; the phi
+that the paper prints, :func:`printed_phi`, does worse than no resets wherever it was measured
+(``docs/proofs.md``, "How often to reset").
+"""
 
 import math
 
-from devote.theory.arguments import open_unit, positive, unit, whole
+from devote.theory.arguments import closed_unit, open_unit, positive, unit, whole
 from devote.theory.quorums import message_bound
+from devote.theory.samples import theorem_2_probability
 
 
-def optimal_phi(n_switches: int, *, p_star: float, n_arms: int, quorum: int, delta: float) -> float:
-    """Reset probability ``sqrt(S delta / ((K/p* log K + K/M) (1/p*) log(1/delta)))``.
+def recommended_phi(n_switches: int, *, horizon: float, plays_per_term: float) -> float:
+    """The reset probability to use, ``sqrt(S / (T C))``; 0 if nothing switches.
 
-    It balances too many resets against stale ones. No switch, no reset: 0.
+    ``plays_per_term`` is C, the mean number of suboptimal plays of one term: those of
+    Decentralized SER3 until it has answered, as ``devote plan`` measures them. It is where
+    :func:`reset_plays` is smallest.
 
     Paper: Theorem 4, end of its proof.
-    Differs from print: at most 1, being a probability.
+    Differs from print: the paper's is :func:`printed_phi` (erratum 17).
 
-    >>> f"{optimal_phi(3, p_star=1 / 64, n_arms=10, quorum=28, delta=0.05):.2e}"
+    >>> f"{recommended_phi(2, horizon=180_000, plays_per_term=7_854):.2e}"
+    '3.76e-05'
+    """
+    switches = whole("n_switches", n_switches, least=0)
+    cost = positive("horizon", horizon) * positive("plays_per_term", plays_per_term)
+    return min(1.0, math.sqrt(switches / cost))
+
+
+def reset_plays(phi: float, *, n_switches: int, horizon: float, plays_per_term: float) -> float:
+    """Suboptimal plays to expect with resets, at most ``C (1 + phi T) + S / phi``.
+
+    1 + phi T terms cost C each, and each switch the plays until the next reset, 1 / phi on
+    average. It holds if C is the same after each switch and every term answers right.
+
+    Paper: Theorem 4, the lines of its proof that end in S / phi.
+    Differs from print: there a term is weighed by phi / delta, as if the horizon were 1 / delta.
+
+    >>> round(reset_plays(3.76e-5, n_switches=2, horizon=180_000, plays_per_term=7_854))
+    114201
+    """
+    resets = unit("phi", phi) * positive("horizon", horizon)
+    terms = positive("plays_per_term", plays_per_term) * (1.0 + resets)
+    return terms + whole("n_switches", n_switches, least=0) / phi
+
+
+def printed_phi(n_switches: int, *, p_star: float, n_arms: int, quorum: int, delta: float) -> float:
+    """The paper's ``sqrt(S delta / ((K/p* log K + K/M) (1/p*) log(1/delta)))``: do not use it.
+
+    The line before it in the proof is ``phi/delta A/epsilon^2 + S/phi`` with A the denominator,
+    so that its minimiser is epsilon times this. Neither knows the horizon: there are phi T terms,
+    not phi / delta. Resets then come so often that few terms end.
+
+    Paper: Theorem 4, end of its proof.
+    Differs from print: at most 1, being a probability. Use :func:`recommended_phi` (erratum 17).
+
+    >>> f"{printed_phi(3, p_star=1 / 64, n_arms=10, quorum=28, delta=0.05):.2e}"
     '7.29e-04'
     """
     switches = whole("n_switches", n_switches, least=0)
@@ -22,46 +66,140 @@ def optimal_phi(n_switches: int, *, p_star: float, n_arms: int, quorum: int, del
     return min(1.0, math.sqrt(switches * delta / cost))
 
 
-def ser4_message_bound(phi: float, *, horizon: float, quorum: int, n_arms: int) -> float:
+def ser4_message_bound(
+    phi: float, *, horizon: float, quorum: int, n_arms: int, first_term: bool = False
+) -> float:
     """Most votes on average over ``horizon`` activations, ``phi T (M K - 1)``.
 
-    As printed it counts the terms that resets open, not the one the run starts in: add
-    :func:`devote.theory.message_bound` for a bound that holds at any ``phi``.
+    That counts the terms that resets open. ``first_term`` adds the one that a run starts in,
+    ``(1 + phi T) (M K - 1)``, which holds at any phi; resets are messages too, phi T of them.
 
     Paper: Theorem 4.
+    Differs from print: as printed the votes of the first term are left out, and a small phi
+    breaks the bound (erratum 17).
 
-    >>> round(ser4_message_bound(1e-4, horizon=100_000, quorum=28, n_arms=10))
-    2790
+    >>> bound = {"horizon": 100_000, "quorum": 28, "n_arms": 10}
+    >>> round(ser4_message_bound(1e-4, **bound)), round(
+    ...     ser4_message_bound(1e-4, first_term=True, **bound)
+    ... )
+    (2790, 3069)
     """
-    return unit("phi", phi) * positive("horizon", horizon) * message_bound(quorum, n_arms)
+    terms = unit("phi", phi) * positive("horizon", horizon) + (1.0 if first_term else 0.0)
+    return terms * message_bound(quorum, n_arms)
+
+
+def ser4_failure(
+    phi: float,
+    *,
+    horizon: float,
+    total: float,
+    single: float,
+    p_star: float,
+    delta: float,
+    quorum: int,
+) -> float:
+    """Theorem 4's failure probability, ``delta + phi T I_{1-p*}(T' - t, 1 + t)^M``, at most 1.
+
+    T is ``horizon``; T' (``total``) and t (``single``) are Theorem 2's samples, of all players in
+    a term and of one player alone.
+
+    Paper: Theorem 4, for ``epsilon >= eta / K``.
+    Differs from print: I is the regularised function (erratum 10). The print takes delta once for
+    all terms, and the power of M where one late player of M is enough:
+    :func:`ser4_failure_over_terms` counts both.
+
+    >>> term = {"total": 28_708, "single": 670, "p_star": 1 / 32, "delta": 0.05, "quorum": 28}
+    >>> round(ser4_failure(4e-5, horizon=180_000, **term), 4)
+    0.05
+    >>> round(ser4_failure_over_terms(4e-5, horizon=180_000, **term), 4)
+    0.41
+    """
+    resets = unit("phi", phi) * positive("horizon", horizon)
+    # Theorem 2's probability is (1 - delta) (1 - I)^M.
+    on_time = theorem_2_probability(total, single=single, p_star=p_star, delta=delta, quorum=1)
+    late = max(0.0, 1.0 - on_time / (1.0 - delta))
+    return min(1.0, delta + resets * late ** whole("quorum", quorum, least=1))
+
+
+def ser4_failure_over_terms(
+    phi: float,
+    *,
+    horizon: float,
+    total: float,
+    single: float,
+    p_star: float,
+    delta: float,
+    quorum: int,
+) -> float:
+    """At most how likely some term fails: ``(1 + phi T)`` times Theorem 2's failure, at most 1.
+
+    It rests on Theorem 2 for each term, and so on what that rests on (errata 7 and 15).
+
+    Paper: Theorem 4, "the expected failure probability" at the end of its proof.
+    Differs from print: each term may fail with probability delta, and each of M players may be
+    late (erratum 17).
+    """
+    terms = 1.0 + unit("phi", phi) * positive("horizon", horizon)
+    each = 1.0 - theorem_2_probability(
+        total, single=single, p_star=p_star, delta=delta, quorum=quorum
+    )
+    return min(1.0, terms * each)
+
+
+def why_not_theorem_4(*, n_arms: int, epsilon: float, eta: float, delta: float, phi: float) -> str:
+    """Which condition of Theorem 4 does not hold; empty where all do.
+
+    Paper: Theorem 4, ``epsilon >= eta / K`` and ``epsilon >= delta / K``.
+    Differs from print: the last step of its proof also takes ``phi <= delta`` (erratum 17).
+
+    >>> why_not_theorem_4(n_arms=10, epsilon=0.05, eta=0.9, delta=0.05, phi=1e-4)
+    'epsilon=0.05 is below eta / n_arms = 0.09'
+    """
+    arms = whole("n_arms", n_arms, least=2)
+    unit("epsilon", epsilon)
+    for name, value in (("eta", open_unit("eta", eta)), ("delta", open_unit("delta", delta))):
+        if epsilon < value / arms:
+            return f"epsilon={epsilon:g} is below {name} / n_arms = {value / arms:g}"
+    if closed_unit("phi", phi) > delta:
+        return f"phi={phi:g} exceeds delta={delta:g}"
+    return ""
 
 
 def ser4_suboptimal_plays_bound(
-    n_switches: int, *, p_star: float, n_arms: int, quorum: int, delta: float, epsilon: float
+    n_switches: int,
+    *,
+    p_star: float,
+    n_arms: int,
+    quorum: int,
+    eta: float,
+    delta: float,
+    epsilon: float,
 ) -> float:
-    """Average plays of a suboptimal arm, at :func:`optimal_phi`; the constant taken as 1.
+    """Average plays of a suboptimal arm, at :func:`printed_phi`; the constant taken as 1.
 
     ``sqrt((K/p* log K + K/M) (S/p*) log(1/delta) / delta) / epsilon^2 + log(1/delta) / p*^2``.
-    The constant in the O is a choice of this project: compare growth, not numbers. The last
-    step of the proof also takes ``phi <= delta``.
+    The constant in the O is a choice of this project: compare growth, not numbers.
 
-    Paper: Theorem 4, for ``epsilon >= delta / K``.
+    Paper: Theorem 4, for ``epsilon >= eta / K`` and ``epsilon >= delta / K``.
+    Differs from print: refused also where ``phi > delta``, which the last step of the proof
+    excludes (erratum 17).
 
     >>> bound = ser4_suboptimal_plays_bound(
-    ...     3, p_star=1 / 64, n_arms=10, quorum=28, delta=0.05, epsilon=0.25
+    ...     3, p_star=1 / 64, n_arms=10, quorum=28, eta=0.9, delta=0.05, epsilon=0.25
     ... )
     >>> round(bound)
     78156
     """
     switches = whole("n_switches", n_switches, least=0)
-    accuracy = unit("epsilon", epsilon) ** 2
     cost = _cost_of_a_term(p_star=p_star, n_arms=n_arms, quorum=quorum, delta=delta)
-    if epsilon < delta / n_arms:
+    phi = printed_phi(switches, p_star=p_star, n_arms=n_arms, quorum=quorum, delta=delta)
+    why = why_not_theorem_4(n_arms=n_arms, epsilon=epsilon, eta=eta, delta=delta, phi=phi)
+    if why:
         raise ValueError(
-            f"epsilon={epsilon} is below delta / n_arms = {delta / n_arms}, where Theorem 4 "
-            "ends. Use a larger epsilon or a smaller delta."
+            f"{why}, where Theorem 4 does not hold. "
+            "Use a larger epsilon, a smaller eta or fewer switches."
         )
-    return math.sqrt(switches * cost / delta) / accuracy - math.log(delta) / p_star**2
+    return math.sqrt(switches * cost / delta) / epsilon**2 - math.log(delta) / p_star**2
 
 
 def _cost_of_a_term(*, p_star: float, n_arms: int, quorum: int, delta: float) -> float:

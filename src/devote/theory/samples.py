@@ -1,10 +1,12 @@
 """How many samples it takes: Theorems 2 and 3, their corollaries, and the lower bound.
 
-Theorem 2 is exact and has no hidden constant. The corollaries, Theorem 3 and the remark are
-stated up to a constant inside an O: here that constant is 1, a choice of this project, so
-compare how they grow and never read them as numbers of samples. All count until the M most
-likely players have voted; the wait for the last player's next activation, a coupon collector,
-comes on top (erratum 11, :func:`devote.theory.coupon_collector`).
+Theorem 2 has no hidden constant. As printed it is for any problem; it holds where the first M
+players who are done cannot keep different arms (:func:`theorem_2_holds`), and so do the
+corollaries and Theorem 3, which rest on it (erratum 15). These and the remark are stated up to a
+constant inside an O: here that constant is 1, a choice of this project, so compare how they grow
+and never read them as numbers of samples. All count until the M most likely players have voted;
+the wait for the last player's next activation, a coupon collector, comes on top (erratum 11,
+:func:`devote.theory.coupon_collector`).
 """
 
 import math
@@ -13,13 +15,34 @@ from devote.theory.arguments import open_unit, positive, unit, whole
 from devote.theory.beta import betainc
 
 
+def theorem_2_holds(good_arms: int, *, quorum: int) -> bool:
+    """Whether M players who are done settle the vote: one good arm, or a quorum of one.
+
+    A player who is done keeps one arm and has voted against the others. Of D players done, c_k
+    keep arm k, which is out when D - c_k >= M. So D = M settle it only if all keep the same arm:
+    with one epsilon-optimal arm they do, unless one of them is wrong. Players who keep different
+    arms settle it for certain when no two arms can both have c_k >= D - M + 1, that is when
+    D >= 2M - 1.
+
+    Paper: Theorem 2, "using any ArmSelection subroutine", on any problem.
+    Differs from print: false for several epsilon-optimal arms (erratum 15).
+
+    >>> theorem_2_holds(1, quorum=28), theorem_2_holds(2, quorum=28), theorem_2_holds(2, quorum=1)
+    (True, False, True)
+    """
+    return whole("good_arms", good_arms, least=1) == 1 or whole("quorum", quorum, least=1) == 1
+
+
 def theorem_2_samples(single_player_samples: float, *, p_star: float, delta: float) -> float:
     """Activations after which the M most likely players have each had their samples.
 
-    Holds with the probability that :func:`theorem_2_probability` gives.
+    Then the vote is over if all of them keep the same arm, as they do where
+    :func:`theorem_2_holds` and each is right; with the probability that
+    :func:`theorem_2_probability` gives.
 
     Paper: Theorem 2.
-    Differs from print: the last player's next activation is not counted (erratum 11); add
+    Differs from print: not with several epsilon-optimal arms, where 2M - 1 players must be done
+    (erratum 15); the last player's next activation is not counted (erratum 11); add
     :func:`devote.theory.coupon_collector` for it.
 
     >>> round(theorem_2_samples(670, p_star=1 / 32, delta=0.05))
@@ -40,8 +63,8 @@ def theorem_2_probability(
     player has had at most t samples, where fewer than t would do: a touch pessimistic.
 
     Paper: Theorem 2.
-    Differs from print: I is the regularised function (erratum 10), and the last player's next
-    activation is not counted (erratum 11).
+    Differs from print: only where :func:`theorem_2_holds` (erratum 15); I is the regularised
+    function (erratum 10), and the last player's next activation is not counted (erratum 11).
 
     >>> total = theorem_2_samples(670, p_star=1 / 32, delta=0.05)
     >>> round(theorem_2_probability(total, single=670, p_star=1 / 32, delta=0.05, quorum=28), 4)
@@ -139,9 +162,10 @@ def uniform_players_bound(n_arms: int, *, n_players: int, epsilon: float, delta:
 
 
 def lower_bound(n_arms: int, *, epsilon: float, delta: float) -> float:
-    """``(K / epsilon^2) log(1/delta)``, which no algorithm beats by more than a constant.
+    """``(K / epsilon^2) log(1/delta)``, the order of what the worst K arms take.
 
-    The constant in the Omega is taken as 1.
+    The constant in the Omega is not printed and taken as 1, so this bounds no run;
+    ``sample_lower_bound`` bounds the mean samples on given arms.
 
     Paper: Section 2, after Algorithm 1.
 

@@ -22,8 +22,11 @@ function verdict(view) {
   if (view.status === "agreed") return `The answer: ${view.answer[0]}`;
   if (view.status === "stalled") {
     const [fewest, next] = view.answer.map((name) => view.arms.find((arm) => arm.name === name));
-    return `Stalled: ${listed(view.answer)} are indistinguishable. Nobody has a vote left to cast` +
-      (fewest.votes < next.votes ? `; ${fewest.name} has the fewest against it.` : ".");
+    return `Stalled: the devices could not agree between ${listed(view.answer)}, and none has a ` +
+      "vote left to cast" +
+      (fewest.votes < next.votes ? `; ${fewest.name} has the fewest against it. ` : ". ") +
+      `Either these options are within ${view.epsilon} of each other, or different devices have ` +
+      "different favourites, or chance misled some devices.";
   }
   const waiting = view.jury !== null && view.jury.seated < view.jury.size
     ? ` Votes count once the jury is complete: ${view.jury.seated} of ${view.jury.size} seats ` +

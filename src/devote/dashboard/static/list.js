@@ -11,7 +11,7 @@ function card() {
 
 function outcome(item) {
   if (item.status === "agreed") return item.answer[0];
-  if (item.status === "stalled") return `${listed(item.answer)} are indistinguishable`;
+  if (item.status === "stalled") return `no agreement between ${listed(item.answer)}`;
   return `${item.answer.length} of ${counted(item.options, "option")} left`;
 }
 

@@ -1,4 +1,4 @@
-"""Figures without a window: made, filled, saved as SVG and PNG."""
+"""Figures without a window: made, filled, saved as SVG, PDF and PNG."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,12 +10,16 @@ from PIL import Image
 
 from devote.experiments.drawing.style import GREY, house_style
 
+UNDATED = {"svg": "Date", "pdf": "CreationDate", "png": "Software"}
+"""The formats, and what each would note that makes the same figure another file."""
+
 
 def panels(
     n: int,
     *,
     size: tuple[float, float] = (10.0, 4.1),
     right: float = 0.835,
+    bottom: float = 0.2,
     between: float = 0.88,
     sharey: bool = False,
 ) -> tuple[Figure, list[Axes]]:
@@ -26,7 +30,7 @@ def panels(
     figure = Figure(figsize=size)
     FigureCanvasAgg(figure)
     figure.subplots_adjust(
-        left=0.075 * 10.0 / size[0], right=right, bottom=0.2, top=0.9, wspace=between
+        left=0.075 * 10.0 / size[0], right=right, bottom=bottom, top=0.9, wspace=between
     )
     grid = figure.subplots(1, n, sharey=sharey, squeeze=False)
     return figure, list(grid[0])
@@ -46,16 +50,14 @@ def _shrink(path: Path) -> None:
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write NAME.svg and NAME.png; each appears whole or not at all."""
+    """Write NAME.svg, NAME.pdf and NAME.png; each appears whole or not at all."""
     written = []
     with house_style():
-        for suffix in ("svg", "png"):
+        for suffix, undated in UNDATED.items():
             target = folder / f"{name}.{suffix}"
             partial = folder / f"{name}.{suffix}.partial"
-            # No date, so that the same figure is the same file.
-            metadata = {"Date": None} if suffix == "svg" else {"Software": None}
             try:
-                figure.savefig(partial, format=suffix, metadata=metadata)
+                figure.savefig(partial, format=suffix, metadata={undated: None})
                 if suffix == "png":
                     _shrink(partial)
                 partial.replace(target)

@@ -1,4 +1,4 @@
-"""Curves over the number of players: the mean of the trials, and the band they span."""
+"""Curves over the number of players: means of the trials, with their intervals."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,37 +9,34 @@ from numpy.typing import NDArray
 
 from devote.experiments.drawing import style
 from devote.experiments.drawing.labels import EndLabel, write_labels
+from devote.experiments.estimates import Estimate, exact, mean
 from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.variants import DELTA, EPSILON, PROTOCOLS, Variant
+from devote.problems import get_problem
 from devote.simulate.result import Result
-from devote.theory import lower_bound
+from devote.theory import sample_lower_bound
 
-BAND = "Lines: mean of the trials. Bands: lowest to highest trial."
-
-COLOURS = {
-    "SER3": style.BLUE,
-    "SER3 (active)": style.SKY,
-    "UGapEc": style.VERMILLION,
-    "Median Elimination": style.GREEN,
-    "Successive Elimination": style.PURPLE,
-}
-LINES = {"decentralized": ("-", "o"), "isolated": ("--", "^"), "pooled": (":", "s")}
+LOWER_BOUND = "Lower bound: these arms, any algorithm that errs with probability δ at most."
 
 Measure = Callable[[Result], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One line: its trials as rows, a column per point, and how it looks."""
+    """One line: an estimate for each point, and how it looks.
 
-    x: NDArray[np.float64]
-    trials: NDArray[np.float64]
+    ``shift`` is a factor on the number of players that keeps bars of different curves apart.
+    """
+
+    x: tuple[float, ...]
+    estimates: tuple[Estimate, ...]
     label: str
     colour: str
-    line: str = "-"
+    line: style.Line = "-"
     marker: str = ""
     width: float = 1.8
+    shift: float = 1.0
 
 
 def samples(result: Result) -> NDArray[np.int64]:
@@ -57,47 +54,44 @@ def curve(
     measure: Measure = samples,
 ) -> Curve:
     """The curve of one algorithm on one problem, in its colour and line."""
-    line, marker = LINES[protocol]
+    line, marker = style.LINES[protocol]
     results = [table[variant.cell(problem, protocol, n)] for n in settings.players]
     return Curve(
-        x=np.array(settings.players, dtype=np.float64),
-        trials=np.stack([measure(result).astype(np.float64) for result in results], axis=1),
+        x=tuple(map(float, settings.players)),
+        estimates=tuple(mean(measure(result)) for result in results),
         label=f"{PROTOCOLS[protocol]} {variant.label}",
-        colour=COLOURS[variant.label],
+        colour=style.SUBROUTINES[variant.label],
         line=line,
         marker=marker,
     )
 
 
+def level(settings: Settings, estimate: Estimate, *, label: str, variant: Variant) -> Curve:
+    """A number that does not depend on the number of players: one line, one bar."""
+    ends = (float(settings.players[0]), float(settings.players[-1]))
+    colour, line = style.SUBROUTINES[variant.label], style.dots(variant.label)
+    return Curve(ends, (exact(estimate.value), estimate), label, colour, line)
+
+
 def draw_curves(axes: Axes, curves: Sequence[Curve]) -> list[EndLabel]:
-    """Draw lines and bands; the labels for their ends, to be written once the axes are set."""
+    """Draw lines and bars; the labels for their ends, to be written once the axes are set."""
     for item in curves:
-        middle = item.trials.mean(axis=0)
-        axes.fill_between(
-            item.x,
-            item.trials.min(axis=0),
-            item.trials.max(axis=0),
-            color=item.colour,
-            alpha=0.18,
-            linewidth=0,
-        )
+        x = [item.shift * n for n in item.x]
+        style.bars(axes, x, item.estimates, item.colour)
         axes.plot(
-            item.x,
-            middle,
-            item.line,
+            x,
+            [estimate.value for estimate in item.estimates],
+            linestyle=item.line,
             marker=item.marker or None,
             color=item.colour,
             linewidth=item.width,
         )
-    return [EndLabel(c.x[-1], c.trials.mean(axis=0)[-1], c.label, c.colour) for c in curves]
+    return [EndLabel(c.x[-1], c.estimates[-1].value, c.label, c.colour) for c in curves]
 
 
-def draw_lower_bound(axes: Axes, settings: Settings, n_arms: int = 10) -> EndLabel:
-    """The lower bound, its constant taken as 1.
-
-    Paper: section 2, after Algorithm 1.
-    """
-    bound = lower_bound(n_arms, epsilon=EPSILON, delta=DELTA)
+def draw_lower_bound(axes: Axes, settings: Settings, problem: str) -> EndLabel:
+    """What the arms of a stationary problem take at least, whatever the algorithm."""
+    bound = sample_lower_bound(get_problem(problem).means, epsilon=EPSILON, delta=DELTA)
     ends = [settings.players[0], settings.players[-1]]
     axes.plot(ends, [bound, bound], color=style.BLACK, linewidth=1.0, dashes=(1, 2))
     return EndLabel(ends[-1], bound, "lower bound", style.BLACK)

@@ -20,25 +20,25 @@ def draw_gaps(gaps: Sequence[Fraction], remaining: Sequence[int], title: str) ->
     axes.bar(times, now, width=0.62, color=style.FAINT, label="gap at this time")
     axes.axhline(0.0, color=style.BLACK, linewidth=0.9)
     heights = [float(value) for value in means]
-    axes.plot(times, heights, "-o", color=style.BLUE, label="mean gap of Assumption 4")
+    axes.plot(times, heights, "-o", color=style.BLACK, label="mean gap of Assumption 4")
     axes.fill_between(
         times,
         heights,
         0.0,
         where=[height < 0 for height in heights],
         interpolate=True,
-        color=style.VERMILLION,
-        alpha=0.3,
+        color=style.GREY,
+        alpha=0.4,
         linewidth=0,
     )
     switch = first_switch(means)
     if switch is not None:
-        axes.axvline(switch, color=style.VERMILLION, linewidth=1.0, dashes=(4, 3))
+        axes.axvline(switch, color=style.BLACK, linewidth=1.0, dashes=(4, 3))
         axes.text(
             switch + 0.18,
             max(now) * 0.86,
             f"switch at time {switch}: the mean gap\nis no longer positive",
-            color=style.VERMILLION,
+            color=style.BLACK,
             fontsize=8.5,
             va="center",
         )

@@ -58,6 +58,7 @@ def write_labels(axes: Axes, labels: Sequence[EndLabel], *, size: float = 8.5) -
         return
     figure = axes.get_figure()
     assert figure is not None
+    axes.autoscale_view()
     points = 72.0 / figure.dpi
     ends = [axes.transData.transform((label.x, label.y)) * points for label in labels]
     bottom, top = axes.bbox.y0 * points, axes.bbox.y1 * points

@@ -1,15 +1,19 @@
-"""The look of every figure: type, colours that colour-blind readers tell apart, ticks.
+"""The look of every figure: type, colours that colour-blind readers tell apart, bars, ticks.
 
-Colours are those of Okabe and Ito (2008), "Color Universal Design".
+A colour is a subroutine, a line and its mark a protocol, a bar a 95 % interval, in every figure;
+what is neither is black or grey. Colours are those of Okabe and Ito (2008), "Color Universal
+Design".
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+from devote.experiments.estimates import Estimate
 
 BLACK = "#1a1a1a"
 GREY = "#7a7a7a"
@@ -20,6 +24,20 @@ GREEN = "#009E73"
 PURPLE = "#CC79A7"
 ORANGE = "#E69F00"
 SKY = "#56B4E9"
+
+SUBROUTINES = {
+    "SER3": BLUE,
+    "SER3 (union)": SKY,
+    "SER4": ORANGE,
+    "UGapEc": VERMILLION,
+    "Median Elimination": GREEN,
+    "Successive Elimination": PURPLE,
+}
+Line = str | tuple[float, tuple[float, float]]
+LINES: dict[str, tuple[Line, str]] = {"decentralized": ("-", "o"), "isolated": ("--", "^")}
+
+BARS = "Bars: 95 % intervals, where larger than the point."
+"""The one measure of uncertainty: of the mean of the trials, or of a proportion."""
 
 _RC: dict[str, Any] = {
     "figure.dpi": 100,
@@ -52,6 +70,17 @@ _RC: dict[str, Any] = {
     "svg.hashsalt": "devote",
     "svg.fonttype": "path",
 }
+
+
+def dots(subroutine: str) -> Line:
+    """The line of 0-privacy; dots of two subroutines fall between each other on a shared line."""
+    return (2.2 * list(SUBROUTINES).index(subroutine) / 3, (1.1, 3.3))
+
+
+def bars(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate], colour: str) -> None:
+    """The 95 % interval of each estimate, as a vertical bar."""
+    low, high = [e.low for e in estimates], [e.high for e in estimates]
+    axes.vlines(list(x), low, high, color=colour, linewidth=1.3)
 
 
 @contextmanager

@@ -6,17 +6,20 @@ from typing import Any
 
 from devote.experiments.drawing.canvas import save
 from devote.experiments.drawing.labels import EndLabel, write_labels
-from devote.experiments.drawing.style import BLUE, GREEN, GREY, VERMILLION, house_style
+from devote.experiments.drawing.style import BARS, GREY, bars, house_style
+from devote.experiments.estimates import Estimate
 from devote.experiments.eta_buys.sweep import EtaSweep, Point
 
-COLOURS = (BLUE, VERMILLION, GREEN)
+COLOURS = ("#1a1a1a", "#555555", "#8f8f8f")
+"""Shades for numbers of players: colours are subroutines, and there is one."""
+
 MARKS = ("o", "s", "^")
 
 
 def draw_eta(sweep: EtaSweep, out: str | Path) -> list[Path]:
     """Success of the adversary, share of players heard of, samples: over eta, for each N.
 
-    Saved as PNG and as SVG, whichever of the two was named.
+    Saved as SVG, PDF and PNG, whichever of them was named.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -37,7 +40,7 @@ def draw_eta(sweep: EtaSweep, out: str | Path) -> list[Path]:
             0.06,
             0.02,
             f"Decentralized SER3, problem 1, ε = .25, δ = .05, M = ⌊log δ / log η⌋; {sweep.runs} "
-            "runs per point, one voter of each; bars: exact 95 % intervals.",
+            f"runs per point, one voter of each. {BARS}",
             fontsize=8,
             color=GREY,
         )
@@ -59,9 +62,9 @@ def _success(axes: Any, sweep: EtaSweep) -> None:
     )
     _lines(axes, sweep, lambda point: point.named["value"], top=1.04)
     for place, n_players in enumerate(_sizes(sweep)):
-        for point in _points(sweep, n_players):
-            low, high = point.named["interval"]
-            axes.plot([etas.index(point.eta)] * 2, [low, high], color=COLOURS[place], linewidth=0.9)
+        points = _points(sweep, n_players)
+        named = [Estimate(point.named["value"], *point.named["interval"]) for point in points]
+        bars(axes, [etas.index(point.eta) for point in points], named, COLOURS[place])
     axes.set_ylabel("a voter's good arm named")
     axes.set_title("A higher η gives a voter away")
 
@@ -75,7 +78,7 @@ def _lines(
     axes.set_ylim(0.0, 1.04 * highest if top is None else top)
     axes.set_xlim(-0.4, len(etas) - 0.5)
     axes.set_xticks(range(len(etas)), [f"{eta:g}".lstrip("0") for eta in etas])
-    axes.set_xlabel("η; “the higher η, the higher the privacy”")
+    axes.set_xlabel("η")
     ends = []
     for place, n_players in enumerate(_sizes(sweep)):
         points = _points(sweep, n_players)

@@ -27,6 +27,8 @@ def claims(table: Table, settings: Settings) -> list[Claim]:
                 ),
             ),
             along="time",
-            note="By construction: the sequence was chosen to do what the caption says.",
+            note="The sequence was chosen to do what the caption says.",
+            over_players=False,
+            uncounted="true by construction",
         )
     ]

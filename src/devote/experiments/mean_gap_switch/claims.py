@@ -20,7 +20,9 @@ def claims(table: Table, settings: Settings) -> list[Claim]:
             "no numbers) is no longer positive",
             asked="7 exactly",
             cases=(Case("computed", _switch(), Range(7, 7)),),
-            note="By construction: the sequence was chosen to do what the caption says.",
+            note="The sequence was chosen to do what the caption says.",
+            over_players=False,
+            uncounted="true by construction",
         )
     ]
 

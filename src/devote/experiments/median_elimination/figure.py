@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from matplotlib.figure import Figure
 
+from devote.experiments.drawing import style
 from devote.experiments.drawing.canvas import footnote, panels
 from devote.experiments.drawing.curves import (
-    BAND,
+    LOWER_BOUND,
     curve,
     draw_curves,
     draw_lower_bound,
@@ -16,6 +17,7 @@ from devote.experiments.median_elimination.sweep import PROBLEMS
 from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.variants import (
+    FORM,
     MEDIAN_ELIMINATION,
     SER3,
     SUCCESSIVE_ELIMINATION,
@@ -36,14 +38,15 @@ def draw(table: Table, settings: Settings) -> Figure:
             )
             curves.append(replace(item, label=variant.label))
         labels = draw_curves(panel, curves)
-        labels.append(draw_lower_bound(panel, settings))
+        labels.append(draw_lower_bound(panel, settings, problem))
         finish(panel, settings, labels, of="samples")
         panel.set_title(f"({letter}) Problem {problem}: samples until all are done")
     footnote(
         figure,
         [
-            f"All under Decentralized Elimination. {BAND} {settings.trials} trials.",
-            "SER3 with radius form “union”.",
+            f"All under Decentralized Elimination. Points: means of {settings.trials} trials. "
+            f"{style.BARS} SER3 with radius “{FORM}”.",
+            LOWER_BOUND,
         ],
     )
     return figure

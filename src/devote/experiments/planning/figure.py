@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from devote.experiments.drawing.style import BARS, BLACK, bars
+from devote.experiments.estimates import mean
 from devote.experiments.planning.sweep import PlanSweep
 
-BLUE, ORANGE = "#0072b2", "#d55e00"
-"""From Okabe and Ito's palette, which colour-blind people can tell apart."""
-
 LABELS = {
-    "eta": "η, the probability that one device is wrong",
+    "eta": "η, the error allowed to one device",
     "players": "number of devices",
     "epsilon": "ε, how far from the best an arm may be",
 }
@@ -24,8 +23,8 @@ def draw_plan(sweep: PlanSweep, out: str | Path) -> Path:
     figure = Figure(figsize=(6.4, 5.6), layout="constrained")
     FigureCanvasAgg(figure)
     above, below = figure.subplots(2, 1, sharex=True)
-    _panel(above, sweep, "samples", BLUE, "samples, all devices")
-    _panel(below, sweep, "broadcasts", ORANGE, "votes broadcast")
+    _panel(above, sweep, "samples", "samples, all devices")
+    _panel(below, sweep, "broadcasts", "votes broadcast")
     _mark_trouble(above, sweep)
     if sweep.axis != "eta":
         above.set_xscale("log")
@@ -37,7 +36,7 @@ def draw_plan(sweep: PlanSweep, out: str | Path) -> Path:
     spec = first["spec"]
     above.set_title(
         f"{first['protocol']} {spec['algorithm']}, {len(spec['arms'])} arms, "
-        f"mean of {first['trials']} trials, band: ± 1 standard deviation",
+        f"means of {first['trials']} trials\n{BARS if first['trials'] > 1 else ''}",
         fontsize=9,
         loc="left",
     )
@@ -50,13 +49,11 @@ def draw_plan(sweep: PlanSweep, out: str | Path) -> Path:
     return target
 
 
-def _panel(axes: Any, sweep: PlanSweep, name: str, colour: str, label: str) -> None:
+def _panel(axes: Any, sweep: PlanSweep, name: str, label: str) -> None:
     means = [row[name]["mean"] for row in sweep.rows]
-    stds = [row[name]["std"] for row in sweep.rows]
-    low = [max(mean - std, 0.5) for mean, std in zip(means, stds, strict=True)]
-    high = [mean + std for mean, std in zip(means, stds, strict=True)]
-    axes.fill_between(sweep.values, low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(sweep.values, means, color=colour, marker="o", markersize=4)
+    if sweep.rows[0]["trials"] > 1:
+        bars(axes, sweep.values, [mean(row[name]["values"]) for row in sweep.rows], BLACK)
+    axes.plot(sweep.values, means, color=BLACK, marker="o", markersize=4)
     axes.set_ylabel(label)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
@@ -86,7 +83,7 @@ def _mark_trouble(axes: Any, sweep: PlanSweep) -> None:
     if points:
         style = {"linestyle": "", "marker": "o", "markersize": 7, "markerfacecolor": "white"}
         label = "some runs without one answer"
-        axes.plot(*zip(*points, strict=True), color=BLUE, label=label, **style)
+        axes.plot(*zip(*points, strict=True), color=BLACK, label=label, **style)
         axes.legend(frameon=False, fontsize=8, loc="best")
 
 

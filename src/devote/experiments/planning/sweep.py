@@ -9,7 +9,6 @@ from typing import Any
 
 from devote.protocol import SpecError, get_protocol
 from devote.simulate.cell import Cell
-from devote.simulate.plan import default_problem
 from devote.simulate.result import Result, ResultError
 from devote.simulate.summary import summarise
 from devote.simulate.sweep import Progress, run_sweep
@@ -55,11 +54,8 @@ class PlanSweep:
             ) from None
 
 
-def plan_cells(base: Cell, axis: str, *, assumed: bool) -> tuple[tuple[float, ...], list[Cell]]:
-    """The values of the axis that can work at all, and a cell for each.
-
-    With ``assumed`` arms the gap between them follows epsilon, as ``default_problem`` has it.
-    """
+def plan_cells(base: Cell, axis: str) -> tuple[tuple[float, ...], list[Cell]]:
+    """The values of the axis that can work at all, and a cell for each."""
     if axis not in AXES:
         near = difflib.get_close_matches(axis, AXES, n=1, cutoff=0.4)
         hint = f"Did you mean {near[0]!r}? " if near else ""
@@ -68,7 +64,7 @@ def plan_cells(base: Cell, axis: str, *, assumed: bool) -> tuple[tuple[float, ..
     cells: list[Cell] = []
     for value in _values(base, axis):
         try:
-            cell = _cell(base, axis, value, assumed)
+            cell = _cell(base, axis, value)
             _ = cell.setting
         except SpecError:
             continue
@@ -81,7 +77,6 @@ def sweep_plan(
     base: Cell,
     axis: str,
     *,
-    assumed: bool = False,
     trials: int = 5,
     seed: int = 0,
     workers: int | None = None,
@@ -96,7 +91,7 @@ def sweep_plan(
     (28, 32, 64)
     """
     _ = base.setting
-    values, cells = plan_cells(base, axis, assumed=assumed)
+    values, cells = plan_cells(base, axis)
     results = run_sweep(cells, trials=trials, seed=seed, workers=workers, progress=progress)
     return PlanSweep(axis, values, _rows(results))
 
@@ -119,12 +114,10 @@ def _values(base: Cell, axis: str) -> list[float]:
     return sorted({least, *powers, base.n_players})
 
 
-def _cell(base: Cell, axis: str, value: float, assumed: bool) -> Cell:
-    spec, problem, n_players = base.spec, base.problem, base.n_players
+def _cell(base: Cell, axis: str, value: float) -> Cell:
+    spec, n_players = base.spec, base.n_players
     if axis == "players":
         n_players = int(value)
     else:
         spec = spec.with_(**{axis: value})
-    if assumed and axis == "epsilon":
-        problem = default_problem(spec.n_arms, value).with_activity(problem.activity)
-    return Cell(spec, problem, n_players, base.protocol, base.horizon)
+    return Cell(spec, base.problem, n_players, base.protocol, base.horizon)

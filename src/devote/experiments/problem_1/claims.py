@@ -39,10 +39,11 @@ def _the_same(table: Table, settings: Settings) -> Claim:
                 form,
                 (ratio(table[zero_privacy(variant)].samples, ugapec),),
                 Range(0.9, 1.1),
+                form,
             )
             for form, variant in RADIUS_FORMS.items()
         ),
-        across="radius form",
+        over_players=False,
     )
 
 
@@ -54,10 +55,11 @@ def _eight_hundred(table: Table, settings: Settings) -> Claim:
         measured=f"samples of 0-privacy, over {ALONE_FACTOR * settings.trials:,} trials",
         asked="within 10 % of 800",
         cases=tuple(
-            Case(name, (mean(table[zero_privacy(variant)].samples),), Range(720, 880))
-            for name, variant in SUBROUTINES.items()
+            Case(name, (mean(table[zero_privacy(v)].samples),), Range(720, 880), v.form)
+            for name, v in SUBROUTINES.items()
         ),
-        across="subroutine and radius form",
+        across="subroutine",
+        over_players=False,
     )
 
 
@@ -102,10 +104,10 @@ def _variance(table: Table, settings: Settings) -> Claim:
                 form,
                 at_each(extremes(settings), spread, form),
                 Range(low=1.0),
+                form,
             )
             for form in RADIUS_FORMS
         ),
-        across="radius form",
     )
 
 
@@ -126,8 +128,8 @@ def _groups_of_voters(table: Table, settings: Settings) -> Claim:
                 form,
                 at_each(settings.players, voters, form),
                 Range(low=29),
+                form,
             )
             for form in RADIUS_FORMS
         ),
-        across="radius form",
     )

@@ -41,6 +41,7 @@ def _zero(table: Table, settings: Settings) -> Claim:
                     variant,
                 ),
                 Range(0, 0),
+                variant.form,
             )
             for name, variant in SUBROUTINES.items()
         ),
@@ -61,14 +62,12 @@ def _one_per_other_player(table: Table, settings: Settings) -> Claim:
         measured="messages of 0-privacy UGapEc per sample, divided by N-1",
         asked="1 exactly",
         cases=tuple(
-            Case(
-                label,
-                at_each(settings.players, per_sample, count),
-                Range(1, 1),
+            Case(label, at_each(settings.players, per_sample, count), Range(1, 1), reading=reading)
+            for label, count, reading in (
+                ("a message per receiver", "deliveries", ""),
+                ("UGapEc", "broadcasts", "a broadcast counted as one message"),
             )
-            for label, count in (("per receiver", "deliveries"), ("per broadcast", "broadcasts"))
         ),
-        across="counting of messages",
     )
 
 
@@ -88,14 +87,15 @@ def _orders_of_magnitude(table: Table, settings: Settings) -> Claim:
         asked="from 3 to 4",
         cases=tuple(
             Case(
-                f"{label}, {form}",
+                form,
                 at_each(settings.players, orders, form, count),
                 Range(3, 4),
+                form,
+                reading,
             )
-            for label, count in (("as printed", "broadcasts"), ("like for like", "deliveries"))
+            for count, reading in (("broadcasts", ""), ("deliveries", "counted like for like"))
             for form in RADIUS_FORMS
         ),
-        across="counting of messages",
         note="As printed, a sample shared with all is N-1 messages and a vote sent to all is one; "
         "like for like, both are N-1 (erratum 9).",
     )

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from devote.experiments.drawing.canvas import footnote, panels
-from devote.experiments.drawing.curves import BAND, curve, draw_curves, finish
-from devote.experiments.problem_1.figure import draw_samples
+from devote.experiments.drawing.curves import curve, draw_curves, finish
+from devote.experiments.problem_1.figure import draw_samples, made_of
 from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.variants import SER3, UGAPEC
@@ -15,7 +15,7 @@ from devote.experiments.variants import SER3, UGAPEC
 
 def draw(table: Table, settings: Settings) -> Figure:
     """Panel (a) the six algorithms, panel (b) both problems side by side."""
-    figure, (left, right) = panels(2)
+    figure, (left, right) = panels(2, size=(10.0, 4.4), bottom=0.245)
     draw_samples(left, table, settings, problem="2")
     left.set_title("(a) Problem 2: samples until all are done")
     _draw_both_problems(right, table, settings)
@@ -23,7 +23,7 @@ def draw(table: Table, settings: Settings) -> Figure:
     footnote(
         figure,
         [
-            f"{BAND} {settings.trials} trials. SER3 with radius form “union”.",
+            made_of(settings),
             "Problem 2: half of the players generates 80 % of the events. With 32 players the 28 "
             "votes an arm needs must wait for rare players; with 64 they need not.",
         ],
@@ -40,6 +40,6 @@ def _draw_both_problems(axes: Axes, table: Table, settings: Settings) -> None:
             )
             item = replace(item, label=f"{variant.label}, problem {problem}")
             if problem == "1":
-                item = replace(item, line="--", marker="", width=1.2)
+                item = replace(item, marker="", width=1.0)
             curves.append(item)
     finish(axes, settings, draw_curves(axes, curves), of="samples")

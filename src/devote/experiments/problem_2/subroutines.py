@@ -33,13 +33,16 @@ def _outperforms(table: Table, settings: Settings) -> Claim:
         cases=tuple(
             Case(
                 f"problem {problem}, {form}",
-                compared(table, settings, (v, "isolated", problem), (UGAPEC, "isolated", problem)),
+                compared(
+                    settings.players, table, (v, "isolated", problem), (UGAPEC, "isolated", problem)
+                ),
                 Range(low=CLEARLY),
+                form,
             )
             for problem in STATIONARY
             for form, v in RADIUS_FORMS.items()
         ),
-        across="radius form",
+        across="problem",
     )
 
 
@@ -64,11 +67,11 @@ def _gain_grows(table: Table, settings: Settings) -> Claim:
         "doubling of N, in per cent",
         asked="above 0",
         cases=tuple(
-            Case(f"problem {problem}, {form}", per_doubling(form, problem), Range(low=0.0))
+            Case(f"problem {problem}, {form}", per_doubling(form, problem), Range(low=0.0), form)
             for problem in STATIONARY
             for form in RADIUS_FORMS
         ),
-        across="radius form",
+        across="problem",
         note="Whether there is a gain at all is the row before.",
     )
 
@@ -84,15 +87,16 @@ def _decentralized(table: Table, settings: Settings) -> Claim:
             Case(
                 f"problem {problem}, {form}",
                 compared(
+                    settings.players,
                     table,
-                    settings,
                     (UGAPEC, "decentralized", problem),
                     (v, "decentralized", problem),
                 ),
                 Range(low=CLEARLY),
+                form,
             )
             for problem in STATIONARY
             for form, v in RADIUS_FORMS.items()
         ),
-        across="radius form",
+        across="problem",
     )

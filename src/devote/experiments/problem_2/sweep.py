@@ -1,10 +1,12 @@
 """All six algorithms on problem 2, and on problem 1, with which the paper compares it."""
 
 from devote.experiments.plan import Planned, grid
+from devote.experiments.problem_1.sweep import shared_learners
 from devote.experiments.settings import Settings
 from devote.experiments.variants import SUBROUTINES
 
 
 def plan(settings: Settings) -> list[Planned]:
     """What the figure and the claims about problem 2 read."""
-    return grid(settings, problems=["1", "2"], variants=SUBROUTINES.values())
+    crowd = grid(settings, problems=["1", "2"], variants=SUBROUTINES.values())
+    return crowd + shared_learners(settings, "2")

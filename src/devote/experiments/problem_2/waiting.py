@@ -3,7 +3,7 @@
 import numpy as np
 
 from devote.experiments.claim import Claim
-from devote.experiments.estimates import Estimate, mean
+from devote.experiments.estimates import Estimate, mean_count
 from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.variants import SUBROUTINES, Variant
@@ -52,7 +52,8 @@ def _row(
         result = table[variant.cell("2", "decentralized", n_players)]
         weights = np.array(result.problem.activity.weights(n_players))
         rare = weights < weights.max()
-        return (mean((result.first_vote[:, rare] >= 0).sum(axis=1)),)
+        voters = (result.first_vote[:, rare] >= 0).sum(axis=1)
+        return (mean_count(voters, most=float(rare.sum())),)
 
     return Claim(
         name=name,
@@ -60,6 +61,9 @@ def _row(
         where=WHERE,
         measured=f"infrequent players who vote before the end, with {n_players} players",
         asked=f"{words}, a run",
-        cases=tuple(Case(label, rare_voters(v), wanted) for label, v in SUBROUTINES.items()),
+        cases=tuple(
+            Case(label, rare_voters(v), wanted, v.form) for label, v in SUBROUTINES.items()
+        ),
         across="subroutine",
+        over_players=False,
     )

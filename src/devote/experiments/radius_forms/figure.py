@@ -1,21 +1,20 @@
 """Samples of SER3 relative to UGapEc under the same protocol, for each radius form."""
 
-from dataclasses import replace
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from devote.experiments.drawing import style
 from devote.experiments.drawing.canvas import footnote, panels
-from devote.experiments.drawing.curves import curve, draw_curves
+from devote.experiments.drawing.curves import Curve, draw_curves, level
 from devote.experiments.drawing.labels import EndLabel, write_labels
+from devote.experiments.estimates import ratio
+from devote.experiments.measuring import compared
+from devote.experiments.problem_1.sweep import ALONE_FACTOR, zero_privacy
 from devote.experiments.radius_forms.sweep import PROBLEMS
 from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.variants import PROTOCOLS, RADIUS_FORMS, UGAPEC
-
-COLOURS = {"union": style.BLUE, "active": style.ORANGE}
 
 
 def draw(table: Table, settings: Settings) -> Figure:
@@ -30,8 +29,9 @@ def draw(table: Table, settings: Settings) -> Figure:
     footnote(
         figure,
         [
-            f"Lines: ratio of means over {settings.trials} trials, under the same protocol. Below "
-            "1 SER3 needs fewer samples. Blue: radius form “union”, orange: “active”.",
+            f"Points: ratios of means over {settings.trials} trials (0-privacy, which does not "
+            f"depend on N: one line, {ALONE_FACTOR * settings.trials:,}). {style.BARS} Below 1 "
+            "SER3 needs fewer samples.",
             "The paper, which prints no radius, has 1-privacy above 1 on problems 1 and 2, "
             "below 1 on problem 3, and 0-privacy at 1.",
         ],
@@ -40,17 +40,8 @@ def draw(table: Table, settings: Settings) -> Figure:
 
 
 def _draw_problem(axes: Axes, table: Table, settings: Settings, problem: str) -> list[EndLabel]:
-    curves = []
-    for protocol, name in PROTOCOLS.items():
-        base = curve(table, settings, variant=UGAPEC, protocol=protocol, problem=problem)
-        for form, variant in RADIUS_FORMS.items():
-            item = curve(table, settings, variant=variant, protocol=protocol, problem=problem)
-            means = item.trials.mean(axis=0) / base.trials.mean(axis=0)
-            label = f"{name}, {form}"
-            colour = COLOURS[form]
-            curves.append(replace(item, trials=means[None, :], label=label, colour=colour))
     axes.axhline(1.0, color=style.BLACK, linewidth=0.9)
-    labels = draw_curves(axes, curves)
+    labels = draw_curves(axes, _curves(table, settings, problem))
     style.players_axis(axes, settings.players)
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_locator(FixedLocator([0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4]))
@@ -58,3 +49,25 @@ def _draw_problem(axes: Axes, table: Table, settings: Settings, problem: str) ->
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_ylim(0.34, 1.5)
     return labels
+
+
+def _curves(table: Table, settings: Settings, problem: str) -> list[Curve]:
+    curves = []
+    for form, variant in RADIUS_FORMS.items():
+        for protocol in ("decentralized", "isolated"):
+            pair = ((variant, protocol, problem), (UGAPEC, protocol, problem))
+            line, marker = style.LINES[protocol]
+            curves.append(
+                Curve(
+                    x=tuple(map(float, settings.players)),
+                    estimates=compared(settings.players, table, *pair),
+                    label=f"{PROTOCOLS[protocol]}, {form}",
+                    colour=style.SUBROUTINES[variant.label],
+                    line=line,
+                    marker=marker,
+                )
+            )
+        shared = [table[zero_privacy(v, problem)].samples for v in (variant, UGAPEC)]
+        name = f"{PROTOCOLS['pooled']}, {form}"
+        curves.append(level(settings, ratio(*shared), label=name, variant=variant))
+    return curves

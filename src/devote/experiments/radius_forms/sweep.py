@@ -1,6 +1,7 @@
 """SER3 in both forms and UGapEc, on the paper's three problems."""
 
 from devote.experiments.plan import Planned, grid
+from devote.experiments.problem_1.sweep import shared_learners
 from devote.experiments.settings import Settings
 from devote.experiments.variants import SUBROUTINES
 
@@ -9,4 +10,5 @@ PROBLEMS = ("1", "2", "3")
 
 def plan(settings: Settings) -> list[Planned]:
     """What the figure reads."""
-    return grid(settings, problems=PROBLEMS, variants=SUBROUTINES.values())
+    crowd = grid(settings, problems=PROBLEMS, variants=SUBROUTINES.values())
+    return crowd + [p for problem in ("1", "3") for p in shared_learners(settings, problem)]

@@ -1,16 +1,14 @@
 """What Theorem 1 says, judged; and the same sentence for the jury."""
 
-from collections.abc import Iterable
-
 from devote.experiments.claim import Claim
-from devote.experiments.estimates import CONFIDENCE, Estimate
+from devote.experiments.estimates import Estimate, proportion
 from devote.experiments.measuring import at_each
 from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.theorem_1.sweep import ALONE, DELTA, ETA, WORST, tied, worst, worst_jury
 from devote.experiments.verdicts import Case, Range
 from devote.simulate.result import Result
-from devote.theory import claimed_failure, clopper_pearson
+from devote.theory import claimed_failure
 
 WHERE = "Theorem 1"
 
@@ -25,16 +23,9 @@ def claims(table: Table, settings: Settings) -> list[Claim]:
     ]
 
 
-def _rate(outcomes: Iterable[bool]) -> Estimate:
-    """A proportion with its exact interval."""
-    seen = list(outcomes)
-    low, high = clopper_pearson(sum(seen), len(seen), confidence=CONFIDENCE)
-    return Estimate(sum(seen) / len(seen), low, high)
-
-
 def lost(result: Result) -> Estimate:
     """How often the best arm, arm 0, is not among those left."""
-    return _rate(0 not in arms for arms in result.winners)
+    return proportion(0 not in arms for arms in result.winners)
 
 
 def _failure(table: Table, settings: Settings) -> Claim:
@@ -55,17 +46,18 @@ def _failure(table: Table, settings: Settings) -> Claim:
             ),
         ),
         note="The proof counts M fixed players; any M of N can vote (erratum 7). It holds at "
-        "N = M. Real subroutines fail far less often than eta; see docs/guarantees.md.",
+        "N = M. What holds with a real subroutine is in docs/guarantees.md.",
     )
 
 
 def _jury(table: Table, settings: Settings) -> Claim:
     return Claim(
         name="theorem-1-failure-of-a-jury",
-        quote="(this project's) A jury of ceil(log delta / log eta) players, seated by activity "
+        quote="A jury of ceil(log delta / log eta) players, seated by activity "
         "alone, loses every epsilon-optimal arm with probability at most delta",
         where="docs/proofs.md, Theorem J",
-        measured="as above, under a jury at eta = .25",
+        measured="runs that lose the best of two arms under a jury of 3, when each subroutine "
+        "fails with probability exactly eta = .25",
         asked=f"at most delta = {DELTA}",
         cases=(
             Case(
@@ -75,12 +67,13 @@ def _jury(table: Table, settings: Settings) -> Claim:
             ),
         ),
         note="The exact value is .25^3 = .016 at every N; at eta = .9 it is .9^29 = .047.",
+        uncounted="this project's own theorem",
     )
 
 
 def _stalls(table: Table, settings: Settings) -> Claim:
     def agreed(n: int) -> Estimate:
-        return _rate(status == "agreed" for status in table[tied(n)].status)
+        return proportion(status == "agreed" for status in table[tied(n)].status)
 
     return Claim(
         name="theorem-1-ends",
@@ -89,12 +82,12 @@ def _stalls(table: Table, settings: Settings) -> Claim:
         measured="runs in which the vote came down to one arm, with two tied best arms",
         asked="more than half, at each number of players",
         cases=(Case("two tied arms", at_each(settings.players, agreed), Range(low=0.5)),),
-        note="With N < 2M a tie splits the players for good (erratum 5).",
+        note="With N <= 2M - 2 a tie may split the players for good (errata 5 and 20).",
     )
 
 
 def _privacy(table: Table) -> Claim:
-    named = _rate(table[ALONE].epsilon_optimal.tolist()).located("one player's whole vote")
+    named = proportion(table[ALONE].epsilon_optimal.tolist()).located("one player's whole vote")
     return Claim(
         name="theorem-1-privacy",
         quote="the adversary cannot infer what arm is epsilon-optimal for player n with a "
@@ -104,5 +97,6 @@ def _privacy(table: Table) -> Claim:
         asked=f"at most 1 - eta = {1 - ETA:.1f}",
         cases=(Case("a player who votes to the end", (named,), Range(high=1 - ETA)),),
         along="player",
+        over_players=False,
         note="The inequality runs the other way (erratum 8): at least 1 - eta.",
     )

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from devote.experiments.drawing.canvas import panels
-from devote.experiments.drawing.style import BLUE, GREY, VERMILLION
+from devote.experiments.drawing.canvas import footnote, panels
+from devote.experiments.drawing.style import BARS, BLACK, GREY, bars
 from devote.experiments.settings import Settings
 from devote.experiments.table import Table
 from devote.experiments.theorem_1.claims import lost
-from devote.experiments.theorem_1.sweep import DELTA, ETA, WORST, worst
-from devote.theory import claimed_failure, honest_failure
+from devote.experiments.theorem_1.sweep import DELTA, ETA, ROUNDS, WORST, worst
+from devote.theory import claimed_failure, vote_failure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,18 +18,17 @@ if TYPE_CHECKING:
 
 
 def draw(table: Table, settings: Settings) -> "Figure":
-    """One panel: measured points with exact intervals, computed lines.
+    """One panel: measured points with their intervals, computed lines.
 
     Paper: Theorem 1.
     """
     figure, [axes] = panels(1, size=(7.2, 3.9), right=0.8)
-    figure.subplots_adjust(bottom=0.125, top=0.91)
-    _points(axes, table, settings, "decentralized", BLUE, "o")
-    _points(axes, table, settings, "jury", VERMILLION, "s")
+    _points(axes, table, settings, "decentralized", "o")
+    _points(axes, table, settings, "jury", "D")
     last = max(settings.players[-1], settings.players[0] + 4)
     grid = range(WORST.votes_needed, last + 1)
-    honest = [honest_failure(n, eta=ETA, quorum=WORST.votes_needed) for n in grid]
-    axes.plot(list(grid), honest, color=BLUE, linewidth=1.0)
+    exact = [vote_failure(n, lone=ETA, quorum=WORST.votes_needed) for n in grid]
+    axes.plot(list(grid), exact, color=BLACK, linewidth=1.0)
     claimed = claimed_failure(ETA, WORST.votes_needed)
     axes.axhline(claimed, color=GREY, linestyle=(0, (4, 2)), linewidth=1.2)
     _players_axis(axes, settings.players)
@@ -37,9 +36,9 @@ def draw(table: Table, settings: Settings) -> "Figure":
     axes.set_ylabel("best arm voted out")
     axes.set_title("Subroutines that fail with probability η = .9")
     for text, height, colour in (
-        ("decentralized:\nany 28 of N", 1.0, BLUE),
+        ("decentralized:\nany 28 of N", 1.0, BLACK),
         (f"claimed, ηᴹ = {claimed:.3f}", 0.115, GREY),
-        (f"jury, δ = {DELTA:g}", 0.02, VERMILLION),
+        (f"jury, δ = {DELTA:g}", 0.02, BLACK),
     ):
         axes.annotate(
             text,
@@ -49,6 +48,11 @@ def draw(table: Table, settings: Settings) -> "Figure":
             fontsize=8.5,
             color=colour,
         )
+    footnote(
+        figure,
+        f"Points: share of {ROUNDS * settings.trials:,} runs, hollow for the jury. {BARS} "
+        "Line: P(Bin(N, η) ≥ 28), computed.",
+    )
     return figure
 
 
@@ -65,12 +69,12 @@ def _players_axis(axes: "Axes", players: tuple[int, ...]) -> None:
     axes.set_xlabel("number of players")
 
 
-def _points(
-    axes: "Axes", table: Table, settings: Settings, protocol: str, colour: str, mark: str
-) -> None:
-    least = WORST.jury_size if protocol == "jury" else WORST.votes_needed
+def _points(axes: "Axes", table: Table, settings: Settings, protocol: str, mark: str) -> None:
+    jury = protocol == "jury"
+    least = WORST.jury_size if jury else WORST.votes_needed
     for n in settings.players:
         if n >= least:
             found = lost(table[worst(protocol, n)])
-            axes.plot([n, n], [found.low, found.high], color=colour, linewidth=1.2)
-            axes.plot([n], [found.value], color=colour, marker=mark, linestyle="none")
+            bars(axes, [n], [found], BLACK)
+            fill = "white" if jury else BLACK
+            axes.plot([n], [found.value], mark, color=BLACK, markerfacecolor=fill)

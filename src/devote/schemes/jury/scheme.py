@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from devote.kernels.randomizer import GRID, truthful
+from devote.kernels.randomizer import GRID, LEAST, truthful
 from devote.protocol.errors import SpecError
 from devote.protocol.learner import Learner
 from devote.protocol.promises import Bound, Case, Promise
@@ -19,6 +19,9 @@ from devote.theory import binomial_tail
 
 LARGEST = 100_000
 """The most seats there may be."""
+
+MOST = 30.0
+"""The largest e of local differential privacy; more is none."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,11 @@ class Jury(Scheme):
             )
         if self.privacy is not None:
             privacy = check.positive("privacy", self.privacy, self.remedies["privacy"])
-            if privacy > 30.0:
+            if not LEAST <= privacy <= MOST:
+                fault = "hides nothing" if privacy > MOST else "leaves nothing to hear"
                 raise SpecError(
-                    f"privacy={self.privacy} hides nothing.\nUse 30 or less, or leave it out."
+                    f"privacy={self.privacy} {fault}.\n"
+                    f"Use a number from {LEAST} to {MOST}, or leave it out."
                 )
             object.__setattr__(self, "privacy", privacy)
 

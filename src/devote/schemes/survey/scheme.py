@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from devote.kernels.randomizer import GRID, truthful
+from devote.kernels.randomizer import GRID, LEAST, truthful
 from devote.protocol.errors import SpecError
 from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
@@ -18,8 +18,11 @@ from devote.schemes.survey.messages import MAX_ANSWERS, Answer
 from devote.schemes.survey.player import Respondent
 from devote.schemes.survey.tally import Answers, seeds
 
-LOOSEST = 30.0
+MOST = 30.0
 """The largest privacy of one answer: beyond it the noise is there in name only."""
+
+NONE = "none"
+"""How no privacy is written in a file: TOML has no word for nothing."""
 
 SMALLEST_STEP = 1e-6
 """The smallest epsilon that the noise may leave to the subroutine."""
@@ -61,14 +64,15 @@ class Survey(Scheme):
         after = check.positive("reply_after", self.reply_after, self.remedies["reply_after"])
         object.__setattr__(self, "reply_after", after)
         given: object = self.privacy
-        if given == "none":
+        if given == NONE:
             object.__setattr__(self, "privacy", None)
         elif given is not None:
             privacy = check.positive("privacy", self.privacy, self.remedies["privacy"])
-            if privacy / answers > LOOSEST:
+            if not LEAST <= privacy / answers <= MOST:
+                fault = "hides nothing" if privacy / answers > MOST else "leaves nothing but noise"
                 raise SpecError(
-                    f"privacy={self.privacy} hides nothing.\nUse {LOOSEST:g} per answer or less, "
-                    "or 'none'."
+                    f"privacy={self.privacy} over {answers} answers of each device {fault}.\n"
+                    f"Use from {LEAST:g} to {MOST:g} for each answer, or {NONE!r}."
                 )
             object.__setattr__(self, "privacy", privacy)
 
@@ -113,9 +117,9 @@ class Survey(Scheme):
             )
         if self.subroutine_epsilon(spec) < SMALLEST_STEP:
             raise SpecError(
-                f"privacy={self.privacy} over {self.answers} answers leaves nothing but noise: it "
-                f"would take more than a million million answers.\nUse a higher privacy, fewer "
-                "answers of each device, or a higher epsilon."
+                f"epsilon={spec.epsilon} with privacy={self.privacy} over {self.answers} answers "
+                "of each device would take more than a million million answers.\n"
+                "Use a higher epsilon, a higher privacy, or fewer answers of each device."
             )
 
     def fewest_players(self, spec: ExperimentSpec) -> int:
@@ -159,6 +163,10 @@ class Survey(Scheme):
     def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
         """Answers of each device, the noise, and the seeds of the learner's own draws."""
         return self.answers, self.truths, *seeds(spec)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The name and all parameters, as JSON values."""
+        return {**super().to_dict(), "privacy": NONE if self.privacy is None else self.privacy}
 
     def bounds(self, case: Case) -> tuple[Bound, ...]:
         """What can be said of a wrong answer."""

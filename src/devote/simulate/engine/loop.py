@@ -12,11 +12,10 @@ from typing import Any
 
 from devote.kernels import Rule, State, jitable
 from devote.kernels.tables import ACTIVE, ENDED, N_EVENTS, SUBOPTIMAL, TIME, Setup, Tables
-from devote.problems import pay, pick
+from devote.problems import is_suboptimal, pay, pick
 from devote.protocol.scheme import Engine
 from devote.simulate.engine.borrowing import borrowed
 from devote.simulate.engine.prefetching import prefetch_row
-from devote.simulate.optimality import is_suboptimal
 
 AHEAD = 8
 """How many pulls early a player's memory is asked for."""

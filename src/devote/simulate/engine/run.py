@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from devote.kernels import State, tables
 from devote.kernels.tables import Setup, Tables
-from devote.problems import Uniform
+from devote.problems import Uniform, is_suboptimal
 from devote.simulate.engine.compiling import compiled_loop
-from devote.simulate.optimality import answers_well, is_suboptimal
+from devote.simulate.optimality import judge_answer
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import NAMES, numpy_stream
 from devote.simulate.trial import NEVER, Event, Trial
@@ -149,13 +149,15 @@ class Run:
         decided = int(self.counters[tables.DECIDED]) or NEVER
         if not self.scenario.scheme.by_message and status != "unfinished":
             decided = self.samples
+        good = judge_answer(self.scenario, status, winners, self.samples)
         return Trial(
             samples=self.samples,
             samples_to_decision=decided,
             deliveries=counters["broadcasts"] * (self.scenario.n_players - 1),
             status=status,
             winners=winners,
-            epsilon_optimal=answers_well(self.scenario, status, winners, self.samples),
+            epsilon_optimal=good.first,
+            holds_epsilon_optimal=good.holds,
             first_vote=tuple(self.tables.first_vote.tolist()),
             trace=tuple(self.events) if self.setup.tracing else None,
             **counters,

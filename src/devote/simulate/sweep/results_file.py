@@ -17,11 +17,10 @@ from typing import Any, BinaryIO
 from devote.simulate.scenario import Scenario
 from devote.simulate.engine.compiling import sources_digest
 from devote.simulate.errors import ResultError
-from devote.simulate.result import COLUMNS, Result, versions
+from devote.simulate.result import COLUMNS, FORMAT, JUDGEMENTS, Result, check_format, versions
 from devote.simulate.trial import NEVER, STATUSES, Trial
 
 KIND = "devote sweep"
-FORMAT = 1
 
 Done = dict[tuple[int, int], Trial]
 """Finished trials by (cell, trial)."""
@@ -184,11 +183,7 @@ def _read_header(path: Path, line: bytes) -> dict[str, Any]:
     head = _parse(line)
     if head is None or head.get("kind") != KIND:
         raise _damaged(path, 1)
-    if head["format"] != FORMAT:
-        raise ResultError(
-            f"{path.name} has format {head['format']}, not {FORMAT}.\n"
-            "Read it with the version of devote that wrote it."
-        )
+    check_format(path.name, head["format"])
     return head
 
 
@@ -206,10 +201,9 @@ def _read_trials(path: Path, lines: Sequence[bytes], header: Header) -> Done:
 
 def _trial_to_dict(run: Trial) -> dict[str, Any]:
     return {
-        **{name: getattr(run, name) for name in COLUMNS},
+        **{name: getattr(run, name) for name in (*COLUMNS, *JUDGEMENTS)},
         "status": run.status,
         "winners": run.winners,
-        "epsilon_optimal": run.epsilon_optimal,
         # Few of many players ever vote: pairs of who and when.
         "first_vote": [[n, pulls] for n, pulls in enumerate(run.first_vote) if pulls != NEVER],
     }
@@ -220,10 +214,11 @@ def _trial_from_dict(values: dict[str, Any], n_players: int) -> Trial:
     for n, pulls in values["first_vote"]:
         first_vote[n] = pulls
     return Trial(
-        **{name: values[name] for name in COLUMNS},
+        **{name: values.get(name, NEVER) for name in COLUMNS},
+        epsilon_optimal=values["epsilon_optimal"],
+        holds_epsilon_optimal=values.get("holds_epsilon_optimal", values["epsilon_optimal"]),
         status=STATUSES[STATUSES.index(values["status"])],
         winners=tuple(values["winners"]),
-        epsilon_optimal=values["epsilon_optimal"],
         first_vote=tuple(first_vote),
     )
 

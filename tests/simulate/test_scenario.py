@@ -4,9 +4,10 @@ import pytest
 
 from devote.problems import Problem, ProblemError, Weights
 from devote.protocol import ExperimentSpec, SpecError
-from devote.simulate.by_players import run_players
+from devote.simulate import run_players
 
 SPEC = ExperimentSpec(arms=2, eta=0.5, delta=0.1)
+RESETS = ExperimentSpec(arms=2, algorithm="ser4", options={"phi": 0.1}, scheme={"quorum": 2})
 TOY = Problem("toy", [0.9, 0.1])
 
 
@@ -21,20 +22,19 @@ def unused():
         ({"n_players": 0}, "n_players=0 must be a whole number, 1 or more"),
         ({"n_players": -2}, "n_players=-2 must be"),
         ({"n_players": 2}, "needs 3 votes to eliminate an arm, but there are 2 players"),
-        ({"n_players": 0, "protocol": "isolated"}, "n_players=0 must be"),
-        ({"n_players": 0, "protocol": "pooled"}, "n_players=0 must be"),
-        ({"protocol": "isolate"}, "Did you mean 'isolated'"),
+        ({"n_players": 0, "spec": SPEC.with_(scheme="isolated")}, "n_players=0 must be"),
+        ({"n_players": 0, "spec": SPEC.with_(scheme="pooled")}, "n_players=0 must be"),
         ({"problem": Problem("three", [0.1, 0.2, 0.3])}, "has 2 arms, the problem 3"),
-        ({"horizon": 0}, "horizon=0 must be a number of pulls"),
+        ({"horizon": 0}, "horizon=0 must be a whole number, 1 or more.\nIt is a number of pulls"),
         ({"horizon": -5}, "horizon=-5 must be"),
         ({"horizon": 2.5}, "horizon=2.5 must be"),
         ({"horizon": True}, "horizon=True must be"),
         (
-            {"spec": ExperimentSpec(arms=2, algorithm="ser4", phi=0.1, quorum=2)},
+            {"spec": RESETS},
             "ser4 never stops by itself.\nGive a horizon",
         ),
         (
-            {"spec": SPEC.with_(quorum=9)},
+            {"spec": SPEC.with_(scheme={"quorum": 9})},
             "quorum=9 needs 9 votes .* there are 8 players.\nUse at least 9 players, or a lower",
         ),
     ],

@@ -1,0 +1,68 @@
+"""Which plays a device remembers, and whether a reward may still be counted for one.
+
+A reward belongs to one play. A play that has expired is over, but its reward may still come,
+and must not be counted for the play that was chosen next. So a reward names its play. Without
+a name it is for the pending play, unless a play that is remembered has expired.
+"""
+
+import secrets
+from typing import Literal, TypeAlias
+
+from devote.fleet.choice import Choice
+from devote.fleet.errors import LateReward, RepeatedReward, UnclearReward, UnknownPlay
+
+Fate: TypeAlias = Literal["pending", "rewarded", "expired"]
+
+KEPT = 100
+"""How many plays are remembered, the latest."""
+
+
+def new_play() -> str:
+    """A text that no other play has; random, so that a play lost in a power cut stays lost."""
+    return secrets.token_hex(6)
+
+
+class Plays:
+    """The last plays, oldest first, and what became of each; only the last may be pending."""
+
+    def __init__(self, fates: dict[str, Fate]) -> None:
+        self._fates = fates
+
+    @property
+    def pending(self) -> str | None:
+        """The play that awaits its reward."""
+        last = next(reversed(self._fates), None)
+        return last if last is not None and self._fates[last] == "pending" else None
+
+    def note(self, play: str, fate: Fate) -> dict[str, Fate]:
+        """Remember what became of a play; returns what is to be stored."""
+        self._fates[play] = fate
+        if len(self._fates) > KEPT:
+            del self._fates[next(iter(self._fates))]
+        return self._fates
+
+    def check(self, choice: Choice | str | None) -> None:
+        """Raise unless a reward for this choice is one for the pending play."""
+        if choice is None:
+            if "expired" in self._fates.values():
+                raise UnclearReward(
+                    "A play has expired and its reward may still come, so it is not clear which "
+                    "play this one is for.\nPass what choose() gave: reward(x, choice)."
+                )
+            return
+        play = choice.play if isinstance(choice, Choice) else choice
+        fate = self._fates.get(play) if isinstance(play, str) else None
+        if fate == "expired":
+            raise LateReward(
+                "This reward came too late: its play had expired and is not pending any more. "
+                "It is not counted.\nUse a longer expire_after if such rewards are to count."
+            )
+        if fate == "rewarded":
+            raise RepeatedReward(
+                "This play has had its reward, which counts once.\nThere is nothing left to do."
+            )
+        if fate is None:
+            raise UnknownPlay(
+                f"This is none of the last {KEPT} plays of this device.\n"
+                "Pass what choose() or pending() gave, or its text .play."
+            )

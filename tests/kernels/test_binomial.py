@@ -1,0 +1,88 @@
+"""Binomial tails to 1e-12, down to 1e-300 and up to ten million trials."""
+
+import math
+from decimal import Decimal, localcontext
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from devote.kernels.binomial import binomial_tail
+from devote.kernels.votes import jury_failure, jury_size
+from devote.theory import binomial_tail as checked_tail
+
+BERNOULLI = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156))
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582")
+
+
+def log_factorial(n: int) -> Decimal:
+    """Exact below a thousand; above, seven terms of Stirling's series are right to 1e-40."""
+    if n < 1000:
+        return Decimal(math.factorial(n)).ln()
+    z = Decimal(n)
+    total = (z + Decimal("0.5")) * z.ln() - z + (2 * PI).ln() / 2
+    for i, (above, below) in enumerate(BERNOULLI):
+        total += Decimal(above) / below / z ** (2 * i + 1)
+    return total
+
+
+def slow_tail(successes: int, trials: int, probability: float) -> float:
+    """The first probability in sixty digits, then term after term until nothing is added."""
+    with localcontext() as context:
+        context.prec = 60
+        p = Decimal(probability)
+        q = 1 - p
+        log = log_factorial(trials) - log_factorial(successes) - log_factorial(trials - successes)
+        term = (log + successes * p.ln() + (trials - successes) * q.ln()).exp()
+        total = Decimal(0)
+        for j in range(successes, trials + 1):
+            total += term
+            if term < total * Decimal("1e-25"):
+                break
+            term *= Decimal(trials - j) / (j + 1) * p / q
+        return float(total)
+
+
+CELLS = [
+    (64, 0.9, (45, 60, 64)),
+    (1_000, 0.3, (310, 589, 860)),
+    (100_000, 0.001, (120, 299, 660)),
+    (10_000_000, 0.5, (5_004_743, 5_031_622, 5_058_502)),
+    (10_000_000, 1e-6, (19, 127, 260)),
+    (10_000_000, 0.999, (9_990_299, 9_991_998, 9_993_400)),
+]
+
+
+@pytest.mark.parametrize(("trials", "probability", "counts"), CELLS)
+def test_a_tail_agrees_with_sixty_digit_arithmetic_to_1e_12(trials, probability, counts):
+    for successes in counts:
+        expected = slow_tail(successes, trials, probability)
+        assert expected > 1e-304
+        assert binomial_tail(successes, trials, probability) == pytest.approx(expected, rel=1e-12)
+
+
+@given(st.integers(0, 10**7), st.integers(1, 10**7), st.floats(1e-9, 1 - 1e-9))
+def test_a_tail_agrees_with_scipy(successes, trials, probability):
+    expected = stats.binom.sf(successes - 1, trials, probability)
+    assert binomial_tail(successes, trials, probability) == pytest.approx(
+        expected, rel=1e-9, abs=1e-300
+    )
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.floats(0, 1))
+def test_the_checked_tail_is_the_same_number(successes, trials, probability):
+    assert checked_tail(successes, trials, probability=probability) == binomial_tail(
+        successes, trials, probability
+    )
+
+
+def test_a_jury_of_thousands_has_a_size_and_a_failure():
+    """Summing ``math.comb`` times powers overflowed here."""
+    size = jury_size(0.05, 0.9, absent=4, n_arms=100)
+    assert size == 4286
+    hold = 4 * 99
+    assert jury_failure(size, 0.9, hold) <= 0.05 < jury_failure(size - 1, 0.9, hold)
+    assert jury_failure(size, 0.9, hold) == pytest.approx(
+        stats.binom.cdf(hold, size, 1 - 0.9), rel=1e-9
+    )
