@@ -180,6 +180,30 @@ def test_no_order_that_cannot_see_rewards_makes_it_wrong_more_often_than_delta(o
     assert failures(spec, values, order, RUNS, honest_bit) <= MOST
 
 
+def test_all_intervals_hold_at_all_times_with_probability_1_minus_delta():
+    """False alarm and power as above: each of 250 runs is a miss if any interval ever misses."""
+    spec = ExperimentSpec(
+        arms=2,
+        epsilon=0.001,
+        delta=DELTA,
+        algorithm="mixture_elimination",
+        scheme=Survey(3.0),
+    )
+    values = [0.4, 0.5]
+    misses = 0
+    for seed in range(RUNS):
+        draw = random.Random(seed)
+        tally = spec.scheme.tally(spec)
+        missed = False
+        for voter in range(300):
+            arm = voter % 2
+            tally.add(answer(arm, honest_bit(spec, values, arm, draw), voter))
+            row = tally.estimates()[arm]
+            missed |= not row[1] <= values[arm] <= row[2]
+        misses += missed
+    assert 0 < misses <= MOST
+
+
 def test_answers_sent_as_clicks_come_would_make_it_wrong():
     """Why ``reply_after`` counts from the choice: otherwise the first answers are the clicks.
 

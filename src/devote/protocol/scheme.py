@@ -91,7 +91,9 @@ class Tally(ABC):
         """What the page shows, as JSON values.
 
         ``heading`` names what is counted, ``counts`` has it per arm, ``needed`` is the number
-        that decides, and ``facts`` are pairs of a label and a text.
+        that decides, and ``facts`` are pairs of a label and a text. A scheme that estimates adds
+        ``estimates``, for each arm None or its mean with the ends of its interval, and
+        ``answers_needed``, about how many messages decide, or None.
         """
 
 

@@ -173,8 +173,6 @@ class Answers(Tally):
             "needed": None,
             "facts": facts,
             "estimates": [None if row is None else list(row) for row in estimates],
-            "leader": self.leader,
-            "answers": len(self),
             "answers_needed": needed,
         }
 
