@@ -19,7 +19,8 @@ LONGEST = 20_000
 def answers_expected(spec: ExperimentSpec, means: Sequence[float] | None = None) -> int | None:
     """About how many answers decide, if arms pay ``means``; without them, if all pay alike.
 
-    No problem takes longer than one on which all pay alike. None where the subroutine has no
+    No problem takes longer than one on which all pay alike, and there chance ends most runs
+    sooner: three quarters of the estimate on average. None where the subroutine has no
     formula and takes more than ``LONGEST`` answers.
     """
     given = [0.5] * spec.n_arms if means is None else means
