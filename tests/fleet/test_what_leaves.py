@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.boards.live import open_store, serving
 from tests.fleet.recording_proxy import Recording, Request, recording_proxy
+from tests.server.live import open_store, serving
 
 from devote.boards.board import Envelope
 from devote.boards.experiment import Experiment
 from devote.boards.identity import verify, verify_claim
-from devote.boards.server import Settings, create_app
 from devote.fleet import AsyncDevice
 from devote.fleet.loop import Pace
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import from_dict, to_dict
+from devote.server import Settings, create_app
 
 SPEC = ExperimentSpec(arms=4, name="banner", epsilon=1.0, quorum=5)
 PLAYERS = 6
@@ -83,7 +83,7 @@ def check_headers(request: Request, recording: Recording) -> None:
 
 def check_body(request: Request, voter: str, invite: str) -> None:
     fields = json.loads(request.body)
-    if request.path == f"{BASE}/seats":
+    if request.path == f"{BASE}/enrolments":
         assert set(fields) == {"voter", "signature", "invite"}
         assert (fields["voter"], fields["invite"]) == (voter, invite)
         assert verify_claim(voter=voter, experiment="banner", signature=fields["signature"])
@@ -142,7 +142,7 @@ def test_every_byte_of_a_whole_experiment_is_an_allowed_message(tmp_path):
                 check_headers(request, recording)
                 check_request(request, voter, invite, most)
             posts = [r for r in requests if r.method == "POST"]
-            assert sum(r.path == f"{BASE}/seats" for r in posts) == 1
+            assert sum(r.path == f"{BASE}/enrolments" for r in posts) == 1
             votes = {r.body for r in posts if r.path == f"{BASE}/messages"}
             assert len(votes) == sent
             assert b"cookie" not in recording.sent.lower()

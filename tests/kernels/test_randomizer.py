@@ -6,6 +6,7 @@ for, and no odds are above exp(e).
 
 from decimal import Decimal, getcontext
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -77,7 +78,7 @@ def uniform_stretches(n_arms):
 
     ends = [first(arm) for arm in range(n_arms + 1)]
     assert (ends[0], ends[-1]) == (0, GRID), "every value is an arm"
-    return [end - begin for begin, end in zip(ends, ends[1:], strict=False)]
+    return [end - begin for begin, end in pairwise(ends)]
 
 
 @pytest.mark.parametrize("n_arms", [2, 3, 10, 37])
@@ -96,9 +97,7 @@ def test_what_a_juror_says_is_private_also_towards_whether_it_was_done(privacy, 
         assert Fraction(max(column), min(column)) <= odds(privacy)
 
 
-@pytest.mark.parametrize(
-    ("privacy", "n_arms"), [(1.0, 2), (2.0, 3), (4.0, 10), (30.0, 2)]
-)
+@pytest.mark.parametrize(("privacy", "n_arms"), [(1.0, 2), (2.0, 3), (4.0, 10), (30.0, 2)])
 def test_the_scheme_uses_these_counts(privacy, n_arms):
     jury = {"name": "jury", "privacy": privacy, "seats": 300, "vote_after": 5_000}
     spec = ExperimentSpec(arms=n_arms, eta=0.1, scheme=jury)

@@ -235,10 +235,10 @@ def test_a_long_round_robin_plays_and_eliminates_as_its_reference_does(name, n_a
     steps = 4_000 if n_arms == 50 else 8_000
     for epsilon in (0.0005, 0.02, 0.4):
         means = [any_mean(rng) for _ in range(n_arms)]
-        phi = 0.001 if algorithm.endless else 0.0
-        rule = algorithm.rule(n_arms=n_arms, epsilon=epsilon, eta=0.9, phi=phi)
+        options = {"phi": 0.001} if algorithm.endless else {}
+        rule = algorithm.rule(n_arms=n_arms, epsilon=epsilon, eta=0.9, options=options)
         state, out = algorithm.new_state(n_arms), [0] * n_arms
-        twin = SUBROUTINES[name](n_arms, epsilon, 0.9, phi=phi)
+        twin = SUBROUTINES[name](n_arms, epsilon, 0.9, **options)
         for _ in range(steps):
             if rng.random() < 0.002 and state.ints[COUNT] > 2:
                 gone = rng.choice(sorted(twin.remaining))

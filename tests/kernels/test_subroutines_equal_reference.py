@@ -30,9 +30,7 @@ def rounding_decides(learner, arm, other):
 def compare(name, instance):
     """Step by step; how many steps were compared."""
     algorithm = get_algorithm(name)
-    learner = SUBROUTINES[name](
-        instance.n_arms, instance.epsilon, instance.eta, **instance.options
-    )
+    learner = SUBROUTINES[name](instance.n_arms, instance.epsilon, instance.eta, **instance.options)
     state = algorithm.new_state(instance.n_arms)
     steps = play(algorithm, instance, state, [0] * instance.n_arms)
     for t, (conflict, arm, eliminated) in enumerate(steps):

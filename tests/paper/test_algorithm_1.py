@@ -21,7 +21,8 @@ SPEC = ExperimentSpec(arms=3, algorithm="ser3", epsilon=0.5, eta=0.5, delta=0.2)
 def test_line_2_a_player_is_sampled_by_its_share():
     """Line 2: "a player is sampled: n ~ P_x".
 
-    Two-sided exact binomial test per player at 1e-7: false alarm below 3e-7.
+    Two-sided exact binomial test per player at 1e-7: false alarm below 3e-7. A share of .125
+    instead of .1 is found with probability .99.
     """
     weights = (0.6, 0.3, 0.1)
     waking = Problem("p", [1, 0], activity=Weights(weights)).waking(3)

@@ -1,10 +1,11 @@
 """Section 4, non-stationary bandits: Theorem 3 (DSER3) and Theorem 4 (DSER4)."""
 
 import pytest
+from tests.power import most_failures
 
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import run_players
+from devote.simulate import run_players, simulate
 from devote.theory import binomial_tail, message_bound, ser4_message_bound
 
 PHI = 1e-3
@@ -21,13 +22,13 @@ def test_theorem_3_dser3_finds_the_best_arm_while_the_others_decrease():
     """Paper: "for the sequences of rewards where Assumption 4 holds, DSER3 ... exchanges at most
     M K - 1 messages, ... finds an epsilon-optimal arm with a probability at least" 1 - delta.
 
-    Problem 3. If a run failed with probability delta = .05, six and more failures of eight would
-    come with probability below 5e-7.
+    Problem 3. More failures than are let pass come with probability below 1e-6 if a run fails
+    with probability delta = .05, and with probability .9 and more if it is twice that.
     """
     spec = ExperimentSpec(arms=10, algorithm="ser3")
-    runs = [run_players(spec, get_problem("3"), 32, trial=trial) for trial in range(8)]
-    assert all(run.broadcasts <= message_bound(28, 10) for run in runs)
-    assert sum(run.epsilon_optimal for run in runs) >= 3
+    result = simulate(spec, get_problem("3"), 32, trials=1_000)
+    assert result.broadcasts.max() <= message_bound(28, 10)
+    assert (~result.epsilon_optimal).sum() <= most_failures(1_000, spec.delta)
 
 
 @pytest.fixture(scope="module")
@@ -56,16 +57,15 @@ def test_theorem_4_the_average_number_of_votes_is_below_its_bound(runs):
     far below 1e-6.
     """
     votes = sum(run.broadcasts - run.resets for run in runs) / RUNS
-    printed = ser4_message_bound(
-        PHI, horizon=HORIZON, quorum=SPEC.votes_needed, n_arms=SPEC.n_arms
-    )
+    printed = ser4_message_bound(PHI, horizon=HORIZON, quorum=SPEC.votes_needed, n_arms=SPEC.n_arms)
     assert votes <= printed + message_bound(SPEC.votes_needed, SPEC.n_arms)
 
 
 def test_theorem_4_the_expected_number_of_resets_is_phi_t(runs):
     """Proof: "The expected number of resets is phi T."
 
-    Exact two-sided binomial test over all pulls, false alarm below 1e-7.
+    Exact two-sided binomial test over all pulls, false alarm below 1e-7. 80 resets are expected;
+    twice phi is found with probability .98, half of it with .29 only: there are too few of them.
     """
     resets, pulls = sum(run.resets for run in runs), RUNS * HORIZON
     above = binomial_tail(resets, pulls, probability=PHI)

@@ -1,12 +1,10 @@
 """Section 5, the experiments: their settings, and what can be said without the figures."""
 
-import math
-
 import pytest
 
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import run_players
+from devote.simulate import run_players, simulate
 from devote.theory import quorum
 
 PAPER = ExperimentSpec(arms=10, epsilon=0.25, eta=0.9, delta=0.05)
@@ -95,11 +93,7 @@ def test_erratum_9_like_for_like_a_vote_costs_as_many_deliveries_as_a_sample():
 
 
 def mean_samples(problem, n_players, trials=3, spec=PAPER):
-    runs = [
-        run_players(spec, get_problem(problem), n_players, trial=trial)
-        for trial in range(trials)
-    ]
-    return math.fsum(run.samples for run in runs) / trials
+    return simulate(spec, get_problem(problem), n_players, trials=trials).samples.mean()
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Ballot, Vote
-from devote.simulate import run_players, simulate
+from devote.simulate import Scenario, run_trial, simulate
 from devote.theory import stall_possible
 
 TIED = Problem("tied", [0.7, 0.7, *[0.1] * 8])
@@ -35,7 +35,7 @@ def ballot_of(votes):
 
 @cache
 def run_of(n_players, seed):
-    return run_players(SPEC, TIED, n_players, seed=seed, trace=True)
+    return run_trial(Scenario(SPEC, TIED, n_players), seed=seed, trial=0, trace=True)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -60,9 +60,11 @@ def runs(draw, name):
     n_players = draw(st.integers(2, 12))
     coarse = name in ("median_elimination", "kl_lucb")
     options = {
-        option: draw(st.sampled_from(words))
-        for option, words in algorithm.options.items()
-        if isinstance(words, tuple)
+        option: draw(
+            st.sampled_from(allowed) if isinstance(allowed, tuple) else st.floats(0.5, 50.0)
+        )
+        for option, allowed in algorithm.options.items()
+        if option != "phi"
     }
     numbers = {
         "epsilon": draw(st.floats(0.8, 1.0) if coarse else st.floats(0.4, 1.0)),

@@ -1,15 +1,19 @@
 """Results: what they gather, save and refuse to load."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests.simulate.sweeps import assert_same_results
 
-from devote.problems import Problem
-from devote.protocol import ExperimentSpec
-from devote.simulate import Result, ResultError, simulate
+from devote.files import write_whole
+from devote.problems import PROBLEMS, Problem
+from devote.protocol import ExperimentSpec, SpecError
+from devote.simulate import Result, ResultError, Scenario, simulate
 
 SPEC = ExperimentSpec(arms=3, epsilon=0.5, scheme={"quorum": 3})
 TOY = Problem("toy", (0.9, 0.6, 0.1))
+VERSION_1 = Path(__file__).parents[1] / "data" / "version_1"
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +30,8 @@ def test_a_saved_result_is_loaded_as_it_was(tmp_path, trace):
 
 
 def test_a_result_carries_where_it_came_from(result):
+    assert result.scenario == Scenario(SPEC, TOY, 8)
+    assert result.horizon is None
     assert (result.spec, result.problem, result.seed, result.n_players) == (SPEC, TOY, 2, 8)
     assert set(result.versions) == {"python", "devote", "numpy", "numba"}
 
@@ -80,3 +86,57 @@ def test_a_save_that_fails_leaves_no_file_that_looks_whole(result, tmp_path, mon
     with pytest.raises(OSError, match="no space left"):
         result.save(tmp_path / "result.npz")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    """Whatever step fails, the file before it stays, and nothing else is left behind."""
+    path = tmp_path / "file"
+    assert write_whole(path, b"old") == path
+    for step in ("os.fsync", "pathlib.Path.replace"):
+        with monkeypatch.context() as patch:
+
+            def fail(*arguments):
+                raise OSError("no space left")
+
+            patch.setattr(step, fail)
+            with pytest.raises(OSError, match="no space left"):
+                write_whole(path, b"new")
+        assert path.read_bytes() == b"old"
+        assert list(tmp_path.iterdir()) == [path]
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_a_decision_never_comes_after_the_end_and_always_before_it_where_players_vote(result):
+    assert (result.samples_to_decision > 0).all()
+    assert (result.samples_to_decision <= result.samples).all()
+    for trace, decided in zip(result.traces, result.samples_to_decision, strict=True):
+        assert decided == 1 + max(event.time for event in trace)
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "n_players"), [("result", "decentralized", 32), ("isolated", "isolated", 4)]
+)
+def test_a_result_saved_by_version_1_is_read_with_the_scheme_it_was_run_with(
+    name, scheme, n_players, tmp_path
+):
+    """Files made by version 1 itself; nobody had counted the samples until the decision. The
+    same runs today give the same numbers.
+    """
+    old = Result.load(VERSION_1 / f"{name}.npz")
+    spec = ExperimentSpec(arms=10, scheme=scheme)
+    assert old.scenario == Scenario(spec, PROBLEMS["1"], n_players)
+    assert old.samples_to_decision.tolist() == [-1, -1]
+    today = simulate(spec, PROBLEMS["1"], n_players, trials=old.trials, seed=old.seed)
+    for column in ("samples", "broadcasts", "conflicts", "suboptimal_plays", "first_vote"):
+        np.testing.assert_array_equal(getattr(today, column), getattr(old, column))
+    assert (today.status, today.winners) == (old.status, old.winners)
+    again = Result.load(old.save(tmp_path / "again.npz"))
+    assert_same_results([again], [old])
+
+
+def test_a_result_of_the_first_jury_is_refused_and_not_taken_for_one_of_the_second():
+    values = Scenario(SPEC, TOY, 8).to_dict()
+    spec = {"arms": 3, "version": 1, "protocol": "decentralized"}
+    with pytest.raises(SpecError, match="first form of the jury"):
+        Scenario.from_dict(values | {"spec": spec, "protocol": "jury"})

@@ -1,6 +1,7 @@
 """The append-only file of a sweep: what it keeps, tolerates and refuses."""
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.simulate.sweeps import assert_same_results, small_cells
@@ -8,6 +9,7 @@ from tests.simulate.sweeps import assert_same_results, small_cells
 from devote.simulate import ResultError, load_results, run_sweep
 from devote.simulate.sweep.results_file import Header, ResultsFile
 
+VERSION_1 = Path(__file__).parents[1] / "data" / "version_1"
 CELLS = small_cells()[:2]
 
 
@@ -133,3 +135,27 @@ def test_a_folder_that_is_not_there_or_a_missing_file_is_said_plainly(tmp_path):
     with pytest.raises(ResultError, match="cannot be read"):
         load_results(tmp_path / "nowhere.jsonl")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_saved_by_version_1_is_read():
+    """A file made by version 1 itself; the same sweep today gives the same numbers."""
+    old = load_results(VERSION_1 / "sweep.jsonl")
+    assert [result.scenario.scheme.name for result in old] == ["decentralized", "pooled"]
+    today = run_sweep([result.scenario for result in old], trials=2, seed=0, workers=1)
+    for before, now in zip(old, today, strict=True):
+        assert before.samples_to_decision.tolist() == [-1, -1]
+        assert before.samples.tolist() == now.samples.tolist()
+        assert before.broadcasts.tolist() == now.broadcasts.tolist()
+        assert before.first_vote.tolist() == now.first_vote.tolist()
+        assert (before.status, before.winners) == (now.status, now.winners)
+
+
+def test_a_sweep_begun_by_version_1_is_not_gone_on_with(tmp_path):
+    """Its trials lack what today's have: it is refused, and left as it is."""
+    path = tmp_path / "sweep.jsonl"
+    content = (VERSION_1 / "sweep.jsonl").read_bytes()
+    path.write_bytes(content)
+    cells = [result.scenario for result in load_results(path)]
+    with pytest.raises(ResultError, match="holds another sweep"):
+        sweep(path, cells=cells, trials=2)
+    assert path.read_bytes() == content

@@ -1,10 +1,14 @@
 """A run that cannot work is refused before anybody plays."""
 
-import pytest
+import json
 
+import pytest
+from tests.simulate.settings import PROBLEMS
+
+from devote.problems import PROBLEMS as CATALOGUE
 from devote.problems import Problem, ProblemError, Weights
 from devote.protocol import ExperimentSpec, SpecError
-from devote.simulate import run_players
+from devote.simulate import Scenario, run_players, simulate
 
 SPEC = ExperimentSpec(arms=2, eta=0.5, delta=0.1)
 RESETS = ExperimentSpec(arms=2, algorithm="ser4", options={"phi": 0.1}, scheme={"quorum": 2})
@@ -60,3 +64,40 @@ def test_bad_weights_are_refused_before_any_work(weights, match):
     with pytest.raises(ProblemError, match=match) as caught:
         run_players(SPEC, TOY.with_activity(Weights(weights)), 3, uniforms=unused())
     assert "\n" in str(caught.value)
+
+
+EVERY_PROBLEM = [*PROBLEMS.values(), *CATALOGUE.values()]
+
+
+@pytest.mark.parametrize("problem", EVERY_PROBLEM, ids=lambda problem: problem.name)
+@pytest.mark.parametrize("scheme", ["decentralized", "jury", "isolated", "pooled"])
+def test_a_scenario_is_a_value_that_can_be_hashed_and_written_down(problem, scheme):
+    spec = ExperimentSpec(arms=problem.n_arms, scheme=scheme)
+    scenario = Scenario(spec, problem, 32, horizon=1_000)
+    again = Scenario.from_dict(json.loads(json.dumps(scenario.to_dict())))
+    assert again == scenario
+    assert hash(again) == hash(scenario)
+    assert {scenario: "found"}[again] == "found"
+    assert again.scheme == spec.scheme
+    assert scheme in scenario.label
+
+
+@pytest.mark.parametrize("scheme", ["decentralized", "isolated", "pooled"])
+def test_the_scheme_that_version_1_had_beside_the_specification_is_the_scenario_s(scheme):
+    """In version 1 the protocol of the run was the one that counted, not the specification's."""
+    old = {"version": 1, "arms": 2, "protocol": "decentralized", "quorum": 5, "seat_after": 50}
+    values = {"spec": old, "problem": TOY.to_dict(), "n_players": 8, "horizon": None}
+    scenario = Scenario.from_dict({**values, "protocol": scheme})
+    parameters = {"quorum": 5} if scheme == "decentralized" else {}
+    assert scenario.spec == ExperimentSpec(arms=2, scheme={"name": scheme, **parameters})
+
+
+def test_the_scheme_is_the_specification_s_and_nobody_else_s():
+    """In version 1 a jury's specification could be run as Decentralized Elimination."""
+    spec = ExperimentSpec(arms=2, scheme={"name": "jury", "seats": 8, "seat_after": 2})
+    assert Scenario(spec, TOY, 8).scheme is spec.scheme
+    for run in (run_players, simulate):
+        with pytest.raises(TypeError, match="protocol"):
+            run(spec, TOY, 8, protocol="decentralized")
+    run = run_players(spec, TOY, 8, trace=True)
+    assert {event.kind for event in run.trace} == {"claim", "pick", "elimination"}

@@ -181,9 +181,9 @@ TOY = Problem("toy", (0.9, 0.6, 0.1))
     ],
 )
 def test_bad_input_is_refused_before_any_work_or_file(tmp_path, cells, changes, error, message):
+    given = {"workers": 1, "results": tmp_path / "sweep.jsonl", **changes}
     with pytest.raises(error, match=message):
-        scenarios = [Scenario(*cell) for cell in cells]
-        run_sweep(scenarios, **{"workers": 1, "results": tmp_path / "sweep.jsonl", **changes})
+        run_sweep([Scenario(*cell) for cell in cells], **given)
     assert list(tmp_path.iterdir()) == []
 
 

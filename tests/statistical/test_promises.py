@@ -3,7 +3,8 @@
 The promise is eta = .3. A cell fails when as many wrong answers as it saw would come with
 probability below 1e-8 from a subroutine that is wrong with probability .3, the worst that the
 promise allows. With 36 cells the false-alarm probability is below 36e-8, under 1e-6. Of 500
-runs 210 and more wrong ones are refused.
+runs 210 and more wrong ones are refused; one and a half times the promise is found with
+probability .91, twice the promise always.
 
 The kernels run compiled, which they do bit for bit as on lists, so that five hundred runs of
 each take little more time than compiling them.

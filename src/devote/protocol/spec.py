@@ -138,9 +138,7 @@ class ExperimentSpec:
         essence = {k: v for k, v in values.items() if k == "version" or v != defaults.get(k)}
         algorithm = _algorithm(self.algorithm)
         essence["options"] = {
-            name: value
-            for name, value in self.options.items()
-            if value != algorithm.default(name)
+            name: value for name, value in self.options.items() if value != algorithm.default(name)
         }
         if self.eta == self.scheme.default_eta:
             del essence["eta"]
@@ -249,6 +247,12 @@ def _algorithm(name: str) -> Algorithm:
 
 
 def _check_options(algorithm: Algorithm, options: Mapping[str, str | float]) -> None:
+    if algorithm.endless:
+        check.fraction(
+            "phi",
+            options.get("phi", 0.0),
+            "It is the probability of a reset after a pull: give it as an option.",
+        )
     for option, value in options.items():
         if option not in algorithm.options:
             raise SpecError(
@@ -263,12 +267,6 @@ def _check_options(algorithm: Algorithm, options: Mapping[str, str | float]) -> 
             raise SpecError(
                 f"{option}={value!r} is not one of: {', '.join(allowed)}.\nUse one of these."
             )
-    if algorithm.endless:
-        check.fraction(
-            "phi",
-            options.get("phi", 0.0),
-            "It is the probability of a reset after a pull: an option; devote plan recommends one.",
-        )
 
 
 def _arm_names(arms: object) -> tuple[str, ...]:

@@ -110,9 +110,8 @@ class Isolated(Scheme):
     engine: ClassVar[Engine | None] = Engine(wake, learn, ended, outcome)
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
-        """``delta/N``."""
-        assert n_players is not None
-        return spec.delta / n_players
+        """``delta/N``; of a fleet of unknown size, what one device alone would be allowed."""
+        return spec.delta / (n_players or 1)
 
     def tally(self, spec: ExperimentSpec) -> Tally:
         """One that tells nothing."""

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from devote.simulate.scenario import Scenario
 from devote.simulate.engine.compiling import sources_digest
 from devote.simulate.errors import ResultError
 from devote.simulate.result import COLUMNS, FORMAT, JUDGEMENTS, Result, check_format, versions
+from devote.simulate.scenario import Scenario
 from devote.simulate.trial import NEVER, STATUSES, Trial
 
 KIND = "devote sweep"

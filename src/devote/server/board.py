@@ -1,0 +1,108 @@
+"""Routes of one experiment's board: enrol, post, and read what was posted."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query
+from starlette.responses import Response
+
+from devote.boards.admission import refusal
+from devote.boards.board import Envelope, Outcome
+from devote.server import bodies
+from devote.server.answers import Refused, too_many, unless_known
+from devote.server.models import EnrolmentBody, EnvelopeBody, MessagesAnswer, OutcomeAnswer, errors
+from devote.server.service import Name, Reading, Served, settle, writing
+from devote.server.stream import EventStream
+
+router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
+
+After = Annotated[int, Query(ge=0, le=2**53, description="Only messages above this number.")]
+_WRITTEN = {200: {"model": OutcomeAnswer}, **errors(403), **bodies.ERRORS}
+
+
+@router.post(
+    "/experiments/{name}/enrolments",
+    status_code=201,
+    dependencies=[Depends(writing)],
+    openapi_extra=bodies.described(EnrolmentBody),
+    responses=_WRITTEN,
+)
+async def enrol(
+    service: Served,
+    name: Name,
+    given: Annotated[EnrolmentBody, bodies.body(EnrolmentBody)],
+    response: Response,
+) -> OutcomeAnswer:
+    """Enrol a voter, who has signed the request; again is harmless."""
+    receipt = await service.call(
+        service.store.enrol, name, **given.model_dump(), most=service.settings.enrolments
+    )
+    return OutcomeAnswer(outcome=settle(receipt, response))
+
+
+@router.post(
+    "/experiments/{name}/messages",
+    status_code=201,
+    dependencies=[Depends(writing)],
+    openapi_extra=bodies.described(EnvelopeBody),
+    responses=_WRITTEN,
+)
+async def post_message(
+    service: Served,
+    name: Name,
+    given: Annotated[EnvelopeBody, bodies.body(EnvelopeBody)],
+    response: Response,
+) -> OutcomeAnswer:
+    """Post a signed message; again is harmless."""
+    envelope = Envelope(given.message, given.signature)
+    reason = refusal(envelope, service.store.spec(name))
+    if reason is not None:
+        service.metrics.count_message(name, Outcome.REFUSED)
+        raise Refused(403, reason)
+    seconds = service.voters.wait(f"{name}/{envelope.message.voter}")
+    if seconds:
+        raise too_many(seconds, "of this voter")
+    receipt = await service.call(service.store.post, name, envelope, most=service.settings.messages)
+    service.metrics.count_message(name, receipt.outcome)
+    if receipt.outcome is Outcome.ACCEPTED:
+        await service.boards.of(name).refresh()
+    return OutcomeAnswer(outcome=settle(receipt, response))
+
+
+@router.get(
+    "/experiments/{name}/messages",
+    response_model=MessagesAnswer,
+    responses={304: {"description": "Nothing new."}},
+)
+async def read_messages(
+    board: Reading, after: After = 0, if_none_match: Annotated[str, Header()] = ""
+) -> Response:
+    """Everything on the board above a number, as of now."""
+    await board.refresh()
+    items = b",".join(board.items[after:])
+    return unless_known(
+        b'{"number":%d,"messages":[%b],"end":true}' % (board.number, items),
+        kind="application/json",
+        tag=f"{board.tag}-{board.number}",
+        known=if_none_match,
+    )
+
+
+@router.get(
+    "/experiments/{name}/stream",
+    status_code=200,
+    response_class=EventStream,
+    response_description="Events: 'message' with a posted message, once 'end' with the number up "
+    "to which the backlog reached, then further messages; comments as heartbeats.",
+)
+async def stream_messages(
+    service: Served,
+    board: Reading,
+    after: After = 0,
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None,
+) -> Response:
+    """The board as server-sent events; a Last-Event-ID header goes before ``after``."""
+    if service.boards.listeners >= service.settings.streams:
+        raise too_many(service.settings.heartbeat, "that stay open")
+    await board.refresh()
+    start = after if last_event_id is None else last_event_id
+    return EventStream(board, after=start, patience=service.settings.patience)

@@ -1,0 +1,171 @@
+"""The bodies of requests and answers: pydantic checks them, and FastAPI describes them.
+
+Messages are described by the kinds that schemes have declared, and specifications are checked by
+``ExperimentSpec``: a new scheme needs no change here.
+"""
+
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+
+from devote.boards.experiment import VERSION, Enrolment
+from devote.protocol import Message, ProtocolError, messages
+from devote.server.answers import Refused
+
+NAME = f"^{messages.IDENTIFIER.pattern}$"
+VOTER = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+SIGNATURE = {"type": "string", "pattern": "^[0-9a-f]{128}$"}
+
+# Described, not checked: a key or a signature that is spelt wrongly is refused as a wrong one is.
+Voter = Annotated[str, WithJsonSchema(VOTER)]
+Signature = Annotated[str, WithJsonSchema(SIGNATURE)]
+Natural = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Players: TypeAlias = Positive | None
+
+
+def _describe(kind: messages.Kind) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        "v": {"const": messages.VERSION},
+        "type": {"const": kind.name},
+        "experiment": {"type": "string", "pattern": NAME},
+        "voter": VOTER,
+    }
+    for name, number in kind.numbers.items():
+        most = messages.MAX_ARMS - 1 if number.most is None else number.most
+        properties[name] = {"type": "integer", "minimum": number.least, "maximum": most}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+class _Kinds:
+    """Describes a message by the kinds that there are when the description is asked for."""
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
+        return {"oneOf": [_describe(kind) for kind in messages.KINDS.values()]}
+
+
+def _decode(values: object) -> Message:
+    try:
+        return messages.from_dict(values, messages.MAX_ARMS)
+    except ProtocolError as wrong:
+        raise Refused(422, str(wrong)) from None
+
+
+class Body(BaseModel):
+    """What every body keeps to: values of the very type, and no other fields.
+
+    ``limit`` names the setting that bounds its size.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+    limit: ClassVar[str] = "message_body"
+
+
+class EnrolmentBody(Body):
+    """A voter asks to take part, and has signed that."""
+
+    voter: Voter
+    signature: Signature
+    invite: Annotated[str, Field(max_length=200)] | None = None
+
+
+class EnvelopeBody(Body):
+    """A message and its voter's signature."""
+
+    message: Annotated[Any, AfterValidator(_decode), _Kinds()]
+    signature: Signature
+
+
+class InvitesBody(Body):
+    """How many invites to make."""
+
+    count: Positive
+
+
+_SPEC = {
+    "type": "object",
+    "description": "A specification; the fields left out have their defaults.",
+    "properties": {
+        "name": {"type": "string", "pattern": NAME},
+        "arms": {"anyOf": [{"type": "integer", "minimum": 2}, {"type": "array", "minItems": 2}]},
+        "scheme": {"type": "object"},
+    },
+    "required": ["arms", "name"],
+}
+
+
+class ExperimentBody(Body):
+    """An experiment to open."""
+
+    limit: ClassVar[str] = "body"
+    spec: Annotated[dict[str, Any], WithJsonSchema(_SPEC)]
+    enrolment: Enrolment = "open"
+    players: Players = None
+
+
+class ErrorAnswer(Body):
+    """What is wrong, and what to do; with ``outcome`` if the board has refused it."""
+
+    error: str
+    outcome: Literal["refused"] = "refused"
+
+
+class OutcomeAnswer(Body):
+    """What became of what was sent."""
+
+    outcome: Literal["accepted", "duplicate"]
+
+
+class PostedAnswer(EnvelopeBody):
+    """A message as the board holds it."""
+
+    number: Natural
+
+
+class MessagesAnswer(Body):
+    """All messages above a number."""
+
+    number: Natural
+    messages: list[PostedAnswer]
+    end: Literal[True]
+
+
+class InvitesAnswer(Body):
+    """Invites, which cannot be read again."""
+
+    invites: list[str]
+
+
+class ExperimentAnswer(Body):
+    """An experiment, who may take part, and how many do."""
+
+    version: int
+    spec: dict[str, Any]
+    fingerprint: str
+    enrolment: Enrolment
+    players: Players
+    enrolled: Natural
+
+
+class ExperimentsAnswer(Body):
+    """All experiments."""
+
+    version: int = VERSION
+    experiments: list[ExperimentAnswer]
+
+
+class HealthAnswer(Body):
+    """The server can read its store."""
+
+    version: int = VERSION
+    status: Literal["ok"] = "ok"
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors of an operation."""
+    return {status: {"model": ErrorAnswer} for status in statuses}
