@@ -20,7 +20,7 @@ from devote.kernels.tables import (
     note,
 )
 from devote.protocol.scheme import Engine, RunStatus
-from devote.schemes.survey.counting import leader, uniform
+from devote.schemes.survey.rules import leader, uniform
 
 LEADER = OWN
 STEP = OWN + 1

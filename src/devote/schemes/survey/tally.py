@@ -13,9 +13,9 @@ from devote.protocol.learner import Learner
 from devote.protocol.messages import Message
 from devote.protocol.scheme import Status, Tally
 from devote.protocol.spec import ExperimentSpec
-from devote.schemes.survey.counting import leader, uniform
 from devote.schemes.survey.estimate import answers_expected
 from devote.schemes.survey.messages import Answer
+from devote.schemes.survey.rules import leader, uniform
 
 if TYPE_CHECKING:
     from devote.schemes.survey.scheme import Survey
