@@ -36,14 +36,16 @@ ELIMINATION = 0
 class Arena(NamedTuple):
     """What a compiled run shares: its constants, its arrays and each player's own words.
 
-    ``even``: all players wake equally often. ``vast``: their memory is larger than a cache.
-    ``steady``: what is suboptimal never changes, and ``good`` says it. ``scheme`` has the scheme's
-    own constants. ``alive`` has every learner's remaining arms, ``tally`` counts messages per arm,
-    ``shared`` marks the arms still open to all, ``voted`` who has spoken of which arm. ``before``
-    and ``out`` are room to work in.
+    ``epsilon`` is what the experiment asks for. ``even``: all players wake equally often.
+    ``vast``: their memory is larger than a cache. ``steady``: what is suboptimal never changes,
+    and ``good`` says it. ``scheme`` has the scheme's own constants. ``alive`` has every learner's
+    remaining arms, ``tally`` counts messages per arm, ``by_arm`` has words of the scheme's own
+    for each arm, ``shared`` marks the arms still open to all, ``voted`` who has spoken of which
+    arm, or what each message about an arm said. ``before`` and ``out`` are room to work in.
     """
 
     n_players: int
+    epsilon: float
     endless: int
     even: int
     vast: int
@@ -56,6 +58,7 @@ class Arena(NamedTuple):
     voted: Any
     first_vote: Any
     tally: Any
+    by_arm: Any
     shared: Any
     before: Any
     out: Any

@@ -23,6 +23,8 @@ def is_reward(x: object) -> bool:
 class Learner:
     """One run of a spec's subroutine at a given failure probability ``eta``.
 
+    ``epsilon`` is the spec's, unless another is given.
+
     >>> learner = Learner(ExperimentSpec(arms=3, algorithm="naive"), eta=0.1)
     >>> arm = learner.activate(u=0.5)
     >>> learner.reward(1.0)
@@ -31,12 +33,12 @@ class Learner:
     ((0, 1, 2), None)
     """
 
-    def __init__(self, spec: ExperimentSpec, eta: float) -> None:
+    def __init__(self, spec: ExperimentSpec, eta: float, *, epsilon: float | None = None) -> None:
         self.spec = spec
         self.algorithm = get_algorithm(spec.algorithm)
         self.rule = self.algorithm.rule(
             n_arms=spec.n_arms,
-            epsilon=spec.epsilon,
+            epsilon=spec.epsilon if epsilon is None else epsilon,
             eta=eta,
             options=spec.options,
         )
@@ -65,8 +67,8 @@ class Learner:
         """The one arm left, or None while there are several."""
         return self.remaining[0] if self.state.ints[COUNT] == 1 else None
 
-    def activate(self, u: float) -> int:
-        """Play one arm, drawn with the uniform number ``u``.
+    def activate(self, u: float, arm: int | None = None) -> int:
+        """Play one arm, drawn with the uniform number ``u``; or the arm that is given.
 
         Paper: Algorithm 1, line 4.
         """
@@ -78,7 +80,7 @@ class Learner:
         if not 0.0 <= u < 1.0:
             raise LocalProtocolError(f"u={u!r} must be in [0, 1).\nPass random.random().")
         self._before = (list(self.state.ints), list(self.state.floats))
-        self._pending = int(self.algorithm.choose(self.rule, self.state, u))
+        self._pending = int(self.algorithm.choose(self.rule, self.state, u)) if arm is None else arm
         return self._pending
 
     def reward(self, x: float) -> list[int]:
@@ -125,6 +127,7 @@ class Learner:
         """Everything needed to go on exactly here."""
         return {
             "eta": self.rule.eta,
+            "epsilon": self.rule.epsilon,
             "state": {name: list(buffer) for name, buffer in self.state._asdict().items()},
             "resets": self.resets,
             "epoch": self.epoch,
@@ -135,7 +138,7 @@ class Learner:
     @classmethod
     def from_dict(cls, spec: ExperimentSpec, fields: dict[str, Any]) -> "Learner":
         """Restore what ``to_dict`` gave."""
-        learner = cls(spec, fields["eta"])
+        learner = cls(spec, fields["eta"], epsilon=fields.get("epsilon"))
         learner.state = State(**{name: list(buf) for name, buf in fields["state"].items()})
         learner.resets = fields["resets"]
         learner.epoch = fields["epoch"]

@@ -132,7 +132,7 @@ class Player:
         """Forget a played arm whose reward will never come, as if it had not been played.
 
         The activation still counts: what a scheme does at an activation must not depend on
-        what arms pay.
+        what arms pay. A scheme for which silence is an answer says it: fetch ``outgoing``.
         """
         self.learner.abandon()
 

@@ -91,7 +91,9 @@ class Tally(ABC):
         """What the page shows, as JSON values.
 
         ``heading`` names what is counted, ``counts`` has it per arm, ``needed`` is the number
-        that decides, and ``facts`` are pairs of a label and a text.
+        that decides, and ``facts`` are pairs of a label and a text. A scheme that estimates adds
+        ``estimates``, for each arm None or its mean with the ends of its interval, and
+        ``answers_needed``, about how many messages decide, or None.
         """
 
 
@@ -103,7 +105,12 @@ class Engine:
     arms or reset the subroutine; ``ended`` after each pull. ``winners`` is plain Python: the
     arms that a run comes to, the likeliest first. ``words`` is how many words each player has
     beside its learner (``kernels.tables``), ``events`` names what ``note`` writes.
-    ``one_learner``: all players share one.
+
+    ``one_learner``: all players share one; ``apart``: each has words of its own all the same.
+    ``choose`` and ``observe``: the scheme picks the arm and takes the reward itself, and calls
+    the subroutine's two functions, which it is handed first, when it likes. ``arm_words`` is
+    how many words each arm has; ``keeps_log``: ``Arena.voted`` has a row for each message about
+    an arm, and grows.
     """
 
     wake: Callable[..., None]
@@ -113,6 +120,11 @@ class Engine:
     words: int = 1
     events: tuple[str, ...] = ()
     one_learner: bool = False
+    apart: bool = False
+    choose: Callable[..., int] | None = None
+    observe: Callable[..., int] | None = None
+    arm_words: int = 1
+    keeps_log: bool = False
 
 
 @dataclass(frozen=True)
@@ -167,6 +179,10 @@ class Scheme(ABC):
     def subroutine_eta(self, spec: "ExperimentSpec", n_players: int | None) -> float:
         """The failure probability handed to each learner."""
         return spec.eta
+
+    def subroutine_epsilon(self, spec: "ExperimentSpec") -> float:
+        """The epsilon handed to each learner."""
+        return spec.epsilon
 
     def votes_needed(self, spec: "ExperimentSpec") -> int | None:
         """Messages that decide on an arm, None where none do."""

@@ -10,14 +10,16 @@ from devote.schemes.decentralized import Ballot, Decentralized, Reset, Vote
 from devote.schemes.isolated import Isolated
 from devote.schemes.jury import Claim, Jury, Pick
 from devote.schemes.pooled import Pooled
+from devote.schemes.survey import Answer, Survey
 
-for _scheme in (Decentralized, Jury, Isolated, Pooled):
+for _scheme in (Decentralized, Jury, Survey, Isolated, Pooled):
     register_scheme(_scheme)
 
 version_1.register()
 
 __all__ = [
     "SCHEMES",
+    "Answer",
     "Ballot",
     "Claim",
     "Decentralized",
@@ -26,6 +28,7 @@ __all__ = [
     "Pick",
     "Pooled",
     "Reset",
+    "Survey",
     "Vote",
     "make_scheme",
     "register_scheme",

@@ -10,7 +10,7 @@ def alone(spec: ExperimentSpec, eta: float) -> theory.LoneFailure:
     return theory.lone_failure(
         spec.algorithm,
         n_arms=spec.n_arms,
-        epsilon=spec.epsilon,
+        epsilon=spec.scheme.subroutine_epsilon(spec),
         eta=eta,
         radius=str(spec.options.get("radius", "union")),
     )

@@ -50,7 +50,7 @@ class Scenario:
         """The constants of the subroutine under this scheme."""
         return self.algorithm.rule(
             n_arms=self.spec.n_arms,
-            epsilon=self.spec.epsilon,
+            epsilon=self.scheme.subroutine_epsilon(self.spec),
             eta=self.scheme.subroutine_eta(self.spec, self.n_players),
             options=self.spec.options,
         )

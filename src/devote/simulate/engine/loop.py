@@ -9,8 +9,8 @@ Paper: Algorithms 1 and 2.
 
 from collections.abc import Callable
 
-from devote.kernels import State
-from devote.kernels.tables import ACTIVE, ENDED, N_EVENTS, SUBOPTIMAL, TIME
+from devote.kernels import Rule, State, jitable
+from devote.kernels.tables import ACTIVE, ENDED, N_EVENTS, SUBOPTIMAL, TIME, Arena
 from devote.problems import is_suboptimal, pay, pick
 from devote.protocol.scheme import Engine
 from devote.simulate.engine.borrowing import borrowed
@@ -18,6 +18,30 @@ from devote.simulate.engine.prefetching import prefetch_row
 
 AHEAD = 8
 """How many pulls early a player's memory is asked for."""
+
+
+@jitable
+def choose_alone(
+    choose: Callable[..., int], rule: Rule, arena: Arena, state: State, player: int, u: float
+) -> int:
+    """The subroutine picks the arm: where a scheme does not."""
+    return choose(rule, state, u)
+
+
+@jitable
+def observe_alone(
+    choose: Callable[..., int],
+    observe: Callable[..., int],
+    rule: Rule,
+    arena: Arena,
+    state: State,
+    player: int,
+    arm: int,
+    reward: float,
+    noise: float,
+) -> int:
+    """The subroutine learns from the reward: where a scheme does not take it."""
+    return observe(rule, state, arm, reward, arena.out)
 
 
 def make_loop(
@@ -31,7 +55,9 @@ def make_loop(
     ``fingerprint`` identifies the sources of the kernels. It is part of what the loop closes
     over, and so of its key in numba's cache, which by itself would not see a kernel change.
     """
-    wake, learn, ended, one_learner = engine.wake, engine.learn, engine.ended, engine.one_learner
+    wake, learn, ended = engine.wake, engine.learn, engine.ended
+    one_learner, apart = engine.one_learner, engine.apart or not engine.one_learner
+    play, take = engine.choose or choose_alone, engine.observe or observe_alone
 
     def loop(  # type: ignore[no-untyped-def]
         env, rule, waking, learners, arena, u_wake, u_choose, u_pay, u_noise
@@ -47,29 +73,31 @@ def make_loop(
         t = counters[TIME]
         n_pulls = len(u_wake)
         for i in range(n_pulls):
-            if arena.vast and not one_learner and i + AHEAD < n_pulls:
+            if arena.vast and apart and i + AHEAD < n_pulls:
                 u = u_wake[i + AHEAD]
                 soon = int(u * arena.n_players) if arena.even else pick(threshold, alias, u)
                 prefetch_row(arena.own, soon)
-                prefetch_row(ints, soon)
-                prefetch_row(sums, soon)
+                if not one_learner:
+                    prefetch_row(ints, soon)
+                    prefetch_row(sums, soon)
             player = (
                 int(u_wake[i] * arena.n_players)
                 if arena.even
                 else pick(threshold, alias, u_wake[i])
             )
-            n = 0 if one_learner else player
-            state = State(alive[n], pulls[n], sums[n], ints[n], floats[n])
+            row = 0 if one_learner else player
+            n = player if apart else 0
+            state = State(alive[row], pulls[row], sums[row], ints[row], floats[row])
             counters[TIME] = t
             arena.own[n, ACTIVE] += 1
             wake(arena, state, n, u_noise[i])
-            arm = choose(rule, state, u_choose[i])
+            arm = play(choose, rule, arena, state, n, u_choose[i])
             if arena.steady:
                 suboptimal += 1 - arena.good[arm]
             else:
-                suboptimal += is_suboptimal(env, rule.epsilon, t, player, arm)
+                suboptimal += is_suboptimal(env, arena.epsilon, t, player, arm)
             reward = pay(env, t, player, arm, u_pay[i])
-            n_out = observe(rule, state, arm, reward, arena.out)
+            n_out = take(choose, observe, rule, arena, state, n, arm, reward, u_noise[i])
             if n_out != 0:
                 learn(arena, state, n, n_out)
             t += 1

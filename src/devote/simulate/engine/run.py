@@ -20,7 +20,7 @@ TRACE_ROWS = 4096
 CACHED_PLAYERS = 4096
 """With more players, their memory no longer fits the fast caches."""
 
-STATUS: dict[int, RunStatus] = {0: "unfinished", AGREED: "agreed", STALLED: "stalled"}
+STATUS: dict[int, RunStatus] = {AGREED: "agreed", STALLED: "stalled"}
 _COUNTED = {
     "broadcasts": tables.BROADCASTS,
     "conflicts": tables.CONFLICTS,
@@ -41,6 +41,7 @@ class Run:
         self.engine = scheme.engine
         n, k = scenario.n_players, scenario.spec.n_arms
         rows = 1 if self.engine.one_learner else n
+        own = n if self.engine.apart else rows
         self.learners: Any = _learners(scenario, rows)
         environment = scenario.problem.environment(n)
         bad = [is_suboptimal(environment, scenario.spec.epsilon, 0, 0, arm) for arm in range(k)]
@@ -60,6 +61,7 @@ class Run:
         )
         self.arena = Arena(
             n_players=n,
+            epsilon=scenario.spec.epsilon,
             endless=int(scenario.algorithm.endless),
             even=int(np.all(self.waking[0] == 1.0)),
             vast=int(n > CACHED_PLAYERS),
@@ -68,10 +70,11 @@ class Run:
             scheme=scheme.constants(scenario.spec, n),
             counters=np.zeros(tables.N_COUNTERS, dtype=np.int64),
             alive=self.learners.alive,
-            own=np.zeros((rows, self.engine.words), dtype=np.int32),
-            voted=np.zeros((rows, k), dtype=np.int8),
+            own=np.zeros((own, self.engine.words), dtype=np.int32),
+            voted=np.zeros((BLOCK if self.engine.keeps_log else own, k), dtype=np.int8),
             first_vote=np.full(n, NEVER, dtype=np.int32),
             tally=np.zeros(k, dtype=np.int64),
+            by_arm=np.zeros((k, self.engine.arm_words), dtype=np.int64),
             shared=np.ones(k, dtype=np.int8),
             before=np.ones(k, dtype=np.int8),
             out=np.zeros(k, dtype=np.int32),
@@ -109,10 +112,21 @@ class Run:
         left = uniforms if len(uniforms) == 4 else (*uniforms, uniforms[0])
         while len(left[0]) and not self.counters[tables.ENDED]:
             before = self.samples
+            if self.engine.keeps_log:
+                self._make_room(len(left[0]))
             self.loop(self.environment, self.rule, self.waking, self.learners, self.arena, *left)
             self._take_events()
             done = self.samples - before
             left = tuple(column[done:] for column in left)
+
+    def _make_room(self, pulls: int) -> None:
+        """Lengthen the log of messages, so that each pull may write one about the same arm."""
+        log = self.arena.voted
+        needed = int(self.arena.tally.max()) + pulls
+        if needed > len(log):
+            room = np.zeros((max(needed, 2 * len(log)), log.shape[1]), dtype=log.dtype)
+            room[: len(log)] = log
+            self.arena = self.arena._replace(voted=room)
 
     def _take_events(self) -> None:
         names = self.engine.events
@@ -124,9 +138,9 @@ class Run:
     def outcome(self) -> Trial:
         """What the run came to."""
         counters = {name: int(self.counters[i]) for name, i in _COUNTED.items()}
-        if self.scenario.scheme.by_message:  # counted anew: a run may have been cut short
+        if not self.engine.one_learner:  # counted anew: a run may have been cut short
             tables.count_holders(self.arena)
-        status = STATUS[self.engine.ended(self.arena)]
+        status = STATUS.get(self.engine.ended(self.arena), "unfinished")
         winners = self.engine.winners(self.arena, status)
         decided = int(self.counters[tables.DECIDED]) or NEVER
         if not self.scenario.scheme.by_message and status != "unfinished":

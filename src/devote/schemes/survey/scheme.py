@@ -1,0 +1,177 @@
+"""What a survey asks for and what it is worth."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from devote.kernels.randomizer import GRID, LEAST, truthful
+from devote.protocol.errors import SpecError
+from devote.protocol.player import Player
+from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.scheme import Engine, Scheme, check
+from devote.protocol.spec import ExperimentSpec
+from devote.schemes.survey import promises
+from devote.schemes.survey.engine import ENGINE
+from devote.schemes.survey.estimate import answers_expected, fewest_answers
+from devote.schemes.survey.messages import MAX_ANSWERS, Answer
+from devote.schemes.survey.player import Respondent
+from devote.schemes.survey.tally import Answers, seeds
+
+MOST = 30.0
+"""The largest privacy of one answer: beyond it the noise is there in name only."""
+
+NONE = "none"
+"""How no privacy is written in a file: TOML has no word for nothing."""
+
+SMALLEST_STEP = 1e-6
+"""The smallest epsilon that the noise may leave to the subroutine."""
+
+
+@dataclass(frozen=True)
+class Survey(Scheme):
+    """Each device plays an arm, sends one noisy bit about it, and is not asked again.
+
+    ``privacy`` is the e of e-local differential privacy for all that a device ever says; None,
+    or ``"none"`` in a file, leaves the noise out. A device gives ``answers`` of them, each with
+    a part of ``privacy``, ``reply_after`` seconds after it chose the arm.
+
+    The board runs the specification's subroutine at ``delta``; ``mixture_elimination`` needs by
+    far the fewest answers.
+    """
+
+    name: ClassVar[str] = "survey"
+    paper_name: ClassVar[str] = "(this project's)"
+    summary: ClassVar[str] = "each device plays once and sends one noisy bit; the board learns"
+    kinds: ClassVar[tuple[type, ...]] = (Answer,)
+    needs_order: ClassVar[bool] = True
+    reads_tally: ClassVar[bool] = True
+    engine: ClassVar[Engine | None] = ENGINE
+    remedies: ClassVar[dict[str, str]] = {
+        "privacy": "It is the e of local differential privacy: 1 is strong, 4 is weak.",
+        "answers": "It is how many answers each device gives.",
+        "reply_after": "It is how many seconds after its choice a device answers.",
+    }
+
+    privacy: float | None = 1.0
+    answers: int = 1
+    reply_after: float = 60.0
+
+    def __post_init__(self) -> None:
+        answers = check.whole("answers", self.answers, least=1, remedy=self.remedies["answers"])
+        if answers > MAX_ANSWERS:
+            raise SpecError(f"answers={answers} is more than {MAX_ANSWERS:,}.\nAsk for fewer.")
+        after = check.positive("reply_after", self.reply_after, self.remedies["reply_after"])
+        object.__setattr__(self, "reply_after", after)
+        given: object = self.privacy
+        if given == NONE:
+            object.__setattr__(self, "privacy", None)
+        elif given is not None:
+            privacy = check.positive("privacy", self.privacy, self.remedies["privacy"])
+            if not LEAST <= privacy / answers <= MOST:
+                fault = "hides nothing" if privacy / answers > MOST else "leaves nothing but noise"
+                raise SpecError(
+                    f"privacy={self.privacy} over {answers} answers of each device {fault}.\n"
+                    f"Use from {LEAST:g} to {MOST:g} for each answer, or {NONE!r}."
+                )
+            object.__setattr__(self, "privacy", privacy)
+
+    @property
+    def noisy(self) -> bool:
+        """Always: without privacy too, a reward between 0 and 1 is rounded to a bit at random."""
+        return True
+
+    @property
+    def privacy_per_answer(self) -> float | None:
+        """e/a, rounded down."""
+        if self.privacy is None or self.answers == 1:
+            return self.privacy
+        return math.nextafter(self.privacy / self.answers, 0.0)
+
+    @property
+    def truths(self) -> int:
+        """How many values of the noise stand for the truth; see ``kernels.randomizer``."""
+        privacy = self.privacy_per_answer
+        return GRID if privacy is None else truthful(privacy, 2)
+
+    @property
+    def slope(self) -> float:
+        """2p - 1, where p is the probability of the truth: the share of a gap that noise leaves."""
+        return (2 * self.truths - GRID) / GRID
+
+    def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
+        """``delta``: there is one learner."""
+        return spec.delta
+
+    def subroutine_epsilon(self, spec: ExperimentSpec) -> float:
+        """``epsilon * (2p - 1)``, less what rounding on the grid may take from a gap."""
+        return max(0.0, spec.epsilon * self.slope - 4.0 / GRID)
+
+    def check(self, spec: ExperimentSpec) -> None:
+        """Refuse a survey that never ends."""
+        if spec.resets:
+            raise SpecError(
+                f"{spec.algorithm} never ends, and a survey does.\n"
+                "Use a subroutine that ends, such as mixture_elimination, or the scheme "
+                "decentralized."
+            )
+        if self.subroutine_epsilon(spec) < SMALLEST_STEP:
+            raise SpecError(
+                f"epsilon={spec.epsilon} with privacy={self.privacy} over {self.answers} answers "
+                "of each device would take more than a million million answers.\n"
+                "Use a higher epsilon, a higher privacy, or fewer answers of each device."
+            )
+
+    def fewest_players(self, spec: ExperimentSpec) -> int:
+        """As many as give the fewest answers with which any survey of this kind can end."""
+        return math.ceil(fewest_answers(spec) / self.answers)
+
+    def too_few(self, spec: ExperimentSpec, n_players: int) -> str:
+        """How many answers are needed at least, and about how many in fact."""
+        fewest, few = fewest_answers(spec), self.fewest_players(spec)
+        expected = answers_expected(spec)
+        likely = "" if expected is None else f", and about {expected:,} if all arms pay alike"
+        return (
+            f"This survey needs at least {fewest:,} answers{likely}; {n_players} devices give "
+            f"{n_players * self.answers:,}.\nUse at least {few:,} devices, a higher privacy or "
+            "epsilon, more answers of each device, or the scheme jury."
+        )
+
+    def tally(self, spec: ExperimentSpec) -> Answers:
+        """A survey without answers."""
+        return Answers(spec, self)
+
+    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Respondent:
+        """A device that answers."""
+        return Respondent(spec, voter, self)
+
+    def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
+        """Players who read the same tally: where all messages reach all, theirs are equal."""
+        players = super().players(spec, n_players)
+        for player in players:
+            player.tally = players[0].tally
+        return players
+
+    def is_over(self, players: Sequence[Player], n_players: int) -> bool:
+        """With an answer that everybody holds; or without one, when all answers are given."""
+        tally = players[0].tally
+        assert isinstance(tally, Answers)
+        if tally.status() == "open":
+            return len(tally) >= n_players * self.answers
+        return super().is_over(players, n_players)
+
+    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
+        """Answers of each device, the noise, and the seeds of the learner's own draws."""
+        return self.answers, self.truths, *seeds(spec)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The name and all parameters, as JSON values."""
+        return {**super().to_dict(), "privacy": NONE if self.privacy is None else self.privacy}
+
+    def bounds(self, case: Case) -> tuple[Bound, ...]:
+        """What can be said of a wrong answer."""
+        return promises.bounds(case, self)
+
+    def promises(self, case: Case) -> tuple[Promise, ...]:
+        """Every promise with its standing."""
+        return promises.promises(case, self)

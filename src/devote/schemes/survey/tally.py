@@ -1,0 +1,191 @@
+"""The answers on a board, and the one learner that they feed.
+
+Answers wait in a queue for each arm, in the board's order, and the learner takes them in the order
+it asks for. The answers about one arm are independent and alike, so this is the same as asking
+devices one by one: the result depends on each arm's own answers, not on how arms take turns.
+"""
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, Any
+
+from devote.protocol.learner import Learner
+from devote.protocol.messages import Message
+from devote.protocol.scheme import Status, Tally
+from devote.protocol.spec import ExperimentSpec
+from devote.schemes.survey.estimate import answers_expected
+from devote.schemes.survey.messages import Answer
+from devote.schemes.survey.rules import leader, uniform
+
+if TYPE_CHECKING:
+    from devote.schemes.survey.scheme import Survey
+
+RHO = 5.0
+"""Where the confidence sequence of one arm is narrowest for its number of answers."""
+
+
+def seeds(spec: ExperimentSpec) -> tuple[int, int]:
+    """Two numbers of 31 bits that follow from an experiment's fingerprint."""
+    digest = hashlib.sha256(f"survey/{spec.fingerprint}".encode()).digest()
+    return int.from_bytes(digest[:4]) >> 1, int.from_bytes(digest[4:8]) >> 1
+
+
+class Answers(Tally):
+    """A survey as its board shows it.
+
+    >>> spec = ExperimentSpec(arms=2, scheme="survey")
+    >>> answers = Answers(spec, spec.scheme)
+    >>> answers.add(Answer("experiment", arm=1, bit=1, number=1, voter="a"))
+    True
+    >>> answers.answer, answers.status()
+    ((1, 0), 'open')
+    """
+
+    def __init__(self, spec: ExperimentSpec, survey: "Survey") -> None:
+        super().__init__(spec)
+        self._survey = survey
+        self.learner = Learner(
+            spec,
+            survey.subroutine_eta(spec, None),
+            epsilon=survey.subroutine_epsilon(spec),
+        )
+        self.shared_mask = self.learner.state.alive
+        self._seeds = seeds(spec)
+        self._steps = 0
+        self._given: dict[tuple[str, int], tuple[int, int]] = {}
+        self._bits: list[bytearray] = [bytearray() for _ in spec.arm_names]
+        self._eaten = [0] * spec.n_arms
+        self._ones = [0] * spec.n_arms
+
+    def __len__(self) -> int:
+        """How many answers there are."""
+        return len(self._given)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Answers about each arm."""
+        return tuple(len(bits) for bits in self._bits)
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """The arms still asked about."""
+        return self.learner.remaining
+
+    @property
+    def leader(self) -> int:
+        """The arm that looks best among those still asked about."""
+        return leader(self.counts, self._ones, self.shared_mask)
+
+    @property
+    def answer(self) -> tuple[int, ...]:
+        """The arms still asked about, the highest estimate first; one once it is settled."""
+        counts = self.counts
+        return tuple(
+            sorted(self.shared, key=lambda k: (-self._ones[k] / counts[k] if counts[k] else 0.5, k))
+        )
+
+    def _refusal(self, message: Message) -> str | None:
+        assert isinstance(message, Answer)
+        before = self._given.get((message.voter, message.number))
+        if before is not None:
+            if before == (message.arm, message.bit):
+                return None
+            return "This device has given another answer before.\nA device answers once."
+        if message.number > self._survey.answers:
+            return (
+                f"number={message.number} was given, but each device gives {self._survey.answers} "
+                "in this survey.\nDiscard the answer."
+            )
+        if self.learner.best is not None:
+            return "This survey is decided.\nDiscard the answer, and play the arm that won."
+        if not self.shared_mask[message.arm]:
+            return (
+                "This survey no longer asks about that arm.\n"
+                "Discard the answer; it counts as given."
+            )
+        return None
+
+    def add(self, message: Message) -> bool:
+        """Take in an answer; one that is refused changes nothing."""
+        assert isinstance(message, Answer)
+        key = (message.voter, message.number)
+        if key in self._given or self._refusal(message) is not None:
+            return False
+        self._given[key] = (message.arm, message.bit)
+        self._bits[message.arm].append(message.bit)
+        self._ones[message.arm] += message.bit
+        self._feed()
+        return True
+
+    def _feed(self) -> None:
+        """Hand the learner the answers it asks for, as long as they are there."""
+        learner = self.learner
+        while learner.best is None:
+            arm = learner.pending
+            if arm is None:
+                arm = learner.activate(uniform(*self._seeds, self._steps))
+                self._steps += 1
+            if self._eaten[arm] == len(self._bits[arm]):
+                return
+            bit = self._bits[arm][self._eaten[arm]]
+            self._eaten[arm] += 1
+            learner.reward(float(bit))
+
+    def status(self, n_players: int | None = None) -> Status:
+        """Agreed once the learner is down to one arm; until then more devices may answer."""
+        return "open" if self.learner.best is None else "agreed"
+
+    def public(self, n_players: int | None = None) -> dict[str, Any]:
+        """What a device reads: the arms asked about, who leads, the counts."""
+        return {**super().public(n_players), "counts": list(self.counts)}
+
+    def estimates(self) -> list[tuple[float, float, float] | None]:
+        """Each arm's mean with its interval, from all its answers; None where there are none.
+
+        All intervals hold at all times at once with probability at least 1 - delta: a normal
+        mixture for each arm (``docs/proofs.md``), clipped to [0, 1].
+        """
+        share = self._survey.slope
+        lowest = (1.0 - share) / 2.0
+        alpha = self.spec.delta / self.spec.n_arms
+        rows: list[tuple[float, float, float] | None] = []
+        for n, ones in zip(self.counts, self._ones, strict=True):
+            if n == 0:
+                rows.append(None)
+                continue
+            log = 0.5 * math.log(1.0 + n / RHO) - math.log(alpha)
+            reach = math.sqrt((n + RHO) / 2.0 * log) / (n * share)
+            mean = (ones / n - lowest) / share
+            rows.append((_clip(mean), _clip(mean - reach), _clip(mean + reach)))
+        return rows
+
+    def view(self) -> dict[str, Any]:
+        """Answers about each option, what they say of it, and about how many are needed."""
+        estimates = self.estimates()
+        needed = self._needed(estimates)
+        facts = [["answers so far", f"{len(self):,}"]]
+        if needed is not None and self.learner.best is None:
+            facts.append(["answers needed", f"about {needed:,}"])
+        facts.append(["in the lead", self.spec.arm_names[self.leader]])
+        return {
+            "heading": "answers",
+            "counts": list(self.counts),
+            "needed": None,
+            "facts": facts,
+            "estimates": [None if row is None else list(row) for row in estimates],
+            "answers_needed": needed,
+        }
+
+    def _needed(self, estimates: list[tuple[float, float, float] | None]) -> int | None:
+        """About how many answers it takes in all, if the estimates were right."""
+        if self.learner.best is not None:
+            return len(self)
+        means = [row[0] for row in estimates if row is not None]
+        if len(means) < len(estimates):
+            return None
+        expected = answers_expected(self.spec, means)
+        return None if expected is None else max(expected, len(self) + 1)
+
+
+def _clip(value: float) -> float:
+    return min(1.0, max(0.0, value))
