@@ -1,7 +1,7 @@
 import pytest
 
-from devote.experiments.planning.figure import draw_plan
-from devote.experiments.planning.sweep import PlanSweep, sweep_plan
+from devote.studies.planning.figure import draw_plan
+from devote.studies.planning.sweep import PlanSweep, sweep_plan
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import ResultError, Scenario
@@ -20,7 +20,7 @@ def test_a_sweep_leaves_out_what_cannot_work():
 def test_a_picture_is_drawn_from_a_saved_sweep(tmp_path, monkeypatch):
     base = Scenario(SPEC, Problem("tied", [0.7, 0.7, 0.1]), 32)
     file = sweep_plan(base, "players", trials=2, workers=1).save(tmp_path / "sweep.json")
-    monkeypatch.setattr("devote.experiments.planning.sweep.run_sweep", None)
+    monkeypatch.setattr("devote.studies.planning.sweep.run_sweep", None)
     picture = draw_plan(PlanSweep.load(file), tmp_path / "sweep.png")
     assert picture.read_bytes().startswith(b"\x89PNG")
     vector = draw_plan(PlanSweep.load(file), tmp_path / "sweep.svg")
