@@ -52,9 +52,7 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
                 f"{row.unfinished.count} of {row.failure.runs} runs reached the horizon unfinished"
             )
         if row.stalled.count:
-            notes[
-                f"stalls, {row.scenario.scheme.name} N={row.scenario.n_players}, {row.scenario.problem.name}"
-            ] = (
+            notes[f"stalls, {row.scenario.label}"] = (
                 f"the arms left hold no good one in {_rate(row.set_wrong)} of stalled runs; the "
                 f"first of them is bad in {_rate(row.plurality_wrong)}"
             )

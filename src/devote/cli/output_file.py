@@ -17,7 +17,7 @@ def check_writable(path: Path, suffixes: Collection[str] = ()) -> None:
     folder = path.absolute().parent
     if not folder.is_dir():
         raise CommandError(
-            f"{path} cannot be written: there is no folder {folder}.\nMake it first."
+            f"{path} cannot be written: there is no folder {folder}.\nCreate it first."
         )
     if path.is_dir():
         raise CommandError(f"{path} cannot be written: it is a folder.\nName a file in it.")

@@ -85,7 +85,7 @@ def right_answer(rows: tuple[Bound, ...]) -> Promise:
     if rows[-1].name == "proved":
         words = f"Wrong with probability at most {rows[-1].value:.2g}."
         return Promise("right answer", "proved", f"{words} {meaning}")
-    words = f"Wrong with probability at most {rows[0].value:.3g}, it is claimed."
+    words = f"Claimed, not proved: wrong with probability at most {rows[0].value:.3g}."
     return Promise("right answer", "claimed", f"{words} {meaning}")
 
 
