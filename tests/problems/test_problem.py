@@ -129,7 +129,7 @@ TWO = [0.5, 0.6]
             r"a switch at time 9 does not come after 9.\nGive switches in increasing order",
         ),
         (lambda: Problem("p", TWO, switches=[(1.5, TWO)]), r"time=1.5 must be a whole number"),
-        (lambda: Problem("p", TWO, switches=[(-1, TWO)]), r"time=-1 must be a whole number, 0 or more"),
+        (lambda: Problem("p", TWO, switches=[(-1, TWO)]), r"time=-1 must be a whole number"),
         (lambda: Problem("p", TWO, switches=[9]), r"switches\[0\]=9 is not a pair.\nGive \(time"),
         (lambda: Problem("p", TWO, switches=[(9, [0.5])]), r"switches\[0\] has 1 values for 2 arm"),
         (lambda: Problem("p", groups=[(0.5, TWO)]), r"add up to 0.5; they must be positive"),
