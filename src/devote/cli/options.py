@@ -116,8 +116,8 @@ class ScenarioOptions:
     def read_spec(self, n_arms: int) -> ExperimentSpec:
         """The specification for so many arms.
 
-        >>> ScenarioOptions(scheme="jury", parameter=["seats=41"]).read_spec(3).scheme.seats
-        41
+        >>> ScenarioOptions(parameter=["quorum=5"]).read_spec(3).votes_needed
+        5
         """
         scheme: dict[str, Any] = read_pairs("--set", self.parameter)
         if self.scheme is not None:
