@@ -6,7 +6,7 @@ is decorated with ``scenario_options`` takes all of them and gets them as its fi
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, TypeAlias
 
@@ -14,7 +14,8 @@ import typer
 
 from devote.cli.values import read_means, read_pairs
 from devote.problems import Problem, get_problem
-from devote.protocol import ExperimentSpec
+from devote.protocol import ExperimentSpec, Scheme
+from devote.protocol.scheme import make_scheme
 from devote.protocol.spec import LEFT_OUT
 from devote.simulate import Scenario
 
@@ -28,6 +29,18 @@ Means: TypeAlias = Annotated[
         "problem's arms and keeps who wakes.",
     ),
 ]
+SchemeName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--scheme",
+        metavar="NAME",
+        help="How the group decides, one of `devote schemes`; the first of them if left out.",
+    ),
+]
+Parameters: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scheme; may be repeated."),
+]
 Players: TypeAlias = Annotated[int, typer.Option(metavar="N", help="Number of devices.")]
 Seed: TypeAlias = Annotated[
     int, typer.Option(metavar="S", help="The same seed gives the same numbers.")
@@ -40,23 +53,22 @@ Workers: TypeAlias = Annotated[
 ]
 
 
+def read_scheme(name: str | None, parameters: Sequence[str] | None) -> Scheme:
+    """The scheme of that name, or the first there is, with its parameters.
+
+    >>> read_scheme(None, ["quorum=5"])
+    Decentralized(quorum=5)
+    """
+    named = {} if name is None else {"name": name}
+    return make_scheme({**read_pairs("--set", parameters), **named})
+
+
 @dataclass(frozen=True)
 class ScenarioOptions:
     """What is simulated, as it stands on the command line."""
 
-    scheme: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="How the group decides, one of `devote schemes`; the first of them if left out.",
-        ),
-    ] = None
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A parameter of the scheme; may be repeated."
-        ),
-    ] = None
+    scheme: SchemeName = None
+    parameters: Parameters = None
     algorithm: Annotated[
         str, typer.Option(metavar="NAME", help="The subroutine, one of `devote algorithms`.")
     ] = "ser3"
@@ -116,12 +128,9 @@ class ScenarioOptions:
     def read_spec(self, n_arms: int) -> ExperimentSpec:
         """The specification for so many arms.
 
-        >>> ScenarioOptions(parameter=["quorum=5"]).read_spec(3).votes_needed
+        >>> ScenarioOptions(parameters=["quorum=5"]).read_spec(3).votes_needed
         5
         """
-        scheme: dict[str, Any] = read_pairs("--set", self.parameter)
-        if self.scheme is not None:
-            scheme["name"] = self.scheme
         return ExperimentSpec(
             arms=n_arms,
             algorithm=self.algorithm,
@@ -129,7 +138,7 @@ class ScenarioOptions:
             epsilon=self.epsilon,
             eta=LEFT_OUT if self.eta is None else self.eta,
             delta=self.delta,
-            scheme=scheme,  # type: ignore[arg-type]  # a table is read as one
+            scheme=read_scheme(self.scheme, self.parameters),
         )
 
     def read_scenario(self) -> Scenario:

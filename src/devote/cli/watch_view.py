@@ -1,6 +1,6 @@
 """Three ways to see a run: a screen, lines of text, lines of JSON."""
 
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -17,25 +17,22 @@ BAR_WIDTH = 28
 COLOURS = {"agreed": "green", "stalled": "yellow", "unfinished": "cyan"}
 
 
-class View(Protocol):
+class View:
     """Something that shows one frame after another."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-    def show(self, frame: Frame) -> None:
-        """Show how the run stands."""
-
-
-class JsonLines:
-    """One JSON object per event, and one for the end."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         pass
+
+    def show(self, frame: Frame) -> None:
+        """Show how the run stands."""
+        raise NotImplementedError
+
+
+class JsonLines(View):
+    """One JSON object per event, and one for the end."""
 
     def show(self, frame: Frame) -> None:
         """Print the events, and the ending if this is it."""
@@ -53,19 +50,13 @@ class JsonLines:
             )
 
 
-class Lines:
+class Lines(View):
     """One line of text per event, and one for the end."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._sentences = scenario.scheme.sentences
         self._needed = scenario.spec.votes_needed
         self._votes: dict[tuple[int, int], int] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
 
     def show(self, frame: Frame) -> None:
         """Print the events, and the ending if this is it."""
@@ -84,7 +75,7 @@ class Lines:
         return f"{words} ({self._votes[key]}/{self._needed})"
 
 
-class Screen:
+class Screen(View):
     """A table that redraws itself."""
 
     def __init__(self, scenario: Scenario, console: Console) -> None:

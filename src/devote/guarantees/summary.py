@@ -1,7 +1,8 @@
 """The trials of a result in the few numbers that are asked for first."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,8 @@ from devote.guarantees.case import case_of
 from devote.guarantees.promises import failure_bounds
 from devote.simulate.result import Result
 from devote.simulate.trial import NEVER
+
+T = TypeVar("T")
 
 
 def spread(values: ArrayLike) -> dict[str, Any]:
@@ -78,29 +81,27 @@ def _winner_means(result: Result) -> list[float | None]:
     ]
 
 
-def winner_counts(answers: Sequence[int | None]) -> list[tuple[int, int]]:
+def winner_counts(answers: Iterable[int | None]) -> list[tuple[int, int]]:
     """How often each arm won, the most frequent first.
 
     >>> winner_counts([0, 1, None, 1])
     [(1, 2), (0, 1)]
     """
-    arms = [arm for arm in answers if arm is not None]
-    counts = [(arm, arms.count(arm)) for arm in sorted(set(arms))]
-    return sorted(counts, key=lambda pair: (-pair[1], pair[0]))
+    return _most_frequent(arm for arm in answers if arm is not None)
 
 
 def stalled_counts(
-    shared: Sequence[Sequence[int]], statuses: Sequence[str]
+    shared: Iterable[Sequence[int]], statuses: Iterable[str]
 ) -> list[tuple[tuple[int, ...], int]]:
     """How often each set of arms was left by a stall, the most frequent first.
 
     >>> stalled_counts([[1, 0], [0, 1], [0]], ["stalled", "stalled", "agreed"])
     [((0, 1), 2)]
     """
-    left = [
-        tuple(sorted(arms))
-        for arms, status in zip(shared, statuses, strict=True)
-        if status == "stalled"
-    ]
-    counts = [(arms, left.count(arms)) for arms in sorted(set(left))]
+    ended = zip(shared, statuses, strict=True)
+    return _most_frequent(tuple(sorted(arms)) for arms, status in ended if status == "stalled")
+
+
+def _most_frequent(values: Iterable[T]) -> list[tuple[T, int]]:
+    counts: list[tuple[Any, int]] = list(Counter(values).items())
     return sorted(counts, key=lambda pair: (-pair[1], pair[0]))
