@@ -55,7 +55,7 @@ from devote.simulate import Scenario, Trial, run_players
 from devote.theory import claimed_failure, message_bound, quorum, vote_failure
 
 if TYPE_CHECKING:
-    from devote.fleet import AsyncDevice, Device
+    from devote.fleet import AsyncDevice, Device, DeviceError, LateReward, RepeatedReward
     from devote.guarantees.plan import make_plan
     from devote.simulate import Result, load_results, run_sweep
 
@@ -64,6 +64,9 @@ __version__ = "0.1.0"
 _LAZY = {
     "AsyncDevice": "devote.fleet",
     "Device": "devote.fleet",
+    "DeviceError": "devote.fleet",
+    "LateReward": "devote.fleet",
+    "RepeatedReward": "devote.fleet",
     "Result": "devote.simulate",
     "load_results": "devote.simulate",
     "make_plan": "devote.guarantees.plan",
@@ -78,10 +81,12 @@ __all__ = [
     "Claim",
     "Decentralized",
     "Device",
+    "DeviceError",
     "DevoteError",
     "ExperimentSpec",
     "Isolated",
     "Jury",
+    "LateReward",
     "LocalProtocolError",
     "Message",
     "Pick",
@@ -91,6 +96,7 @@ __all__ = [
     "ProblemError",
     "ProtocolError",
     "RemoteProtocolError",
+    "RepeatedReward",
     "Reset",
     "Result",
     "Scenario",

@@ -36,7 +36,7 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
     ``samples_to_decision`` is over the trials in which the group had an answer, None if none had.
     ``winners`` has the agreed arm of each trial, None where there is none, and ``winner_means``
     what it paid at the end of that trial. ``endings`` says how each trial ended, ``shared`` which
-    arms were still shared then, the fewest votes first: the answer of a stalled trial.
+    arms were still shared then, the likeliest first: the answer of a stalled trial.
     ``epsilon_optimal`` is the fraction of trials whose answer's first arm is epsilon-optimal,
     ``holds_epsilon_optimal`` that of trials whose answer holds such an arm: see ``Goodness``.
     """
