@@ -1,7 +1,7 @@
 import pytest
-
 from devote.studies.planning.figure import draw_plan
 from devote.studies.planning.sweep import PlanSweep, sweep_plan
+
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import ResultError, Scenario
@@ -28,7 +28,9 @@ def test_a_picture_is_drawn_from_a_saved_sweep(tmp_path, monkeypatch):
 
 
 def test_a_truncated_sweep_is_refused(tmp_path):
-    file = sweep_plan(Scenario(SPEC, TOY, 28), "players", trials=1, workers=1).save(tmp_path / "s.json")
+    file = sweep_plan(Scenario(SPEC, TOY, 28), "players", trials=1, workers=1).save(
+        tmp_path / "s.json"
+    )
     file.write_bytes(file.read_bytes()[:-10])
     with pytest.raises(ResultError, match=r"s\.json is not a whole sweep"):
         PlanSweep.load(file)
