@@ -2,7 +2,7 @@
 
 import pytest
 
-from devote.experiments.switches.phi_table import CASES
+from devote.studies.switches.phi_table import CASES
 from devote.problems import Problem, Split, get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import run_players, simulate

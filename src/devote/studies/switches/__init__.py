@@ -1,0 +1,18 @@
+"""DSER4 through switches of the best arm, against DSER3, which never looks back.
+
+Paper: section 4, Theorem 4; the paper runs no experiment on it.
+"""
+
+from devote.studies.experiment import Experiment
+from devote.studies.switches.claims import claims
+from devote.studies.switches.figure import draw
+from devote.studies.switches.sweep import plan
+
+EXPERIMENT = Experiment(
+    name="switches",
+    title="DSER4 against DSER3 where the best arm switches",
+    source="paper, section 4, Theorem 4; the figure is this project's",
+    plan=plan,
+    draw=draw,
+    claims=claims,
+)
