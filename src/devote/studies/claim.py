@@ -17,8 +17,7 @@ class Claim:
     are, ``asked`` when they count for the sentence. ``across`` names what tells cases apart,
     ``along`` what tells the places within one apart. ``over_players`` is whether the row rests on
     the range of numbers of players, ``missing`` which of the paper's numbers were left out, and
-    ``uncounted`` why the tally leaves the row out. To add a row, return one more from an
-    experiment's ``claims``; the verdict follows from the numbers.
+    ``uncounted`` why the tally leaves the row out. The verdict follows from the numbers.
     """
 
     name: str

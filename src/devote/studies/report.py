@@ -4,7 +4,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from devote.studies.claim import Claim, spoken_interval
@@ -156,14 +155,3 @@ def _case(case: Case) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def write(path: Path, text: str) -> Path:
-    """Write a file that appears whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return path

@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from devote.files import write_whole
 from devote.studies import report
 from devote.studies.claim import Claim
-from devote.studies.errors import ExperimentError
+from devote.studies.errors import StudyError
 from devote.studies.registry import choose
 from devote.studies.settings import Settings
 from devote.studies.sweeping import run
 from devote.simulate.result import versions
-from devote.simulate.sweep import Progress
+from devote.simulate.sweep.sweep import Progress
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def reproduce(
     dask: str | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Run experiments, all by default; write their figures and the table of claims to ``out``.
+    """Run studies, all by default; write their figures and the table of claims to ``out``.
 
     Trials go to append-only files in ``out/results``: an interrupted run goes on where it
     stopped, and a second one only draws.
@@ -62,15 +63,14 @@ def reproduce(
 
     written: list[Path] = []
     claims: list[Claim] = []
-    for experiment in chosen:
-        claims += _marked(experiment.claims(table, asked), asked)
-        if experiment.draw is not None:
-            with house_style():
-                figure = experiment.draw(table, asked)
-            written += save(figure, folder, experiment.name)
+    for study in chosen:
+        claims += _marked(study.claims(table), asked)
+        with house_style():
+            figure = study.figure(table)
+        written += save(figure, folder, study.name)
     claims.sort(key=lambda claim: bool(claim.uncounted))
-    report.write(folder / "claims.md", report.as_markdown(claims, asked, versions()))
-    report.write(folder / "claims.json", report.as_json(claims, asked, versions()))
+    for form, text in (("md", report.as_markdown), ("json", report.as_json)):
+        write_whole(folder / f"claims.{form}", text(claims, asked, versions()).encode())
     return Reproduction(asked, folder, tuple(written), tuple(claims))
 
 
@@ -90,7 +90,7 @@ def _folder(out: Path) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise ExperimentError(
+        raise StudyError(
             f"The folder {out} cannot be written ({error.strerror}).\nChoose another with --out."
         ) from None
     return out

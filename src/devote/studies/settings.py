@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from devote.studies.errors import ExperimentError
+from devote.studies.errors import StudyError
 
 PAPER_PLAYERS = (32, 64, 128, 256, 512, 1024)
 """Paper: Figures 6 to 8; the numbers of players run from 32, in powers of two."""
@@ -24,15 +24,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.trials < 2:
-            raise ExperimentError(
+            raise StudyError(
                 f"trials={self.trials} gives no interval.\nUse at least 2; the paper has 20."
             )
         if not self.players:
-            raise ExperimentError("There are no numbers of players.\nGive some, such as 32..1024.")
+            raise StudyError("There are no numbers of players.\nGive some, such as 32..1024.")
         object.__setattr__(self, "players", tuple(sorted(set(self.players))))
         if self.players[0] < QUORUM or self.players[-1] > MOST_PLAYERS:
             wrong = next(n for n in self.players if not QUORUM <= n <= MOST_PLAYERS)
-            raise ExperimentError(
+            raise StudyError(
                 f"{wrong} players: the paper's settings need {QUORUM} votes to eliminate an arm.\n"
                 f"Use from {QUORUM} to {MOST_PLAYERS:,} players; the paper has 32..1024."
             )
@@ -61,11 +61,11 @@ def parse_players(text: str) -> tuple[int, ...]:
             return tuple(int(part) for part in text.split(","))
         start, end = int(first), int(last)
     except ValueError:
-        raise ExperimentError(
+        raise StudyError(
             f"players={text!r} is not a list of numbers.\nWrite 32..1024 or 32,64,128."
         ) from None
     if not 1 <= start <= end:
-        raise ExperimentError(
+        raise StudyError(
             f"players={text!r} runs backwards or from nothing.\nWrite the smaller number first."
         )
     doubled = []

@@ -1,46 +1,43 @@
-"""From experiments to results: who owns which cell, and one results file per owner.
+"""From studies to results: who owns which scenario, and one results file per owner.
 
-Experiments share cells. A cell belongs to the first experiment, in the order of the registry,
-that plans it; its results are in that experiment's file whichever figures are asked for, so
-that any later run finds them.
+Studies share scenarios. A scenario belongs to the first study, in the order of the registry,
+that plans it; its results are in that study's file whichever figures are asked for, so that any
+later run finds them.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from devote.studies.errors import ExperimentError
-from devote.studies.experiment import Experiment
-from devote.studies.registry import experiments
+from devote.simulate import Result, ResultError, Scenario, run_sweep
+from devote.simulate.sweep.sweep import Progress
+from devote.studies.errors import StudyError
+from devote.studies.registry import studies
 from devote.studies.settings import Settings
+from devote.studies.study import Study
 from devote.studies.table import Table
-from devote.simulate.cell import Cell
-from devote.simulate.result import Result, ResultError
-from devote.simulate.sweep import Progress, run_sweep
 
-Sweeps = dict[tuple[str, int], list[Cell]]
-"""Cells by the file they are kept in: owner and number of trials."""
+Sweeps = dict[tuple[str, int], list[Scenario]]
+"""Scenarios by the file they are kept in: owner and number of trials."""
 
 
-def sweeps_for(chosen: Sequence[Experiment], settings: Settings) -> Sweeps:
-    """The sweeps that own any cell that the chosen experiments need."""
-    owners: dict[str, tuple[str, int]] = {}
+def sweeps_for(chosen: Sequence[Study], settings: Settings) -> Sweeps:
+    """The sweeps that own any scenario that the chosen studies need."""
+    owners: dict[Scenario, tuple[str, int]] = {}
     sweeps: Sweeps = {}
-    for experiment in dict.fromkeys((*experiments().values(), *chosen)):
-        for planned in experiment.plan(settings):
-            key = _identity(planned.cell)
-            if key not in owners:
-                owners[key] = (experiment.name, planned.trials)
-                sweeps.setdefault(owners[key], []).append(planned.cell)
+    for study in dict.fromkeys((*studies().values(), *chosen)):
+        for planned in study.scenarios(settings):
+            if planned.scenario not in owners:
+                owner = (study.name, planned.trials)
+                owners[planned.scenario] = owner
+                sweeps.setdefault(owner, []).append(planned.scenario)
     needed = {
-        owners[_identity(planned.cell)]
-        for experiment in chosen
-        for planned in experiment.plan(settings)
+        owners[planned.scenario] for study in chosen for planned in study.scenarios(settings)
     }
-    return {owner: cells for owner, cells in sweeps.items() if owner in needed}
+    return {owner: scenarios for owner, scenarios in sweeps.items() if owner in needed}
 
 
 def run(
-    chosen: Sequence[Experiment],
+    chosen: Sequence[Study],
     settings: Settings,
     folder: Path,
     *,
@@ -48,12 +45,12 @@ def run(
     dask: str | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """Run what is missing, and gather everything the chosen experiments read."""
+    """Run what is missing, and gather everything the chosen studies read."""
     sweeps = sweeps_for(chosen, settings)
-    total = sum(trials * len(cells) for (_, trials), cells in sweeps.items())
+    total = sum(trials * len(scenarios) for (_, trials), scenarios in sweeps.items())
     gathered: list[Result] = []
     before = 0
-    for (owner, trials), cells in sweeps.items():
+    for (owner, trials), scenarios in sweeps.items():
         suffix = "" if trials == settings.trials else f"-{trials}-trials"
 
         def report(done: int, _: int, label: str, before: int = before) -> None:
@@ -62,7 +59,7 @@ def run(
 
         try:
             gathered += run_sweep(
-                cells,
+                scenarios,
                 trials=trials,
                 seed=settings.seed,
                 workers=workers,
@@ -71,10 +68,6 @@ def run(
                 progress=report,
             )
         except ResultError as error:
-            raise ExperimentError(f"{error}\nThe results are in {folder}.") from None
-        before += trials * len(cells)
-    return Table(gathered)
-
-
-def _identity(cell: Cell) -> str:
-    return repr((cell.spec.fingerprint, cell.problem, cell.protocol, cell.n_players, cell.horizon))
+            raise StudyError(f"{error}\nThe results are in {folder}.") from None
+        before += trials * len(scenarios)
+    return Table(gathered, settings)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.cell import Cell
+from devote.schemes import make_scheme
+from devote.simulate import Scenario
 
 EPSILON, DELTA, ETA = 0.25, 0.05, 0.9
 
@@ -25,22 +26,24 @@ class Variant:
         """The form of SER3's radius; empty for others."""
         return str(self.options.get("radius", ""))
 
-    def spec(self, *, delta: float = DELTA, phi: float = 0.0) -> ExperimentSpec:
+    def spec(
+        self, scheme: str = "decentralized", *, delta: float = DELTA, phi: float | None = None
+    ) -> ExperimentSpec:
         """The subroutine under the paper's settings."""
         return ExperimentSpec(
             arms=10,
             name="paper",
             algorithm=self.algorithm,
-            options=self.options,
+            options=self.options if phi is None else {**self.options, "phi": phi},
             epsilon=EPSILON,
             eta=ETA,
             delta=delta,
-            phi=phi,
+            scheme=make_scheme(scheme),
         )
 
-    def cell(self, problem: str, protocol: str, n_players: int) -> Cell:
-        """One point of a curve: this subroutine on a problem, under a protocol."""
-        return Cell(self.spec(), get_problem(problem), n_players, protocol, None)
+    def scenario(self, problem: str, scheme: str, n_players: int) -> Scenario:
+        """One point of a curve: this subroutine on a problem, under a scheme."""
+        return Scenario(self.spec(scheme), get_problem(problem), n_players)
 
 
 FORM = "active"
@@ -63,9 +66,9 @@ RADIUS_FORMS = {FORM: SER3, "union": SER3_UNION}
 SUBROUTINES = {"SER3 active": SER3, "UGapEc": UGAPEC, "SER3 union": SER3_UNION}
 """Every subroutine a sentence about both SER3 and UGapEc is checked with."""
 
-PROTOCOLS = {
+SCHEMES = {
     "decentralized": "Decentralized",
     "isolated": "1-privacy",
     "pooled": "0-privacy",
 }
-"""The protocols by the names that the paper's figures use."""
+"""The schemes by the names that the paper's figures use."""

@@ -1,6 +1,7 @@
 """Figures without a window: made, filled, saved as SVG, PDF and PNG."""
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -8,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
+from devote.files import write_whole
 from devote.studies.drawing.style import GREY, house_style
 
 UNDATED = {"svg": "Date", "pdf": "CreationDate", "png": "Software"}
@@ -42,26 +44,22 @@ def footnote(figure: Figure, lines: str | Sequence[str]) -> None:
     figure.text(0.01, 0.015, text, fontsize=7.8, color=GREY, va="bottom", linespacing=1.35)
 
 
-def _shrink(path: Path) -> None:
-    """Keep the 96 colours that matter: a third of the size, and nobody sees it."""
-    with Image.open(path) as image:
-        small = image.convert("RGB").quantize(96, dither=Image.Dither.NONE)
-    small.save(path, format="png", optimize=True)
-
-
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg, NAME.pdf and NAME.png; each appears whole or not at all."""
     written = []
     with house_style():
         for suffix, undated in UNDATED.items():
-            target = folder / f"{name}.{suffix}"
-            partial = folder / f"{name}.{suffix}.partial"
-            try:
-                figure.savefig(partial, format=suffix, metadata={undated: None})
-                if suffix == "png":
-                    _shrink(partial)
-                partial.replace(target)
-            finally:
-                partial.unlink(missing_ok=True)
-            written.append(target)
+            buffer = BytesIO()
+            figure.savefig(buffer, format=suffix, metadata={undated: None})
+            data = _shrunk(buffer) if suffix == "png" else buffer.getvalue()
+            written.append(write_whole(folder / f"{name}.{suffix}", data))
     return written
+
+
+def _shrunk(buffer: BytesIO) -> bytes:
+    """Keep the 96 colours that matter: a third of the size, and nobody sees it."""
+    with Image.open(buffer) as image:
+        small = image.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+    shrunk = BytesIO()
+    small.save(shrunk, format="png", optimize=True)
+    return shrunk.getvalue()

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from devote.studies.drawing import style
 from devote.studies.drawing.labels import EndLabel, write_labels
 from devote.studies.estimates import Estimate, exact, mean
-from devote.studies.settings import Settings
 from devote.studies.table import Table
-from devote.studies.variants import DELTA, EPSILON, PROTOCOLS, Variant
+from devote.studies.variants import DELTA, EPSILON, SCHEMES, Variant
 from devote.problems import get_problem
 from devote.simulate.result import Result
 from devote.theory import sample_lower_bound
@@ -46,29 +45,28 @@ def samples(result: Result) -> NDArray[np.int64]:
 
 def curve(
     table: Table,
-    settings: Settings,
     *,
     variant: Variant,
-    protocol: str,
+    scheme: str,
     problem: str,
     measure: Measure = samples,
 ) -> Curve:
     """The curve of one algorithm on one problem, in its colour and line."""
-    line, marker = style.LINES[protocol]
-    results = [table[variant.cell(problem, protocol, n)] for n in settings.players]
+    line, marker = style.LINES[scheme]
+    results = [table[variant.scenario(problem, scheme, n)] for n in table.players]
     return Curve(
-        x=tuple(map(float, settings.players)),
+        x=tuple(map(float, table.players)),
         estimates=tuple(mean(measure(result)) for result in results),
-        label=f"{PROTOCOLS[protocol]} {variant.label}",
+        label=f"{SCHEMES[scheme]} {variant.label}",
         colour=style.SUBROUTINES[variant.label],
         line=line,
         marker=marker,
     )
 
 
-def level(settings: Settings, estimate: Estimate, *, label: str, variant: Variant) -> Curve:
+def level(table: Table, estimate: Estimate, *, label: str, variant: Variant) -> Curve:
     """A number that does not depend on the number of players: one line, one bar."""
-    ends = (float(settings.players[0]), float(settings.players[-1]))
+    ends = (float(table.players[0]), float(table.players[-1]))
     colour, line = style.SUBROUTINES[variant.label], style.dots(variant.label)
     return Curve(ends, (exact(estimate.value), estimate), label, colour, line)
 
@@ -89,16 +87,16 @@ def draw_curves(axes: Axes, curves: Sequence[Curve]) -> list[EndLabel]:
     return [EndLabel(c.x[-1], c.estimates[-1].value, c.label, c.colour) for c in curves]
 
 
-def draw_lower_bound(axes: Axes, settings: Settings, problem: str) -> EndLabel:
+def draw_lower_bound(axes: Axes, table: Table, problem: str) -> EndLabel:
     """What the arms of a stationary problem take at least, whatever the algorithm."""
     bound = sample_lower_bound(get_problem(problem).means, epsilon=EPSILON, delta=DELTA)
-    ends = [settings.players[0], settings.players[-1]]
+    ends = [table.players[0], table.players[-1]]
     axes.plot(ends, [bound, bound], color=style.BLACK, linewidth=1.0, dashes=(1, 2))
     return EndLabel(ends[-1], bound, "lower bound", style.BLACK)
 
 
-def finish(axes: Axes, settings: Settings, labels: Sequence[EndLabel], *, of: str) -> None:
+def finish(axes: Axes, table: Table, labels: Sequence[EndLabel], *, of: str) -> None:
     """Set both axes, then write the labels where the lines have come to lie."""
-    style.players_axis(axes, settings.players)
+    style.players_axis(axes, table.players)
     style.counts_axis(axes, of)
     write_labels(axes, labels)

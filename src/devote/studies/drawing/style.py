@@ -1,6 +1,6 @@
 """The look of every figure: type, colours that colour-blind readers tell apart, bars, ticks.
 
-A colour is a subroutine, a line and its mark a protocol, a bar a 95 % interval, in every figure;
+A colour is a subroutine, a line and its mark a scheme, a bar a 95 % interval, in every figure;
 what is neither is black or grey. Colours are those of Okabe and Ito (2008), "Color Universal
 Design".
 """
