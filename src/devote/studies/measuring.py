@@ -38,9 +38,7 @@ def by_subroutine(measure: Measure, asked: Range, reading: str = "") -> tuple[Ca
     return tuple(Case(name, measure(v), asked, v.form, reading) for name, v in SUBROUTINES.items())
 
 
-def by_form(
-    measure: Measure, asked: Range, reading: str = "", label: str = ""
-) -> tuple[Case, ...]:
+def by_form(measure: Measure, asked: Range, reading: str = "", label: str = "") -> tuple[Case, ...]:
     """A case for each form of SER3's radius."""
     return tuple(
         Case(f"{label}{form}", measure(v), asked, form, reading) for form, v in RADIUS_FORMS.items()

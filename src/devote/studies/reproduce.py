@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from devote.files import write_whole
+from devote.simulate.result import versions
+from devote.simulate.sweep.sweep import Progress
 from devote.studies import report
 from devote.studies.claim import Claim
 from devote.studies.errors import StudyError
 from devote.studies.registry import choose
 from devote.studies.settings import Settings
 from devote.studies.sweeping import run
-from devote.simulate.result import versions
-from devote.simulate.sweep.sweep import Progress
 
 
 @dataclass(frozen=True)

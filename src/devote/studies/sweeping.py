@@ -30,9 +30,7 @@ def sweeps_for(chosen: Sequence[Study], settings: Settings) -> Sweeps:
                 owner = (study.name, planned.trials)
                 owners[planned.scenario] = owner
                 sweeps.setdefault(owner, []).append(planned.scenario)
-    needed = {
-        owners[planned.scenario] for study in chosen for planned in study.scenarios(settings)
-    }
+    needed = {owners[planned.scenario] for study in chosen for planned in study.scenarios(settings)}
     return {owner: scenarios for owner, scenarios in sweeps.items() if owner in needed}
 
 

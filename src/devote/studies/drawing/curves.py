@@ -7,13 +7,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from devote.problems import get_problem
+from devote.simulate.result import Result
 from devote.studies.drawing import style
 from devote.studies.drawing.labels import EndLabel, write_labels
 from devote.studies.estimates import Estimate, exact, mean
 from devote.studies.table import Table
 from devote.studies.variants import DELTA, EPSILON, SCHEMES, Variant
-from devote.problems import get_problem
-from devote.simulate.result import Result
 from devote.theory import sample_lower_bound
 
 LOWER_BOUND = "Lower bound: these arms, any algorithm that errs with probability δ at most."

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
 from devote.studies.drawing.canvas import save
 from devote.studies.drawing.labels import EndLabel, write_labels
 from devote.studies.drawing.style import BARS, GREY, bars, house_style
@@ -21,9 +24,6 @@ def draw_eta(sweep: EtaSweep, out: str | Path) -> list[Path]:
 
     Saved as SVG, PDF and PNG, whichever of them was named.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     with house_style():
         figure = Figure(figsize=(11.0, 3.9))
         FigureCanvasAgg(figure)

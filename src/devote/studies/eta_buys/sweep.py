@@ -1,18 +1,17 @@
 """One player's votes through an adversary's eyes, at every eta and number of players."""
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from devote.audit.adversaries import name_arm
 from devote.audit.leak import rate_of
 from devote.audit.views import view_runs
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.cell import Cell
-from devote.simulate.result import ResultError
-from devote.simulate.sweep import Progress
+from devote.schemes import Decentralized
+from devote.simulate import Scenario
+from devote.simulate.sweep.sweep import Progress
+from devote.studies.sheet import Sheet
 from devote.theory import quorum
 
 ETAS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -41,7 +40,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class EtaSweep:
+class EtaSweep(Sheet):
     """All points, with where they came from."""
 
     points: tuple[Point, ...]
@@ -49,29 +48,11 @@ class EtaSweep:
     runs: int
     seed: int
 
-    def save(self, path: str | Path) -> Path:
-        """Write as JSON; the file appears whole or not at all."""
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        try:
-            partial.write_text(json.dumps(asdict(self), allow_nan=False), encoding="utf-8")
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-        return target
-
     @classmethod
-    def load(cls, path: str | Path) -> "EtaSweep":
-        """Read what ``save`` wrote."""
-        try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
-            points = tuple(Point(**point) for point in document.pop("points"))
-            return cls(points=points, **document)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ResultError(
-                f"{Path(path).name} is not a whole sweep over eta ({type(error).__name__}).\n"
-                "Run the audit again."
-            ) from None
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Read what ``to_dict`` gave."""
+        points = tuple(Point(**point) for point in values["points"])
+        return cls(**{**values, "points": points})
 
 
 def sweep_eta(
@@ -87,33 +68,42 @@ def sweep_eta(
 
     Paper: Definition 3; Theorem 1's quorum, ``floor(log delta / log eta)``.
     """
-    cells = []
-    for n_players in players:
-        for eta in etas:
-            votes = max(1, quorum(DELTA, eta))
-            if votes <= n_players:
-                spec = ExperimentSpec(arms=10, eta=eta, delta=DELTA, quorum=votes)
-                cells.append(Cell(spec, get_problem(PROBLEM), n_players))
+    scenarios = eta_scenarios(etas, players)
     points = []
-    for done, cell in enumerate(cells):
+    for done, scenario in enumerate(scenarios):
         if progress is not None:
-            progress(done, len(cells), cell.label)
-        points.append(_point(cell, runs, seed, workers))
+            progress(done, len(scenarios), scenario.label)
+        points.append(_point(scenario, runs, seed, workers))
     return EtaSweep(tuple(points), chance=2 / 10, runs=runs, seed=seed)
 
 
-def _point(cell: Cell, runs: int, seed: int, workers: int | None) -> Point:
-    views = view_runs(cell, runs, seed=seed, workers=workers, voters=True)
-    right = [name_arm(view) in view.optimal for view in views]
-    complete = [
-        was for was, view in zip(right, views, strict=True) if len(view.against) == view.n_arms - 1
+def eta_scenarios(etas: tuple[float, ...], players: tuple[int, ...]) -> list[Scenario]:
+    """Every pair that can form a quorum."""
+    votes = {eta: max(1, quorum(DELTA, eta)) for eta in etas}
+    return [
+        Scenario(
+            ExperimentSpec(arms=10, eta=eta, delta=DELTA, scheme=Decentralized(votes[eta])),
+            get_problem(PROBLEM),
+            n_players,
+        )
+        for n_players in players
+        for eta in etas
+        if votes[eta] <= n_players
     ]
+
+
+def _point(scenario: Scenario, runs: int, seed: int, workers: int | None) -> Point:
+    views = view_runs(scenario, runs, seed=seed, workers=workers, voters=True)
+    right = [name_arm(view) in view.optimal for view in views]
+    complete = [was for was, view in zip(right, views, strict=True) if len(view.left) == 1]
+    needed = scenario.spec.votes_needed
+    assert needed is not None
     return Point(
-        eta=cell.spec.eta,
-        n_players=cell.n_players,
-        quorum=cell.spec.votes_needed,
+        eta=scenario.spec.eta,
+        n_players=scenario.n_players,
+        quorum=needed,
         named=rate_of(right).to_dict(),
         all_but_one=rate_of(complete).to_dict(),
-        voters=sum(view.voters for view in views) / (runs * cell.n_players),
-        samples_per_player=sum(view.samples for view in views) / (runs * cell.n_players),
+        voters=sum(view.voters for view in views) / (runs * scenario.n_players),
+        samples_per_player=sum(view.samples for view in views) / (runs * scenario.n_players),
     )

@@ -1,8 +1,14 @@
 """The picture of a plan's sweep; it reads a saved sweep and never simulates."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from devote.files import write_whole
 from devote.studies.drawing.style import BARS, BLACK, bars
 from devote.studies.estimates import mean
 from devote.studies.planning.sweep import PlanSweep
@@ -16,15 +22,11 @@ LABELS = {
 
 def draw_plan(sweep: PlanSweep, out: str | Path) -> Path:
     """Samples above, broadcast votes below, against the axis; PNG or SVG by the name."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    target = Path(out)
     figure = Figure(figsize=(6.4, 5.6), layout="constrained")
     FigureCanvasAgg(figure)
     above, below = figure.subplots(2, 1, sharex=True)
     _panel(above, sweep, "samples", "samples, all devices")
-    _panel(below, sweep, "broadcasts", "votes broadcast")
+    _panel(below, sweep, "broadcasts", f"{sweep.rows[0]['sends']} broadcast")
     _mark_trouble(above, sweep)
     if sweep.axis != "eta":
         above.set_xscale("log")
@@ -35,18 +37,14 @@ def draw_plan(sweep: PlanSweep, out: str | Path) -> Path:
     first = sweep.rows[0]
     spec = first["spec"]
     above.set_title(
-        f"{first['protocol']} {spec['algorithm']}, {len(spec['arms'])} arms, "
+        f"{first['scheme']} {spec['algorithm']}, {len(spec['arms'])} arms, "
         f"means of {first['trials']} trials\n{BARS if first['trials'] > 1 else ''}",
         fontsize=9,
         loc="left",
     )
-    partial = target.with_name(f".{target.stem}.partial{target.suffix}")
-    try:
-        figure.savefig(partial, dpi=160)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
-    return target
+    buffer = BytesIO()
+    figure.savefig(buffer, format=Path(out).suffix.lstrip("."), dpi=160)
+    return write_whole(out, buffer.getvalue())
 
 
 def _panel(axes: Any, sweep: PlanSweep, name: str, label: str) -> None:
@@ -61,8 +59,6 @@ def _panel(axes: Any, sweep: PlanSweep, name: str, label: str) -> None:
 
 def _scale_samples(axes: Any, sweep: PlanSweep) -> None:
     """A log axis where samples span much, one from zero where they do not; whole numbers."""
-    from matplotlib.ticker import FuncFormatter
-
     plain = FuncFormatter(lambda value, _: f"{value:,.0f}")
     means = [row["samples"]["mean"] for row in sweep.rows]
     if max(means) > 4 * min(means):

@@ -8,111 +8,72 @@ from matplotlib.figure import Figure
 
 from devote.studies.drawing import style
 from devote.studies.drawing.canvas import footnote, panels
-from devote.studies.drawing.curves import (
-    LOWER_BOUND,
-    Curve,
-    curve,
-    draw_curves,
-    draw_lower_bound,
-    finish,
-    level,
-)
+from devote.studies.drawing.curves import Curve, curve, draw_curves, finish
+from devote.studies.drawing.samples import draw_samples, made_of
 from devote.studies.estimates import Estimate, mean
-from devote.studies.problem_1.sweep import ALONE_FACTOR, zero_privacy
-from devote.studies.settings import Settings
+from devote.studies.single_learners import zero_privacy
 from devote.studies.table import Table
-from devote.studies.variants import FORM, SER3, UGAPEC, Variant
+from devote.studies.variants import SER3, UGAPEC, Variant
 
 
-def draw(table: Table, settings: Settings) -> Figure:
+def figure(table: Table) -> Figure:
     """Panel (a) samples, panel (b) messages."""
-    figure, (left, right) = panels(2, size=(10.0, 4.4), bottom=0.245)
-    draw_samples(left, table, settings, problem="1")
-    left.set_title("(a) Problem 1: samples until all are done")
-    _draw_messages(right, table, settings)
-    right.set_title("(b) Problem 1: messages")
+    drawn, (left, right) = panels(2, size=(10.0, 4.4), bottom=0.245)
+    draw_samples(left, table, problem="1")
+    _draw_messages(right, table)
     footnote(
-        figure,
+        drawn,
         [
-            made_of(settings),
+            made_of(table),
             "(b) As the paper counts: a vote sent to all is one message, a shared sample is "
             "N−1. Grey: votes counted like samples, once per receiver.",
         ],
     )
-    return figure
+    return drawn
 
 
-def made_of(settings: Settings, *, bound: bool = True) -> str:
-    """What the points, bars and lines of the six algorithms are."""
-    least = f" {LOWER_BOUND}" if bound else ""
-    return (
-        f"Points: means of {settings.trials} trials. {style.BARS} SER3 with radius “{FORM}”.\n"
-        "0-privacy does not depend on N: "
-        f"one line, {ALONE_FACTOR * settings.trials:,} trials.{least}"
-    )
-
-
-def draw_samples(axes: Axes, table: Table, settings: Settings, *, problem: str) -> None:
-    """The six algorithms on one problem, and the lower bound where arms do not change."""
-    curves = [
-        curve(table, settings, variant=variant, protocol=protocol, problem=problem)
-        for protocol in ("decentralized", "isolated")
-        for variant in (SER3, UGAPEC)
-    ]
-    for variant in (SER3, UGAPEC):
-        pooled = mean(table[zero_privacy(variant, problem)].samples)
-        name = f"0-privacy {variant.label}"
-        curves.append(level(settings, pooled, label=name, variant=variant))
-    labels = draw_curves(axes, curves)
-    if problem != "3":
-        labels.append(draw_lower_bound(axes, settings, problem))
-    finish(axes, settings, labels, of="samples")
-
-
-def _draw_messages(axes: Axes, table: Table, settings: Settings) -> None:
-    receivers = [n - 1.0 for n in settings.players]
-    curves = [_shared_samples(table, settings, variant) for variant in (SER3, UGAPEC)]
+def _draw_messages(axes: Axes, table: Table) -> None:
     votes = curve(
         table,
-        settings,
         variant=SER3,
-        protocol="decentralized",
+        scheme="decentralized",
         problem="1",
         measure=lambda result: result.broadcasts,
     )
-    curves.append(replace(votes, label="Decentralized", colour=style.BLACK))
-    curves.append(
+    curves = [
+        *(_shared_samples(table, variant) for variant in (SER3, UGAPEC)),
+        replace(votes, label="Decentralized", colour=style.BLACK),
         replace(
             votes,
             label="Decentralized × (N−1)",
             colour=style.GREY,
-            estimates=_times(votes.estimates, receivers),
+            estimates=_per_receiver(table, votes.estimates),
             line="-.",
             marker="",
-        )
-    )
-    labels = draw_curves(axes, curves)
-    finish(axes, settings, labels, of="messages")
+        ),
+    ]
+    finish(axes, table, draw_curves(axes, curves), of="messages")
     axes.set_ylim(bottom=30)
     axes.annotate(
         "1-privacy: no messages", (0.03, 0.03), xycoords="axes fraction", color=style.GREY, size=8.5
     )
+    axes.set_title("(b) Problem 1: messages")
 
 
-def _shared_samples(table: Table, settings: Settings, variant: Variant) -> Curve:
+def _shared_samples(table: Table, variant: Variant) -> Curve:
     """Of 0-privacy: each sample goes to N - 1 others."""
     one = mean(table[zero_privacy(variant)].samples)
     return Curve(
-        x=tuple(map(float, settings.players)),
-        estimates=_times([one] * len(settings.players), [n - 1.0 for n in settings.players]),
+        x=tuple(map(float, table.players)),
+        estimates=_per_receiver(table, [one] * len(table.players)),
         label=f"0-privacy {variant.label}",
         colour=style.SUBROUTINES[variant.label],
         line=style.dots(variant.label),
     )
 
 
-def _times(estimates: Sequence[Estimate], by: Sequence[float]) -> tuple[Estimate, ...]:
+def _per_receiver(table: Table, estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
     return tuple(
-        Estimate(factor * e.value, factor * e.low, factor * e.high)
-        for e, factor in zip(estimates, by, strict=True)
+        Estimate((n - 1) * e.value, (n - 1) * e.low, (n - 1) * e.high)
+        for n, e in zip(table.players, estimates, strict=True)
     )

@@ -3,16 +3,18 @@
 Paper: the figure "50 % of players generates 80 % of events", panel (a).
 """
 
-from devote.studies.experiment import Experiment
 from devote.studies.problem_2.claims import claims
-from devote.studies.problem_2.figure import draw
-from devote.studies.problem_2.sweep import plan
+from devote.studies.problem_2.figure import figure
+from devote.studies.problem_2.sweep import scenarios
+from devote.studies.study import Study
 
-EXPERIMENT = Experiment(
-    name="problem-2",
-    title="Problem 2: uneven players, samples",
-    source="paper, section 5, figure '50 % of players generates 80 % of events', panel (a)",
-    plan=plan,
-    draw=draw,
-    claims=claims,
+STUDIES = (
+    Study(
+        name="problem-2",
+        title="Problem 2: uneven players, samples",
+        source="paper, section 5, figure '50 % of players generates 80 % of events', panel (a)",
+        scenarios=scenarios,
+        figure=figure,
+        claims=claims,
+    ),
 )

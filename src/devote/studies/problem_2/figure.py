@@ -7,39 +7,35 @@ from matplotlib.figure import Figure
 
 from devote.studies.drawing.canvas import footnote, panels
 from devote.studies.drawing.curves import curve, draw_curves, finish
-from devote.studies.problem_1.figure import draw_samples, made_of
-from devote.studies.settings import Settings
+from devote.studies.drawing.samples import draw_samples, made_of
 from devote.studies.table import Table
 from devote.studies.variants import SER3, UGAPEC
 
 
-def draw(table: Table, settings: Settings) -> Figure:
+def figure(table: Table) -> Figure:
     """Panel (a) the six algorithms, panel (b) both problems side by side."""
-    figure, (left, right) = panels(2, size=(10.0, 4.4), bottom=0.245)
-    draw_samples(left, table, settings, problem="2")
-    left.set_title("(a) Problem 2: samples until all are done")
-    _draw_both_problems(right, table, settings)
-    right.set_title("(b) Decentralized, problems 1 and 2")
+    drawn, (left, right) = panels(2, size=(10.0, 4.4), bottom=0.245)
+    draw_samples(left, table, problem="2")
+    _draw_both_problems(right, table)
     footnote(
-        figure,
+        drawn,
         [
-            made_of(settings),
+            made_of(table),
             "Problem 2: half of the players generates 80 % of the events. With 32 players the 28 "
             "votes an arm needs must wait for rare players; with 64 they need not.",
         ],
     )
-    return figure
+    return drawn
 
 
-def _draw_both_problems(axes: Axes, table: Table, settings: Settings) -> None:
+def _draw_both_problems(axes: Axes, table: Table) -> None:
     curves = []
     for variant in (SER3, UGAPEC):
         for problem in ("2", "1"):
-            item = curve(
-                table, settings, variant=variant, protocol="decentralized", problem=problem
-            )
+            item = curve(table, variant=variant, scheme="decentralized", problem=problem)
             item = replace(item, label=f"{variant.label}, problem {problem}")
             if problem == "1":
                 item = replace(item, marker="", width=1.0)
             curves.append(item)
-    finish(axes, settings, draw_curves(axes, curves), of="samples")
+    finish(axes, table, draw_curves(axes, curves), of="samples")
+    axes.set_title("(b) Decentralized, problems 1 and 2")

@@ -1,62 +1,60 @@
 """What section 5.2 says about UGapEc against SER3 on the two stationary problems."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from devote.studies.claim import Claim
 from devote.studies.estimates import Estimate, mean
-from devote.studies.measuring import CLEARLY, compared
-from devote.studies.settings import Settings
+from devote.studies.measuring import CLEARLY, by_form, compared
 from devote.studies.table import Table
-from devote.studies.variants import RADIUS_FORMS, UGAPEC
+from devote.studies.variants import UGAPEC, Variant
 from devote.studies.verdicts import Case, Range
 
 WHERE = "section 5.2"
 STATIONARY = ("1", "2")
 
 
-def subroutine_claims(table: Table, settings: Settings) -> list[Claim]:
+def subroutine_claims(table: Table) -> list[Claim]:
     """The rows."""
-    return [
-        _outperforms(table, settings),
-        _gain_grows(table, settings),
-        _decentralized(table, settings),
-    ]
+    return [_outperforms(table), _gain_grows(table), _decentralized(table)]
 
 
-def _outperforms(table: Table, settings: Settings) -> Claim:
+def _on_both(measure: Callable[..., tuple[Estimate, ...]], least: float) -> tuple[Case, ...]:
+    """A case for each problem and form; ``measure`` takes SER3 and the problem."""
+    cases: list[Case] = []
+    for problem in STATIONARY:
+        on_it = partial(measure, problem=problem)
+        cases += by_form(on_it, Range(low=least), label=f"problem {problem}, ")
+    return tuple(cases)
+
+
+def _outperforms(table: Table) -> Claim:
+    def slower(ser3: Variant, problem: str) -> tuple[Estimate, ...]:
+        return compared(table, (ser3, "isolated", problem), (UGAPEC, "isolated", problem))
+
     return Claim(
         name="1-privacy-ugapec-better",
         quote="1-privacy-UGapEc clearly outperforms 1-privacy-SER3 on stationary problems",
         where=WHERE,
         measured="samples of 1-privacy SER3 / samples of 1-privacy UGapEc",
         asked=f"above {CLEARLY}",
-        cases=tuple(
-            Case(
-                f"problem {problem}, {form}",
-                compared(
-                    settings.players, table, (v, "isolated", problem), (UGAPEC, "isolated", problem)
-                ),
-                Range(low=CLEARLY),
-                form,
-            )
-            for problem in STATIONARY
-            for form, v in RADIUS_FORMS.items()
-        ),
+        cases=_on_both(slower, CLEARLY),
         across="problem",
     )
 
 
-def _gain_grows(table: Table, settings: Settings) -> Claim:
-    def per_doubling(form: str, problem: str) -> tuple[Estimate, ...]:
-        if len(settings.players) < 2:
+def _gain_grows(table: Table) -> Claim:
+    def per_doubling(ser3: Variant, problem: str) -> tuple[Estimate, ...]:
+        if len(table.players) < 2:
             return ()
-        logs = [
-            np.log2(table.trials_by_players(v, "isolated", problem, settings.players))
-            for v in (RADIUS_FORMS[form], UGAPEC)
-        ]
-        doublings = np.log2(np.array(settings.players, dtype=np.float64))
+        above, below = (
+            np.log2(table.trials_by_players(v, "isolated", problem)) for v in (ser3, UGAPEC)
+        )
+        doublings = np.log2(np.array(table.players, dtype=np.float64))
         centred = doublings - doublings.mean()
-        return (mean(100 * (2 ** ((logs[0] - logs[1]) @ centred / (centred @ centred)) - 1)),)
+        return (mean(100 * (2 ** ((above - below) @ centred / (centred @ centred)) - 1)),)
 
     return Claim(
         name="1-privacy-ugapec-gain-grows",
@@ -66,37 +64,22 @@ def _gain_grows(table: Table, settings: Settings) -> Claim:
         measured="change of samples of 1-privacy SER3 / samples of 1-privacy UGapEc with each "
         "doubling of N, in per cent",
         asked="above 0",
-        cases=tuple(
-            Case(f"problem {problem}, {form}", per_doubling(form, problem), Range(low=0.0), form)
-            for problem in STATIONARY
-            for form in RADIUS_FORMS
-        ),
+        cases=_on_both(per_doubling, 0.0),
         across="problem",
         note="Whether there is a gain at all is the row before.",
     )
 
 
-def _decentralized(table: Table, settings: Settings) -> Claim:
+def _decentralized(table: Table) -> Claim:
+    def faster(ser3: Variant, problem: str) -> tuple[Estimate, ...]:
+        return compared(table, (UGAPEC, "decentralized", problem), (ser3, "decentralized", problem))
+
     return Claim(
         name="decentralized-ser3-better",
         quote="Decentralized SER3 clearly outperforms Decentralized UGapEc",
         where=WHERE,
         measured="samples of Decentralized UGapEc / samples of Decentralized SER3",
         asked=f"above {CLEARLY}",
-        cases=tuple(
-            Case(
-                f"problem {problem}, {form}",
-                compared(
-                    settings.players,
-                    table,
-                    (UGAPEC, "decentralized", problem),
-                    (v, "decentralized", problem),
-                ),
-                Range(low=CLEARLY),
-                form,
-            )
-            for problem in STATIONARY
-            for form, v in RADIUS_FORMS.items()
-        ),
+        cases=_on_both(faster, CLEARLY),
         across="problem",
     )

@@ -3,16 +3,18 @@
 Paper: section 4, Theorem 4; the paper runs no experiment on it.
 """
 
-from devote.studies.experiment import Experiment
+from devote.studies.study import Study
 from devote.studies.switches.claims import claims
-from devote.studies.switches.figure import draw
-from devote.studies.switches.sweep import plan
+from devote.studies.switches.figure import figure
+from devote.studies.switches.sweep import scenarios
 
-EXPERIMENT = Experiment(
-    name="switches",
-    title="DSER4 against DSER3 where the best arm switches",
-    source="paper, section 4, Theorem 4; the figure is this project's",
-    plan=plan,
-    draw=draw,
-    claims=claims,
+STUDIES = (
+    Study(
+        name="switches",
+        title="DSER4 against DSER3 where the best arm switches",
+        source="paper, section 4, Theorem 4; the figure is this project's",
+        scenarios=scenarios,
+        figure=figure,
+        claims=claims,
+    ),
 )

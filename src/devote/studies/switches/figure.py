@@ -7,44 +7,42 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from devote.problems import get_problem
 from devote.studies.drawing import style
 from devote.studies.drawing.canvas import footnote, panels
 from devote.studies.estimates import Estimate, mean
-from devote.studies.settings import Settings
-from devote.studies.switches.regret import shares_over_time, total
+from devote.studies.switches.claims import shares_over_time, total
 from devote.studies.switches.sweep import (
     HORIZON,
     HORIZONS,
     PHI,
     PHIS,
     WINDOW,
-    crowd,
     printed_phi,
 )
 from devote.studies.table import Table
-from devote.problems import get_problem
 
 DSER3, DSER4 = style.SUBROUTINES["SER3 (union)"], style.SUBROUTINES["SER4"]
 
 
-def draw(table: Table, settings: Settings) -> Figure:
+def figure(table: Table) -> Figure:
     """Panel (a) over time, panel (b) over phi."""
-    figure, (left, right) = panels(2, right=0.98, between=0.24)
-    _over_time(left, table, settings)
-    _over_phi(right, table, settings)
+    drawn, (left, right) = panels(2, right=0.98, between=0.24)
+    _over_time(left, table)
+    _over_phi(right, table)
     footnote(
-        figure,
+        drawn,
         [
-            f"Problem 4, {crowd(settings)} players: the best arm (.8, the next .4) switches at "
-            f"60,000 and 120,000. Means of {settings.trials} trials. {style.BARS} Radius “union”.",
+            f"Problem 4, {table.players[0]} players: the best arm (.8, the next .4) switches at "
+            f"60,000 and 120,000. Means of {table.trials} trials. {style.BARS} Radius “union”.",
             "(a) Share of the plays in each window of 6,000. (b) After DSER3 has agreed, its "
             "players go on with the arm they agreed on.",
         ],
     )
-    return figure
+    return drawn
 
 
-def _over_time(axes: Axes, table: Table, settings: Settings) -> None:
+def _over_time(axes: Axes, table: Table) -> None:
     middles = np.array(HORIZONS, dtype=np.float64) - WINDOW / 2
     for time, _ in get_problem("4").switches:
         axes.axvline(time, color=style.GREY, linewidth=1.0, dashes=(4, 3))
@@ -53,7 +51,7 @@ def _over_time(axes: Axes, table: Table, settings: Settings) -> None:
         (None, "DSER3", DSER3, 95.0),
         (PHI, f"DSER4, φ = {1e5 * PHI:g}·10⁻⁵", DSER4, 5.0),
     ):
-        shares = 100 * shares_over_time(table, settings, phi)
+        shares = 100 * shares_over_time(table, phi)
         estimates = [mean(column) for column in shares.T]
         style.bars(axes, middles.tolist(), [_percentage(e) for e in estimates], colour)
         axes.plot(middles, [e.value for e in estimates], color=colour)
@@ -68,14 +66,14 @@ def _over_time(axes: Axes, table: Table, settings: Settings) -> None:
     axes.set_title("(a) Suboptimal plays over time")
 
 
-def _over_phi(axes: Axes, table: Table, settings: Settings) -> None:
-    printed = printed_phi(crowd(settings))
+def _over_phi(axes: Axes, table: Table) -> None:
+    printed = printed_phi(table.players[0])
     phis = [*PHIS, printed]
-    estimates = [mean(100 * total(table, settings, phi) / HORIZON) for phi in phis]
+    estimates = [mean(100 * total(table, phi) / HORIZON) for phi in phis]
     style.bars(axes, phis, [_percentage(e) for e in estimates], DSER4)
     axes.plot(phis, [e.value for e in estimates], "-o", color=DSER4)
     axes.plot([printed], [estimates[-1].value], "o", color=style.BLACK, zorder=3)
-    without = mean(100 * total(table, settings, None) / HORIZON)
+    without = mean(100 * total(table, None) / HORIZON)
     axes.axhline(without.value, color=DSER3)
     style.bars(axes, [PHIS[0]], [_percentage(without)], DSER3)
     axes.text(PHIS[0], without.value + 1.5, "DSER3", color=DSER3, fontsize=8.5)

@@ -8,11 +8,11 @@ Paper: Theorem 4, end of its proof; erratum 17.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from devote.studies.estimates import Estimate, ratio
-from devote.studies.switches.regret import suboptimal_plays
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import simulate
+from devote.studies.estimates import Estimate, ratio
+from devote.studies.switches.claims import suboptimal_plays
 from devote.theory import printed_phi, recommended_phi, reset_plays
 
 TERM_RUNS = 20
@@ -20,8 +20,8 @@ TERM_RUNS = 20
 
 
 @dataclass(frozen=True)
-class Case:
-    """A fleet and how often its best arm switches, with arms of .8 .4 .3 and seven of .1."""
+class Fleet:
+    """N players, and how often its best arm switches, with arms of .8 .4 .3 and seven of .1."""
 
     n_players: int
     eta: float
@@ -66,9 +66,12 @@ class Case:
             self.switches,
             p_star=1.0 / self.n_players,
             n_arms=10,
-            quorum=self.spec.votes_needed,
+            quorum=self.spec.votes_needed or 0,
             delta=self.spec.delta,
         )
+
+    def _with_resets(self, phi: float) -> ExperimentSpec:
+        return self.spec.with_(algorithm="ser4", options={"radius": "union", "phi": phi})
 
     def over_no_resets(self, phis: Sequence[float], *, trials: int, seed: int) -> list[Estimate]:
         """Suboptimal plays at each phi over those without resets."""
@@ -83,17 +86,17 @@ class Case:
                     horizon=self.horizon,
                 )
             )
-            for spec in (self.spec, *(self.spec.with_(algorithm="ser4", phi=phi) for phi in phis))
+            for spec in (self.spec, *(self._with_resets(phi) for phi in phis))
         ]
         return [ratio(with_resets, plays[0]) for with_resets in plays[1:]]
 
 
-CASES = (
-    Case(8, 0.5),
-    Case(16, 0.7),
-    Case(32, 0.9),
-    Case(32, 0.5),
-    Case(32, 0.5, stretch=20_000, switches=4),
+FLEETS = (
+    Fleet(8, 0.5),
+    Fleet(16, 0.7),
+    Fleet(32, 0.9),
+    Fleet(32, 0.5),
+    Fleet(32, 0.5, stretch=20_000, switches=4),
 )
 """Four fleets on problem 4, and one where switches come too soon for resets to gain much."""
 
@@ -105,20 +108,20 @@ def rows(*, trials: int = 100, seed: int = 0) -> Iterator[str]:
         "| recommended phi | half of it | twice it | never more than |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|---|"
-    for case in CASES:
-        cost = case.plays_per_term(seed=seed + 1)
-        phi = recommended_phi(case.switches, horizon=case.horizon, plays_per_term=cost)
-        printed = case.printed()
+    for fleet in FLEETS:
+        cost = fleet.plays_per_term(seed=seed + 1)
+        phi = recommended_phi(fleet.switches, horizon=fleet.horizon, plays_per_term=cost)
+        printed = fleet.printed()
         phis = (printed, 0.25 * printed, phi, phi / 2.0, phi * 2.0)
-        found = case.over_no_resets(phis, trials=trials, seed=seed)
+        found = fleet.over_no_resets(phis, trials=trials, seed=seed)
         bound = reset_plays(
-            phi, n_switches=case.switches, horizon=case.horizon, plays_per_term=cost
+            phi, n_switches=fleet.switches, horizon=fleet.horizon, plays_per_term=cost
         )
         # Without resets every play after the first switch is of an arm that is best no more.
-        share = bound / (cost + case.horizon - case.stretch)
+        share = bound / (cost + fleet.horizon - fleet.stretch)
         yield (
-            f"| {case.n_players} | {case.eta:g} | {case.spec.votes_needed} | {case.switches}, "
-            f"{case.stretch:,} | {cost:,.0f} | "
+            f"| {fleet.n_players} | {fleet.eta:g} | {fleet.spec.votes_needed} | {fleet.switches}, "
+            f"{fleet.stretch:,} | {cost:,.0f} | "
             + " | ".join(
                 f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}] at {at:.1e}"
                 for one, at in zip(found, phis, strict=True)

@@ -4,11 +4,11 @@ A trial draws from its own streams, so the run to a later horizon begins with th
 earlier one: the difference of two counts is what happened in between.
 """
 
-from devote.studies.plan import Planned
-from devote.studies.settings import Settings
-from devote.studies.variants import DELTA, SER3_UNION, SER4
 from devote.problems import get_problem
-from devote.simulate.cell import Cell
+from devote.simulate import Scenario
+from devote.studies.settings import Settings
+from devote.studies.study import Planned
+from devote.studies.variants import DELTA, SER3_UNION, SER4
 from devote.theory import printed_phi as printed_phi_of
 
 PROBLEM = "4"
@@ -21,25 +21,27 @@ PHI = 4e-5
 
 PHIS = (5e-6, 1e-5, 2e-5, PHI, 8e-5, 1.6e-4, 3.2e-4, 6.4e-4)
 
-
-def plan(settings: Settings) -> list[Planned]:
-    """What the figure and the claims read."""
-    n = crowd(settings)
-    cells = [cell(n, horizon) for horizon in HORIZONS]
-    cells += [cell(n, horizon, PHI) for horizon in HORIZONS]
-    cells += [cell(n, HORIZON, phi) for phi in (*PHIS, printed_phi(n)) if phi != PHI]
-    return [Planned(item, settings.trials) for item in cells]
+QUORUM = SER4.spec(phi=PHI).votes_needed or 0
 
 
-def crowd(settings: Settings) -> int:
-    """The smallest number of players: switches come every 60,000 pulls, and terms must fit."""
-    return settings.players[0]
+def scenarios(settings: Settings) -> list[Planned]:
+    """What the figure and the claims read.
+
+    The smallest number of players: switches come every 60,000 pulls, and terms must fit.
+    """
+    n = settings.players[0]
+    runs = [
+        *(scenario(n, horizon) for horizon in HORIZONS),
+        *(scenario(n, horizon, PHI) for horizon in HORIZONS),
+        *(scenario(n, HORIZON, phi) for phi in (*PHIS, printed_phi(n)) if phi != PHI),
+    ]
+    return [Planned(run, settings.trials) for run in runs]
 
 
-def cell(n_players: int, horizon: int, phi: float | None = None) -> Cell:
+def scenario(n_players: int, horizon: int, phi: float | None = None) -> Scenario:
     """DSER4 with this probability of a reset, or DSER3 with none."""
     spec = SER3_UNION.spec() if phi is None else SER4.spec(phi=phi)
-    return Cell(spec, get_problem(PROBLEM), n_players, "decentralized", horizon)
+    return Scenario(spec, get_problem(PROBLEM), n_players, horizon)
 
 
 def printed_phi(n_players: int) -> float:
@@ -52,6 +54,6 @@ def printed_phi(n_players: int) -> float:
         len(get_problem(PROBLEM).switches),
         p_star=1.0 / n_players,
         n_arms=10,
-        quorum=SER4.spec(phi=PHI).votes_needed,
+        quorum=QUORUM,
         delta=DELTA,
     )
