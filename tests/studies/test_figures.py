@@ -17,7 +17,7 @@ def samples(tmp_path_factory):
     (problem_1,) = choose(["problem-1"])
     table = run([problem_1], SMALL, tmp_path_factory.mktemp("results"), workers=1)
     with style.house_style():
-        return problem_1.draw(table, SMALL).axes[0]
+        return problem_1.figure(table).axes[0]
 
 
 def test_what_does_not_depend_on_the_number_of_players_is_drawn_once(samples):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from devote.studies.frequent_players.sweep import cell
+from devote.simulate import run_sweep
+from devote.studies.frequent_players import scenario
 from devote.studies.variants import SER3, UGAPEC
-from devote.simulate.sweep import run_sweep
 
 
 @pytest.mark.parametrize("variant", [SER3, UGAPEC], ids=["ser3", "ugapec"])
@@ -14,6 +14,8 @@ def test_erratum_21_16_frequent_players_lose_to_the_rest_and_28_win(variant):
     vote against it, most of them of that group: not one did. A sentence that held for 16 players
     would be seen in every run.
     """
-    few, enough = run_sweep([cell(variant, 16), cell(variant, 28)], trials=20, seed=21, workers=1)
+    few, enough = run_sweep(
+        [scenario(variant, 16), scenario(variant, 28)], trials=20, seed=21, workers=1
+    )
     assert few.winners == ((5,),) * 20
     assert enough.winners == ((0,),) * 20

@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devote.studies.gaps import first_switch, mean_gaps
-from devote.studies.mean_gap.sweep import GAPS as POSITIVE
-from devote.studies.mean_gap.sweep import REMAINING
-from devote.studies.mean_gap_switch.sweep import GAPS as SWITCHING
+from devote.studies.mean_gap import POSITIVE, REMAINING, SWITCHING
 
 gaps_of = st.lists(st.fractions(-1, 1, max_denominator=20), min_size=2, max_size=12)
 

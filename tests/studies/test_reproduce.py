@@ -5,7 +5,7 @@ import json
 import pytest
 
 from devote.cli.main import main
-from devote.studies import ExperimentError, Settings, parse_players, reproduce
+from devote.studies import Settings, StudyError, parse_players, reproduce
 from devote.studies.reproduce import Reproduction
 
 QUICK = ("problem-2", "mean-gap")
@@ -86,31 +86,31 @@ def test_progress_counts_up_to_the_total(tmp_path):
 
 
 def test_results_of_another_run_are_refused(done):
-    with pytest.raises(ExperimentError, match=r"holds another sweep.*\n(?s:.*)results"):
+    with pytest.raises(StudyError, match=r"holds another sweep.*\n(?s:.*)results"):
         reproduce(QUICK, settings=Settings(players=(32,), trials=2, seed=1), out=done.folder)
 
 
 def test_an_unknown_figure_is_refused_with_the_nearest(tmp_path):
-    with pytest.raises(ExperimentError, match="Did you mean 'problem-1'"):
+    with pytest.raises(StudyError, match="Did you mean 'problem-1'"):
         reproduce(["problem1"], out=tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ExperimentError, match="cannot be written"):
+    with pytest.raises(StudyError, match="cannot be written"):
         reproduce(out=tmp_path / "file")
 
 
 @pytest.mark.parametrize("text", ["", "many", "32..", "64..32", "0..8", "32,x"])
 def test_a_range_that_is_none_is_refused(text):
-    with pytest.raises(ExperimentError):
+    with pytest.raises(StudyError):
         Settings(players=parse_players(text))
 
 
 @pytest.mark.parametrize("wrong", [{"players": (16,)}, {"players": ()}, {"trials": 1}])
 def test_settings_that_cannot_work_are_refused(wrong):
-    with pytest.raises(ExperimentError, match=r"\n"):
+    with pytest.raises(StudyError, match=r"\n"):
         Settings(**wrong)
 
 

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from devote.studies import Settings
-from devote.studies.registry import choose
-from devote.studies.sweeping import run
-from devote.studies.switches.phi_table import Case
-from devote.studies.switches.regret import shares_over_time, suboptimal_plays, total
-from devote.studies.switches.sweep import HORIZON, PHI, WINDOW, cell, printed_phi
 from devote.problems import get_problem
 from devote.simulate import simulate
+from devote.studies import Settings, choose
+from devote.studies.sweeping import run
+from devote.studies.switches.claims import shares_over_time, suboptimal_plays, total
+from devote.studies.switches.phi_table import Fleet
+from devote.studies.switches.sweep import HORIZON, PHI, WINDOW, printed_phi, scenario
 
 TINY = Settings(players=(32,), trials=2)
 
@@ -22,7 +21,7 @@ def table(tmp_path_factory):
 
 def test_after_the_end_every_play_is_of_the_winner():
     """Play by play: from the end to the horizon, against the arms that are good at that time."""
-    item = cell(32, 70_000)
+    item = scenario(32, 70_000)
     result = simulate(item.spec, item.problem, 32, trials=2, horizon=70_000)
     problem = get_problem("4")
     good = {t: problem.optimal(32, t, 0.25) for t in (0, 60_000)}
@@ -34,25 +33,25 @@ def test_after_the_end_every_play_is_of_the_winner():
 
 
 def test_a_run_that_has_not_ended_is_counted_as_it_is():
-    item = cell(32, 5_000, PHI)
+    item = scenario(32, 5_000, PHI)
     result = simulate(item.spec, item.problem, 32, trials=2, horizon=5_000)
     assert suboptimal_plays(result).tolist() == result.suboptimal_plays.tolist()
 
 
 @pytest.mark.parametrize("phi", [None, PHI])
 def test_the_windows_add_up_to_the_whole(table, phi):
-    shares = shares_over_time(table, TINY, phi)
+    shares = shares_over_time(table, phi)
     assert shares.shape == (2, HORIZON // WINDOW)
     assert shares.min() >= 0
     assert shares.max() <= 1
-    np.testing.assert_allclose(shares.sum(axis=1) * WINDOW, total(table, TINY, phi))
+    np.testing.assert_allclose(shares.sum(axis=1) * WINDOW, total(table, phi))
 
 
 def test_the_phi_table_is_about_problem_4():
-    case = Case(32, 0.9)
-    assert (case.problem.means, case.problem.switches) == (
+    fleet = Fleet(32, 0.9)
+    assert (fleet.problem.means, fleet.problem.switches) == (
         get_problem("4").means,
         get_problem("4").switches,
     )
-    assert case.horizon == HORIZON
-    assert case.printed() == printed_phi(32)
+    assert fleet.horizon == HORIZON
+    assert fleet.printed() == printed_phi(32)
