@@ -33,8 +33,8 @@ def demo(
     devote demo --players 100 --means .8,.4,.4,.1
     """
     from devote.cli.demo_view import DemoView, summary
-    from devote.cli.reading import read_means
-    from devote.cli.showing import show_json
+    from devote.cli.terminal import show_json
+    from devote.cli.values import read_means
     from devote.fleet.demonstration import BANNERS, MEANS, run_demonstration
     from devote.problems import Problem
     from devote.protocol import ExperimentSpec, get_protocol

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from devote.cli.showing import console, number
+from devote.cli.terminal import console, number
 
 if TYPE_CHECKING:
     from devote.fleet.demonstration import Happening, Outcome

@@ -11,7 +11,7 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 @app.command()
 def serve(
     store: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where experiments and votes are kept.")
+        Path, typer.Option(metavar="FILE", help="Where experiments and messages are kept.")
     ] = Path("devote-server.db"),
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8600,
@@ -35,7 +35,7 @@ def serve(
 ) -> None:
     """Serve experiments to devices, and a page to watch them on.
 
-    Nothing but specifications, seats and votes is stored; no address is logged.
+    Nothing but specifications, who is enrolled and messages is stored; no address is logged.
 
     [bold]Examples[/bold]
 
@@ -43,10 +43,10 @@ def serve(
 
     devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
     """
-    from devote.boards.server.serve import check_address, check_tls, run_server
-    from devote.boards.server.settings import load_settings, read_limits
     from devote.boards.store import SqliteStore
     from devote.dashboard import add_page
+    from devote.server.serve import check_address, check_tls, run_server
+    from devote.server.settings import load_settings, read_limits
 
     check_address(host, port)
     check_tls(certificate, key)

@@ -1,33 +1,15 @@
 """The trials of a result in the few numbers that are asked for first."""
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from devote.protocol import get_protocol
-from devote.simulate.cell import Cell, compile_loop
-from devote.simulate.promises import failure_bounds, promises
+from devote.guarantees.case import case_of
+from devote.guarantees.promises import failure_bounds
 from devote.simulate.result import Result
-from devote.simulate.setting import Setting
-from devote.simulate.sweep import Progress, run_sweep
-
-
-def run_timed(
-    cell: Cell,
-    *,
-    trials: int = 20,
-    seed: int = 0,
-    workers: int | None = 1,
-    progress: Progress | None = None,
-) -> tuple[Result, float]:
-    """The result of one cell and the seconds it took, compilation left out."""
-    compile_loop(cell)
-    begin = time.perf_counter()
-    [result] = run_sweep([cell], trials=trials, seed=seed, workers=workers, progress=progress)
-    return result, time.perf_counter() - begin
+from devote.simulate.trial import NEVER
 
 
 def spread(values: ArrayLike) -> dict[str, Any]:
@@ -47,21 +29,25 @@ def spread(values: ArrayLike) -> dict[str, Any]:
 def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
     """The result as one JSON object.
 
-    ``quorum`` is the number of votes that eliminate an arm, None where nobody votes;
+    ``votes_needed`` is the number of messages that decide on an arm, None where none do.
+    ``samples_to_decision`` is over the trials in which the group had an answer, None if none had.
     ``winners`` has the agreed arm of each trial, None where there is none, and ``winner_means``
     what it paid at the end of that trial. ``endings`` says how each trial ended, ``shared`` which
     arms were still shared then, the fewest votes first: the answer of a stalled trial.
     ``epsilon_optimal`` is the fraction of trials whose answer's first arm is epsilon-optimal,
     ``holds_epsilon_optimal`` that of trials whose answer holds such an arm: see ``Goodness``.
     """
-    protocol = get_protocol(result.protocol)
-    setting = _setting(result)
+    scenario = result.scenario
+    decided = result.samples_to_decision[result.samples_to_decision != NEVER]
     pulls = int(result.samples.sum())
     return {
         "spec": result.spec.to_dict(),
-        "quorum": protocol.votes_needed(result.spec) if protocol.votes else None,
+        "scheme": scenario.scheme.name,
+        "sends": scenario.scheme.sends,
+        "votes_needed": result.spec.votes_needed,
         "trials": result.trials,
         "samples": spread(result.samples),
+        "samples_to_decision": spread(decided) if decided.size else None,
         "broadcasts": spread(result.broadcasts),
         "deliveries": spread(result.deliveries),
         "status": result.status_counts(),
@@ -76,19 +62,12 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "pulls_per_second": pulls / wall_seconds if wall_seconds > 0.0 else 0.0,
         "resets": spread(result.resets),
         "problem": result.problem.to_dict(),
-        "players": result.n_players,
-        "protocol": result.protocol,
+        "n_players": result.n_players,
         "seed": result.seed,
         "horizon": result.horizon,
-        "failure": failure_bounds(setting).to_dict(),
-        "promises": [promise.to_dict() for promise in promises(setting)],
+        "failure": failure_bounds(scenario).to_dict(),
+        "promises": [promise.to_dict() for promise in scenario.scheme.promises(case_of(scenario))],
     }
-
-
-def _setting(result: Result) -> Setting:
-    return Setting.of(
-        result.spec, result.problem, result.n_players, result.protocol, result.horizon
-    )
 
 
 def _winner_means(result: Result) -> list[float | None]:
