@@ -25,7 +25,11 @@ PHI = 2e-5
 
 
 def hard_scenarios(
-    algorithm: str, *, epsilon: float = EPSILON, n_players: int = PLAYERS
+    algorithm: str,
+    *,
+    jury: Jury = Jury(),  # noqa: B008
+    epsilon: float = EPSILON,
+    n_players: int = PLAYERS,
 ) -> list[Scenario]:
     """One scenario for each hard problem: under the jury, or the paper's vote where none can be.
 
@@ -39,7 +43,7 @@ def hard_scenarios(
                 algorithm=algorithm,
                 epsilon=epsilon,
                 options={"phi": PHI} if endless else {},
-                scheme=Decentralized() if endless else Jury(),
+                scheme=Decentralized() if endless else jury,
             ),
             problem,
             n_players,
