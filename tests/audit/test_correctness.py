@@ -88,7 +88,7 @@ def test_the_jury_refuses_28_players_and_says_what_it_needs():
 
 
 def test_an_eta_at_which_no_jury_of_this_size_can_be_sure_is_a_refusal_too():
-    [row] = audit_worst_case(eta=0.9, players=[32], schemes=[Jury()])
+    [row] = audit_worst_case(eta=0.95, players=[32], schemes=[Jury()])
     assert isinstance(row, Refusal)
     assert "29 jurors cannot be sure" in row.why
 
@@ -103,8 +103,8 @@ def test_a_horizon_before_which_nobody_speaks_is_refused():
 
 def test_a_jury_that_has_begun_but_is_late_is_counted_as_unfinished():
     spec = ExperimentSpec(arms=2, epsilon=0.5, scheme=Jury(seat_after=50))
-    found = audit_correctness(Scenario(spec, EASY.problem, 32, 1_600), precision=0.2)
-    assert found.unfinished.value == 1.0
+    found = audit_correctness(Scenario(spec, EASY.problem, 32, 1_350), precision=0.2)
+    assert found.unfinished.value > 0.9
 
 
 @pytest.mark.parametrize(
