@@ -5,7 +5,6 @@ Nothing is simulated: the figures follow from short sequences of gaps.
 Paper: section 4, the two figures "Mean gap versus time".
 """
 
-from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +16,8 @@ from devote.studies.drawing import style
 from devote.studies.drawing.canvas import footnote, panels
 from devote.studies.estimates import exact
 from devote.studies.gaps import first_switch, mean_gaps
-from devote.studies.study import Study
+from devote.studies.settings import Settings
+from devote.studies.study import Planned, Study
 from devote.studies.verdicts import Case, Range
 
 Gaps = tuple[Fraction, ...]
@@ -32,23 +32,15 @@ REMAINING = (2,) * (len(POSITIVE) - 1)
 """K_i: both of two arms remain at every step."""
 
 
-def _study(
-    name: str, title: str, caption: str, gaps: Gaps, heading: str, claim: Callable[[], Claim]
-) -> Study:
-    return Study(
-        name=name,
-        title=title,
-        source=f"paper, section 4, figure 'Mean gap versus time. {caption}'",
-        scenarios=lambda settings: [],
-        figure=lambda table: draw_gaps(gaps, REMAINING, heading),
-        claims=lambda table: [claim()],
-    )
+def nothing(settings: Settings) -> list[Planned]:
+    """There is nothing to run."""
+    return []
 
 
-def draw_gaps(gaps: Sequence[Fraction], remaining: Sequence[int], title: str) -> Figure:
+def draw_gaps(gaps: Gaps, title: str) -> Figure:
     """Bars for the gap at each time, a line for the mean gap."""
     figure, (axes,) = panels(1, size=(7.0, 3.7), right=0.97)
-    means = mean_gaps(gaps, remaining)
+    means = mean_gaps(gaps, REMAINING)
     times = list(range(1, len(means) + 1))
     now = [float(gap) for gap in gaps[: len(means)]]
     axes.bar(times, now, width=0.62, color=style.FAINT, label="gap at this time")
@@ -87,7 +79,7 @@ def draw_gaps(gaps: Sequence[Fraction], remaining: Sequence[int], title: str) ->
     axes.legend(loc="lower left", frameon=False, fontsize=8.5, borderaxespad=0.2)
     footnote(
         figure,
-        f"Two arms; each step's gap is the mean of the next {remaining[0]} times (Assumption 4 as "
+        f"Two arms; each step's gap is the mean of the next {REMAINING[0]} times (Assumption 4 as "
         "printed). Exact arithmetic, no simulation.",
     )
     return figure
@@ -132,20 +124,16 @@ def switches_at_7() -> Claim:
 
 
 STUDIES = (
-    _study(
+    Study(
         "mean-gap",
-        "Mean gap where Assumption 4 holds",
-        "Assumption 4 holds",
-        POSITIVE,
-        "Assumption 4 holds: the mean gap stays positive",
-        stays_positive,
+        nothing,
+        lambda _: draw_gaps(POSITIVE, "Assumption 4 holds: the mean gap stays positive"),
+        lambda _: [stays_positive()],
     ),
-    _study(
+    Study(
         "mean-gap-switch",
-        "Mean gap with a switch at time 7",
-        "Assumption 4 does not hold",
-        SWITCHING,
-        "Assumption 4 does not hold: a switch occurs",
-        switches_at_7,
+        nothing,
+        lambda _: draw_gaps(SWITCHING, "Assumption 4 does not hold: a switch occurs"),
+        lambda _: [switches_at_7()],
     ),
 )

@@ -138,13 +138,4 @@ def _collapse(table: Table) -> Claim:
     )
 
 
-STUDIES = (
-    Study(
-        name="problem-3",
-        title="Problem 3: decreasing rewards, samples",
-        source="paper, section 5, figure '50 % of players generates 80 % of events', panel (b)",
-        scenarios=scenarios,
-        figure=figure,
-        claims=claims,
-    ),
-)
+STUDIES = (Study("problem-3", scenarios, figure, claims),)

@@ -86,12 +86,4 @@ def _curves(table: Table, problem: str) -> list[Curve]:
     return curves
 
 
-STUDIES = (
-    Study(
-        name="radius-forms",
-        title="SER3's two radius forms side by side",
-        source="not in the paper; it names SER3 without its radius",
-        scenarios=scenarios,
-        figure=figure,
-    ),
-)
+STUDIES = (Study("radius-forms", scenarios, figure),)

@@ -36,8 +36,6 @@ class Study:
     """
 
     name: str
-    title: str
-    source: str
     scenarios: Callable[[Settings], list[Planned]]
     figure: "Callable[[Table], Figure]"
     claims: Callable[[Table], list[Claim]] = no_claims

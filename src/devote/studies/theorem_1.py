@@ -201,13 +201,4 @@ def _privacy(table: Table) -> Claim:
     )
 
 
-STUDIES = (
-    Study(
-        name="theorem-1",
-        title="Theorem 1: failure, stalls and privacy",
-        source="paper, Theorem 1 and Definition 3; errata 5, 7 and 8",
-        scenarios=scenarios,
-        figure=figure,
-        claims=claims,
-    ),
-)
+STUDIES = (Study("theorem-1", scenarios, figure, claims),)

@@ -8,13 +8,4 @@ from devote.studies.problem_1.figure import figure
 from devote.studies.problem_1.sweep import scenarios
 from devote.studies.study import Study
 
-STUDIES = (
-    Study(
-        name="problem-1",
-        title="Problem 1: uniform players, samples and messages",
-        source="paper, section 5, figure 'Uniform distribution of players'",
-        scenarios=scenarios,
-        figure=figure,
-        claims=claims,
-    ),
-)
+STUDIES = (Study("problem-1", scenarios, figure, claims),)

@@ -8,13 +8,4 @@ from devote.studies.problem_2.figure import figure
 from devote.studies.problem_2.sweep import scenarios
 from devote.studies.study import Study
 
-STUDIES = (
-    Study(
-        name="problem-2",
-        title="Problem 2: uneven players, samples",
-        source="paper, section 5, figure '50 % of players generates 80 % of events', panel (a)",
-        scenarios=scenarios,
-        figure=figure,
-        claims=claims,
-    ),
-)
+STUDIES = (Study("problem-2", scenarios, figure, claims),)

@@ -8,13 +8,4 @@ from devote.studies.switches.claims import claims
 from devote.studies.switches.figure import figure
 from devote.studies.switches.sweep import scenarios
 
-STUDIES = (
-    Study(
-        name="switches",
-        title="DSER4 against DSER3 where the best arm switches",
-        source="paper, section 4, Theorem 4; the figure is this project's",
-        scenarios=scenarios,
-        figure=figure,
-        claims=claims,
-    ),
-)
+STUDIES = (Study("switches", scenarios, figure, claims),)
