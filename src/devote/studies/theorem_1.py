@@ -97,9 +97,9 @@ def figure(table: Table) -> "Figure":
     axes.set_ylabel("best arm voted out")
     axes.set_title("Subroutines that fail with probability η")
     for text, height, colour in (
-        (f"decentralized, η = {ETA:g}:\nany {QUORUM} of N", 1.0, BLACK),
+        (f"decentralized:\nany {QUORUM} of N, η = {ETA:g}", 1.0, BLACK),
         (f"claimed, ηᴹ = {claimed:.3f}", 0.115, GREY),
-        (f"jury, η = {WORST_JURY.eta:g}, δ = {DELTA:g}", 0.0, BLACK),
+        (f"jury: {NEEDED} of {JURY.seats}, η = {WORST_JURY.eta:g}", 0.0, BLACK),
     ):
         axes.annotate(
             text,
@@ -111,9 +111,8 @@ def figure(table: Table) -> "Figure":
         )
     footnote(
         drawn,
-        f"Points: share of {ROUNDS * table.trials:,} runs; hollow for a jury of which {NEEDED} of "
-        f"{JURY.seats} decide, promised {PROMISE:.3f}. {BARS}\n"
-        f"Line: P(Bin(N, η) ≥ {QUORUM}), computed.",
+        f"Points: share of {ROUNDS * table.trials:,} runs, hollow for the jury (promised "
+        f"{PROMISE:.3f}). {BARS}\nLine: P(Bin(N, η) ≥ {QUORUM}), computed.",
     )
     return drawn
 
