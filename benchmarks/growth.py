@@ -12,7 +12,7 @@ import time
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import Setting, run_trial
+from devote.simulate import Scenario, run_trial
 
 PLAYERS = (1_000, 10_000, 100_000, 1_000_000)
 ARMS = (2, 10, 30, 100)
@@ -23,8 +23,8 @@ def one(n_players: int, n_arms: int, algorithm: str) -> None:
     spec = ExperimentSpec(arms=n_arms, algorithm=algorithm)
     means = [0.7, 0.5, 0.3, *[0.1] * n_arms][:n_arms]
     problem = Problem("growth", means)
-    run_trial(Setting.of(spec, problem, 28, "decentralized", 1), seed=0, trial=0)
-    chosen = Setting.of(spec, problem, n_players, "decentralized")
+    run_trial(Scenario(spec, problem, 28, horizon=1), seed=0, trial=0)
+    chosen = Scenario(spec, problem, n_players)
     begin, wall = time.process_time(), time.perf_counter()
     run = run_trial(chosen, seed=0, trial=0)
     seconds, waited = time.process_time() - begin, time.perf_counter() - wall

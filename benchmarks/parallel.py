@@ -13,13 +13,13 @@ import time
 
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
-from devote.simulate import Cell, run_sweep
+from devote.simulate import Scenario, run_sweep
 
 START = (
-    "from devote.simulate import Cell, run_sweep\n"
+    "from devote.simulate import Scenario, run_sweep\n"
     "from devote.problems import PROBLEMS\n"
     "from devote.protocol import ExperimentSpec\n"
-    "run_sweep([Cell(ExperimentSpec(arms=10), PROBLEMS['1'], 32)], trials=1, workers=1)\n"
+    "run_sweep([Scenario(ExperimentSpec(arms=10), PROBLEMS['1'], 32)], trials=1, workers=1)\n"
 )
 
 
@@ -42,14 +42,14 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=150)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    cell = Cell(ExperimentSpec(arms=10, algorithm="ugapec"), PROBLEMS["1"], 1_024)
-    run_sweep([cell], trials=1, workers=1)
+    scenario = Scenario(ExperimentSpec(arms=10, algorithm="ugapec"), PROBLEMS["1"], 1_024)
+    run_sweep([scenario], trials=1, workers=1)
     wall = {1: float("inf"), 2: float("inf")}
     work = dict(wall)
     for _ in range(options.rounds):
         for workers in wall:
             begin, spent = time.perf_counter(), used()
-            run_sweep([cell], trials=options.trials, workers=workers)
+            run_sweep([scenario], trials=options.trials, workers=workers)
             wall[workers] = min(wall[workers], time.perf_counter() - begin)
             work[workers] = min(work[workers], used() - spent)
     for workers in wall:

@@ -16,9 +16,8 @@ from benchmarks.timing import best, seconds
 from devote.kernels.registry import ALGORITHMS
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
-from devote.simulate import Setting, run_players, run_trial
-from devote.simulate.run import Run
-from devote.simulate.streams import NAMES, numpy_stream
+from devote.simulate import Scenario, run_players, run_trial
+from devote.simulate.engine.run import Run
 
 TARGETS = (("ser3", 2.5), ("ugapec", 10.0), ("kl_lucb", 80.0))
 PLAYERS = (64, 1_024, 65_536)
@@ -29,30 +28,28 @@ TIMES_FASTER = 50.0
 PYTHON_PULLS = 20_000
 
 
-def setting(algorithm: str, n_players: int, horizon: int) -> Setting:
-    phi = 1e-5 if ALGORITHMS[algorithm].endless else 0.0
-    spec = ExperimentSpec(arms=10, algorithm=algorithm, phi=phi)
-    return Setting.of(spec, PROBLEMS["1"], n_players, "decentralized", horizon)
+def scenario(algorithm: str, n_players: int, horizon: int) -> Scenario:
+    options = {"phi": 1e-5} if ALGORITHMS[algorithm].endless else {}
+    spec = ExperimentSpec(arms=10, algorithm=algorithm, options=options)
+    return Scenario(spec, PROBLEMS["1"], n_players, horizon)
 
 
-def pulls_only(chosen: Setting) -> float:
+def pulls_only(chosen: Scenario) -> float:
     """Processor seconds of a trial from its first uniform to its last pull."""
     run = Run(chosen)
-    streams = [numpy_stream(0, 0, name) for name in NAMES]
 
     def play() -> None:
         while not run.over:
-            size = run.next_block()
-            run.advance(*(stream.random(size) for stream in streams))
+            run.advance()
 
     return seconds(play)
 
 
-def trial(chosen: Setting) -> Callable[[], object]:
+def trial(chosen: Scenario) -> Callable[[], object]:
     return lambda: run_trial(chosen, seed=0, trial=0)
 
 
-def players(chosen: Setting) -> Callable[[], object]:
+def players(chosen: Scenario) -> Callable[[], object]:
     return lambda: run_players(
         chosen.spec, chosen.problem, chosen.n_players, horizon=chosen.horizon
     )
@@ -69,7 +66,7 @@ def against_the_minimal_loop(rounds: int) -> None:
     )
     for algorithm, target in TARGETS:
         for n_players in PLAYERS:
-            chosen = setting(algorithm, n_players, PULLS)
+            chosen = scenario(algorithm, n_players, PULLS)
             pulls = run_trial(chosen, seed=0, trial=0).samples
             engine = float("inf")
             least: dict[str, float] = {}
@@ -100,7 +97,7 @@ def against_pure_python(rounds: int) -> None:
     for algorithm in ALGORITHMS:
         if algorithm == "worst_case":
             continue
-        chosen = setting(algorithm, 64, PYTHON_PULLS)
+        chosen = scenario(algorithm, 64, PYTHON_PULLS)
         pulls = run_trial(chosen, seed=0, trial=0).samples
         time = best({"engine": trial(chosen)}, 5 * rounds) | best({"players": players(chosen)}, 2)
         us = {name: 1e6 * t / pulls for name, t in time.items()}

@@ -18,17 +18,17 @@ from devote.audit.batches import Batches, runs_needed
 from devote.audit.terms import failed_terms
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.cell import Cell
-from devote.simulate.trial import Event, Trial
+from devote.schemes import Decentralized, Jury
+from devote.simulate import Event, Scenario, Trial
 
-EASY = Cell(ExperimentSpec(arms=2, epsilon=0.5), Problem("easy", (0.9, 0.1)), 32)
-WORST = Cell(
+EASY = Scenario(ExperimentSpec(arms=2, epsilon=0.5), Problem("easy", (0.9, 0.1)), 32)
+WORST = Scenario(
     ExperimentSpec(arms=2, algorithm="worst_case", eta=0.5, delta=0.1), Problem("w", (0.9, 0.1)), 8
 )
 
 
 def trial(status, winners, epsilon_optimal=True):
-    return Trial(10, 2, 2, status, winners, epsilon_optimal, epsilon_optimal, 0, 0, 0, ())
+    return Trial(10, 10, 2, 2, status, winners, epsilon_optimal, epsilon_optimal, 0, 0, 0, ())
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def trial(status, winners, epsilon_optimal=True):
     ],
 )
 def test_a_run_fails_when_no_good_arm_is_left_to_it(status, winners, failed):
-    assert has_failed(EASY.setting, trial(status, winners)) == failed
+    assert has_failed(EASY, trial(status, winners)) == failed
 
 
 def test_it_runs_until_the_interval_is_tight_enough():
@@ -82,48 +82,51 @@ def test_runs_needed_grow_as_the_square():
 
 
 def test_the_jury_refuses_28_players_and_says_what_it_needs():
-    [row] = audit_worst_case(players=[28], protocols=["jury"])
+    [row] = audit_worst_case(players=[28], schemes=[Jury()])
     assert isinstance(row, Refusal)
     assert "at least 29 players" in row.why
 
 
-@pytest.mark.parametrize(("seat_after", "horizon", "taken"), [(2_000, 3_000, 0), (50, 1_600, 19)])
-def test_seats_that_are_never_filled_are_refused_with_how_many_were_taken(
-    seat_after, horizon, taken
-):
-    spec = ExperimentSpec(arms=2, epsilon=0.5, seat_after=seat_after)
-    cell = Cell(spec, Problem("easy", (0.9, 0.1)), 32, "jury", horizon)
-    with pytest.raises(AuditError, match=rf"^{taken} of the jury's 29 seats were taken") as refusal:
-        audit_correctness(cell, precision=0.2)
+def test_an_eta_at_which_no_jury_of_this_size_can_be_sure_is_a_refusal_too():
+    [row] = audit_worst_case(eta=0.95, players=[32], schemes=[Jury()])
+    assert isinstance(row, Refusal)
+    assert "29 jurors cannot be sure" in row.why
+
+
+def test_a_horizon_before_which_nobody_speaks_is_refused():
+    spec = ExperimentSpec(arms=2, epsilon=0.5, scheme=Jury(seat_after=2_000))
+    with pytest.raises(AuditError, match="Nobody had said anything of an arm") as refusal:
+        audit_correctness(Scenario(spec, EASY.problem, 32, 3_000), precision=0.2)
     assert "--horizon" in str(refusal.value)
-    assert "--seat-after" in str(refusal.value)
+    assert "3,000 events" in str(refusal.value)
 
 
-def test_a_jury_that_is_complete_but_late_is_counted_as_unfinished():
-    cell = Cell(ExperimentSpec(arms=2, epsilon=0.1), Problem("near", (0.6, 0.5)), 32, "jury", 3_000)
-    assert audit_correctness(cell, precision=0.2).unfinished.value == 1.0
+def test_a_jury_that_has_begun_but_is_late_is_counted_as_unfinished():
+    spec = ExperimentSpec(arms=2, epsilon=0.5, scheme=Jury(seat_after=50))
+    found = audit_correctness(Scenario(spec, EASY.problem, 32, 1_350), precision=0.2)
+    assert found.unfinished.value > 0.9
 
 
 @pytest.mark.parametrize(
-    ("protocol", "algorithm", "n_players", "proved"),
+    ("scheme", "algorithm", "n_players", "proved"),
     [
-        ("jury", "ser3", 64, True),
-        ("jury", "naive", 29, True),
-        ("jury", "kl_racing", 64, False),
-        ("decentralized", "ser3", 28, True),
-        ("decentralized", "ser3", 29, False),
+        (Jury(), "ser3", 64, True),
+        (Jury(), "naive", 29, True),
+        (Jury(), "kl_racing", 64, False),
+        (Decentralized(), "ser3", 28, True),
+        (Decentralized(), "ser3", 29, False),
     ],
 )
-def test_what_is_proved_of_whom(protocol, algorithm, n_players, proved):
-    cell = Cell(ExperimentSpec(arms=10, algorithm=algorithm), PROBLEMS["1"], n_players, protocol)
-    assert (proved_failure(cell.setting) is not None) == proved
+def test_what_is_proved_of_whom(scheme, algorithm, n_players, proved):
+    spec = ExperimentSpec(arms=10, algorithm=algorithm, scheme=scheme)
+    assert (proved_failure(Scenario(spec, PROBLEMS["1"], n_players)) is not None) == proved
 
 
 @pytest.mark.parametrize("problem", list(PROBLEMS))
-@pytest.mark.parametrize(("protocol", "n_players"), [("jury", 64), ("decentralized", 28)])
-def test_nothing_is_proved_where_rewards_change_or_players_differ(problem, protocol, n_players):
-    cell = Cell(ExperimentSpec(arms=10), PROBLEMS[problem], n_players, protocol)
-    assert (proved_failure(cell.setting) is not None) == (problem in {"1", "2"})
+@pytest.mark.parametrize(("scheme", "n_players"), [(Jury(), 64), (Decentralized(), 28)])
+def test_nothing_is_proved_where_rewards_change_or_players_differ(problem, scheme, n_players):
+    scenario = Scenario(ExperimentSpec(arms=10, scheme=scheme), PROBLEMS[problem], n_players)
+    assert (proved_failure(scenario) is not None) == (problem in {"1", "2"})
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.25, 0.9])
@@ -142,9 +145,11 @@ def test_hard_problems_need_room_below_the_best():
 
 def test_a_stall_is_counted_by_its_set_and_by_its_first_arm():
     """Voters wrong with probability .4: both arms are left, and the bad one often comes first."""
-    spec = ExperimentSpec(arms=2, algorithm="worst_case", epsilon=0.25, eta=0.4, quorum=12)
-    cell = Cell(spec, Problem("two", [0.9, 0.1]), 16, "decentralized")
-    audited = audit_correctness(cell, precision=0.05, seed=0)
+    spec = ExperimentSpec(
+        arms=2, algorithm="worst_case", epsilon=0.25, eta=0.4, scheme=Decentralized(12)
+    )
+    scenario = Scenario(spec, Problem("two", [0.9, 0.1]), 16)
+    audited = audit_correctness(scenario, precision=0.05, seed=0)
     stalls = audited.stalled.count
     assert audited.set_wrong.count == 0 < audited.plurality_wrong.count < stalls
     assert audited.set_wrong.runs == audited.plurality_wrong.runs == stalls
@@ -157,7 +162,7 @@ def traced(*events):
     return replace(trial("unfinished", (0,)), trace=tuple(moments))
 
 
-RESETS = ExperimentSpec(arms=3, algorithm="ser4", phi=0.01)
+RESETS = ExperimentSpec(arms=3, algorithm="ser4", options={"phi": 0.01})
 
 
 @pytest.mark.parametrize(
@@ -184,6 +189,6 @@ RESETS = ExperimentSpec(arms=3, algorithm="ser4", phi=0.01)
 )
 def test_a_term_fails_when_no_good_arm_is_left_to_it(events, failed):
     switching = Problem("switch", (0.9, 0.1, 0.1), switches=[(50, (0.1, 0.9, 0.1))])
-    setting = Cell(RESETS, switching, 32, "decentralized", 100).setting
-    assert failed_terms(setting, traced(*events)) == failed
-    assert has_failed(setting, traced(*events)) == any(failed)
+    scenario = Scenario(RESETS, switching, 32, 100)
+    assert failed_terms(scenario, traced(*events)) == failed
+    assert has_failed(scenario, traced(*events)) == any(failed)

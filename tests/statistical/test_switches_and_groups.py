@@ -2,10 +2,10 @@
 
 import pytest
 
-from devote.experiments.switches.phi_table import CASES
 from devote.problems import Problem, Split, get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import run_players, simulate
+from devote.studies.switches.phi_table import FLEETS
 from devote.theory import recommended_phi
 
 SEEDS = [1, 2, 3]
@@ -69,8 +69,8 @@ def test_dser4_finds_the_new_best_arm_after_each_switch_where_dser3_does_not(see
         assert SWITCHING.optimal(N_PLAYERS, time, 0.25).isdisjoint(run.winners)
 
 
-@pytest.mark.parametrize("case", CASES[:4], ids=lambda case: f"{case.n_players}-{case.eta:g}")
-def test_erratum_17_the_recommended_phi_beats_no_resets_and_the_printed_one_does_not(case):
+@pytest.mark.parametrize("fleet", FLEETS[:4], ids=lambda fleet: f"{fleet.n_players}-{fleet.eta:g}")
+def test_erratum_17_the_recommended_phi_beats_no_resets_and_the_printed_one_does_not(fleet):
     """Paper, Theorem 4: "then setting" phi, which is to balance resets and switches.
 
     Suboptimal plays over those without resets, in 32 runs. A run's own ratio spreads by .16 or
@@ -79,9 +79,9 @@ def test_erratum_17_the_recommended_phi_beats_no_resets_and_the_printed_one_does
     1e-8 in each of four cases. A phi at which the true ratio is .95 or more is caught with
     probability .999 or more, and the printed one, 1.26 or more with a spread of .001, always.
     """
-    cost = case.plays_per_term(seed=1)
-    phi = recommended_phi(case.switches, horizon=case.horizon, plays_per_term=cost)
-    better, printed = case.over_no_resets([phi, case.printed()], trials=32, seed=7)
+    cost = fleet.plays_per_term(seed=1)
+    phi = recommended_phi(fleet.switches, horizon=fleet.horizon, plays_per_term=cost)
+    better, printed = fleet.over_no_resets([phi, fleet.printed()], trials=32, seed=7)
     assert better.value < 0.85
     assert printed.value > 1.1
 

@@ -22,14 +22,13 @@ SILENT = -1
 
 
 def name_arm(view: View) -> int:
-    """The arm that the player has not voted against; by chance among several."""
-    return _by_chance(view, [k for k in range(view.n_arms) if k not in view.against])
+    """The arm that the player's messages leave; by chance among several."""
+    return _by_chance(view, view.left)
 
 
 def name_arm_knowing_others(view: View) -> int:
-    """The same, but several are told apart by what everybody voted: the answer, if it is left."""
-    left = [k for k in range(view.n_arms) if k not in view.against]
-    return view.answer if view.answer in left else _by_chance(view, left)
+    """The same, but several are told apart by what everybody said: the answer, if it is left."""
+    return view.answer if view.answer in view.left else _by_chance(view, view.left)
 
 
 def _by_chance(view: View, arms: Sequence[int]) -> int:
@@ -56,16 +55,16 @@ def learn(
 
 
 def votes_on(arms: Collection[int]) -> Callable[[View], Hashable]:
-    """Which of these arms the player voted against, and in which order."""
+    """Which of these arms the player's messages are about, and in which order."""
 
     def seen(view: View) -> Hashable:
-        return tuple(arm for arm in view.against if arm in arms)
+        return tuple(arm for arm in view.named if arm in arms)
 
     return seen
 
 
 def votes_on_knowing_others(arms: Collection[int]) -> Callable[[View], Hashable]:
-    """The same; of a player who voted against none, which of them the others like least."""
+    """The same; of a player who named none, which of them the others named most."""
 
     def seen(view: View) -> Hashable:
         if own := votes_on(arms)(view):

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from devote.audit.errors import AuditError
-from devote.simulate.cell import Cell, compile_loop, run_chunk
-from devote.simulate.trial import Trial
-from devote.simulate.workers import local_executor, worker_count
+from devote.simulate import Scenario, Trial
+from devote.simulate.sweep.workers import local_executor, worker_count
+from devote.simulate.trials import compile_loop, run_chunk
 from devote.theory import clopper_pearson
 
 FIRST = 100
@@ -69,9 +69,9 @@ class Rate:
 
 @dataclass
 class Batches:
-    """The trials of one cell, run as they are asked for."""
+    """The trials of one scenario, run as they are asked for."""
 
-    cell: Cell
+    scenario: Scenario
     seed: int = 0
     workers: int | None = 1
     runs: list[Trial] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Batches:
                 f"precision={precision!r} must be in (0, 0.5).\n"
                 "It is half the width of the interval; 0.01 is one per cent either way."
             )
-        compile_loop(self.cell)
+        compile_loop(self.scenario)
         with local_executor(worker_count(self.workers)) as (executor, _):
             size = FIRST
             while True:
@@ -100,7 +100,7 @@ class Batches:
                 rate = Rate(sum(map(failed, self.runs)), len(self.runs), confidence)
                 needed = runs_needed(rate, precision)
                 if progress is not None:
-                    progress(rate.runs, max(needed, rate.runs), self.cell.label)
+                    progress(rate.runs, max(needed, rate.runs), self.scenario.label)
                 if rate.half_width <= precision:
                     return rate
                 left = max(needed - rate.runs, FIRST)
@@ -113,8 +113,10 @@ class Batches:
         step = max(1, size // (4 * worker_count(self.workers)))
         parts = [trials[i : i + step] for i in range(0, size, step)]
         # Where there are resets each term is judged, which takes a trace.
-        trace = self.cell.setting.algorithm.endless
-        futures = [executor.submit(run_chunk, self.cell, part, self.seed, trace) for part in parts]
+        trace = self.scenario.algorithm.endless
+        futures = [
+            executor.submit(run_chunk, self.scenario, part, self.seed, trace) for part in parts
+        ]
         for future in futures:
             self.runs.extend(future.result()[0])
         self.seconds += time.perf_counter() - begin
@@ -124,7 +126,7 @@ class Batches:
         if not allow_long and estimate > PATIENCE:
             raise AuditError(
                 f"precision={precision:g} would need about {left:,} more runs of "
-                f"{self.cell.label}, which take {spoken_time(estimate)}.\n"
+                f"{self.scenario.label}, which take {spoken_time(estimate)}.\n"
                 "Pass --yes (allow_long=True) to wait, or ask for less precision."
             )
 

@@ -14,11 +14,13 @@ from typing import Any
 from devote.audit.batches import Batches, Progress, Rate
 from devote.audit.errors import AuditError
 from devote.audit.terms import failed_terms
+from devote.guarantees.promises import failure_bounds
 from devote.problems import Uniform
-from devote.simulate.cell import Cell
-from devote.simulate.promises import failure_bounds, property_1
-from devote.simulate.setting import Setting
-from devote.simulate.trial import Trial
+from devote.schemes import Isolated
+from devote.schemes.lone import alone
+from devote.simulate import Scenario, Trial, run_trial
+from devote.simulate.trial import NEVER
+from devote.simulate.trials import run_chunk
 from devote.theory import LoneFailure
 
 LONE_RUNS = 1_000
@@ -26,16 +28,16 @@ LONE_RUNS = 1_000
 
 @dataclass(frozen=True)
 class Correctness:
-    """One audited setting.
+    """One audited scenario.
 
-    ``claimed`` is Theorem 1's bound, ``proved`` what is proved of this protocol and subroutine on
+    ``claimed`` is Theorem 1's bound, ``proved`` what is proved of this scheme and subroutine on
     these arms (None: nothing). ``lone`` is the error of a player alone, None where a subroutine
     never stops; ``set_wrong`` and ``plurality_wrong`` count stalled runs only. ``terms`` counts the
     failed ones among the terms that were decided, None where there are no resets; a run made
     ``mean_resets`` of them.
     """
 
-    cell: Cell
+    scenario: Scenario
     failure: Rate
     stalled: Rate
     unfinished: Rate
@@ -55,7 +57,7 @@ class Correctness:
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         return {
-            **self.cell.to_dict(),
+            **self.scenario.to_dict(),
             "failure": self.failure.to_dict(),
             "stalled": self.stalled.to_dict(),
             "unfinished": self.unfinished.to_dict(),
@@ -79,7 +81,7 @@ class Correctness:
 
 
 def audit_correctness(
-    cell: Cell,
+    scenario: Scenario,
     *,
     precision: float = 0.01,
     confidence: float = 0.95,
@@ -88,43 +90,40 @@ def audit_correctness(
     allow_long: bool = False,
     progress: Progress | None = None,
 ) -> Correctness:
-    """Run a setting until its failure probability is known to ``precision``.
+    """Run a scenario until its failure probability is known to ``precision``.
 
     Paper: Theorem 1.
     Differs from print: measured, beside the claimed and the proved bound (errata 5-7 and 19).
     """
-    setting = cell.setting
-    check_seats(setting, seed=seed, trial=0)
-    batches = Batches(cell, seed=seed, workers=workers)
+    check_heard(scenario, seed=seed)
+    batches = Batches(scenario, seed=seed, workers=workers)
     failure = batches.until(
-        lambda run: has_failed(setting, run),
+        lambda run: has_failed(scenario, run),
         precision=precision,
         confidence=confidence,
         allow_long=allow_long,
         progress=progress,
     )
     runs = batches.runs
-    if late := [trial for trial, run in enumerate(runs) if run.status == "unfinished"]:
-        check_seats(setting, seed=seed, trial=late[0])
-    bounds = failure_bounds(setting)
+    bounds = failure_bounds(scenario)
     stalls = [run for run in runs if run.status == "stalled"]
-    endless = setting.algorithm.endless
-    answers = [failed for run in runs for failed in failed_terms(setting, run)] if endless else []
+    endless = scenario.algorithm.endless
+    answers = [failed for run in runs for failed in failed_terms(scenario, run)] if endless else []
 
     def rate(count: int, total: int) -> Rate:
         return Rate(count, total, confidence)
 
     return Correctness(
-        cell=cell,
+        scenario=scenario,
         failure=failure,
         stalled=rate(len(stalls), len(runs)),
         unfinished=rate(sum(run.status == "unfinished" for run in runs), len(runs)),
         set_wrong=rate(sum(not run.holds_epsilon_optimal for run in stalls), len(stalls)),
         plurality_wrong=rate(sum(not run.epsilon_optimal for run in stalls), len(stalls)),
-        lone=lone_error(cell, seed=seed, confidence=confidence),
-        promised=property_1(cell.spec, cell.spec.eta),
+        lone=lone_error(scenario, seed=seed, confidence=confidence),
+        promised=alone(scenario.spec, scenario.spec.eta),
         claimed=bounds.claimed,
-        proved=proved_failure(setting),
+        proved=proved_failure(scenario),
         mean_samples=sum(run.samples for run in runs) / len(runs),
         mean_broadcasts=sum(run.broadcasts for run in runs) / len(runs),
         seed=seed,
@@ -134,62 +133,58 @@ def audit_correctness(
     )
 
 
-def has_failed(setting: Setting, run: Trial) -> bool:
+def has_failed(scenario: Scenario, run: Trial) -> bool:
     """Whether no epsilon-optimal arm is left among those still shared.
 
     Paper: Theorem 1, "finds an epsilon-optimal arm".
     Differs from print: a stall has failed only if none of the arms left would do (erratum 5).
     With resets (Theorem 4), whether some term has failed.
     """
-    if setting.algorithm.endless:
-        return any(failed_terms(setting, run))
-    optimal = setting.problem.optimal(setting.n_players, run.samples, setting.spec.epsilon)
+    if scenario.algorithm.endless:
+        return any(failed_terms(scenario, run))
+    optimal = scenario.problem.optimal(scenario.n_players, run.samples, scenario.spec.epsilon)
     return optimal.isdisjoint(run.winners)
 
 
-def check_seats(setting: Setting, *, seed: int, trial: int) -> None:
-    """Refuse a setting whose jury is not complete at the end of this trial: it decides nothing."""
-    from devote.simulate.engine import run_trial
-
-    if not setting.protocol.seats:
+def check_heard(scenario: Scenario, *, seed: int) -> None:
+    """Refuse a horizon before which nobody says anything of an arm: nothing can be decided."""
+    if scenario.horizon is None or not scenario.scheme.by_message:
         return
-    run = run_trial(setting, seed=seed, trial=trial, trace=True)
-    taken = sum(event.kind == "seat" for event in run.trace or ())
-    size = setting.spec.jury_size
-    if run.status == "unfinished" and taken < size:
+    run = run_trial(scenario, seed=seed, trial=0)
+    if run.status == "unfinished" and max(run.first_vote) == NEVER:
         raise AuditError(
-            f"{taken} of the jury's {size} seats were taken when trial {trial} ended after "
-            f"{run.samples:,} events: no arm can go out before all are.\n"
-            "Raise --horizon, lower --seat-after, or check that enough devices are active."
+            f"Nobody had said anything of an arm when trial 0 ended after {run.samples:,} events: "
+            f"{scenario.scheme.name} has nothing to decide by.\n"
+            "Raise --horizon, or check when the scheme lets devices speak."
         )
 
 
-def proved_failure(setting: Setting) -> float | None:
-    """The proved bound on the failure probability, if there is one.
+def proved_failure(scenario: Scenario) -> float | None:
+    """The proved bound on the failure probability of a group's answer, if there is one.
 
-    A jury's, that of all players together where all of them must agree (M = N), or that of any M
-    of N where one arm is epsilon-optimal; none where rewards change or players' means differ.
+    None where rewards change or players' means differ.
 
     >>> from devote.problems import PROBLEMS
     >>> from devote.protocol import ExperimentSpec
-    >>> cell = Cell(ExperimentSpec(arms=10), PROBLEMS["1"], 64, "jury")
-    >>> round(proved_failure(cell.setting), 3)
-    0.047
+    >>> from devote.schemes import Jury
+    >>> spec = ExperimentSpec(arms=10, scheme=Jury())
+    >>> round(proved_failure(Scenario(spec, PROBLEMS["1"], 64)), 3)
+    0.049
     """
-    return failure_bounds(setting).proved if setting.protocol.votes else None
+    return failure_bounds(scenario).proved if scenario.scheme.by_message else None
 
 
-def lone_error(cell: Cell, *, seed: int, confidence: float = 0.95) -> Rate | None:
+def lone_error(scenario: Scenario, *, seed: int, confidence: float = 0.95) -> Rate | None:
     """How often one player alone, at the eta that is paid for, ends with a wrong arm."""
-    from devote.simulate.cell import run_chunk
-
-    problem = cell.problem
-    if problem.groups or cell.setting.algorithm.endless:
+    spec, problem = scenario.spec, scenario.problem
+    if problem.groups or scenario.algorithm.endless:
         return None
-    # Isolated players get delta / N: with one player and delta = eta that is eta. A quorum of one
-    # is given because none is used.
-    spec = cell.spec.with_(delta=cell.spec.eta, quorum=1, protocol="decentralized")
-    alone = Cell(spec, replace(problem, activity=Uniform()), 1, "isolated")
-    size = LONE_RUNS if cell.spec.algorithm != "median_elimination" else LONE_RUNS // 5
-    runs, _ = run_chunk(alone, range(size), seed)
+    # Isolated players get delta / N: with one player and delta = eta that is eta.
+    one = Scenario(
+        spec.with_(delta=spec.eta, eta=spec.eta, scheme=Isolated()),
+        replace(problem, activity=Uniform()),
+        1,
+    )
+    size = LONE_RUNS if spec.algorithm != "median_elimination" else LONE_RUNS // 5
+    runs, _ = run_chunk(one, range(size), seed)
     return Rate(sum(not run.epsilon_optimal for run in runs), size, confidence)

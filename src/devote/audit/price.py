@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.cell import Cell
-from devote.simulate.sweep import Progress, run_sweep
+from devote.schemes import Decentralized, Jury
+from devote.simulate import Scenario, run_sweep
+from devote.simulate.sweep.sweep import Progress
 
 PLAYERS = (32, 64, 128, 256, 512, 1024)
-PROTOCOLS = ("decentralized", "jury")
+SCHEMES = (Decentralized(), Jury())
+"""Each with its own default of eta."""
 
 
 @dataclass(frozen=True)
 class Price:
-    """The mean cost of one setting over its trials; ``right`` ones agreed on a good arm."""
+    """The mean cost of one scenario over its trials; ``right`` ones agreed on a good arm."""
 
-    problem: str
-    n_players: int
-    protocol: str
+    scenario: Scenario
     samples: float
     broadcasts: float
     trials: int
@@ -39,23 +39,22 @@ def price_of_jury(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[Price]:
-    """Both protocols on the same problems with the same numbers of players.
+    """Both schemes on the same problems with the same numbers of players.
 
     Paper: section 5.1, problems 1 and 2.
     """
     sizes = tuple(players)
-    cells = [
-        Cell(ExperimentSpec(arms=10, algorithm=algorithm), get_problem(name), n_players, protocol)
+    specs = [ExperimentSpec(arms=10, algorithm=algorithm, scheme=scheme) for scheme in SCHEMES]
+    scenarios = [
+        Scenario(spec, get_problem(name), n_players)
         for name in problems
         for n_players in sizes
-        for protocol in PROTOCOLS
+        for spec in specs
     ]
-    results = run_sweep(cells, trials=trials, seed=seed, workers=workers, progress=progress)
+    results = run_sweep(scenarios, trials=trials, seed=seed, workers=workers, progress=progress)
     return [
         Price(
-            problem=cell.problem.name,
-            n_players=cell.n_players,
-            protocol=cell.protocol,
+            scenario=result.scenario,
             samples=float(result.samples.mean()),
             broadcasts=float(result.broadcasts.mean()),
             trials=result.trials,
@@ -65,24 +64,24 @@ def price_of_jury(
                 for good, status in zip(result.epsilon_optimal.tolist(), result.status, strict=True)
             ),
         )
-        for cell, result in zip(cells, results, strict=True)
+        for result in results
     ]
 
 
 def as_markdown(prices: Iterable[Price]) -> str:
-    """One row per problem and number of players, both protocols side by side."""
-    found = {(p.problem, p.n_players, p.protocol): p for p in prices}
+    """One row per problem and number of players, both schemes side by side."""
     lines = [
         "| problem | N | samples, decentralized | samples, jury | ratio "
         "| messages, decentralized | messages, jury | agreed and right, jury |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for problem, n_players in dict.fromkeys(key[:2] for key in found):
-        vote, jury = (found[problem, n_players, protocol] for protocol in PROTOCOLS)
+    # In pairs, as they were run.
+    rows = iter(prices)
+    for vote, jury in zip(rows, rows, strict=True):
         lines.append(
-            f"| {problem} | {n_players:,} | {vote.samples:,.0f} | {jury.samples:,.0f} "
-            f"| {jury.samples / vote.samples:.2f} | {vote.broadcasts:,.0f} "
-            f"| {jury.broadcasts:,.0f} | {jury.right} of {jury.trials} |"
+            f"| {vote.scenario.problem.name} | {vote.scenario.n_players:,} | {vote.samples:,.0f} "
+            f"| {jury.samples:,.0f} | {jury.samples / vote.samples:.2f} "
+            f"| {vote.broadcasts:,.0f} | {jury.broadcasts:,.0f} | {jury.right} of {jury.trials} |"
         )
     return "\n".join(lines)
 

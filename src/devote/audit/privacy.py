@@ -26,7 +26,7 @@ from devote.audit.views import View, view_runs
 from devote.kernels import get_algorithm
 from devote.problems import Problem, Split, Uniform, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate.cell import Cell
+from devote.simulate import Scenario
 
 GROUPS = replace(get_problem("5"), name="groups", activity=Uniform())
 """Two halves of the players with best arms 0 and 5; all wake equally often."""
@@ -38,8 +38,8 @@ LEAST = 200
 class Leak:
     """How well one adversary did.
 
-    ``voted`` and ``silent`` split the runs by whether the player had voted by the end, and
-    ``complete`` are those who had voted against all arms but one;
+    ``voted`` and ``silent`` split the runs by whether the player had spoken of an arm by the end,
+    and ``complete`` are those whose messages left one arm;
     ``baseline`` is the best success without any message, ``cap`` what Definition 3 claims (None
     where it claims nothing), ``dp_epsilon`` the least epsilon of differential privacy that the
     success leaves possible. ``count`` is the error of an estimated number of activations, for the
@@ -81,7 +81,6 @@ def audit_privacy(
     spec: ExperimentSpec,
     problem: Problem,
     n_players: int,
-    protocol: str = "decentralized",
     *,
     horizon: int | None = None,
     runs: int = 2_000,
@@ -106,21 +105,19 @@ def audit_privacy(
             "player has no one answer.\nAudit resets on a problem whose means stay, such as 1."
         )
     asked = (problem, with_groups(problem), with_habits(problem))
-    cells = [Cell(spec.with_(arms=one.n_arms), one, n_players, protocol, horizon) for one in asked]
-    for cell in cells:
-        _ = cell.setting
+    scenarios = [Scenario(spec.with_(arms=one.n_arms), one, n_players, horizon) for one in asked]
     views: list[list[View]] = []
-    for done, cell in enumerate(cells):
+    for done, scenario in enumerate(scenarios):
         if progress is not None:
-            progress(done, len(cells), cell.label)
-        same = cells.index(cell)
+            progress(done, len(scenarios), scenario.label)
+        same = scenarios.index(scenario)
         views.append(
-            views[same] if same < done else view_runs(cell, runs, seed=seed, workers=workers)
+            views[same] if same < done else view_runs(scenario, runs, seed=seed, workers=workers)
         )
     leaks = [
-        *best_arm(views[0], cells[0]),
-        *group(views[1], cells[1]),
-        *activity(views[2], cells[2]),
+        *best_arm(views[0], scenarios[0]),
+        *group(views[1], scenarios[1]),
+        *activity(views[2], scenarios[2]),
     ]
     return [replace(leak, stand_in=leak.problem != problem.name) for leak in leaks]
 
@@ -145,7 +142,7 @@ def with_habits(problem: Problem) -> Problem:
     return replace(problem, name=f"{problem.name}, half of the players busy", activity=Split())
 
 
-def best_arm(views: Sequence[View], cell: Cell) -> list[Leak]:
+def best_arm(views: Sequence[View], scenario: Scenario) -> list[Leak]:
     """Question (a): name an arm that is epsilon-optimal for this player."""
     leaks = []
     for others, guess in ((False, attack.name_arm), (True, attack.name_arm_knowing_others)):
@@ -156,17 +153,17 @@ def best_arm(views: Sequence[View], cell: Cell) -> list[Leak]:
         worst = [arm in view.worst for arm, view in zip(named, views, strict=True)]
         epsilon = epsilon_lower_bound(sum(right), len(right), sum(worst), len(worst))
         chance = sum(len(view.optimal) for view in views) / sum(view.n_arms for view in views)
-        leaks.append(_leak("best arm", others, cell, views, right, chance, epsilon))
+        leaks.append(_leak("best arm", others, scenario, views, right, chance, epsilon))
     return leaks
 
 
-def group(views: Sequence[View], cell: Cell) -> list[Leak]:
+def group(views: Sequence[View], scenario: Scenario) -> list[Leak]:
     """Question (b): tell which group a player belongs to, from votes on the groups' best arms."""
-    means = [row for _, row in cell.problem.groups]
+    means = [row for _, row in scenario.problem.groups]
     arms = tuple(dict.fromkeys(row.index(max(row)) for row in means))
     return _learned(
         "group",
-        cell,
+        scenario,
         views,
         lambda view: view.group,
         (
@@ -176,12 +173,12 @@ def group(views: Sequence[View], cell: Cell) -> list[Leak]:
     )
 
 
-def activity(views: Sequence[View], cell: Cell) -> list[Leak]:
+def activity(views: Sequence[View], scenario: Scenario) -> list[Leak]:
     """Question (c): was a player active more often than the median one, and how often."""
     half = len(views) // 2
     told = _learned(
         "activity",
-        cell,
+        scenario,
         views,
         lambda view: int(view.busy),
         (attack.time_of_first, lambda taught: attack.rank_of_first),
@@ -194,7 +191,7 @@ def activity(views: Sequence[View], cell: Cell) -> list[Leak]:
 
 def _learned(
     question: str,
-    cell: Cell,
+    scenario: Scenario,
     views: Sequence[View],
     secret: Callable[[View], int],
     ways: tuple[Callable[[Sequence[View]], Any], Callable[[Sequence[View]], Any]],
@@ -211,14 +208,14 @@ def _learned(
         # Of several groups the first against the rest, whose mixture is no easier to tell from it.
         first = [[int(it == 0) for it in told] for told in (guesses, secrets)]
         epsilon = epsilon_of(*first)
-        leaks.append(_leak(question, bool(others), cell, tested, right, chance, epsilon))
+        leaks.append(_leak(question, bool(others), scenario, tested, right, chance, epsilon))
     return leaks
 
 
 def _leak(
     question: str,
     others: bool,
-    cell: Cell,
+    scenario: Scenario,
     views: Sequence[View],
     right: list[bool],
     baseline: float,
@@ -228,13 +225,13 @@ def _leak(
     return Leak(
         question=question,
         others_known=others,
-        problem=cell.problem.name,
+        problem=scenario.problem.name,
         stand_in=False,
         success=rate_of(right),
         voted=rate_of([was for was, view in pairs if not view.silent]),
-        complete=rate_of([was for was, view in pairs if len(view.against) == view.n_arms - 1]),
+        complete=rate_of([was for was, view in pairs if len(view.left) == 1]),
         silent=rate_of([was for was, view in pairs if view.silent]),
         baseline=baseline,
-        cap=1.0 - cell.spec.eta if question == "best arm" else None,
+        cap=1.0 - scenario.spec.eta if question == "best arm" else None,
         dp_epsilon=epsilon,
     )

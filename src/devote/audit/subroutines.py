@@ -1,4 +1,4 @@
-"""Every subroutine on every hard problem under the jury, in one table.
+"""Every subroutine on every hard problem, under the jury where it ends, in one table.
 
 ``python -m devote.audit.subroutines`` prints the table of ``docs/proofs.md``.
 """
@@ -10,7 +10,8 @@ from devote.audit.correctness import Correctness, audit_correctness
 from devote.audit.hard import hard_problems
 from devote.kernels.registry import ALGORITHMS
 from devote.protocol import ExperimentSpec
-from devote.simulate.cell import Cell
+from devote.schemes import Decentralized, Jury
+from devote.simulate import Scenario
 
 SUBROUTINES = tuple(name for name in ALGORITHMS if name != "worst_case")
 EPSILON = 0.25
@@ -23,22 +24,29 @@ PHI = 2e-5
 """For SER4: three resets within the horizon on average, with time to answer between them."""
 
 
-def hard_cells(
-    algorithm: str, *, protocol: str = "jury", epsilon: float = EPSILON, n_players: int = PLAYERS
-) -> list[Cell]:
-    """One cell for each hard problem."""
+def hard_scenarios(
+    algorithm: str,
+    *,
+    jury: Jury = Jury(),  # noqa: B008
+    epsilon: float = EPSILON,
+    n_players: int = PLAYERS,
+) -> list[Scenario]:
+    """One scenario for each hard problem: under the jury, or the paper's vote where none can be.
+
+    A subroutine that never ends has nothing for a juror to pick.
+    """
     endless = ALGORITHMS[algorithm].endless
     return [
-        Cell(
+        Scenario(
             ExperimentSpec(
                 arms=problem.n_arms,
                 algorithm=algorithm,
                 epsilon=epsilon,
-                phi=PHI if endless else 0.0,
+                options={"phi": PHI} if endless else {},
+                scheme=Decentralized() if endless else jury,
             ),
             problem,
             n_players,
-            protocol,
             HORIZON if endless else None,
         )
         for problem in hard_problems(epsilon)
@@ -53,16 +61,16 @@ def audit_all(
     workers: int | None = 1,
     progress: Progress | None = None,
 ) -> dict[str, list[Correctness]]:
-    """Audit every subroutine on every hard problem under the jury.
+    """Audit every subroutine on every hard problem.
 
     Paper: Theorem 1, with Property 1's subroutines; the jury is this project's.
     """
     return {
         name: [
             audit_correctness(
-                cell, precision=precision, seed=seed, workers=workers, progress=progress
+                scenario, precision=precision, seed=seed, workers=workers, progress=progress
             )
-            for cell in hard_cells(name)
+            for scenario in hard_scenarios(name)
         ]
         for name in algorithms
     }

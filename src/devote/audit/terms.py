@@ -3,11 +3,10 @@
 Paper: section 4, Theorem 4; each term is a run of Decentralized Elimination.
 """
 
-from devote.simulate.setting import Setting
-from devote.simulate.trial import Trial
+from devote.simulate import Scenario, Trial
 
 
-def failed_terms(setting: Setting, run: Trial) -> list[bool]:
+def failed_terms(scenario: Scenario, run: Trial) -> list[bool]:
     """For each term that was decided before its reset, whether it failed.
 
     A term is decided when one arm is left, or none that is good: then it has failed. An arm is
@@ -17,10 +16,10 @@ def failed_terms(setting: Setting, run: Trial) -> list[bool]:
     Paper: Theorem 4, whose failure probability is about all terms together.
     """
     assert run.trace is not None
-    spec, problem = setting.spec, setting.problem
+    spec, problem = scenario.spec, scenario.problem
 
     def good(time: int) -> frozenset[int]:
-        return problem.optimal(setting.n_players, time, spec.epsilon)
+        return problem.optimal(scenario.n_players, time, spec.epsilon)
 
     every = frozenset(range(spec.n_arms))
     opened, left, decided = 0, every, False

@@ -12,25 +12,28 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from devote.kernels.tables import ACTIVE
 from devote.problems import mean_reward, optimal_arms
-from devote.simulate import counting
-from devote.simulate.cell import Cell
-from devote.simulate.run import Run
-from devote.simulate.setting import Setting
-from devote.simulate.streams import NAMES, numpy_stream
-from devote.simulate.workers import local_executor, worker_count
+from devote.simulate import Scenario
+from devote.simulate.engine.run import Run
+from devote.simulate.sweep.workers import local_executor, worker_count
 
 
 @dataclass(frozen=True)
 class Sent:
-    """One message as it goes by: who, when (in pulls of the whole fleet), against which arm."""
+    """One message as it goes by: who, when (in pulls of the whole fleet), about which arm.
+
+    A vote is against its arm, a pick is for it.
+    """
 
     player: int
     time: int
     arm: int
-    """-1 for the claim of a seat and for a reset."""
+    """-1 for a message that is about none."""
     term: int = 0
     """How many resets there had been."""
+    picks: bool = False
+    """Whether the message is for the arm, not against it."""
 
 
 @dataclass(frozen=True)
@@ -57,48 +60,53 @@ class View:
 
     @property
     def silent(self) -> bool:
-        """Whether the player had not voted when the run ended."""
-        return not self.against
+        """Whether the player had said nothing of any arm when the run ended."""
+        return not self.named
 
     @property
     def voters(self) -> int:
-        """How many players had voted when the run ended."""
+        """How many players had spoken of an arm when the run ended."""
         return len({sent.player for sent in (*self.own, *self.others) if sent.arm >= 0})
 
     @property
-    def against(self) -> tuple[int, ...]:
-        """The arms that the player voted against, in order; of several terms, in the fullest.
+    def named(self) -> tuple[int, ...]:
+        """The arms that the player's messages are about, in order.
 
-        Of terms in which it cast equally many votes, the last.
+        Of several terms, in the fullest; of terms with equally many messages, in the last.
         """
-        votes = [sent for sent in self.own if sent.arm >= 0]
-        cast = Counter(sent.term for sent in votes)
-        fullest = max(cast, key=lambda term: (cast[term], term), default=0)
-        return tuple(sent.arm for sent in votes if sent.term == fullest)
+        told = [sent for sent in self.own if sent.arm >= 0]
+        count = Counter(sent.term for sent in told)
+        fullest = max(count, key=lambda term: (count[term], term), default=0)
+        return tuple(sent.arm for sent in told if sent.term == fullest)
+
+    @property
+    def left(self) -> tuple[int, ...]:
+        """The arms that these messages leave: the one picked, or those not voted against."""
+        if any(sent.picks for sent in self.own):
+            return self.named[-1:]
+        return tuple(k for k in range(self.n_arms) if k not in self.named)
 
 
-def view_run(setting: Setting, *, seed: int, trial: int, voters: bool = False) -> View:
-    """Run one trial and look at a player drawn from it, or from those who voted if anybody did."""
-    run = Run(setting, tracing=True)
-    streams = [numpy_stream(seed, trial, name) for name in NAMES]
+def view_run(scenario: Scenario, *, seed: int, trial: int, voters: bool = False) -> View:
+    """Run one trial and look at a player drawn from it, or from those who spoke of an arm."""
+    run = Run(scenario, seed=seed, trial=trial, tracing=True)
     while not run.over:
-        size = run.next_block()
-        run.advance(*(stream.random(size) for stream in streams))
+        run.advance()
     outcome = run.outcome()
     dice = random.Random(f"{seed}/{trial}/adversary")
     sent = [
-        Sent(event.player, event.time, event.arm, event.term)
+        Sent(event.player, event.time, event.arm, event.term, picks=event.kind == "pick")
         for event in run.events
-        if event.kind in ("vote", "seat", "reset")
+        if event.kind != "elimination"
     ]
     heard = sorted({message.player for message in sent if message.arm >= 0})
-    player = dice.choice(heard if voters and heard else range(setting.n_players))
-    active = run.tables.own[:, counting.ACTIVE].tolist()
-    optimal, worst, group = _truth(setting, player)
+    player = dice.choice(heard if voters and heard else range(scenario.n_players))
+    active = run.tables.own[:, ACTIVE].tolist()
+    optimal, worst, group = _truth(scenario, player)
     return View(
         player=player,
-        n_arms=setting.spec.n_arms,
-        n_players=setting.n_players,
+        n_arms=scenario.spec.n_arms,
+        n_players=scenario.n_players,
         own=tuple(message for message in sent if message.player == player),
         others=tuple(message for message in sent if message.player != player),
         samples=outcome.samples,
@@ -112,29 +120,28 @@ def view_run(setting: Setting, *, seed: int, trial: int, voters: bool = False) -
     )
 
 
-def _truth(setting: Setting, player: int) -> tuple[frozenset[int], frozenset[int], int]:
+def _truth(scenario: Scenario, player: int) -> tuple[frozenset[int], frozenset[int], int]:
     """The player's epsilon-optimal arms, as many of the worst, and its group."""
-    env = setting.problem.environment(setting.n_players)
+    env = scenario.problem.environment(scenario.n_players)
     means = [mean_reward(env, 0, player, arm) for arm in range(env.n_arms)]
-    optimal = optimal_arms(means, setting.spec.epsilon)
+    optimal = optimal_arms(means, scenario.spec.epsilon)
     ranked = sorted(range(env.n_arms), key=lambda arm: (means[arm], -arm))
     return optimal, frozenset(ranked[: len(optimal)]), env.groups[player]
 
 
-def view_chunk(cell: Cell, trials: Sequence[int], seed: int, voters: bool) -> list[View]:
-    """Look at some trials of a cell."""
-    setting = cell.setting
-    return [view_run(setting, seed=seed, trial=trial, voters=voters) for trial in trials]
+def view_chunk(scenario: Scenario, trials: Sequence[int], seed: int, voters: bool) -> list[View]:
+    """Look at some trials of a scenario."""
+    return [view_run(scenario, seed=seed, trial=trial, voters=voters) for trial in trials]
 
 
 def view_runs(
-    cell: Cell, runs: int, *, seed: int, workers: int | None = 1, voters: bool = False
+    scenario: Scenario, runs: int, *, seed: int, workers: int | None = 1, voters: bool = False
 ) -> list[View]:
-    """Trials 0, 1, ... of a cell, each through the eyes of an adversary."""
+    """Trials 0, 1, ... of a scenario, each through the eyes of an adversary."""
     count = worker_count(workers)
     step = max(1, min(50, runs // count))
     trials = range(runs)
     with local_executor(count) as (executor, _):
         parts = [trials[i : i + step] for i in range(0, runs, step)]
-        futures = [executor.submit(view_chunk, cell, part, seed, voters) for part in parts]
+        futures = [executor.submit(view_chunk, scenario, part, seed, voters) for part in parts]
         return [view for future in futures for view in future.result()]

@@ -1,7 +1,7 @@
-"""Theorem 1 put to the test: subroutines that fail exactly as often as Property 1 allows.
+"""Promises put to the test: subroutines that fail exactly as often as Property 1 allows.
 
-With two arms and ``worst_case`` as the subroutine a vote fails when the best arm is voted out.
-Any M of N players do that to ``decentralized``, all J jurors must to ``jury``.
+With two arms and ``worst_case`` as the subroutine the answer is wrong when the best arm is lost.
+Any M of N players do that to the paper's vote; enough of the J jurors must to a jury.
 """
 
 from collections.abc import Iterable
@@ -11,8 +11,9 @@ from typing import Any
 from devote.audit.batches import Progress
 from devote.audit.correctness import Correctness, audit_correctness
 from devote.problems import Problem
-from devote.protocol import ExperimentSpec, SpecError
-from devote.simulate.cell import Cell
+from devote.protocol import ExperimentSpec, Scheme, SpecError
+from devote.schemes import Decentralized, Jury
+from devote.simulate import Scenario
 
 PLAYERS = (28, 29, 32, 64, 128)
 """Around the quorum of 28 that eta = .9 and delta = .05 give, and well above."""
@@ -22,23 +23,23 @@ ARMS = Problem("worst-case", (0.9, 0.1), summary="two arms, the first is the bes
 
 @dataclass(frozen=True)
 class Refusal:
-    """A setting that the protocol does not accept, and why."""
+    """A setting that the scheme does not accept, and why."""
 
-    protocol: str
+    scheme: str
     n_players: int
     why: str
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"protocol": self.protocol, "n_players": self.n_players, "refused": self.why}
+        return {"scheme": self.scheme, "n_players": self.n_players, "refused": self.why}
 
 
 def audit_worst_case(
     *,
-    eta: float = 0.9,
+    eta: float | None = None,
     delta: float = 0.05,
     players: Iterable[int] = PLAYERS,
-    protocols: Iterable[str] = ("decentralized", "jury"),
+    schemes: Iterable[Scheme] = (Decentralized(), Jury()),
     precision: float = 0.01,
     confidence: float = 0.95,
     seed: int = 0,
@@ -46,25 +47,29 @@ def audit_worst_case(
     allow_long: bool = False,
     progress: Progress | None = None,
 ) -> list[Correctness | Refusal]:
-    """The worst-case table: one row for each number of players and protocol.
+    """The worst-case table: one row for each scheme and number of players.
+
+    Without ``eta`` each scheme has its own default.
 
     Paper: Theorem 1.
     Differs from print: any M of N players can vote the best arm out (erratum 7).
     """
-    sizes, ways = tuple(players), tuple(protocols)
-    spec = ExperimentSpec(arms=2, algorithm="worst_case", eta=eta, delta=delta)
+    sizes = tuple(players)
     rows: list[Correctness | Refusal] = []
-    for protocol in ways:
+    for scheme in schemes:
+        given = scheme.default_eta if eta is None else eta
         for n_players in sizes:
-            cell = Cell(spec, ARMS, n_players, protocol)
             try:
-                _ = cell.setting
+                spec = ExperimentSpec(
+                    arms=2, algorithm="worst_case", eta=given, delta=delta, scheme=scheme
+                )
+                scenario = Scenario(spec, ARMS, n_players)
             except SpecError as error:
-                rows.append(Refusal(protocol, n_players, " ".join(str(error).split())))
+                rows.append(Refusal(scheme.name, n_players, " ".join(str(error).split())))
                 continue
             rows.append(
                 audit_correctness(
-                    cell,
+                    scenario,
                     precision=precision,
                     confidence=confidence,
                     seed=seed,

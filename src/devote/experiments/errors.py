@@ -1,5 +1,0 @@
-"""What can be wrong with a request to reproduce the paper."""
-
-
-class ExperimentError(ValueError):
-    """A figure that does not exist, or settings or a folder that cannot be used."""

@@ -1,0 +1,126 @@
+"""The look of every figure: type, colours that colour-blind readers tell apart, bars, ticks.
+
+A colour is a subroutine, a line and its mark a scheme, a bar a 95 % interval, in every figure;
+what is neither is black or grey. Colours are those of Okabe and Ito (2008), "Color Universal
+Design".
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+from devote.studies.estimates import Estimate
+
+BLACK = "#1a1a1a"
+GREY = "#7a7a7a"
+FAINT = "#d9d9d9"
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#CC79A7"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
+
+SUBROUTINES = {
+    "SER3": BLUE,
+    "SER3 (union)": SKY,
+    "SER4": ORANGE,
+    "UGapEc": VERMILLION,
+    "Median Elimination": GREEN,
+    "Successive Elimination": PURPLE,
+}
+Line = str | tuple[float, tuple[float, float]]
+LINES: dict[str, tuple[Line, str]] = {"decentralized": ("-", "o"), "isolated": ("--", "^")}
+
+BARS = "Bars: 95 % intervals, where larger than the point."
+"""The one measure of uncertainty: of the mean of the trials, or of a proportion."""
+
+_RC: dict[str, Any] = {
+    "figure.dpi": 100,
+    "savefig.dpi": 150,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 9.0,
+    "axes.labelsize": 9.5,
+    "axes.labelcolor": BLACK,
+    "axes.edgecolor": GREY,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#ececec",
+    "grid.linewidth": 0.7,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": BLACK,
+    "ytick.labelcolor": BLACK,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 4.5,
+    # The same picture is the same file, byte for byte, wherever it is drawn.
+    "svg.hashsalt": "devote",
+    "svg.fonttype": "path",
+}
+
+
+def dots(subroutine: str) -> Line:
+    """The line of 0-privacy; dots of two subroutines fall between each other on a shared line."""
+    return (2.2 * list(SUBROUTINES).index(subroutine) / 3, (1.1, 3.3))
+
+
+def bars(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate], colour: str) -> None:
+    """The 95 % interval of each estimate, as a vertical bar."""
+    low, high = [e.low for e in estimates], [e.high for e in estimates]
+    axes.vlines(list(x), low, high, color=colour, linewidth=1.3)
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in the style of this project, whatever the reader's own settings."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        params: dict[Any, Any] = mpl.rcParams
+        params.update(_RC)
+        yield
+
+
+def count_text(value: float) -> str:
+    """A count, short enough for a tick.
+
+    >>> [count_text(v) for v in (500, 1000, 20000, 1e6, 3e7)]
+    ['500', '1k', '20k', '1M', '30M']
+    """
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
+def players_axis(axes: Axes, players: tuple[int, ...]) -> None:
+    """The number of players, on a log axis with a tick for each number that was run."""
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator(list(players)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
+    axes.set_xlim(players[0] / 1.15, players[-1] * 1.15)
+    axes.set_xlabel("number of players N")
+
+
+def counts_axis(axes: Axes, label: str) -> None:
+    """Counts, on a log axis with a tick for each power of ten, or more where there are few."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    steps = (1.0,) if high > 200 * low else (1.0, 2.0, 5.0)
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: count_text(value)))
+    axes.set_ylabel(label)

@@ -1,0 +1,121 @@
+"""Users with different best arms: whose arm wins, by how many the frequent players are.
+
+Paper: section 6, the closing remark on Assumption 2.
+"""
+
+from matplotlib.figure import Figure
+
+from devote.problems import Problem, Split, get_problem
+from devote.simulate import Scenario
+from devote.studies.claim import Claim
+from devote.studies.drawing import style
+from devote.studies.drawing.canvas import footnote, panels
+from devote.studies.drawing.labels import EndLabel, write_labels
+from devote.studies.estimates import Estimate, proportion
+from devote.studies.measuring import by_subroutine
+from devote.studies.settings import Settings
+from devote.studies.study import Planned, Study
+from devote.studies.table import Table
+from devote.studies.variants import DELTA, FORM, SER3, SUBROUTINES, UGAPEC, Variant
+from devote.studies.verdicts import Range
+
+N_PLAYERS = 64
+SHARE = 0.8
+SIZES = (8, 16, 24, 28, 32, 40, 48)
+"""How many players are frequent; 28 votes eliminate an arm."""
+
+ROUNDS = 5
+"""Times the trials asked for: what happens in 95 of 100 runs does not show in 20."""
+
+FREQUENT_ARM = 0
+"""The best arm of the frequent players in problem 5."""
+
+QUORUM = SER3.spec().votes_needed
+SHIFTS = (-0.35, 0.35)
+"""Points side by side, so that no bar hides another."""
+
+
+def scenario(variant: Variant, frequent: int) -> Scenario:
+    """64 players, this many of whom make 80 % of the events and have a best arm of their own."""
+    fraction = frequent / N_PLAYERS
+    theirs, others = (means for _, means in get_problem("5").groups)
+    problem = Problem(
+        f"frequent-{frequent}",
+        activity=Split(fraction=fraction, share=SHARE),
+        groups=((fraction, theirs), (1.0 - fraction, others)),
+    )
+    return Scenario(variant.spec(), problem, N_PLAYERS)
+
+
+def scenarios(settings: Settings) -> list[Planned]:
+    """Problem 5 with frequent players of every number."""
+    return [
+        Planned(scenario(variant, size), ROUNDS * settings.trials)
+        for variant in SUBROUTINES.values()
+        for size in SIZES
+    ]
+
+
+def found(table: Table, variant: Variant) -> tuple[Estimate, ...]:
+    """How often the best arm of the frequent players is the one left, for each number of them."""
+    return tuple(
+        proportion(
+            arms == (FREQUENT_ARM,) for arms in table[scenario(variant, size)].winners
+        ).located(f"{size} of {N_PLAYERS}")
+        for size in SIZES
+    )
+
+
+def figure(table: Table) -> Figure:
+    """How often the frequent players' best arm wins, against how many they are."""
+    drawn, [axes] = panels(1, size=(7.2, 4.0), right=0.83, bottom=0.225)
+    assert QUORUM is not None
+    axes.axvline(QUORUM, color=style.GREY, linewidth=1.0, dashes=(4, 3))
+    axes.text(QUORUM + 1, 0.5, f"M = {QUORUM} votes", color=style.GREY, fontsize=8.5)
+    line, marker = style.LINES["decentralized"]
+    labels = []
+    for variant, shift in zip((SER3, UGAPEC), SHIFTS, strict=True):
+        colour = style.SUBROUTINES[variant.label]
+        places = [size + shift for size in SIZES]
+        estimates = found(table, variant)
+        values = [estimate.value for estimate in estimates]
+        style.bars(axes, places, estimates, colour)
+        axes.plot(places, values, linestyle=line, marker=marker, color=colour)
+        labels.append(EndLabel(SIZES[-1], values[-1], variant.label, colour))
+    axes.set_xticks(SIZES)
+    axes.set_xlim(SIZES[0] - 2, SIZES[-1] + 2)
+    axes.set_ylim(-0.03, 1.05)
+    axes.set_xlabel(f"frequent players, of {N_PLAYERS}")
+    axes.set_ylabel("runs that end with their best arm")
+    axes.set_title("Users with different best arms: do the frequent win?")
+    write_labels(axes, labels)
+    footnote(
+        drawn,
+        f"Decentralized; the frequent players make {100 * SHARE:g} % of the events. SER3 with "
+        f"radius “{FORM}”.\nPoints: share of {ROUNDS * table.trials} runs. {style.BARS}",
+    )
+    return drawn
+
+
+def claims(table: Table) -> list[Claim]:
+    """What section 6 says about users with different best arms."""
+    return [
+        Claim(
+            name="best-arm-of-the-frequent",
+            quote="When Assumption 2 does not hold, Decentralized Elimination finds with high "
+            "probability the best arm of the most frequent players.",
+            where="section 6",
+            measured="runs that end with the best arm of the frequent players, who make "
+            f"{100 * SHARE:g} % of the events; {N_PLAYERS} players, {ROUNDS * table.trials} runs",
+            asked=f"at least {1 - DELTA}",
+            cases=by_subroutine(lambda variant: found(table, variant), Range(low=1 - DELTA)),
+            across="subroutine",
+            along="number of frequent players",
+            note=f"They must be at least the {QUORUM} who eliminate an arm (erratum 21); fewer "
+            "were outvoted by the rest.",
+            over_players=False,
+        )
+    ]
+
+
+STUDIES = (Study("frequent-players", scenarios, figure, claims),)

@@ -1,0 +1,127 @@
+"""Every study in the registry: its scenarios run, its figure is drawn, its rows are judged.
+
+A new study is found here by its line in the registry.
+"""
+
+import json
+import xml.etree.ElementTree as ET
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from matplotlib.collections import LineCollection
+
+import devote.studies
+from devote.studies import Settings, studies
+from devote.studies.drawing.canvas import save
+from devote.studies.drawing.style import BARS, house_style
+from devote.studies.registry import MODULES
+from devote.studies.sweeping import run, sweeps_for
+from devote.studies.verdicts import VERDICTS
+
+TINY = Settings(players=(32,), trials=2)
+PNG = b"\x89PNG\r\n\x1a\n"
+HOME = Path(devote.studies.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """One folder of results, so that scenarios which studies share are run once."""
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(params=studies(), scope="module")
+def study(request):
+    return studies()[request.param]
+
+
+@pytest.fixture(scope="module")
+def table(study, results):
+    return run([study], TINY, results, workers=1)
+
+
+def homes():
+    """The files that say what to run, by the name of their study's module."""
+    return {path.stem if path.parent == HOME else path.parent.name: path for path in _naming()}
+
+
+def _naming():
+    return [p for p in HOME.rglob("*.py") if "\nSTUDIES = " in p.read_text(encoding="utf-8")]
+
+
+def test_every_study_is_in_the_registry():
+    assert homes().keys() == set(MODULES)
+    assert {name.replace("-", "_") for name in studies()} >= set(MODULES)
+
+
+def test_every_folder_has_its_three_files_and_every_file_its_three_parts():
+    for home in homes().values():
+        if home.name == "__init__.py":
+            files = {p.name for p in home.parent.iterdir()}
+            assert {"sweep.py", "figure.py", "claims.py"} <= files
+        else:
+            module = import_module(f"devote.studies.{home.stem}")
+            assert all(callable(study.scenarios) for study in module.STUDIES)
+
+
+def test_figures_and_claims_never_simulate():
+    """Only ``sweeping`` runs what studies plan, and only two modules run what a command asks."""
+    runners = {"sweeping.py", "planning/sweep.py", "eta_buys/sweep.py", "switches/phi_table.py"}
+    running = ("run_sweep", "import simulate", "simulate.engine", "run_trial", "view_runs")
+    for path in HOME.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if path.relative_to(HOME).as_posix() not in runners:
+            assert not [word for word in running if word in text], path
+
+
+def test_it_says_what_it_is():
+    for name in MODULES:
+        text = import_module(f"devote.studies.{name}").__doc__
+        assert "paper" in text.lower() or "Theorem" in text
+
+
+def test_its_scenarios_hold_what_its_figure_and_claims_read(study, table):
+    planned = study.scenarios(TINY)
+    assert all(table[item.scenario].trials == item.trials for item in planned)
+    assert sum(len(some) for some in sweeps_for([study], TINY).values()) == len(table)
+
+
+def test_its_figure_is_drawn_as_svg_pdf_and_png(study, table, tmp_path):
+    with house_style():
+        figure = study.figure(table)
+    svg, pdf, png = save(figure, tmp_path, study.name)
+    assert ET.parse(svg).getroot().tag.endswith("svg")
+    assert pdf.read_bytes().startswith(b"%PDF-")
+    assert pdf.stat().st_size < 60_000
+    assert png.read_bytes().startswith(PNG)
+    assert 5_000 < png.stat().st_size < 150_000
+    assert {path.name for path in tmp_path.iterdir()} == {svg.name, pdf.name, png.name}
+
+
+def test_a_figure_with_samples_says_what_its_bars_are(study, table):
+    """One measure of uncertainty in all figures, and no band beside it."""
+    if not study.scenarios(TINY):
+        return
+    with house_style():
+        figure = study.figure(table)
+    assert any(BARS in text.get_text() for text in figure.texts)
+    drawn = [item for axes in figure.axes for item in axes.collections]
+    assert drawn
+    assert all(isinstance(item, LineCollection) for item in drawn)
+
+
+def test_its_rows_are_well_formed(study, table):
+    for claim in study.claims(table):
+        row = json.loads(json.dumps(claim.to_dict(), allow_nan=False))
+        assert row["verdict"] in VERDICTS
+        assert all(row[key] for key in ("name", "quote", "where", "measured", "asked"))
+        assert bool(row["depends_on"]) == (row["verdict"] == "depends")
+        if row["verdict"] != "not measured":
+            assert all(case["estimates"] for case in row["cases"])
+
+
+def test_names_of_claims_are_unique(results):
+    table = run(list(studies().values()), TINY, results, workers=1)
+    names = [claim.name for study in studies().values() for claim in study.claims(table)]
+    assert len(names) == len(set(names))
+    assert len(names) >= 20

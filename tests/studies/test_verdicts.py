@@ -1,0 +1,111 @@
+"""Verdicts follow from numbers: the same code says yes, no and "depends"."""
+
+from dataclasses import replace
+
+import pytest
+
+from devote.studies.claim import Claim
+from devote.studies.estimates import Estimate
+from devote.studies.report import tally
+from devote.studies.verdicts import CHANCE, VERDICTS, Case, Range, depends_on, verdict
+
+ABOVE_ONE = Range(low=1.0)
+YES = Estimate(1.3, 1.2, 1.4, "N = 32")
+NO = Estimate(0.8, 0.7, 0.9, "N = 64")
+UNCLEAR = Estimate(1.0, 0.9, 1.1, "N = 128")
+
+
+def case(*estimates):
+    return Case("x", estimates, ABOVE_ONE)
+
+
+def claim(*cases):
+    return Claim(
+        name="toy",
+        quote="x outperforms y",
+        where="nowhere",
+        measured="y / x",
+        asked="above 1",
+        cases=cases,
+        across="radius form",
+        along="number of players",
+    )
+
+
+def test_a_sentence_holds_if_every_interval_lies_within_what_it_asks():
+    assert verdict([case(YES, YES), case(YES)]) == "holds"
+
+
+def test_a_sentence_does_not_hold_if_every_interval_lies_outside():
+    assert verdict([case(NO, NO), case(NO)]) == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("cases", "on"),
+    [
+        ([case(YES), case(NO)], ("radius form",)),
+        ([case(YES, NO), case(YES, NO)], ("number of players",)),
+        ([case(YES, NO), case(NO)], ("radius form", "number of players")),
+        ([case(UNCLEAR)], (CHANCE,)),
+        ([case(YES), case(UNCLEAR)], (CHANCE,)),
+        ([case(YES), case(NO), case(UNCLEAR)], ("radius form",)),
+    ],
+)
+def test_else_it_depends_and_the_code_says_on_what(cases, on):
+    assert verdict(cases) == "depends"
+    assert depends_on(cases, across="radius form", along="number of players") == on
+
+
+def test_the_verdict_is_that_of_the_authors_reading_and_of_the_first_form():
+    row = claim(
+        Case("SER3", (YES,), ABOVE_ONE, "active"),
+        Case("SER3", (NO,), ABOVE_ONE, "union"),
+        Case("UGapEc", (YES,), ABOVE_ONE),
+        Case("SER3", (NO,), ABOVE_ONE, "active", "like for like"),
+    )
+    assert row.verdict == "holds"
+    assert row.depends_on == ()
+    assert row.verdict_with("union") == "depends"
+    assert row.otherwise == {"with `union`": "depends", "like for like": "does not hold"}
+
+
+def test_the_tally_is_of_the_papers_sentences_alone():
+    ours = replace(claim(case(YES)), uncounted="this project's own theorem")
+    assert tally([claim(case(NO)), ours])["holds"] == 0
+    assert tally([claim(case(NO)), ours])["does not hold"] == 1
+
+
+def test_nothing_is_said_about_what_was_not_measured():
+    assert verdict([]) == verdict([case()]) == verdict([case(YES), case()]) == "not measured"
+    assert claim().depends_on == ()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [(0.9, 1.1, True), (0.95, 1.0, True), (1.2, 1.3, False), (1, 1.2, None)],
+)
+def test_a_range_is_judged_by_the_whole_interval(low, high, told):
+    assert Range(0.9, 1.1).judge(Estimate((low + high) / 2, low, high)) is told
+
+
+def test_rounding_cannot_break_an_exact_claim():
+    assert Range(28, 28).judge(Estimate(28.0 + 1e-14, 28.0, 28.0 + 1e-14)) is True
+
+
+def test_a_row_carries_its_verdict_and_every_number():
+    row = claim(case(YES, NO)).to_dict()
+    assert row["verdict"] in VERDICTS
+    assert row["verdict"] == "depends"
+    assert row["depends_on"] == ["number of players"]
+    assert row["cases"][0]["low"] == 1.0
+    assert row["cases"][0]["high"] is None
+    assert [e["outcome"] for e in row["cases"][0]["estimates"]] == [True, False]
+    assert row["cases"][0]["estimates"][0]["interval"] == [1.2, 1.4]
+
+
+@pytest.mark.parametrize(
+    ("estimates", "word"),
+    [((YES,), "yes"), ((NO,), "no"), ((YES, NO), "mixed"), ((YES, UNCLEAR), "unclear")],
+)
+def test_a_case_is_told_in_a_word(estimates, word):
+    assert case(*estimates).told == word
