@@ -103,7 +103,7 @@ def fill(path: Path) -> None:
     with store._database.write() as db:
         db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows)
     voter = identity(0)
-    store.claim("banner", voter=voter.voter, signature=voter.claim("banner"))
+    store.enrol("banner", voter=voter.voter, signature=voter.sign_enrolment("banner"))
     store.close()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
-from tests.boards.live import SPEC, identity, vote
+from tests.server.live import SPEC, identity, vote
 
 from devote.boards.board import BoardUnavailable, Outcome
 from devote.boards.faults import Faults, FaultyBoard, MockClock
@@ -153,5 +153,5 @@ def test_trying_until_told_puts_every_message_on_the_board_once(seed):
 
 
 def test_a_probability_out_of_range_is_refused():
-    with pytest.raises(ValueError, match=r"lost_reply=1\.5 must be a probability"):
+    with pytest.raises(ValueError, match=r"lost_reply=1\.5 must be in \[0, 1\]"):
         Faults(lost_reply=1.5)

@@ -5,7 +5,7 @@ import json
 
 import httpx
 import pytest
-from tests.boards.live import SPEC, api, identity, seat, serving, vote
+from tests.server.live import SPEC, api, enrol, identity, serving, vote
 
 from devote.boards.board import BoardRefused, BoardUnavailable, EndOfBacklog, Outcome, Posted
 from devote.boards.experiment import Experiment
@@ -13,7 +13,7 @@ from devote.boards.http import HttpBoard
 
 ALICE = identity(1)
 URL = "http://devote/experiments/banner"
-OURS = {"Devote-Version": "1"}
+OURS = {"Devote-Version": "2"}
 
 
 def call(handler, action, **options):
@@ -43,11 +43,11 @@ async def fetch(board):
     return await board.fetch_experiment()
 
 
-async def claim(board):
-    return await board.claim_seat(ALICE)
+async def enrol_alice(board):
+    return await board.enrol(ALICE)
 
 
-ACTIONS = pytest.mark.parametrize("action", [publish, snapshot, stream, fetch, claim])
+ACTIONS = pytest.mark.parametrize("action", [publish, snapshot, stream, fetch, enrol_alice])
 
 
 @ACTIONS
@@ -76,8 +76,8 @@ def test_a_login_page_is_not_a_devote_server_whatever_it_answers(action, status)
 
 @ACTIONS
 def test_another_version_is_named(action):
-    answer = httpx.Response(200, json={}, headers={"Devote-Version": "2"})
-    with pytest.raises(BoardRefused, match="speaks version '2', this device version 1"):
+    answer = httpx.Response(200, json={}, headers={"Devote-Version": "3"})
+    with pytest.raises(BoardRefused, match="speaks version '3', this device version 2"):
         call(lambda request: answer, action)
 
 
@@ -163,7 +163,7 @@ def test_a_specification_that_is_not_what_its_fingerprint_says_is_refused():
         {"spec": {**SPEC.to_dict(), "eta": 2.0}},
         {"spec": 7},
         {"enrolment": "anyone"},
-        {"version": 2},
+        {"version": 1},
     ):
         answer = httpx.Response(200, json={**described, **change}, headers=OURS)
         with pytest.raises(BoardRefused):
@@ -176,7 +176,7 @@ def test_an_unknown_experiment_is_refused_in_the_servers_words():
     said = httpx.Response(
         404, json={"error": "There is no experiment 'banner' here."}, headers=OURS
     )
-    for action in (publish, snapshot, stream, fetch, claim):
+    for action in (publish, snapshot, stream, fetch, enrol_alice):
         with pytest.raises(BoardRefused, match="There is no experiment 'banner'"):
             call(lambda request: said, action)
 
@@ -215,7 +215,7 @@ def test_a_server_that_falls_silent_is_noticed():
 
         async def serve(reader, writer):
             await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\nDevote-Version: 1\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nDevote-Version: 2\r\n\r\n")
             await reader.read()
             writer.close()
             await writer.wait_closed()
@@ -235,11 +235,11 @@ def test_a_server_that_falls_silent_is_noticed():
 def test_a_device_reads_on_after_the_server_came_back(tmp_path):
     async def main():
         async with api(tmp_path / "board.db") as server, asyncio.timeout(20):
-            seat(server.store, ALICE)
+            enrol(server.store, ALICE)
             async with serving(server.app) as url:
                 port = int(url.rpartition(":")[2])
                 board = HttpBoard(f"{url}/experiments/banner")
-                assert await board.fetch_experiment() == Experiment(SPEC, seats=1)
+                assert await board.fetch_experiment() == Experiment(SPEC, enrolled=1)
                 assert await board.publish(vote(ALICE)) is Outcome.ACCEPTED
                 events = board.stream()
                 assert await anext(events) == Posted(1, vote(ALICE))

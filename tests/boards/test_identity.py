@@ -3,11 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.boards.live import identity, vote
+from tests.server.live import identity, vote
 
 from devote.boards.board import Envelope
-from devote.boards.identity import Identity, is_voter, verify, verify_claim
-from devote.protocol import LocalProtocolError, Reset, Vote
+from devote.boards.identity import Identity, is_voter, verify, verify_enrolment
+from devote.protocol import LocalProtocolError
+from devote.schemes import Reset, Vote
 
 ALICE, BOB = identity(1), identity(2)
 votes = st.builds(
@@ -64,13 +65,21 @@ def test_a_vote_and_a_reset_of_the_same_term_are_signed_differently():
     assert not verify(Envelope(Vote("banner", 1, 0, ALICE.voter), reset.signature))
 
 
-def test_a_claim_is_good_for_one_voter_and_experiment_and_is_no_vote():
-    claim = ALICE.claim("banner")
-    assert verify_claim(voter=ALICE.voter, experiment="banner", signature=claim)
-    assert not verify_claim(voter=ALICE.voter, experiment="other", signature=claim)
-    assert not verify_claim(voter=BOB.voter, experiment="banner", signature=claim)
-    assert not verify_claim(voter="\ud800", experiment="banner", signature=claim)
-    assert not verify(Envelope(vote(ALICE).message, claim))
+def test_an_enrolment_is_signed_for_one_voter_and_experiment_and_is_no_vote():
+    signature = ALICE.sign_enrolment("banner")
+    assert verify_enrolment(voter=ALICE.voter, experiment="banner", signature=signature)
+    assert not verify_enrolment(voter=ALICE.voter, experiment="other", signature=signature)
+    assert not verify_enrolment(voter=BOB.voter, experiment="banner", signature=signature)
+    assert not verify_enrolment(voter="\ud800", experiment="banner", signature=signature)
+    assert not verify(Envelope(vote(ALICE).message, signature))
+
+
+def test_an_enrolment_of_version_1_is_still_good():
+    signed_by_version_1 = (
+        "c70c433cf6486b5462c3b53c7e6b182ff73ecb5ff4563d1758e1f08444af7f2e"
+        "24fc7f28a13995ebf94c1cdba7b51a17a30080a0919af40f4ebc23ee9abce00d"
+    )
+    assert ALICE.sign_enrolment("banner") == signed_by_version_1
 
 
 def test_nobody_signs_for_another():

@@ -5,12 +5,21 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from tests.boards.live import SPEC, TOKEN, identity, open_store, seat, serving_in_thread, vote
+from tests.server.live import (
+    SPEC,
+    TOKEN,
+    enrol,
+    identity,
+    invites,
+    open_store,
+    serving_in_thread,
+    vote,
+)
 
 from devote.boards.board import BoardRefused, BoardUnavailable
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
-from devote.boards.server import Settings, create_app
+from devote.server import Settings, create_app
 
 
 @pytest.fixture
@@ -38,14 +47,14 @@ def test_an_operator_opens_lists_and_invites(server, operator, store):
     assert operator.open(experiment) == f"{server}/experiments/banner"
     assert operator.experiments() == [experiment]
     assert operator.experiment("banner") == experiment
-    invites = operator.invites("banner", 4)
-    assert len(set(invites)) == 4
-    assert store.invites("banner") == (4, 0)
+    made = operator.invites("banner", 4)
+    assert len(set(made)) == 4
+    assert invites(store) == (4, 0)
 
 
 def test_an_operator_reads_the_votes_from_a_number_on(operator, store):
     store.create(Experiment(SPEC))
-    seat(store, identity(1))
+    enrol(store, identity(1))
     votes = [vote(identity(1), arm) for arm in range(3)]
     for envelope in votes:
         store.post("banner", envelope)
@@ -66,7 +75,7 @@ def test_reading_needs_no_token_and_writing_does(server):
 def test_what_the_server_refuses_is_told_in_its_words(operator):
     operator.open(Experiment(SPEC))
     with pytest.raises(BoardRefused, match="with other settings is there already"):
-        operator.open(Experiment(SPEC.with_(quorum=3)))
+        operator.open(Experiment(SPEC.with_(scheme={"quorum": 3})))
     with pytest.raises(BoardRefused, match="There is no experiment 'other'"):
         operator.invites("other", 1)
     with pytest.raises(BoardRefused, match="count must be"):
@@ -114,8 +123,8 @@ def pretender(**headers):
     ("headers", "says"),
     [
         ({}, "is not a devote server"),
-        ({"Devote_Version": "99"}, "is not a devote server of version 1"),
-        ({"Devote_Version": "1"}, "not JSON"),
+        ({"Devote_Version": "99"}, "is not a devote server of version 2"),
+        ({"Devote_Version": "2"}, "not JSON"),
     ],
 )
 def test_what_is_not_our_server_is_refused(headers, says):

@@ -5,12 +5,13 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.boards.live import OPERATOR, SPEC, api, body, identity, seat, vote
+from tests.server.live import OPERATOR, SPEC, api, body, enrol, enrolled, identity, invites, vote
 
 from devote.boards.board import Envelope
 from devote.boards.experiment import Experiment
-from devote.protocol import ExperimentSpec, Reset, Vote
+from devote.protocol import ExperimentSpec
 from devote.protocol.messages import to_dict
+from devote.schemes import Claim, Reset, Vote
 
 ALICE, BOB, EVE = identity(1), identity(2), identity(666)
 URL = "/experiments/banner/messages"
@@ -18,18 +19,18 @@ URL = "/experiments/banner/messages"
 
 @asynccontextmanager
 async def unchanged(tmp_path, **limits):
-    """An API with two seated voters and one vote; at the end the board must be as it was."""
+    """An API with two enrolled voters and one vote; at the end the board must be as it was."""
     async with api(tmp_path / "board.db", **limits) as server:
         server.store.create(Experiment(SPEC.with_(name="other")))
         for voter in (ALICE, BOB):
             for name in ("banner", "other"):
-                seat(server.store, voter, name)
+                enrol(server.store, voter, name)
         assert (await server.post(vote(ALICE))).status_code == 201
         before = (await server.client.get(URL)).content
         yield server
         assert (await server.client.get(URL)).content == before
         assert server.store.rows("other") == (0, [])
-        assert server.store.seats("banner") == sorted([ALICE.voter, BOB.voter])
+        assert enrolled(server.store) == sorted([ALICE.voter, BOB.voter])
         assert (await server.client.get("/health")).status_code == 200
         assert (await server.post(vote(BOB))).status_code == 201, "the server still works"
 
@@ -41,29 +42,29 @@ def _attack(tmp_path, envelope, status, *, name="banner"):
             assert answer.status_code == status, answer.text
             if status != 200:
                 assert answer.json()["error"]
-            assert answer.headers["Devote-Version"] == "1"
+            assert answer.headers["Devote-Version"] == "2"
 
     asyncio.run(main())
 
 
-def test_a_forged_signature_is_denied(tmp_path):
+def test_a_forged_signature_is_refused(tmp_path):
     _attack(tmp_path, Envelope(vote(BOB, 2).message, "ab" * 64), 403)
 
 
-def test_a_vote_replayed_to_another_experiment_is_denied(tmp_path):
+def test_a_vote_replayed_to_another_experiment_is_refused(tmp_path):
     _attack(tmp_path, vote(ALICE), 403, name="other")
 
 
-def test_a_vote_rewritten_for_another_experiment_is_denied(tmp_path):
+def test_a_vote_rewritten_for_another_experiment_is_refused(tmp_path):
     rewritten = Envelope(Vote("other", 0, 0, ALICE.voter), vote(ALICE).signature)
     _attack(tmp_path, rewritten, 403, name="other")
 
 
-def test_a_vote_replayed_in_another_term_is_denied(tmp_path):
+def test_a_vote_replayed_in_another_term_is_refused(tmp_path):
     _attack(tmp_path, Envelope(Vote("banner", 1, 0, ALICE.voter), vote(ALICE).signature), 403)
 
 
-def test_a_vote_under_anothers_key_is_denied(tmp_path):
+def test_a_vote_under_anothers_key_is_refused(tmp_path):
     message = Vote("banner", 0, 1, BOB.voter)
     _attack(tmp_path, Envelope(message, vote(EVE, 1).signature), 403)
 
@@ -72,11 +73,11 @@ def test_a_second_vote_is_a_duplicate_and_counts_nothing(tmp_path):
     _attack(tmp_path, vote(ALICE), 200)
 
 
-def test_a_vote_without_a_seat_is_denied(tmp_path):
+def test_a_vote_of_a_voter_who_is_not_enrolled_is_refused(tmp_path):
     _attack(tmp_path, vote(EVE), 403)
 
 
-def test_a_vote_for_an_unknown_arm_is_denied(tmp_path):
+def test_a_vote_for_an_unknown_arm_is_refused(tmp_path):
     _attack(tmp_path, vote(ALICE, arm=SPEC.n_arms), 403)
 
 
@@ -84,8 +85,12 @@ def test_a_vote_for_an_unknown_experiment_is_not_found(tmp_path):
     _attack(tmp_path, vote(ALICE, experiment="nowhere"), 404, name="nowhere")
 
 
-def test_a_reset_where_nothing_resets_is_denied_as_it_would_void_every_vote(tmp_path):
+def test_a_reset_where_nothing_resets_is_refused_as_it_would_void_every_vote(tmp_path):
     _attack(tmp_path, ALICE.sign(Reset("banner", 7, ALICE.voter)), 403)
+
+
+def test_a_message_of_another_scheme_is_refused(tmp_path):
+    _attack(tmp_path, ALICE.sign(Claim("banner", ALICE.voter)), 403)
 
 
 def _raw(tmp_path, content, status, *, url=URL, headers=None, **limits):
@@ -143,17 +148,17 @@ def test_a_malformed_body_is_refused(tmp_path, case):
     _raw(tmp_path, MALFORMED[case], 422)
 
 
-def test_a_seat_is_given_only_to_whoever_holds_the_key(tmp_path):
+def test_only_whoever_holds_the_key_is_enrolled(tmp_path):
     async def main():
         async with unchanged(tmp_path) as server:
-            url = "/experiments/banner/seats"
+            url = "/experiments/banner/enrolments"
             for voter, signature, status in [
-                (EVE.voter, ALICE.claim("banner"), 403),
-                (EVE.voter, EVE.claim("other"), 403),
-                (EVE.voter.upper(), EVE.claim("banner"), 403),
-                ("\ud800", EVE.claim("banner"), 403),
+                (EVE.voter, ALICE.sign_enrolment("banner"), 403),
+                (EVE.voter, EVE.sign_enrolment("other"), 403),
+                (EVE.voter.upper(), EVE.sign_enrolment("banner"), 403),
+                ("\ud800", EVE.sign_enrolment("banner"), 403),
                 (EVE.voter, 7, 422),
-                (ALICE.voter, ALICE.claim("banner"), 200),
+                (ALICE.voter, ALICE.sign_enrolment("banner"), 200),
             ]:
                 text = json.dumps({"voter": voter, "signature": signature})
                 answer = await server.client.post(
@@ -164,7 +169,7 @@ def test_a_seat_is_given_only_to_whoever_holds_the_key(tmp_path):
     asyncio.run(main())
 
 
-def test_an_invite_gives_one_seat_and_is_then_used(tmp_path):
+def test_an_invite_enrols_one_device_and_is_then_used(tmp_path):
     async def main():
         async with api(tmp_path / "board.db") as server:
             spec = SPEC.with_(name="closed")
@@ -179,31 +184,32 @@ def test_an_invite_gives_one_seat_and_is_then_used(tmp_path):
             )
             first, second = answer.json()["invites"]
 
-            async def claim(voter, **invite):
-                claim = {"voter": voter.voter, "signature": voter.claim("closed"), **invite}
-                answer = await server.client.post("/experiments/closed/seats", json=claim)
+            async def ask(voter, **invite):
+                signature = voter.sign_enrolment("closed")
+                request = {"voter": voter.voter, "signature": signature, **invite}
+                answer = await server.client.post("/experiments/closed/enrolments", json=request)
                 return answer.status_code
 
-            assert await claim(EVE) == 403
-            assert await claim(EVE, invite="guess") == 403
-            assert await claim(ALICE, invite=first) == 201
-            assert await claim(ALICE, invite=first) == 200, "the answer was lost, so it asks again"
-            assert await claim(BOB, invite=first) == 403
-            assert server.store.invites("closed") == (2, 1)
-            assert await claim(BOB, invite=second) == 201
-            assert server.store.seats("closed") == sorted([ALICE.voter, BOB.voter])
+            assert await ask(EVE) == 403
+            assert await ask(EVE, invite="guess") == 403
+            assert await ask(ALICE, invite=first) == 201
+            assert await ask(ALICE, invite=first) == 200, "the answer was lost, so it asks again"
+            assert await ask(BOB, invite=first) == 403
+            assert invites(server.store, "closed") == (2, 1)
+            assert await ask(BOB, invite=second) == 201
+            assert enrolled(server.store, "closed") == sorted([ALICE.voter, BOB.voter])
             assert first.encode() not in (tmp_path / "board.db-wal").read_bytes()
 
     asyncio.run(main())
 
 
-def test_no_more_seats_than_players(tmp_path):
+def test_no_more_are_enrolled_than_there_are_players(tmp_path):
     async def main():
         async with api(tmp_path / "board.db") as server:
-            spec = ExperimentSpec(arms=3, name="small", quorum=2)
+            spec = ExperimentSpec(arms=3, name="small", scheme={"quorum": 2})
             server.store.create(Experiment(spec, players=2))
-            outcomes = [seat(server.store, identity(n), "small").outcome for n in (1, 2, 3, 2)]
-            assert outcomes == ["accepted", "accepted", "denied", "duplicate"]
+            outcomes = [enrol(server.store, identity(n), "small").outcome for n in (1, 2, 3, 2)]
+            assert outcomes == ["accepted", "accepted", "refused", "duplicate"]
 
     asyncio.run(main())
 

@@ -1,24 +1,40 @@
 """The file: refused clearly when it cannot be used, shared safely when it can."""
 
+import json
 import multiprocessing
+import shutil
 import sqlite3
+from pathlib import Path
 
 import pytest
-from tests.boards.live import SPEC, identity, open_store, seat, vote
+from tests.server.live import SPEC, enrol, enrolled, identity, invites, open_store, vote
 
 from devote.boards import database
-from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
+from devote.boards.board import BoardRefused, Outcome
+from devote.boards.database import (
+    Database,
+    Layout,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreMismatch,
+    StoreReadOnly,
+)
 from devote.boards.experiment import Experiment
-from devote.boards.sqlite import SqliteBoard, StoreError
-from devote.boards.store import SqliteStore, UnknownExperiment
-from devote.protocol import ExperimentSpec, Reset, Seat, SpecError
+from devote.boards.sqlite import SqliteBoard
+from devote.boards.store import SqliteStore, UnknownExperiment, UnreadableExperiment
+from devote.protocol import ExperimentSpec, SpecError
+from devote.schemes import Claim, Jury, Pick, Reset
+
+VERSION_1 = Path(__file__).parents[1] / "data" / "version_1"
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "x.db"
     path.write_bytes(b"not a database, but something dear to somebody" * 100)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="corrupt, or no SQLite file"):
+    with pytest.raises(StoreCorrupt, match="is not a SQLite file"):
         SqliteStore(path)
     assert path.read_bytes() == before
 
@@ -28,11 +44,11 @@ def test_a_damaged_store_is_refused(tmp_path):
     with open_store(path) as store:
         store.create(Experiment(SPEC))
         for n in range(1, 40):
-            seat(store, identity(n))
+            enrol(store, identity(n))
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xa5" * (len(content) - 4096)
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="corrupt"):
+    with pytest.raises(StoreCorrupt, match="is damaged"):
         SqliteStore(path)
 
 
@@ -41,18 +57,21 @@ def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path):
     other = sqlite3.connect(path)
     other.execute("CREATE TABLE theirs (x)")
     other.close()
-    with pytest.raises(StoreError, match="of another program"):
+    before = path.read_bytes()
+    with pytest.raises(StoreCorrupt, match="is a database, but not a board store"):
         SqliteStore(path)
+    assert path.read_bytes() == before
 
 
-def test_a_store_of_another_version_is_refused(tmp_path):
+@pytest.mark.parametrize("version", [0, 3])
+def test_a_store_of_another_version_is_refused(tmp_path, version):
     path = tmp_path / "x.db"
     with open_store(path):
         pass
     other = sqlite3.connect(path)
-    other.execute("PRAGMA user_version=2")
+    other.execute(f"PRAGMA user_version={version}")
     other.close()
-    with pytest.raises(StoreError, match=r"version 2, this is version 1"):
+    with pytest.raises(StoreMismatch, match=f"version {version}, but this devote reads version 2"):
         SqliteStore(path)
 
 
@@ -66,13 +85,13 @@ def test_a_read_only_file_is_refused(tmp_path, monkeypatch):
         "connect",
         lambda path, **options: connect(f"file:{path}?mode=ro", uri=True, **options),
     )
-    with pytest.raises(StoreError, match="is read-only"):
+    with pytest.raises(StoreReadOnly, match="cannot be written"):
         SqliteStore(path)
 
 
 @pytest.mark.parametrize("place", ["nowhere/x.db", "."])
 def test_a_path_that_cannot_be_a_file_is_refused(tmp_path, place):
-    with pytest.raises(StoreError, match="cannot be opened"):
+    with pytest.raises(StoreReadOnly, match="cannot be opened"):
         SqliteStore(tmp_path / place)
 
 
@@ -86,19 +105,19 @@ def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path):
 
         def fill() -> None:
             for n in range(1, 500):
-                seat(store, identity(n))
+                enrol(store, identity(n))
                 given.append(identity(n).voter)
 
-        with pytest.raises(BoardUnavailable, match="full"):
+        with pytest.raises(StoreFull, match="full"):
             fill()
-        assert store.seats("banner") == sorted(given)
+        assert enrolled(store) == sorted(given)
 
 
 def test_an_acknowledged_message_is_there_when_the_file_is_opened_again(tmp_path):
     for n in range(1, 4):
         with open_store(tmp_path / "x.db") as store:
             store.create(Experiment(SPEC))
-            seat(store, identity(n))
+            enrol(store, identity(n))
             assert store.post("banner", vote(identity(n))).number == n
             assert store.post("banner", vote(identity(1))).outcome is Outcome.DUPLICATE
 
@@ -106,47 +125,219 @@ def test_an_acknowledged_message_is_there_when_the_file_is_opened_again(tmp_path
 def test_the_one_vote_rule_is_a_constraint_of_the_file(tmp_path):
     with open_store(tmp_path / "x.db") as store:
         store.create(Experiment(SPEC))
-        seat(store, identity(1))
+        enrol(store, identity(1))
         store.post("banner", vote(identity(1)))
-        with pytest.raises(BoardUnavailable, match="UNIQUE"), store._database.write() as db:
+        with pytest.raises(StoreError, match="UNIQUE"), store._database.write() as db:
             db.execute(
                 "INSERT INTO messages SELECT experiment, 2, voter, message, signature FROM messages"
             )
         assert store.rows("banner")[0] == 1
 
 
-def test_who_has_which_place_in_a_jury_is_a_constraint_of_the_file(tmp_path):
-    with open_store(tmp_path / "x.db") as store:
-        with store._database.write() as db:
-            db.execute("INSERT INTO jury VALUES ('banner', 1, 'a')")
-        for row in (("banner", 1, "b"), ("banner", 2, "a")):
-            with pytest.raises(BoardUnavailable, match="UNIQUE"), store._database.write() as db:
-                db.execute("INSERT INTO jury VALUES (?, ?, ?)", row)
+JURY = ExperimentSpec(arms=3, name="jury", scheme=Jury(seats=2, liars=0), eta=0.1)
+RESETTING = ExperimentSpec(
+    arms=3, name="resets", scheme={"quorum": 2}, algorithm="ser4", options={"phi": 0.1}
+)
 
 
-def test_a_taken_place_and_a_far_term_are_denied_also_after_a_restart(tmp_path):
-    jury = ExperimentSpec(arms=3, name="jury", protocol="jury")
-    resetting = ExperimentSpec(arms=3, name="resets", quorum=2, algorithm="ser4", phi=0.1)
-    a, b = identity(1), identity(2)
+def _claim(number: int):
+    return identity(number).sign(Claim("jury", identity(number).voter))
+
+
+def _pick(number: int, arm: int):
+    return identity(number).sign(Pick("jury", arm, identity(number).voter))
+
+
+def _reset(number: int, term: int):
+    return identity(number).sign(Reset("resets", term, identity(number).voter))
+
+
+def _create(store: SqliteStore, *specs: ExperimentSpec) -> None:
+    for spec in specs:
+        store.create(Experiment(spec))
+        for number in (1, 2, 3):
+            enrol(store, identity(number), spec.name)
+
+
+def test_a_full_jury_and_a_far_term_are_refused_also_after_a_restart(tmp_path):
     with open_store(tmp_path / "x.db") as store:
-        for spec in (jury, resetting):
-            store.create(Experiment(spec))
-            for voter in (a, b):
-                seat(store, voter, spec.name)
-        store.post("jury", a.sign(Seat("jury", 1, a.voter)))
-        store.post("resets", a.sign(Reset("resets", 1, a.voter)))
+        _create(store, JURY, RESETTING)
+        for number in (1, 2):
+            assert store.post("jury", _claim(number)).outcome is Outcome.ACCEPTED
+        store.post("resets", _reset(1, 1))
     with open_store(tmp_path / "x.db") as store:
-        taken = store.post("jury", b.sign(Seat("jury", 1, b.voter)))
-        assert (taken.outcome, taken.reason.splitlines()[0]) == (
-            Outcome.DENIED,
-            "seat=1 in the jury is taken.",
+        late = store.post("jury", _claim(3))
+        assert (late.outcome, late.reason) == (
+            Outcome.REFUSED,
+            "All 2 seats of the jury are taken.\nWait for the verdict.",
         )
-        second = store.post("jury", a.sign(Seat("jury", 2, a.voter)))
-        assert "This voter has seat 1" in second.reason
-        far = store.post("resets", b.sign(Reset("resets", 3, b.voter)))
+        assert store.post("jury", _claim(1)).outcome is Outcome.DUPLICATE
+        far = store.post("resets", _reset(2, 3))
         assert far.reason == ("term=3 was given, but the board is in term 1.\nOpen term 2 first.")
-        next_one = store.post("resets", b.sign(Reset("resets", 2, b.voter)))
-        assert next_one.outcome is Outcome.ACCEPTED
+        assert store.post("resets", _reset(2, 2)).outcome is Outcome.ACCEPTED
+
+
+def test_what_another_process_has_posted_counts_before_the_next_message_is_judged(tmp_path):
+    with open_store(tmp_path / "x.db") as one, open_store(tmp_path / "x.db") as other:
+        _create(one, JURY)
+        assert one.post("jury", _claim(1)).outcome is Outcome.ACCEPTED
+        assert other.post("jury", _claim(2)).outcome is Outcome.ACCEPTED
+        assert "seats of the jury are taken" in one.post("jury", _claim(3)).reason
+        assert one.post("jury", _pick(2, 0)).outcome is Outcome.ACCEPTED
+        assert "picked another arm" in other.post("jury", _pick(2, 1)).reason
+
+
+def test_a_message_whose_commit_failed_is_not_counted(tmp_path):
+    with open_store(tmp_path / "x.db") as store:
+        _create(store, JURY)
+        store.post("jury", _claim(1))
+        with store._database.write() as db:
+            db.execute(
+                "CREATE TRIGGER broken BEFORE INSERT ON messages"
+                " BEGIN SELECT RAISE(ABORT, 'the disk is gone'); END"
+            )
+        with pytest.raises(StoreError, match="the disk is gone"):
+            store.post("jury", _claim(2))
+        with store._database.write() as db:
+            db.execute("DROP TRIGGER broken")
+        assert store.post("jury", _claim(3)).number == 2
+        assert "seats of the jury are taken" in store.post("jury", _claim(2)).reason
+
+
+@pytest.mark.parametrize("grown_again", [False, True])
+def test_when_an_older_file_is_put_back_the_count_begins_anew(tmp_path, grown_again):
+    with open_store(tmp_path / "x.db") as store:
+        _create(store, JURY)
+        for number in (1, 2):
+            store.post("jury", _claim(number))
+        assert store.post("jury", _claim(3)).outcome is Outcome.REFUSED
+        other = sqlite3.connect(tmp_path / "x.db")
+        with other:
+            other.execute("DELETE FROM messages WHERE number > 1")
+        other.close()
+        if grown_again:
+            with open_store(tmp_path / "x.db") as another:
+                assert another.post("jury", _claim(3)).number == 2
+            assert "seats of the jury are taken" in store.post("jury", _claim(2)).reason
+        else:
+            assert store.post("jury", _claim(3)).number == 2
+
+
+def test_a_message_that_is_no_message_makes_the_store_corrupt(tmp_path):
+    with open_store(tmp_path / "x.db") as store:
+        _create(store, JURY)
+        with store._database.write() as db:
+            db.execute("INSERT INTO messages VALUES ('jury', 1, 'a', '{}', '')")
+        with pytest.raises(StoreCorrupt, match="is damaged"):
+            store.post("jury", _claim(1))
+
+
+@pytest.fixture
+def version_1(tmp_path):
+    path = tmp_path / "board.sqlite"
+    shutil.copy(VERSION_1 / "board.sqlite", path)
+    return path
+
+
+def test_a_store_of_version_1_is_carried_over(version_1):
+    written = json.loads((VERSION_1 / "specs.json").read_text())
+    facts = json.loads((VERSION_1 / "facts.json").read_text())
+    for _ in range(2):  # carried over, then opened as it is
+        with open_store(version_1) as store:
+            found = {item.name: item for item in store.experiments()}
+            assert list(found) == ["closed", "named", "number", "plain", "resets"]
+            for name in ("named", "number", "plain", "resets"):
+                assert found[name].spec == ExperimentSpec.from_json(written[name]["json"])
+                assert found[name].spec.votes_needed == written[name]["votes_needed"]
+                assert store.create(Experiment(found[name].spec)).outcome is Outcome.DUPLICATE
+            assert (found["closed"].enrolment, found["closed"].players) == ("invite", 8)
+            assert invites(store, "closed") == (8, 0)
+            assert store.numbers() == facts["numbers"]
+            for name in ("named", "resets"):
+                assert enrolled(store, name) == sorted(item["voter"] for item in facts[name])
+            with store._database.read() as db:
+                tables = db.execute("SELECT name FROM sqlite_schema WHERE type='table'").fetchall()
+            assert sorted(tables) == [("enrolled",), ("experiments",), ("invites",), ("messages",)]
+
+
+def test_a_store_of_version_1_goes_on_in_the_term_it_was_in(version_1):
+    with open_store(version_1) as store:
+        assert enrol(store, identity(1), "resets").outcome is Outcome.ACCEPTED
+        assert "the board is in term 3" in store.post("resets", _reset(1, 5)).reason
+        assert store.post("resets", _reset(1, 4)).number == 12
+
+
+def test_an_invite_of_version_1_enrols_a_device(version_1):
+    invite, *_ = json.loads((VERSION_1 / "invites.json").read_text())
+    with open_store(version_1) as store:
+        assert enrol(store, identity(1), "closed", invite).outcome is Outcome.ACCEPTED
+        assert enrol(store, identity(2), "closed", invite).outcome is Outcome.REFUSED
+
+
+def test_an_experiment_with_the_first_form_of_the_jury_is_refused_with_the_reason(version_1):
+    with open_store(version_1) as store:
+        actions = [
+            lambda: store.get("jury"),
+            lambda: store.post("jury", _claim(1)),
+            lambda: enrol(store, identity(1), "jury"),
+            lambda: store.invite("jury", 1),
+            lambda: SqliteBoard(store, "jury"),
+        ]
+        for action in actions:
+            with pytest.raises(UnreadableExperiment, match="first form of the jury, which is gone"):
+                action()
+        assert store.create(Experiment(JURY)).outcome is Outcome.REFUSED
+        assert store.rows("jury")[0] == 7, "nothing of it is lost"
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(version_1):
+    def fail(db):
+        db.execute("DROP TABLE messages")
+        raise KeyError("half way")
+
+    broken = Layout("board store", 0x64767465, 2, "", {1: fail})
+    with pytest.raises(KeyError):
+        Database(version_1, broken)
+    with open_store(version_1) as store:
+        assert store.numbers()["named"] == 9
+
+
+THINGS = Layout("box of things", 7, 1, "CREATE TABLE things (x)")
+
+
+def test_a_file_opened_alone_is_its_owners_and_nobody_elses(tmp_path):
+    path = tmp_path / "things.db"
+    box = Database(path, THINGS, alone=True)
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(StoreBusy, match=r"box of things .* in use by another process"):
+        Database(path, THINGS, alone=True)
+    with box.write(durable=False) as db:
+        db.execute("INSERT INTO things VALUES (1)")
+        assert db.execute("PRAGMA synchronous").fetchone() == (1,)
+    with box.write() as db:
+        assert db.execute("PRAGMA synchronous").fetchone() == (2,)
+    box.close()
+    again = Database(path, THINGS, alone=True)
+    with again.read() as db:
+        assert db.execute("SELECT x FROM things").fetchall() == [(1,)]
+    again.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_store_says_so(tmp_path):
+    with open_store(tmp_path / "x.db") as store:
+        pass
+    with pytest.raises(StoreError, match="is closed"):
+        store.experiments()
+
+
+def test_an_error_in_what_a_row_holds_is_told_without_quoting_it(tmp_path):
+    box = Database(tmp_path / "things.db", THINGS)
+    with pytest.raises(StoreCorrupt, match="is damaged") as caught, box.decoding():
+        raise ValueError("a secret")
+    assert caught.value.__suppress_context__
+    assert caught.value.__cause__ is None
+    box.close()
 
 
 def test_durability_is_switched_on(tmp_path):
@@ -160,18 +351,18 @@ def test_an_experiment_never_changes(tmp_path):
         assert store.create(Experiment(SPEC)).outcome is Outcome.ACCEPTED
         assert store.create(Experiment(SPEC)).outcome is Outcome.DUPLICATE
         for other in (Experiment(SPEC.with_(eta=0.5)), Experiment(SPEC, "invite")):
-            assert store.create(other).outcome is Outcome.DENIED
+            assert store.create(other).outcome is Outcome.REFUSED
         assert store.experiments() == [Experiment(SPEC)]
 
 
-def test_a_name_that_no_address_can_hold_is_denied(tmp_path):
+def test_a_name_that_no_address_can_hold_is_refused(tmp_path):
     with open_store(tmp_path / "x.db") as store:
-        assert store.create(Experiment(SPEC.with_(name=".."))).outcome is Outcome.DENIED
+        assert store.create(Experiment(SPEC.with_(name=".."))).outcome is Outcome.REFUSED
 
 
 def test_an_unknown_experiment_is_said_to_be_unknown(tmp_path):
     with open_store(tmp_path / "x.db") as store:
-        for action in (store.get, store.seats, store.invites):
+        for action in (store.get, store.spec, lambda name: store.invite(name, 1)):
             with pytest.raises(UnknownExperiment, match="no experiment 'banner'"):
                 action("banner")
         with pytest.raises(BoardRefused):
@@ -183,26 +374,26 @@ def test_limits_are_kept(tmp_path):
         store.create(Experiment(SPEC))
         other = Experiment(SPEC.with_(name="other"))
         assert "at most 1" in store.create(other, most=1).reason
-        seat(store, identity(1))
+        enrol(store, identity(1))
         assert store.post("banner", vote(identity(1)), most=1).outcome is Outcome.ACCEPTED
         assert "at most 1 messages" in store.post("banner", vote(identity(1), 1), most=1).reason
-        with pytest.raises(ValueError, match="count=0"):
+        with pytest.raises(BoardRefused, match="count=0"):
             store.invite("banner", 0)
 
 
 def test_enrolment_and_players_are_checked():
     with pytest.raises(SpecError, match="must be open or invite"):
         Experiment(SPEC, "anyone")
-    with pytest.raises(SpecError, match="there are 1 players"):
+    with pytest.raises(SpecError, match="there are 1"):
         Experiment(SPEC, players=1)
 
 
 def _vote_many(path: str, voter: int, results) -> None:
     with open_store(path) as store:
         store.create(Experiment(SPEC))
-        seat(store, identity(voter))
+        enrol(store, identity(voter))
         # Every process also posts the first voter's votes: all but one must be duplicates.
-        seat(store, identity(1))
+        enrol(store, identity(1))
         for arm in range(4):
             for who in (voter, 1):
                 results.put(store.post("banner", vote(identity(who), arm)).outcome)

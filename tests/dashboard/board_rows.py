@@ -1,19 +1,24 @@
-"""Messages as a board's file holds them, without signatures: a view does not check them again."""
+"""Messages as a board holds them, with signatures that a view does not check again."""
 
 from collections.abc import Iterable
 
-from devote.protocol import ExperimentSpec, Message, Reset, Seat, Vote
+from devote.protocol import ExperimentSpec, Message
 from devote.protocol.messages import to_json
+from devote.schemes import Claim, Pick, Reset, Vote
 
-SPEC = ExperimentSpec(arms=["red", "green", "blue"], name="banner", quorum=2)
+SPEC = ExperimentSpec(arms=["red", "green", "blue"], name="banner", scheme={"quorum": 2})
 
 
 def vote(voter: str, arm: int, term: int = 0) -> Vote:
     return Vote("banner", term, arm, voter)
 
 
-def seat(voter: str, number: int) -> Seat:
-    return Seat("banner", number, voter)
+def claim(voter: str) -> Claim:
+    return Claim("banner", voter)
+
+
+def pick(voter: str, arm: int) -> Pick:
+    return Pick("banner", arm, voter)
 
 
 def reset(voter: str, term: int) -> Reset:
@@ -22,6 +27,11 @@ def reset(voter: str, term: int) -> Reset:
 
 def rows(messages: Iterable[Message]) -> list[tuple[int, str, str]]:
     return [(n, to_json(message), f"{n:0128x}") for n, message in enumerate(messages, start=1)]
+
+
+def items(rows: Iterable[tuple[int, str, str]]) -> list[str]:
+    """The same as the server sends them."""
+    return [f'{{"number":{n},"message":{text},"signature":"{sign}"}}' for n, text, sign in rows]
 
 
 def ten_thousand(arms: int = 10) -> list[tuple[int, str, str]]:

@@ -5,7 +5,11 @@ import shutil
 
 import pytest
 from playwright.sync_api import sync_playwright
+from tests.dashboard.applause import Applause, register
 from tests.dashboard.watching import Onlooker, VotingServer
+
+from devote.protocol import messages
+from devote.protocol.scheme import SCHEMES
 
 FLAGS = (
     "--no-sandbox",
@@ -33,8 +37,20 @@ def chromium():
 
 
 @pytest.fixture
+def applause():
+    """A scheme that only a test knows; forgotten at the end."""
+    registries = (SCHEMES, messages.KINDS, messages._BY_FORM)
+    before = [dict(registry) for registry in registries]
+    register()
+    yield Applause
+    for registry, entries in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(entries)
+
+
+@pytest.fixture
 def server(tmp_path):
-    running = VotingServer(tmp_path)
+    running = VotingServer(tmp_path, "from tests.dashboard.applause import register; register()")
     running.start()
     yield running
     running.close()

@@ -8,7 +8,7 @@ from devote.protocol import ExperimentSpec
 pytestmark = pytest.mark.browser
 
 LONG = "W" * 120
-SPEC = ExperimentSpec(arms=["red", "green", LONG], name="banner", quorum=3)
+SPEC = ExperimentSpec(arms=["red", "green", LONG], name="banner", scheme={"quorum": 3})
 
 CONTRASTS = """() => {
   const parse = (text) => text.match(/[\\d.]+/g).map(Number);
@@ -73,7 +73,7 @@ def test_everything_is_reached_by_keyboard_in_order_and_focus_is_seen(busy, onlo
         reached.append(focused.get_attribute("id") or focused.inner_text().strip())
         assert focused.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
         expect(focused).to_be_in_viewport()
-    assert reached == ["skip", "devote", "All experiments", "letters"]
+    assert reached == ["skip", "devote", "All experiments", "messages"]
 
 
 def test_the_skip_link_goes_to_the_content_and_not_to_an_experiment_called_main(busy, onlooker):
@@ -104,7 +104,7 @@ def test_what_is_drawn_is_also_said(busy, onlooker):
     expect(picture).to_have_attribute(
         "aria-label", f"4 messages in order. Went out: {LONG} at message 3."
     )
-    options = page.get_by_role("list", name="Votes against each option").get_by_role("listitem")
+    options = page.get_by_role("list", name="Votes against, by option").get_by_role("listitem")
     assert [" ".join(text.split()) for text in options.all_inner_texts()] == [
         "red 0 of 3 still in",
         "green 1 of 3 still in",
@@ -127,11 +127,11 @@ def test_nothing_moves_for_those_who_asked_for_that(busy, onlooker, wish, second
 
 def test_what_has_not_changed_is_not_drawn_again_so_nothing_is_read_out_twice(busy, onlooker):
     page = onlooker("#banner")
-    page.sees("#arms li:nth-child(2) .votes", "1 of 3")
+    page.sees("#arms li:nth-child(2) .count", "1 of 3")
     page.page.evaluate(
         "document.querySelectorAll('#arms li, #verdict').forEach((node) => { node.kept = true; })"
     )
     busy.vote("banner", 2, 1)
-    page.sees("#arms li:nth-child(2) .votes", "2 of 3")
+    page.sees("#arms li:nth-child(2) .count", "2 of 3")
     kept = "nodes => nodes.every((node) => node.kept)"
     assert page.page.locator("#arms li, #verdict").evaluate_all(kept)

@@ -2,15 +2,15 @@
 
 import asyncio
 import re
+from functools import partial
 from importlib.resources import files
 
 import pytest
-from tests.boards.live import api, identity, seat, vote
+from tests.server.live import api, enrol, identity, vote
 
-from devote.dashboard import add_page
-from devote.dashboard.gallery import Gallery
+from devote.dashboard import add_page, page
+from devote.dashboard.pacing import Paced
 from devote.dashboard.page import FILES
-from devote.dashboard.view import View
 
 ALICE, BOB = identity(1), identity(2)
 
@@ -20,7 +20,7 @@ def run(test, tmp_path, **limits):
         async with asyncio.timeout(30), api(tmp_path / "board.db", **limits) as server:
             add_page(server.app)
             for voter in (ALICE, BOB):
-                seat(server.store, voter)
+                enrol(server.store, voter)
             await test(server)
 
     asyncio.run(main())
@@ -57,7 +57,12 @@ def test_a_view_follows_the_board_and_is_not_sent_again_if_nothing_changed(tmp_p
         await server.post(vote(ALICE, 3))
         second = await server.client.get("/views/banner", headers=tag)
         assert (second.status_code, second.json()["number"]) == (200, 1)
-        assert second.json()["arms"][3] == {"name": "3", "votes": 1, "out_at": None}
+        assert second.json()["arms"][3] == {
+            "name": "3",
+            "count": 1,
+            "out_at": None,
+            "answer": False,
+        }
         await server.post(vote(BOB, 3))
         assert (await server.client.get("/views/banner")).json()["arms"][3]["out_at"] == 2
 
@@ -74,9 +79,10 @@ def test_the_list_says_how_each_experiment_stands(tmp_path):
             "name": "banner",
             "options": 4,
             "players": None,
-            "seats": 2,
+            "enrolled": 2,
             "number": 6,
             "status": "agreed",
+            "open": 1,
             "answer": ["0"],
         }
 
@@ -111,18 +117,18 @@ def test_views_count_against_the_limit_on_reading(tmp_path):
 
 
 def test_many_onlookers_cost_no_more_than_one(tmp_path, monkeypatch):
-    renders = []
-    render = View.render
-    monkeypatch.setattr(View, "render", lambda *args: renders.append(1) or render(*args))
+    made = []
+    view = page.view
+    monkeypatch.setattr(page, "view", lambda *args: made.append(1) or view(*args))
 
     async def test(server):
-        gallery = Gallery(server.store, every=0.3)
+        paced = Paced(partial(page._one_view, server.app.state.service, "banner"), every=0.3)
         for burst in range(2):
             await server.post(vote(ALICE, burst))
-            bodies = await asyncio.gather(*(gallery.one("banner") for _ in range(100)))
+            bodies = await asyncio.gather(*(paced.get() for _ in range(100)))
             assert len(set(bodies)) == 1
             assert b'"number":%d' % (burst + 1) in bodies[0], "never older than the question"
-        assert len(renders) <= 4
+        assert len(made) <= 4
 
     run(test, tmp_path)
 
@@ -135,6 +141,6 @@ def test_a_restored_older_file_is_read_anew(tmp_path):
         with server.store._database.write() as db:
             db.execute("DELETE FROM messages WHERE number = 2")
         view = (await server.client.get("/views/banner")).json()
-        assert (view["number"], [arm["votes"] for arm in view["arms"]]) == (1, [0, 1, 0, 0])
+        assert (view["number"], [arm["count"] for arm in view["arms"]]) == (1, [0, 1, 0, 0])
 
     run(test, tmp_path)

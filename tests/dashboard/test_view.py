@@ -2,126 +2,152 @@
 
 import json
 import random
-import time
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.dashboard.board_rows import SPEC, reset, rows, seat, ten_thousand, vote
+from tests.dashboard.applause import Boo, Cheer
+from tests.dashboard.board_rows import (
+    SPEC,
+    claim,
+    items,
+    pick,
+    reset,
+    rows,
+    ten_thousand,
+    vote,
+)
 
 from devote.boards.experiment import Experiment
-from devote.dashboard.bounds import failure_bounds
-from devote.dashboard.timeline import MARKS, Timeline
-from devote.dashboard.view import LETTERS, View
-from devote.protocol import ExperimentSpec
-from devote.theory import claimed_failure, lone_failure, vote_failure
+from devote.dashboard.view import LATEST, view
+from devote.protocol import Case, ExperimentSpec
+from devote.protocol.messages import from_dict
+from devote.server import history
+from devote.server.history import History
+from devote.server.timeline import MARKS, Timeline
 
 
-def render(messages, spec=SPEC, players=None, seats=0):
-    view = View(spec)
-    view.take(rows(messages))
-    return view.render(Experiment(spec, "open", players, seats))
+def render(messages, spec=SPEC, players=None, enrolled=0):
+    past = History(spec)
+    past.take(items(rows(messages)))
+    return view(Experiment(spec, "open", players, enrolled), past)
+
+
+def each(shown, key):
+    return [arm[key] for arm in shown["arms"]]
 
 
 def test_nothing_on_the_board_is_an_open_experiment_with_all_options():
-    view = render([])
-    assert (view["status"], view["answer"]) == ("open", ["red", "green", "blue"])
-    assert (view["number"], view["voters"], view["device"]) == (0, 0, None)
-    assert [arm["out_at"] for arm in view["arms"]] == [None] * 3
+    shown = render([])
+    assert (shown["status"], shown["answer"]) == ("open", ["red", "green", "blue"])
+    assert (shown["number"], shown["open"], shown["device"]) == (0, 3, None)
+    assert shown["facts"] == [["voters so far", "0"]]
+    assert each(shown, "out_at") == [None] * 3
 
 
 def test_an_option_goes_out_with_the_vote_that_fills_the_quorum():
-    view = render([vote("a", 2), vote("a", 1), vote("b", 2), vote("c", 2), vote("b", 1)])
-    assert view["quorum"] == 2
-    assert [arm["votes"] for arm in view["arms"]] == [0, 2, 3]
-    assert [arm["out_at"] for arm in view["arms"]] == [None, 5, 3]
-    assert (view["status"], view["answer"], view["voters"]) == ("agreed", ["red"], 3)
+    shown = render([vote("a", 2), vote("a", 1), vote("b", 2), vote("c", 2), vote("b", 1)])
+    assert (shown["heading"], shown["needed"]) == ("votes against", 2)
+    assert each(shown, "count") == [0, 2, 3]
+    assert each(shown, "out_at") == [None, 5, 3]
+    assert each(shown, "answer") == [True, False, False]
+    assert (shown["status"], shown["answer"], shown["open"]) == ("agreed", ["red"], 1)
+    assert shown["facts"] == [["voters so far", "3"]]
+
+
+TWO = SPEC.with_(arms=["red", "green"], scheme={"quorum": 3})
 
 
 def test_a_stall_names_those_left_and_the_one_with_fewest_votes_first():
-    spec = SPEC.with_(arms=["red", "green"], quorum=3)
-    view = render([vote("a", 0), vote("b", 0), vote("c", 1)], spec, players=3)
-    assert (view["status"], view["answer"]) == ("stalled", ["green", "red"])
+    shown = render([vote("a", 0), vote("b", 0), vote("c", 1)], TWO, players=3)
+    assert (shown["status"], shown["answer"]) == ("stalled", ["green", "red"])
+    assert each(shown, "answer") == [False, False]
 
 
 def test_a_stall_cannot_be_told_without_the_number_of_players():
-    spec = SPEC.with_(arms=["red", "green"], quorum=3)
-    assert render([vote("a", 0), vote("b", 0), vote("c", 1)], spec)["status"] == "open"
+    assert render([vote("a", 0), vote("b", 0), vote("c", 1)], TWO)["status"] == "open"
+
+
+RESETTING = SPEC.with_(algorithm="ser4", options={"phi": 0.1})
 
 
 def test_a_reset_brings_every_option_back():
-    spec = SPEC.with_(algorithm="ser4", phi=0.1)
-    view = render([vote("a", 2), vote("b", 2), reset("a", 1), vote("a", 1, 1)], spec)
-    assert (view["term"], view["answer"]) == (1, ["red", "blue", "green"])
-    assert [arm["out_at"] for arm in view["arms"]] == [None] * 3
-    assert [arm["votes"] for arm in view["arms"]] == [0, 1, 0]
-    assert view["timeline"]["lanes"][-1] == {"kind": "reset", "arm": None, "marks": [[3, 1]]}
+    messages = [vote("a", 2), vote("b", 2), reset("a", 1), vote("a", 1, 1)]
+    shown = render(messages, RESETTING)
+    assert (shown["facts"][-1], shown["answer"]) == (["term", "1"], ["red", "blue", "green"])
+    assert each(shown, "out_at") == [None] * 3
+    assert each(shown, "count") == [0, 1, 0]
+    assert shown["timeline"]["lanes"][-1] == {"name": "resets", "arm": None, "marks": [[3, 1]]}
 
 
-def test_votes_count_once_the_jury_is_complete():
-    spec = ExperimentSpec(
-        arms=["red", "green"], name="banner", protocol="jury", eta=0.3, delta=0.09
-    )
-    assert spec.jury_size == 2
-    messages = [vote("b", 1), seat("a", 1)]
+def test_picks_win_and_the_verdict_closes_all_other_options():
+    spec = SPEC.with_(scheme={"name": "jury", "seats": 3}, eta=0.2, delta=0.11)
+    assert spec.votes_needed == 2
+    messages = [claim("a"), claim("b"), pick("a", 1), claim("c")]
     before = render(messages, spec)
-    assert before["jury"] == {"size": 2, "seated": 1}
-    assert (before["status"], before["arms"][1]["votes"]) == ("open", 0)
-    after = render([*messages, vote("c", 1), seat("b", 2), vote("a", 1)], spec)
-    assert after["jury"] == {"size": 2, "seated": 2}
-    assert (after["status"], after["answer"], after["arms"][1]["out_at"]) == ("agreed", ["red"], 5)
+    assert (before["heading"], before["status"], before["open"]) == ("picks", "open", 3)
+    assert before["facts"][0] == ["jurors", "3 of 3 seats taken"]
+    assert each(before, "count") == [0, 1, 0]
+    after = render([*messages, pick("c", 1)], spec)
+    assert (after["status"], after["answer"]) == ("agreed", ["green"])
+    assert each(after, "out_at") == [5, None, 5]
+    assert each(after, "answer") == [False, True, False]
+    lanes = after["timeline"]["lanes"]
+    assert [lane["name"] for lane in lanes] == ["red", "green", "blue", "claims"]
+    assert [lane["marks"] for lane in lanes[1::2]] == [[[3, 1], [5, 1]], [[1, 1], [2, 1], [4, 1]]]
 
 
-def test_the_bounds_are_the_claimed_one_that_for_one_good_arm_and_for_a_jury_the_proved_one():
-    spec = ExperimentSpec(arms=10)
-    alone = lone_failure("ser3", n_arms=10, epsilon=spec.epsilon, eta=0.9).wrong_vote
-    claimed, one_good = failure_bounds(Experiment(spec, "invite", 32))
-    assert (claimed["name"], claimed["value"]) == ("claimed", claimed_failure(0.9, 28))
-    assert one_good["name"] == "if one arm is good"
-    assert one_good["value"] == vote_failure(32, lone=alone, quorum=28)
-    assert "Any 28 of 32" in one_good["text"]
-    (proved,) = failure_bounds(Experiment(spec.with_(protocol="jury"), "invite", 64))
-    assert (proved["name"], proved["value"]) == ("proved", pytest.approx(0.9**29))
+def test_a_jury_that_stalls_leaves_the_options_with_picks():
+    spec = SPEC.with_(scheme={"name": "jury", "seats": 3}, eta=0.05, delta=0.001)
+    assert spec.votes_needed == 3
+    messages = [claim(voter) for voter in "abc"] + [pick("a", 2), pick("b", 1), pick("c", 2)]
+    shown = render(messages, spec, players=3)
+    assert (shown["status"], shown["answer"]) == ("stalled", ["blue", "green"])
 
 
-@pytest.mark.parametrize("algorithm", ["kl_racing", "ser4"])
-def test_a_jurys_bound_is_only_claimed_for_a_subroutine_without_a_proof(algorithm):
-    phi = 0.001 if algorithm == "ser4" else 0.0
-    spec = ExperimentSpec(arms=10, protocol="jury", algorithm=algorithm, phi=phi)
-    (claimed,) = failure_bounds(Experiment(spec, "invite", 64))
-    assert claimed["name"] == "claimed"
-    assert f"not proved here: {algorithm} alone" in claimed["text"]
+def test_a_scheme_from_outside_is_shown_like_any_other(applause):
+    spec = ExperimentSpec(arms=["red", "green"], name="banner", scheme="applause")
+    messages = [Cheer("banner", 1, "a"), Boo("banner", 0, "a"), Cheer("banner", 1, "b")]
+    shown = render(messages, spec, players=3)
+    assert (shown["scheme"], shown["heading"], shown["needed"]) == ("applause", "cheers", 2)
+    assert (shown["status"], shown["answer"], shown["facts"]) == (
+        "agreed",
+        ["green"],
+        [["boos", "1"]],
+    )
+    assert each(shown, "out_at") == [3, None]
+    lanes = [(lane["name"], len(lane["marks"])) for lane in shown["timeline"]["lanes"]]
+    assert lanes == [("red: cheers", 0), ("green: cheers", 2), ("red: boos", 1), ("green: boos", 0)]
+    assert [bound["text"] for bound in shown["bounds"]] == ["With 3 devices, says this test."]
 
 
-def test_all_devices_together_are_a_proof_only_where_no_more_can_join():
-    spec = ExperimentSpec(arms=10)
-    invited, joining = Experiment(spec, "invite", 28), Experiment(spec, "open", None, 28)
-    assert [b["name"] for b in failure_bounds(invited)] == ["claimed", "proved"]
-    assert [b["name"] for b in failure_bounds(joining)] == ["claimed"]
-
-
-def test_without_enough_devices_to_fill_a_quorum_there_is_only_the_claim():
-    spec = ExperimentSpec(arms=10)
-    assert [b["name"] for b in failure_bounds(Experiment(spec, "open", None, 27))] == ["claimed"]
-    assert len(failure_bounds(Experiment(spec, "invite", 28))) == 2
+@pytest.mark.parametrize("scheme", [{"quorum": 2}, "jury", {"name": "jury", "privacy": 3.0}])
+def test_the_bounds_are_the_schemes_for_as_many_devices_as_there_can_be(scheme):
+    spec = SPEC.with_(scheme=scheme)
+    for players in (None, 64):
+        expected = [asdict(bound) for bound in spec.scheme.bounds(Case(spec, players))]
+        assert render([], spec, players=players, enrolled=40)["bounds"] == expected
 
 
 def test_the_panel_shows_the_first_device_to_speak_to_the_letter_and_stays_with_it():
     messages = [vote("a", 2), vote("b", 2), vote("b", 1), vote("a", 1)]
     device = render(messages)["device"]
     assert (device["voter"], device["count"], device["most"]) == ("a", 2, 2)
-    assert [letter["about"] for letter in device["letters"]] == ["blue", "green"]
-    assert json.dumps(device["letters"][0]["sent"], separators=(",", ":")) == (
-        '{"message":{"v":1,"type":"vote","experiment":"banner","term":0,"arm":2,"voter":"a"},'
+    assert [(sent["kind"], sent["about"]) for sent in device["messages"]] == [
+        ("vote", "blue"),
+        ("vote", "green"),
+    ]
+    assert json.dumps(device["messages"][0]["sent"], separators=(",", ":")) == (
+        '{"message":{"arm":2,"experiment":"banner","term":0,"type":"vote","v":1,"voter":"a"},'
         f'"signature":"{1:0128x}"}}'
     )
 
 
 def test_of_a_device_that_floods_the_board_only_the_last_messages_are_shown():
-    spec = SPEC.with_(algorithm="ser4", phi=0.1)
-    device = render([reset("a", term) for term in range(1, 201)], spec)["device"]
-    assert (device["count"], len(device["letters"])) == (200, LETTERS)
-    assert device["letters"][-1]["sent"]["message"]["term"] == 200
+    device = render([reset("a", term) for term in range(1, 201)], RESETTING)["device"]
+    assert (device["count"], len(device["messages"])) == (200, LATEST)
+    assert device["messages"][-1]["sent"]["message"]["term"] == 200
 
 
 voters = st.sampled_from("abcde")
@@ -133,15 +159,14 @@ posted = st.one_of(
 
 @given(st.lists(posted, unique=True), st.randoms(use_true_random=False))
 def test_taken_in_piece_by_piece_or_at_once_a_view_is_the_same(messages, dice):
-    spec = SPEC.with_(algorithm="ser4", phi=0.1)
-    experiment = Experiment(spec, "open", 5)
-    pieces, left = View(spec), rows(messages)
+    experiment = Experiment(RESETTING, "open", 5)
+    pieces, left = History(RESETTING), items(rows(messages))
     while left:
         size = dice.randint(1, len(left))
         pieces.take(left[:size])
-        pieces.render(experiment)
+        view(experiment, pieces)
         left = left[size:]
-    assert pieces.render(experiment) == render(messages, spec, players=5)
+    assert view(experiment, pieces) == render(messages, RESETTING, players=5)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9)), max_size=200))
@@ -166,24 +191,27 @@ def test_with_more_lanes_than_marks_each_lane_keeps_its_share_and_steps_stay_sma
 
 
 @pytest.mark.parametrize("arms", [10, 200])
-def test_a_board_of_ten_thousand_messages_makes_a_small_view_and_one_more_costs_little(arms):
-    board = ten_thousand(arms)
-    spec = SPEC.with_(arms=arms, quorum=28)
-    view, experiment = View(spec), Experiment(spec, "open")
-    view.take(board[:-1])
-    started = time.perf_counter()
-    view.take(board[-1:])
-    rendered = view.render(experiment)
-    seconds = time.perf_counter() - started
-    assert rendered["number"] == 10_000
-    assert sum(len(lane["marks"]) for lane in rendered["timeline"]["lanes"]) <= MARKS
-    assert len(json.dumps(rendered)) < 100_000
-    assert seconds < 1.0, "on a busy machine; a few milliseconds otherwise"
+def test_a_board_of_ten_thousand_messages_makes_a_small_view_and_one_more_is_taken_in_alone(
+    arms, monkeypatch
+):
+    board = items(ten_thousand(arms))
+    spec = SPEC.with_(arms=arms, scheme={"quorum": 28})
+    past = History(spec)
+    past.take(board[:-1])
+    decoded = []
+    monkeypatch.setattr(
+        history, "from_dict", lambda *args: decoded.append(args) or from_dict(*args)
+    )
+    past.take(board[past.number :])
+    shown = view(Experiment(spec, "open"), past)
+    assert (shown["number"], len(decoded)) == (10_000, 1)
+    assert sum(len(lane["marks"]) for lane in shown["timeline"]["lanes"]) <= MARKS
+    assert len(json.dumps(shown)) < 100_000
 
 
 def test_order_matters_only_for_when_an_option_went_out():
     messages = [vote(voter, arm) for voter in "abc" for arm in (1, 2)]
     shuffled = random.Random(0).sample(messages, len(messages))
     one, other = render(messages), render(shuffled)
-    for key in ("status", "answer", "voters", "number", "quorum"):
+    for key in ("status", "answer", "facts", "number", "needed"):
         assert one[key] == other[key]

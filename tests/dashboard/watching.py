@@ -5,23 +5,24 @@ from typing import Any
 
 import httpx
 from playwright.sync_api import Browser, expect
-from tests.boards.live import body, identity
+from tests.server.live import body, identity
+from tests.server.process import ServerProcess
 
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
-from devote.fleet.processes import ServerProcess
-from devote.protocol import ExperimentSpec, Message, Seat, Vote
+from devote.protocol import ExperimentSpec, Message
+from devote.schemes import Claim, Pick, Vote
 
 expect.set_options(timeout=20_000)
 
 
 class VotingServer(ServerProcess):
-    """A server process, and voters with known keys who take their seats as they first speak."""
+    """A server process, and voters with known keys who enrol as they first speak."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, before: str = "") -> None:
+        super().__init__(folder, before)
         self._client = httpx.Client()
-        self._seated: set[tuple[str, int]] = set()
+        self._enrolled: set[tuple[str, int]] = set()
 
     def open(self, spec: ExperimentSpec, players: int | None = None) -> None:
         with Operator(self.address, self.token) as operator:
@@ -30,16 +31,19 @@ class VotingServer(ServerProcess):
     def vote(self, name: str, voter: int, arm: int) -> None:
         self.say(voter, Vote(name, 0, arm, identity(voter).voter))
 
-    def take_seat(self, name: str, voter: int, seat: int) -> None:
-        self.say(voter, Seat(name, seat, identity(voter).voter))
+    def claim(self, name: str, voter: int) -> None:
+        self.say(voter, Claim(name, identity(voter).voter))
+
+    def pick(self, name: str, voter: int, arm: int) -> None:
+        self.say(voter, Pick(name, arm, identity(voter).voter))
 
     def say(self, voter: int, message: Message) -> None:
         name, who = message.experiment, identity(voter)
         url = f"{self.address}/experiments/{name}"
-        if (name, voter) not in self._seated:
-            claim = {"voter": who.voter, "signature": who.claim(name)}
-            assert self._client.post(f"{url}/seats", json=claim).is_success
-            self._seated.add((name, voter))
+        if (name, voter) not in self._enrolled:
+            request = {"voter": who.voter, "signature": who.sign_enrolment(name)}
+            assert self._client.post(f"{url}/enrolments", json=request).is_success
+            self._enrolled.add((name, voter))
         assert self._client.post(f"{url}/messages", json=body(who.sign(message))).is_success
 
     def close(self) -> None:

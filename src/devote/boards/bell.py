@@ -6,8 +6,10 @@ Rung from any thread, with or without an event loop; heard by coroutines on any 
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from devote.boards.board import EndOfBacklog, Event, Snapshot
 
 
 class Bell:
@@ -31,9 +33,32 @@ class Bell:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_set_all, events)
 
+    async def stream(
+        self,
+        read: Callable[[int], Awaitable[Snapshot]],
+        after: int,
+        poll: float | None = None,
+    ) -> AsyncIterator[Event]:
+        """What ``read`` gives above ``after``, one EndOfBacklog, then what it gives at each ring.
+
+        ``poll`` is after how many seconds without a ring to read again.
+        """
+        with self._listen() as rung:
+            at_end = False
+            while True:
+                rung.clear()
+                snapshot = await read(after)
+                for posted in snapshot.posted:
+                    yield posted
+                after = snapshot.number
+                if not at_end:
+                    at_end = True
+                    yield EndOfBacklog(after)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(rung.wait(), poll)
+
     @contextmanager
-    def listen(self) -> Iterator[asyncio.Event]:
-        """An event that is set at each ring, for as long as the block lasts."""
+    def _listen(self) -> Iterator[asyncio.Event]:
         event = asyncio.Event()
         with self._lock:
             self._listeners[event] = asyncio.get_running_loop()
@@ -42,9 +67,6 @@ class Bell:
         finally:
             with self._lock:
                 del self._listeners[event]
-
-    def __len__(self) -> int:
-        return len(self._listeners)
 
 
 def _set_all(events: list[asyncio.Event]) -> None:

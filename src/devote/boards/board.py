@@ -1,39 +1,45 @@
 """What a board is: a place where messages are posted once and read by all.
 
 A board keeps the messages of one experiment in the order in which it accepted them and numbers
-them 1, 2, 3, ... It knows nothing of arms played or rewards: it cannot, nobody tells it.
+them 1, 2, 3, ... It never learns which arms were played or what they paid: nobody tells it.
 
-Three rules make devices simple. Posting is idempotent: an unknown outcome means "post again".
-A stream says when its backlog ends, so that nobody decides on half of the votes. And order on
-the board carries no meaning for the vote, only for reading on where one stopped.
+Three rules make devices simple. Posting is idempotent: after an unknown outcome, post again. A
+stream says when its backlog ends, so that nobody decides on half of the messages. And a board
+decides nothing by itself: it stores, and asks the scheme's tally which messages it may take.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
+from devote.errors import DevoteError
 from devote.protocol import Message
+
+if TYPE_CHECKING:
+    from devote.boards.experiment import Experiment
+    from devote.boards.identity import Identity
 
 
 class Outcome(StrEnum):
-    """What became of a message that was posted."""
+    """What became of a message that was posted, or of a request to be enrolled."""
 
     ACCEPTED = "accepted"
     DUPLICATE = "duplicate"
-    DENIED = "denied"
+    REFUSED = "refused"
 
 
-class BoardUnavailable(Exception):
+class BoardUnavailable(DevoteError):
     """The board could not be reached, or did not answer: post or read again later."""
 
 
-class BoardRefused(Exception):
+class BoardRefused(DevoteError):
     """The board answers, but not as a board of this experiment does: trying again is useless."""
 
 
-class SeatDenied(BoardRefused):
-    """The board has answered that there is no seat for this voter, so that it surely has none."""
+class EnrolmentRefused(BoardRefused):
+    """The board has answered that this voter may not take part, so it surely is not enrolled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +80,43 @@ class Snapshot:
     posted: tuple[Posted, ...]
 
 
-class Board(Protocol):
-    """Where the messages of one experiment are posted and read."""
+class Board(ABC):
+    """Where the messages of one experiment are posted and read, as a device sees it.
 
+    A new board is a subclass; ``tests/contracts`` runs every check on it. Any method may raise
+    BoardUnavailable (the outcome is unknown: try again) or BoardRefused (trying again is
+    useless).
+    """
+
+    @abstractmethod
+    async def fetch_experiment(self) -> "Experiment":
+        """The experiment's specification and how to take part in it."""
+
+    @abstractmethod
+    async def enrol(self, identity: "Identity", invite: str | None = None) -> Outcome:
+        """Let this voter post: accepted, or duplicate if it may already.
+
+        EnrolmentRefused if the board says that it may not.
+        """
+
+    @abstractmethod
     async def publish(self, envelope: Envelope) -> Outcome:
-        """Post a message: accepted, there already, or denied; BoardUnavailable if unknown."""
-        ...
+        """Post a message: accepted, duplicate if it is there already, or refused."""
 
+    @abstractmethod
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``, as of now."""
-        ...
 
+    @abstractmethod
     def stream(self, after: int = 0) -> AsyncIterator[Event]:
         """The messages above ``after``, one EndOfBacklog, then messages as they come."""
-        ...
+
+    async def aclose(self) -> None:
+        """Close what the board has opened; it cannot be used afterwards."""
+        return
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

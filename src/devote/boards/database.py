@@ -1,47 +1,124 @@
-"""One SQLite file, opened with care.
+"""One SQLite file: opened with care, carried over from older versions, its errors in words.
 
-Write-ahead log and full synchronisation: what was acknowledged survives a kill and a power cut.
-Each write is one short immediate transaction, so several processes may use one file; they wait
-for each other up to ``BUSY`` seconds.
+Board stores and device stores are both kept this way. A ``Layout`` says what the file holds; the
+``Database`` makes it, checks it, and gives transactions. All of a transaction is in the file when
+its block ends, or none of it ever (write-ahead log). A durable transaction also survives a power
+cut; any other is safe when the process is killed, but a power cut may take the last ones.
 """
 
+import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from devote.boards.board import BoardRefused, BoardUnavailable
+from devote.errors import DevoteError
 
-APPLICATION = 0x64767465
-BUSY = 5.0
+PATIENCE = 5.0
+"""Seconds for which processes that share a file wait for each other."""
 
 
-class StoreError(BoardRefused):
-    """The file cannot be used as it is: trying again is useless."""
+class StoreError(DevoteError):
+    """A store could not be read or written; what was committed stands."""
+
+
+class StoreBusy(StoreError):
+    """Another process, or another user in this one, has the file open or is writing to it."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged, or is not a store of this kind."""
+
+
+class StoreFull(StoreError):
+    """There is no room to write; what was asked has not happened and can be asked again."""
+
+
+class StoreMismatch(StoreError):
+    """The store is of another version, or belongs to another experiment."""
+
+
+class StoreReadOnly(StoreError):
+    """The file or its folder may not be written."""
+
+
+_IN_WORDS: dict[int, tuple[type[StoreError], str]] = {
+    sqlite3.SQLITE_BUSY: (
+        StoreBusy,
+        "is in use by another process.\nTry again when that one is done, or use another file.",
+    ),
+    sqlite3.SQLITE_FULL: (
+        StoreFull,
+        "cannot grow: the disk is full.\nMake room and try again; nothing was changed.",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        StoreReadOnly,
+        "cannot be written.\nCheck that it and its folder exist and are writable for this user.",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        StoreReadOnly,
+        "cannot be opened.\nCheck that its folder exists and is writable for this user.",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        StoreCorrupt,
+        "is not a SQLite file.\nUse another file name, or restore it from a backup.",
+    ),
+    sqlite3.SQLITE_CORRUPT: (
+        StoreCorrupt,
+        "is damaged.\nRestore it from a backup, or use a new file.",
+    ),
+}
+_IN_WORDS[sqlite3.SQLITE_LOCKED] = _IN_WORDS[sqlite3.SQLITE_BUSY]
+_IN_WORDS[sqlite3.SQLITE_PERM] = _IN_WORDS[sqlite3.SQLITE_READONLY]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a kind of store holds.
+
+    ``what`` names it in errors, such as ``device store``; ``application`` marks its files.
+    ``tables`` are the statements that make a new file of ``version``. ``upgrades`` has, for each
+    older version that can be read, the step that carries a file over to the next version.
+    """
+
+    what: str
+    application: int
+    version: int
+    tables: str
+    upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
 
 class Database:
-    """A connection shared by the threads of one process, one at a time.
+    """A file of a layout, made if it does not exist; safe in any thread, one at a time.
 
-    ``version`` and ``schema`` are what the file must have, or gets if it is new.
+    Other processes may use the file at the same time. With ``alone`` they may not: the file is
+    locked until it is closed or the process dies, and a new file is readable for its owner only.
     """
 
-    def __init__(self, path: str | Path, *, version: int, schema: str) -> None:
+    def __init__(self, path: str | Path, layout: Layout, *, alone: bool = False) -> None:
         self.path = str(path)
-        self._lock = threading.Lock()
-        try:
+        self._layout = layout
+        self._lock = threading.RLock()
+        self._durable: bool | None = None
+        if alone:
+            self._make_private()
+        with self._translated():
             self._connection = sqlite3.connect(
-                self.path, timeout=BUSY, isolation_level=None, check_same_thread=False
+                self.path,
+                timeout=0.0 if alone else PATIENCE,
+                isolation_level=None,
+                check_same_thread=False,
             )
-        except sqlite3.Error as error:
-            raise self._unusable(error) from None
         try:
-            self._prepare(version, schema)
-        except sqlite3.Error as error:
-            self._connection.close()
-            raise self._unusable(error) from None
+            with self._translated():
+                if alone:
+                    self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+                with self._transaction() as db:
+                    self._prepare(db)
+                self._use_write_ahead_log()
         except BaseException:
             self._connection.close()
             raise
@@ -51,97 +128,123 @@ class Database:
         with self._lock:
             self._connection.close()
 
+    def remove(self) -> None:
+        """Close the file and delete it."""
+        self.close()
+        for suffix in ("", "-wal", "-shm"):
+            Path(self.path + suffix).unlink(missing_ok=True)
+
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A moment in which to read."""
-        with self._lock:
-            try:
-                yield self._connection
-            except sqlite3.Error as error:
-                raise self._unavailable(error) from None
+        """The connection, for reading."""
+        with self._lock, self._translated():
+            yield self._connection
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it is on disk when the block ends, or none of it ever."""
-        with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._connection
-                    self._connection.execute("COMMIT")
-                except BaseException:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-                    raise
-            except sqlite3.Error as error:
-                raise self._unavailable(error) from None
+    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """A transaction; ``durable`` waits at its end until it would survive a power cut."""
+        with self._lock, self._translated():
+            if durable is not self._durable:
+                self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+                self._durable = durable
+            with self._transaction() as db:
+                yield db
 
-    def _prepare(self, version: int, schema: str) -> None:
-        self._use_write_ahead_log()
-        self._connection.execute("PRAGMA synchronous=FULL")
-        run = self._connection.execute
-        run("BEGIN IMMEDIATE")
+    @contextmanager
+    def decoding(self) -> Iterator[None]:
+        """Turn any error in reading what a row holds into StoreCorrupt.
+
+        The cause is not chained: it may quote what is private.
+        """
         try:
-            (found,) = run("PRAGMA user_version").fetchone()
-            (application,) = run("PRAGMA application_id").fetchone()
-            (tables,) = run("SELECT count(*) FROM sqlite_schema").fetchone()
-            if tables == 0 and found == 0:
-                for statement in schema.split(";"):
-                    run(statement)
-                run(f"PRAGMA application_id={APPLICATION:d}")
-            elif application != APPLICATION:
-                raise StoreError(
-                    f"{self.path} is a database of another program.\n"
-                    "Give the path of a devote store, or of a file that does not exist yet."
-                )
-            elif found != version:
-                raise StoreError(
-                    f"{self.path} is a store of version {found}, this is version {version}.\n"
-                    "Open it with the version of devote that made it."
-                )
-            run(f"PRAGMA user_version={version:d}")  # a write, which a read-only file refuses
-        except BaseException:
-            run("ROLLBACK")
+            yield
+        except StoreError:
             raise
-        run("COMMIT")
-        if run("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            raise StoreError(_corrupt(self.path))
+        except Exception:
+            raise self._error(sqlite3.SQLITE_CORRUPT) from None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.ProgrammingError:
+            raise StoreError(
+                f"The {self._layout.what} {self.path!r} is closed.\nOpen it again to go on."
+            ) from None
+        except sqlite3.Error as error:
+            raise self._error(getattr(error, "sqlite_errorcode", 0), str(error)) from error
+
+    def _error(self, code: int, detail: str = "") -> StoreError:
+        kind, text = _IN_WORDS.get(
+            code & 0xFF,
+            (StoreError, f"failed: {detail}.\nNothing was changed; check that its disk works."),
+        )
+        return kind(f"The {self._layout.what} {self.path!r} {text}")
+
+    def _make_private(self) -> None:
+        if self.path == ":memory:":
+            return
+        try:
+            # An existing file is not opened: closing it would undo the lock of whoever has it.
+            if not os.path.exists(self.path):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            places = (self.path, os.path.dirname(self.path) or ".")
+            writable = all(os.access(place, os.W_OK) for place in places)
+        except OSError:
+            writable = False
+        if not writable:
+            raise self._error(sqlite3.SQLITE_READONLY)
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        layout = self._layout
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if tables == 0 and version == 0:
+            for statement in layout.tables.split(";"):
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id={layout.application:d}")
+        elif application != layout.application:
+            raise StoreCorrupt(
+                f"{self.path!r} is a database, but not a {layout.what}.\nUse another file name."
+            )
+        elif db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise self._error(sqlite3.SQLITE_CORRUPT)
+        else:
+            self._upgrade(db, version)
+        db.execute(f"PRAGMA user_version={layout.version:d}")  # a read-only file refuses it
+
+    def _upgrade(self, db: sqlite3.Connection, version: int) -> None:
+        layout = self._layout
+        steps = range(version, layout.version)
+        if version > layout.version or not layout.upgrades.keys() >= set(steps):
+            raise StoreMismatch(
+                f"The {layout.what} {self.path!r} has version {version}, but this devote reads "
+                f"version {layout.version}.\nUse the version of devote that wrote it."
+            )
+        for step in steps:
+            layout.upgrades[step](db)
 
     def _use_write_ahead_log(self) -> None:
         # Changing the mode does not wait for others by itself, so two first openers could clash.
-        end = time.monotonic() + BUSY
+        end = time.monotonic() + PATIENCE
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode=WAL")
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > end:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                     raise
                 time.sleep(0.01)
             else:
                 return
-
-    def _unusable(self, error: sqlite3.Error) -> StoreError:
-        text = str(error)
-        if "readonly" in text:
-            return StoreError(
-                f"{self.path} is read-only, and a store must be written to.\n"
-                "Change the permissions of the file and its folder, or give another path."
-            )
-        if "unable to open" in text:
-            return StoreError(
-                f"{self.path} cannot be opened or created.\n"
-                "Check that the folder exists and that you may write there."
-            )
-        if "not a database" in text or "malformed" in text:
-            return StoreError(_corrupt(self.path))
-        return StoreError(f"{self.path} cannot be used: {text}.\nMend that, or give another path.")
-
-    def _unavailable(self, error: sqlite3.Error) -> BoardUnavailable:
-        return BoardUnavailable(
-            f"{self.path} did not take or give the data: {error}.\n"
-            "Nothing was changed; try again when that is mended."
-        )
-
-
-def _corrupt(path: str) -> str:
-    return f"{path} is corrupt, or no SQLite file.\nRestore it from a backup, or give another path."

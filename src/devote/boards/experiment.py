@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from devote.protocol import ExperimentSpec, SpecError, get_protocol
+from devote.protocol import ExperimentSpec, SpecError
 
-VERSION = 1
+VERSION = 2
+"""The version of what devices and servers say to each other."""
+
 VERSION_HEADER = "Devote-Version"
 
 Enrolment: TypeAlias = Literal["open", "invite"]
@@ -28,16 +30,16 @@ def is_address(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A specification, how seats are given, at most how many, and how many are taken.
+    """A specification, how devices enrol, at most how many may, and how many have.
 
-    Enrolment ``open`` gives a seat to whoever asks, which is for trying out: one person with a
-    thousand keys has a thousand votes. ``invite`` gives one per single-use invite.
+    Enrolment ``open`` takes whoever asks, which is for trying out: one person with a thousand
+    keys has a thousand votes. ``invite`` takes one device per single-use invite.
     """
 
     spec: ExperimentSpec
     enrolment: Enrolment = "open"
     players: int | None = None
-    seats: int = 0
+    enrolled: int = 0
 
     def __post_init__(self) -> None:
         if self.enrolment not in ENROLMENTS:
@@ -46,7 +48,7 @@ class Experiment:
                 "Use invite wherever somebody could gain by voting twice."
             )
         if self.players is not None:
-            get_protocol(self.spec.protocol).check(self.spec, self.players)
+            self.spec.check_players(self.players)
 
     @property
     def name(self) -> str:
@@ -66,7 +68,7 @@ class Experiment:
             "fingerprint": self.fingerprint,
             "enrolment": self.enrolment,
             "players": self.players,
-            "seats": self.seats,
+            "enrolled": self.enrolled,
         }
 
     @classmethod
@@ -76,7 +78,7 @@ class Experiment:
             spec=ExperimentSpec.from_dict(fields["spec"]),
             enrolment=cast(Enrolment, fields["enrolment"]),
             players=fields["players"],
-            seats=fields["seats"],
+            enrolled=fields["enrolled"],
         )
         if experiment.fingerprint != fields["fingerprint"]:
             raise SpecError(

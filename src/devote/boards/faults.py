@@ -20,6 +20,10 @@ from devote.boards.board import (
     Outcome,
     Snapshot,
 )
+from devote.boards.experiment import Experiment
+from devote.boards.identity import Identity
+from devote.checks import Checks
+from devote.protocol import SpecError
 
 
 class Clock(Protocol):
@@ -77,14 +81,10 @@ class Faults:
 
     def __post_init__(self) -> None:
         for name in ("lost_request", "lost_reply", "duplicated", "delayed", "stale", "shuffled"):
-            value = getattr(self, name)
-            if not 0.0 <= value <= 1.0:
-                raise ValueError(
-                    f"{name}={value!r} must be a probability in [0, 1].\nGive a share of the calls."
-                )
+            Checks(SpecError).unit(name, getattr(self, name), "It is a share of the calls.")
 
 
-class FaultyBoard:
+class FaultyBoard(Board):
     """One device's link to a board, with faults.
 
     Wrap one shared board once per device, each with its own seed. ``partitioned`` cuts the link
@@ -103,6 +103,16 @@ class FaultyBoard:
     def in_flight(self) -> tuple[Envelope, ...]:
         """The envelopes that are still on their way."""
         return tuple(envelope for _, envelope in self._in_flight)
+
+    async def fetch_experiment(self) -> Experiment:
+        """The experiment, if the link is not cut."""
+        self._check_link()
+        return await self.board.fetch_experiment()
+
+    async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
+        """Let this voter post, if the link is not cut."""
+        self._check_link()
+        return await self.board.enrol(identity, invite)
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message, if the network lets it."""

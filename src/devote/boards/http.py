@@ -14,14 +14,15 @@ import httpx
 
 from devote.boards import sse
 from devote.boards.board import (
+    Board,
     BoardRefused,
     BoardUnavailable,
     EndOfBacklog,
+    EnrolmentRefused,
     Envelope,
     Event,
     Outcome,
     Posted,
-    SeatDenied,
     Snapshot,
 )
 from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment, is_address
@@ -30,10 +31,10 @@ from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, to_dict
 
 LONGEST_ANSWER = 64 * 2**20
-_OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.DENIED}
+_OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
 
 
-class HttpBoard:
+class HttpBoard(Board):
     """The board at ``url``, for example ``http://127.0.0.1:8600/experiments/banner``.
 
     ``client`` is an ``httpx.AsyncClient`` to share between boards; without it the board has its
@@ -61,19 +62,13 @@ class HttpBoard:
         self._patience = httpx.Timeout(timeout, read=patience)
         self._n_arms = MAX_ARMS
 
-    async def __aenter__(self) -> "HttpBoard":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
     async def aclose(self) -> None:
         """Close the connections this board has opened."""
         if self._own:
             await self._client.aclose()
 
     async def fetch_experiment(self) -> Experiment:
-        """The experiment's specification and enrolment; BoardRefused if it is not ours."""
+        """The experiment; BoardRefused if what answers is not a devote server of this version."""
         status, body = await self._request("GET", "")
         if status != 200:
             raise self._refused(status, body)
@@ -82,7 +77,7 @@ class HttpBoard:
         try:
             experiment = Experiment.from_dict(body)
         except SpecError as error:
-            raise BoardRefused(f"{self.url} has a specification we cannot use: {error}") from None
+            raise BoardRefused(f"The specification at {self.url} is refused: {error}") from None
         except (KeyError, TypeError, AttributeError):
             raise self._not_ours() from None
         if experiment.name != self.url.rpartition("/")[2]:
@@ -90,17 +85,17 @@ class HttpBoard:
         self._n_arms = experiment.spec.n_arms
         return experiment
 
-    async def claim_seat(self, identity: Identity, invite: str | None = None) -> Outcome:
-        """Claim this voter's seat: accepted, or duplicate if it has it; SeatDenied if denied."""
-        claim = {
+    async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
+        """Let this voter post; EnrolmentRefused if the server refuses."""
+        request = {
             "voter": identity.voter,
-            "signature": identity.claim(self.url.rpartition("/")[2]),
+            "signature": identity.sign_enrolment(self.url.rpartition("/")[2]),
         }
         if invite is not None:
-            claim["invite"] = invite
-        status, body = await self._request("POST", "/seats", claim)
+            request["invite"] = invite
+        status, body = await self._request("POST", "/enrolments", request)
         if status not in (200, 201):
-            raise SeatDenied(str(self._refused(status, body)))
+            raise EnrolmentRefused(str(self._refused(status, body)))
         return self._outcome(status, body)
 
     async def publish(self, envelope: Envelope) -> Outcome:
@@ -203,7 +198,7 @@ class HttpBoard:
         except (KeyError, TypeError):
             raise self._not_ours() from None
         except ProtocolError as error:
-            raise BoardRefused(f"{self.url} holds what is no message: {error}") from None
+            raise BoardRefused(f"A message at {self.url} is refused: {error}") from None
         if not isinstance(number, int) or not isinstance(signature, str):
             raise self._not_ours()
         return Posted(number, Envelope(message, signature))

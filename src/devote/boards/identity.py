@@ -5,9 +5,9 @@ directory to be checked: the server checks it, and every device checks it again,
 server can withhold votes but not invent them. A key is never used in two experiments, so votes
 cannot be linked across them.
 
-A vote is signed over its byte form, which covers version, kind, experiment, term, arm and voter:
-a signature is good for exactly one message. A claim to a seat is signed over another prefix, so
-neither can be passed off as the other.
+A message is signed over its byte form, which covers version, kind and all of its fields:
+a signature is good for exactly one message. A request to be enrolled is signed over another
+prefix, so neither can be passed off as the other.
 """
 
 import re
@@ -17,9 +17,10 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from devote.boards.board import Envelope
-from devote.protocol import LocalProtocolError, Message, to_bytes
+from devote.protocol import LocalProtocolError, Message
+from devote.protocol.messages import to_bytes
 
-_CLAIM = b"devote seat 1\0"
+_ENROLMENT = b"devote seat 1\0"
 # One spelling per key: bytes.fromhex would also take capitals and spaces, and a key with two
 # spellings would have two votes.
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -29,7 +30,7 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}")
 class Identity:
     """A device's key pair in one experiment.
 
-    >>> from devote.protocol import Vote
+    >>> from devote.schemes import Vote
     >>> identity = Identity.from_private_bytes(bytes(32))
     >>> verify(identity.sign(Vote("banner", 0, 4, identity.voter)))
     True
@@ -67,9 +68,9 @@ class Identity:
             )
         return Envelope(message, self._key.sign(to_bytes(message)).hex())
 
-    def claim(self, experiment: str) -> str:
-        """The signature with which to claim a seat in an experiment."""
-        return self._key.sign(_claim(self.voter, experiment)).hex()
+    def sign_enrolment(self, experiment: str) -> str:
+        """The signature with which to enrol in an experiment."""
+        return self._key.sign(_enrolment(self.voter, experiment)).hex()
 
     def __repr__(self) -> str:
         return f"Identity(voter={self.voter!r})"
@@ -90,13 +91,13 @@ def verify(envelope: Envelope) -> bool:
     return _verified(message.voter, to_bytes(message), envelope.signature)
 
 
-def verify_claim(*, voter: str, experiment: str, signature: str) -> bool:
-    """Whether a claim to a seat was signed by the voter who is to sit there."""
-    return is_voter(voter) and _verified(voter, _claim(voter, experiment), signature)
+def verify_enrolment(*, voter: str, experiment: str, signature: str) -> bool:
+    """Whether a request to be enrolled was signed by the voter whom it names."""
+    return is_voter(voter) and _verified(voter, _enrolment(voter, experiment), signature)
 
 
-def _claim(voter: str, experiment: str) -> bytes:
-    return _CLAIM + voter.encode() + b"\0" + experiment.encode()
+def _enrolment(voter: str, experiment: str) -> bytes:
+    return _ENROLMENT + voter.encode() + b"\0" + experiment.encode()
 
 
 def _verified(voter: str, data: bytes, signature: str) -> bool:

@@ -1,35 +1,32 @@
 """A board in memory, for tests and simulation: never lossy, never late, gone with the process.
 
-For a board that fails, wrap it in a ``FaultyBoard``, which is here by name too.
+For a board that fails, wrap it in a ``faults.FaultyBoard``.
 """
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 
-from devote.boards.admission import refusal
+from devote.boards.admission import NOT_ENROLLED, Receipt, refusal
 from devote.boards.bell import Bell
 from devote.boards.board import (
+    Board,
     BoardUnavailable,
-    EndOfBacklog,
     Envelope,
     Event,
     Outcome,
     Posted,
     Snapshot,
 )
-from devote.boards.faults import Faults, FaultyBoard, MockClock
-from devote.boards.identity import verify
-from devote.boards.standing import Standing
+from devote.boards.experiment import Experiment
+from devote.boards.identity import Identity, verify
 from devote.protocol import ExperimentSpec, Message
 
-__all__ = ["Faults", "FaultyBoard", "MemoryBoard", "MockClock"]
 
-
-class MemoryBoard:
+class MemoryBoard(Board):
     """The messages of one experiment, in a list.
 
-    ``seats`` are the voters who may post; None lets everyone. ``check`` is the signature check,
-    to be replaced only where no one could forge. ``publish`` and ``snapshot`` never wait, so
+    ``enrolled`` are the voters who may post; None lets everyone. ``check`` is the signature
+    check, to be replaced only where no one could forge. All methods but ``stream`` never wait, so
     they can be driven without an event loop. ``crash`` makes the board unavailable until
     ``restart``, and loses nothing that was accepted, as a board on disk would.
 
@@ -42,23 +39,18 @@ class MemoryBoard:
         self,
         spec: ExperimentSpec,
         *,
-        seats: Iterable[str] | None = None,
+        enrolled: Iterable[str] | None = None,
         check: Callable[[Envelope], bool] = verify,
     ) -> None:
         self.spec = spec
-        self._seats = None if seats is None else set(seats)
+        self.enrolled = None if enrolled is None else set(enrolled)
         self._check = check
         self._posted: list[Posted] = []
-        self._keys: set[Message] = set()
-        self._standing = Standing()
+        self._numbers: dict[Message, int] = {}
+        self._tally = spec.scheme.tally(spec)
         self._lock = threading.Lock()
         self._bell = Bell()
         self._up = True
-
-    def seat(self, voter: str) -> None:
-        """Let one more voter post."""
-        if self._seats is not None:
-            self._seats.add(voter)
 
     def crash(self) -> None:
         """Answer nothing, until ``restart``."""
@@ -74,47 +66,53 @@ class MemoryBoard:
         with self._lock:
             return Snapshot(len(self._posted), tuple(self._posted))
 
+    def post(self, envelope: Envelope) -> Receipt:
+        """Post a message: accepted, duplicate, or refused, and why."""
+        message = envelope.message
+        reason = refusal(envelope, self.spec, self._check)
+        if reason is not None:
+            return Receipt(Outcome.REFUSED, reason=reason)
+        if self.enrolled is not None and message.voter not in self.enrolled:
+            return NOT_ENROLLED
+        with self._lock:
+            if message in self._numbers:
+                return Receipt(Outcome.DUPLICATE, self._numbers[message])
+            reason = self._tally.refusal(message)
+            if reason is not None:
+                return Receipt(Outcome.REFUSED, reason=reason)
+            number = self._numbers[message] = len(self._posted) + 1
+            self._posted.append(Posted(number, envelope))
+            self._tally.add(message)
+        self._bell.ring()
+        return Receipt(Outcome.ACCEPTED, number)
+
+    async def fetch_experiment(self) -> Experiment:
+        """The experiment."""
+        self._check_up()
+        return Experiment(self.spec, enrolled=len(self.enrolled or ()))
+
+    async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
+        """Let this voter post."""
+        self._check_up()
+        if self.enrolled is None or identity.voter in self.enrolled:
+            return Outcome.DUPLICATE
+        self.enrolled.add(identity.voter)
+        return Outcome.ACCEPTED
+
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
         self._check_up()
-        if refusal(envelope, self.spec, self._check) is not None:
-            return Outcome.DENIED
-        if self._seats is not None and envelope.message.voter not in self._seats:
-            return Outcome.DENIED
-        with self._lock:
-            if envelope.message in self._keys:
-                return Outcome.DUPLICATE
-            if not self._standing.admit(envelope.message):
-                return Outcome.DENIED
-            self._keys.add(envelope.message)
-            self._posted.append(Posted(len(self._posted) + 1, envelope))
-        self._bell.ring()
-        return Outcome.ACCEPTED
+        return self.post(envelope).outcome
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""
         self._check_up()
-        return self._read(after)
-
-    async def stream(self, after: int = 0) -> AsyncIterator[Event]:
-        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
-        with self._bell.listen() as rung:
-            at_end = False
-            while True:
-                rung.clear()
-                self._check_up()
-                snapshot = self._read(after)
-                for posted in snapshot.posted:
-                    yield posted
-                after = snapshot.number
-                if not at_end:
-                    at_end = True
-                    yield EndOfBacklog(after)
-                await rung.wait()
-
-    def _read(self, after: int) -> Snapshot:
         with self._lock:
             return Snapshot(len(self._posted), tuple(self._posted[max(after, 0) :]))
+
+    def stream(self, after: int = 0) -> AsyncIterator[Event]:
+        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
+        return self._bell.stream(self.snapshot, after)
 
     def _check_up(self) -> None:
         if not self._up:

@@ -55,7 +55,7 @@ class Operator:
         return [(item["number"], from_dict(item["message"], n_arms)) for item in answer["messages"]]
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._client.close()
 
     def __enter__(self) -> Self:

@@ -5,22 +5,35 @@ seconds, and an event loop must not wait with it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from typing import ParamSpec, TypeVar
 
 from devote.boards.bell import Bell
-from devote.boards.board import EndOfBacklog, Envelope, Event, Outcome, Posted, Snapshot
+from devote.boards.board import (
+    Board,
+    BoardUnavailable,
+    EnrolmentRefused,
+    Envelope,
+    Event,
+    Outcome,
+    Posted,
+    Snapshot,
+)
 from devote.boards.database import StoreError
+from devote.boards.experiment import Experiment
+from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
 from devote.protocol import from_json
 
-__all__ = ["SqliteBoard", "SqliteStore", "StoreError"]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class SqliteBoard:
+class SqliteBoard(Board):
     """The board of one experiment of a store; BoardRefused if the store has none of that name.
 
     ``poll`` is how many seconds what another process has posted may go unnoticed by a stream.
+    Whoever opened the store closes it.
     """
 
     def __init__(self, store: SqliteStore, name: str, *, poll: float = 0.5) -> None:
@@ -29,32 +42,37 @@ class SqliteBoard:
         self._poll = poll
         self._bell = Bell()
 
+    async def fetch_experiment(self) -> Experiment:
+        """The experiment."""
+        return await _in_thread(self._store.get, self.spec.name)
+
+    async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
+        """Let this voter post; EnrolmentRefused if the store refuses."""
+        receipt = await _in_thread(
+            self._store.enrol,
+            self.spec.name,
+            voter=identity.voter,
+            signature=identity.sign_enrolment(self.spec.name),
+            invite=invite,
+        )
+        if receipt.outcome is Outcome.REFUSED:
+            raise EnrolmentRefused(receipt.reason)
+        return receipt.outcome
+
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message; on disk when this returns."""
-        receipt = await asyncio.to_thread(self._store.post, self.spec.name, envelope)
+        receipt = await _in_thread(self._store.post, self.spec.name, envelope)
         if receipt.outcome is Outcome.ACCEPTED:
             self._bell.ring()
         return receipt.outcome
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""
-        return await asyncio.to_thread(self._read, after)
+        return await _in_thread(self._read, after)
 
-    async def stream(self, after: int = 0) -> AsyncIterator[Event]:
+    def stream(self, after: int = 0) -> AsyncIterator[Event]:
         """The messages above ``after``, one EndOfBacklog, then messages as they come."""
-        with self._bell.listen() as rung:
-            at_end = False
-            while True:
-                rung.clear()
-                snapshot = await self.snapshot(after)
-                for posted in snapshot.posted:
-                    yield posted
-                after = snapshot.number
-                if not at_end:
-                    at_end = True
-                    yield EndOfBacklog(after)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(rung.wait(), self._poll)
+        return self._bell.stream(self.snapshot, after, self._poll)
 
     def _read(self, after: int) -> Snapshot:
         number, rows = self._store.rows(self.spec.name, after)
@@ -63,3 +81,10 @@ class SqliteBoard:
             for number, message, signature in rows
         )
         return Snapshot(number, posted)
+
+
+async def _in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    try:
+        return await asyncio.to_thread(work, *args, **kwargs)
+    except StoreError as error:
+        raise BoardUnavailable(str(error)) from error

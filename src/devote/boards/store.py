@@ -1,52 +1,32 @@
-"""What a server keeps, in one SQLite file: experiments, seats, invites and messages.
+"""What a server keeps, in one SQLite file: experiments, who is enrolled, invites and messages.
 
-Nothing else is stored: no address, no time of a vote, no link from an invite to a seat, and of
-an invite only its hash. That a voter votes once is a UNIQUE constraint, not a habit: a message
-is kept in its one JSON spelling, which holds who says what of which arm in which term, and
-nothing else. The constraint is on that text, so it holds for every kind of message. Who has
-which place in a jury is held by two more, see ``standing``.
+Which messages may be posted is the tally's business: the store keeps a tally of each experiment
+in memory, and brings it up to date with the file before it asks.
 """
 
+import sqlite3
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
-from devote.boards import seats, standing
-from devote.boards.admission import NO_SEAT, Receipt, denied, refusal
+from devote.boards import enrolment
+from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
 from devote.boards.board import BoardRefused, Envelope, Outcome
 from devote.boards.database import Database
 from devote.boards.experiment import Experiment
-from devote.boards.identity import verify_claim
-from devote.protocol import ExperimentSpec, to_json
-
-VERSION = 1
-SCHEMA = f"""
-{standing.TABLES.strip()}
-CREATE TABLE experiments (
-    name TEXT PRIMARY KEY, spec TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    enrolment TEXT NOT NULL, players INTEGER, created INTEGER NOT NULL
-) STRICT;
-CREATE TABLE seats (
-    experiment TEXT NOT NULL, voter TEXT NOT NULL, UNIQUE (experiment, voter)
-) STRICT;
-CREATE TABLE invites (
-    experiment TEXT NOT NULL, hash TEXT NOT NULL, used INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (experiment, hash)
-) STRICT;
-CREATE TABLE messages (
-    experiment TEXT NOT NULL, number INTEGER NOT NULL, voter TEXT NOT NULL,
-    message TEXT NOT NULL, signature TEXT NOT NULL,
-    PRIMARY KEY (experiment, number), UNIQUE (experiment, message)
-) STRICT;
-CREATE INDEX messages_of_voter ON messages (experiment, voter)
-"""
+from devote.boards.identity import verify_enrolment
+from devote.boards.tables import LAYOUT
+from devote.checks import Checks
+from devote.protocol import ExperimentSpec, SpecError, from_json, to_json
 
 
 class SqliteStore:
     """The experiments in one file. Every method is one short transaction, safe in any thread."""
 
     def __init__(self, path: str | Path) -> None:
-        self._database = Database(path, version=VERSION, schema=SCHEMA)
+        self._database = Database(path, LAYOUT)
         self._specs: dict[str, ExperimentSpec] = {}
+        self._counts: dict[str, _Count] = {}
 
     @property
     def path(self) -> str:
@@ -58,62 +38,68 @@ class SqliteStore:
         self._database.close()
 
     def create(self, experiment: Experiment, *, most: int | None = None) -> Receipt:
-        """Open an experiment; duplicate if the very same is there, denied if another is.
+        """Open an experiment; duplicate if the very same is there, refused if another is.
 
         ``most`` is how many experiments there may be.
         """
         name = experiment.name
         if not name.strip("."):
-            return denied(
+            return refused(
                 f"name={name!r} cannot be part of an address.", "Use a letter or a digit."
             )
-        row = (
-            name,
-            experiment.spec.to_json(),
-            experiment.fingerprint,
-            experiment.enrolment,
-            experiment.players,
-        )
+        settings = (experiment.fingerprint, experiment.enrolment, experiment.players)
         with self._database.write() as db:
             there = db.execute(
-                "SELECT name, spec, fingerprint, enrolment, players FROM experiments "
-                "WHERE name = ?",
-                (name,),
+                "SELECT fingerprint, enrolment, players FROM experiments WHERE name = ?", (name,)
             ).fetchone()
-            if there == row:
+            if there == settings:
                 return Receipt(Outcome.DUPLICATE)
             if there is not None:
-                return denied(
+                return refused(
                     f"An experiment {name!r} with other settings is there already.",
                     "An experiment never changes: choose another name.",
                 )
             (count,) = db.execute("SELECT count(*) FROM experiments").fetchone()
             if most is not None and count >= most:
-                return denied(
+                return refused(
                     f"There are {count} experiments, and at most {most} are allowed.",
                     "Raise the limit, or use another store.",
                 )
-            db.execute("INSERT INTO experiments VALUES (?,?,?,?,?,?)", (*row, int(time.time())))
+            db.execute(
+                "INSERT INTO experiments VALUES (?, ?, ?, ?, ?, ?)",
+                (name, experiment.spec.to_json(), *settings, int(time.time())),
+            )
         return Receipt(Outcome.ACCEPTED)
 
     def experiments(self) -> list[Experiment]:
-        """All experiments, by name."""
+        """All experiments that this version of devote can read, by name."""
         with self._database.read() as db:
             names = db.execute("SELECT name FROM experiments ORDER BY name").fetchall()
-        return [self.get(name) for (name,) in names]
+        found = []
+        for (name,) in names:
+            try:
+                found.append(self.get(name))
+            except UnreadableExperiment:
+                continue
+        return found
 
     def get(self, name: str) -> Experiment:
-        """An experiment and its number of seats; UnknownExperiment if it is not there."""
+        """An experiment and how many are enrolled; UnknownExperiment if it is not there."""
         with self._database.read() as db:
             row = db.execute(
-                "SELECT spec, enrolment, players, (SELECT count(*) FROM seats WHERE "
+                "SELECT spec, enrolment, players, (SELECT count(*) FROM enrolled WHERE "
                 "experiment = name) FROM experiments WHERE name = ?",
                 (name,),
             ).fetchone()
         if row is None:
             raise UnknownExperiment(name)
-        spec = self._specs.setdefault(name, ExperimentSpec.from_json(row[0]))
-        return Experiment(spec, *row[1:])
+        try:
+            spec = self._specs.get(name) or ExperimentSpec.from_json(row[0])
+            experiment = Experiment(spec, *row[1:])
+        except SpecError as error:
+            raise UnreadableExperiment(str(error)) from None
+        self._specs[name] = spec
+        return experiment
 
     def spec(self, name: str) -> ExperimentSpec:
         """An experiment's specification, which never changes and so is read once."""
@@ -125,32 +111,12 @@ class SqliteStore:
 
     def invite(self, name: str, count: int) -> list[str]:
         """New single-use invites: the only time they can be read, as only hashes are kept."""
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise ValueError(f"count={count!r} must be 1 or more.\nSay how many invites to make.")
+        Checks(BoardRefused).whole("count", count, least=1, remedy="It is how many to make.")
         self.spec(name)
         with self._database.write() as db:
-            return seats.invite(db, name, count)
+            return enrolment.make_invites(db, name, count)
 
-    def invites(self, name: str) -> tuple[int, int]:
-        """How many invites were made, and how many of them are used."""
-        self.spec(name)
-        with self._database.read() as db:
-            made, used = db.execute(
-                "SELECT count(*), coalesce(sum(used), 0) FROM invites WHERE experiment = ?",
-                (name,),
-            ).fetchone()
-        return made, used
-
-    def seats(self, name: str) -> list[str]:
-        """The voters with a seat, in no order that tells who came when."""
-        self.spec(name)
-        with self._database.read() as db:
-            rows = db.execute(
-                "SELECT voter FROM seats WHERE experiment = ? ORDER BY voter", (name,)
-            )
-            return [voter for (voter,) in rows]
-
-    def claim(
+    def enrol(
         self,
         name: str,
         *,
@@ -159,54 +125,73 @@ class SqliteStore:
         invite: str | None = None,
         most: int | None = None,
     ) -> Receipt:
-        """Give a voter a seat: accepted, duplicate if it has one, or denied.
+        """Let a voter post: accepted, duplicate if it may already, or refused.
 
-        ``most`` bounds the seats beside the experiment's own number of players.
+        ``most`` bounds the voters beside the experiment's own number of players.
         """
         experiment = self.get(name)
-        if not verify_claim(voter=voter, experiment=name, signature=signature):
-            return denied(
-                "The signature is not this voter's over this claim.",
+        if not verify_enrolment(voter=voter, experiment=name, signature=signature):
+            return refused(
+                "The signature is not this voter's over this request.",
                 "Sign it with the voter's key.",
             )
         with self._database.write() as db:
-            return seats.take(db, experiment, voter=voter, invite=invite, most=most)
+            return enrolment.enrol(db, experiment, voter=voter, invite=invite, most=most)
 
     def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
-        """Post a message: accepted, duplicate, or denied.
+        """Post a message: accepted, duplicate, or refused.
 
         ``most`` bounds the messages of one voter, who could otherwise fill the disk.
         """
-        reason = refusal(envelope, self.spec(name))
+        spec = self.spec(name)
+        reason = refusal(envelope, spec)
         if reason is not None:
-            return Receipt(Outcome.DENIED, reason=reason)
+            return Receipt(Outcome.REFUSED, reason=reason)
         message = envelope.message
         text = to_json(message)
+        if name not in self._counts:
+            # The first count may take seconds: other processes can write meanwhile.
+            with self._database.read() as db:
+                self._count(db, spec)
         with self._database.write() as db:
-            if not seats.is_taken(db, name, message.voter):
-                return Receipt(Outcome.DENIED, reason=NO_SEAT)
+            if not enrolment.is_enrolled(db, name, message.voter):
+                return NOT_ENROLLED
             there = db.execute(
                 "SELECT number FROM messages WHERE experiment=? AND message=?", (name, text)
             ).fetchone()
             if there:
                 return Receipt(Outcome.DUPLICATE, number=there[0])
-            (count,) = db.execute(
+            (posted,) = db.execute(
                 "SELECT count(*) FROM messages WHERE experiment=? AND voter=?",
                 (name, message.voter),
             ).fetchone()
-            if most is not None and count >= most:
-                return denied(f"A seat may post at most {most} messages.", "Post no more.")
-            reason = standing.admit(db, message)
+            if most is not None and posted >= most:
+                return refused(f"A voter may post at most {most} messages.", "Post no more.")
+            count = self._count(db, spec)
+            reason = count.tally.refusal(message)
             if reason is not None:
-                return Receipt(Outcome.DENIED, reason=reason)
-            (last,) = db.execute(
-                "SELECT coalesce(max(number), 0) FROM messages WHERE experiment=?", (name,)
-            ).fetchone()
+                return Receipt(Outcome.REFUSED, reason=reason)
+            number = count.number + 1
             db.execute(
                 "INSERT INTO messages VALUES (?, ?, ?, ?, ?)",
-                (name, last + 1, message.voter, text, envelope.signature),
+                (name, number, message.voter, text, envelope.signature),
             )
-        return Receipt(Outcome.ACCEPTED, number=last + 1)
+        return Receipt(Outcome.ACCEPTED, number=number)
+
+    def _count(self, db: sqlite3.Connection, spec: ExperimentSpec) -> "_Count":
+        """The tally of all rows in the file, within the caller's transaction.
+
+        It takes in the rows that this or another process has written since. If the last row it
+        knows is no longer there, an older file was put back, and it counts from the beginning.
+        """
+        count = self._counts.setdefault(spec.name, _Count(spec))
+        rows = _rows_from(db, spec.name, count.number)
+        if count.number and rows[:1] != [(count.number, count.last)]:
+            count = self._counts[spec.name] = _Count(spec)
+            rows = _rows_from(db, spec.name, 0)
+        with self._database.decoding():
+            count.read(rows)
+        return count
 
     def numbers(self) -> dict[str, int]:
         """How many messages each experiment has that has any."""
@@ -232,8 +217,35 @@ class SqliteStore:
         return last, rows
 
 
+class _Count:
+    """A tally of the rows of one experiment, with the number and the text of the last one."""
+
+    def __init__(self, spec: ExperimentSpec) -> None:
+        self.tally = spec.scheme.tally(spec)
+        self.number = 0
+        self.last = ""
+
+    def read(self, rows: Iterable[tuple[int, str]]) -> None:
+        """Take in the rows that are new."""
+        for number, text in rows:
+            if number > self.number:
+                self.tally.add(from_json(text, self.tally.spec.n_arms))
+                self.number, self.last = number, text
+
+
+def _rows_from(db: sqlite3.Connection, name: str, number: int) -> list[tuple[int, str]]:
+    return db.execute(
+        "SELECT number, message FROM messages WHERE experiment=? AND number>=? ORDER BY number",
+        (name, number),
+    ).fetchall()
+
+
 class UnknownExperiment(BoardRefused):
     """There is no experiment of that name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no experiment {name!r} here.\nCheck the name, or create it.")
+
+
+class UnreadableExperiment(BoardRefused):
+    """The experiment is there, but this version of devote cannot read its specification."""

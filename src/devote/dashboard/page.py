@@ -4,16 +4,20 @@ The page is a few small files with no assets from elsewhere, and its addresses a
 that it works below a path of a reverse proxy too.
 """
 
+import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from hashlib import blake2b
 from importlib.resources import files
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Header
 from starlette.responses import Response
 
-from devote.boards.server.service import Name, Served
-from devote.dashboard.gallery import Gallery
+from devote.dashboard.pacing import Paced
+from devote.dashboard.view import summarize, view
+from devote.server.answers import unless_known
+from devote.server.service import Name, Reading, Service
 
 KINDS = {
     "html": "text/html; charset=utf-8",
@@ -40,17 +44,41 @@ def add_page(app: FastAPI) -> None:
         app.add_api_route(
             path, _file(body, KINDS[name.rpartition(".")[2]]), include_in_schema=False
         )
-    gallery = Gallery(app.state.service.store)
+    service: Service = app.state.service
+    every = Paced(partial(_every_view, service))
+    single: dict[str, Paced] = {}
 
-    async def one(service: Served, name: Name, known: Known = "") -> Response:
-        await service.reading(name)  # counts against the limit on reading
-        return _tagged(await gallery.one(name), "application/json", known)
+    async def one(_: Reading, name: Name, known: Known = "") -> Response:
+        paced = single.setdefault(name, Paced(partial(_one_view, service, name)))
+        return _tagged(await paced.get(), "application/json", known)
 
     async def all_(known: Known = "") -> Response:
-        return _tagged(await gallery.all(), "application/json", known)
+        return _tagged(await every.get(), "application/json", known)
 
     app.add_api_route("/views", all_, include_in_schema=False)
     app.add_api_route("/views/{name}", one, include_in_schema=False)
+
+
+async def _one_view(service: Service, name: str) -> bytes:
+    experiment = await service.call(service.store.get, name)
+    board = service.boards.of(name)
+    await board.refresh()
+    return _json(await board.look(partial(view, experiment)))
+
+
+async def _every_view(service: Service) -> bytes:
+    numbers = await service.call(service.store.numbers)
+    summaries = []
+    for experiment in await service.call(service.store.experiments):
+        board = service.boards.of(experiment.name)
+        if board.number != numbers.get(experiment.name, 0):
+            await board.refresh()
+        summaries.append(await board.look(partial(summarize, experiment)))
+    return _json(summaries)
+
+
+def _json(content: Any) -> bytes:
+    return json.dumps(content, separators=(",", ":")).encode()
 
 
 def _file(body: bytes, kind: str) -> Callable[..., Awaitable[Response]]:
@@ -62,8 +90,5 @@ def _file(body: bytes, kind: str) -> Callable[..., Awaitable[Response]]:
 
 def _tagged(body: bytes, kind: str, known: str) -> Response:
     """An answer that is not sent again to a browser that has it."""
-    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
-    headers = {"ETag": tag, "Cache-Control": "no-cache", **HEADERS}
-    if tag in (word.strip().removeprefix("W/") for word in known.split(",")):
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers={**headers, "Content-Type": kind})
+    tag = blake2b(body, digest_size=12).hexdigest()
+    return unless_known(body, kind=kind, tag=tag, known=known, **HEADERS)

@@ -1,8 +1,6 @@
 // One experiment: everything is drawn from a view, nothing is decided here.
 
-import { byId, counted, drawn, element, fill, listed, setAll, setText } from "./dom.js";
-
-const OTHER_LANES = { seat: "jury seats", reset: "new terms" };
+import { byId, capital, counted, drawn, element, fill, listed, setAll, setText } from "./dom.js";
 
 function percent(value) {
   if (value > 0 && value < 0.001) return "under 0.1 %";
@@ -21,29 +19,32 @@ function lastOut(view) {
 function verdict(view) {
   if (view.status === "agreed") return `The answer: ${view.answer[0]}`;
   if (view.status === "stalled") {
+<<<<<<< HEAD
     const [fewest, next] = view.answer.map((name) => view.arms.find((arm) => arm.name === name));
     return `Stalled: the devices could not agree between ${listed(view.answer)}, and none has a ` +
       "vote left to cast" +
       (fewest.votes < next.votes ? `; ${fewest.name} has the fewest against it. ` : ". ") +
+=======
+    const [first, next] = view.answer.map((name) => view.arms.find((arm) => arm.name === name));
+    return `Stalled: the devices could not agree between ${listed(view.answer)}, and none has ` +
+      "anything left to say" +
+      (next !== undefined && first.count !== next.count ? `; ${first.name} leads. ` : ". ") +
+>>>>>>> c9-boards
       `Either these options are within ${view.epsilon} of each other, or different devices have ` +
       "different favourites, or chance misled some devices.";
   }
-  const waiting = view.jury !== null && view.jury.seated < view.jury.size
-    ? ` Votes count once the jury is complete: ${view.jury.seated} of ${view.jury.size} seats ` +
-      "are taken." : "";
-  return `Open: ${view.answer.length} of ${view.options} options are left.${lastOut(view)}${waiting}`;
+  return `Open: ${view.open} of ${view.options} options are left.${lastOut(view)}`;
 }
 
 function showFacts(view) {
   const of = view.players === null ? "" : ` of ${view.players}`;
   const facts = [
-    ["Devices", `${view.seats}${of}`],
-    ["Voters so far", view.voters],
+    ["Devices", `${view.enrolled}${of}`],
     ["Messages", view.number],
-    ["Protocol", `${view.protocol}, ${view.algorithm}`],
+    ...view.facts.map(([label, text]) => [capital(label), text]),
+    ["Scheme", `${view.scheme}, ${view.algorithm}`],
     ["Good enough", `within ${view.epsilon} of the best`],
   ];
-  if (view.term > 0) facts.push(["Term", view.term]);
   const make = () => element("div", {}, element("dt"), element("dd"));
   fill(byId("facts"), facts.length, make).forEach((node, k) => {
     setText(node.firstElementChild, facts[k][0]);
@@ -51,31 +52,31 @@ function showFacts(view) {
   });
 }
 
-// --- votes against the quorum -------------------------------------------------------------
+// --- what is counted, against what decides ------------------------------------------------
 
 function armRow() {
   return element("li", {},
     element("span", { class: "name" }),
     element("span", { class: "track", "aria-hidden": "true" }, element("span", { class: "fill" })),
-    element("span", { class: "votes" }),
+    element("span", { class: "count" }),
     element("span", { class: "state" }));
 }
 
 function showArms(view) {
-  setText(byId("rule"), view.jury === null
-    ? `An option goes out when ${view.quorum} devices have voted against it.`
-    : `An option goes out when ${view.quorum} of ${view.jury.size} jurors have voted against it.`);
-  const left = new Set(view.answer);
+  setText(byId("counted"), view.heading ? `${capital(view.heading)}, by option` : "Options");
+  setText(byId("rule"), view.needed === null ? "" :
+    `An option is decided by ${view.needed} ${view.heading}.`);
   fill(byId("arms"), view.arms.length, armRow).forEach((row, k) => {
     const arm = view.arms[k];
-    const [name, track, votes, state] = row.children;
-    const out = !left.has(arm.name);
-    const won = view.status === "agreed" && !out;
-    setAll(row, { class: out ? "out" : won ? "winner" : "in" });
+    const [name, track, count, state] = row.children;
+    const out = arm.out_at !== null;
+    const share = arm.count === null || !view.needed ? 0 : Math.min(1, arm.count / view.needed);
+    setAll(row, { class: arm.answer ? "winner" : out ? "out" : "in" });
     setText(name, arm.name);
-    setText(votes, `${arm.votes} of ${view.quorum}`);
-    setText(state, won ? "the answer" : out ? `out at ${arm.out_at}` : "still in");
-    track.firstElementChild.style.width = `${Math.min(100, (100 * arm.votes) / view.quorum)}%`;
+    setText(count, arm.count === null ? "" :
+      view.needed === null ? arm.count : `${arm.count} of ${view.needed}`);
+    setText(state, arm.answer ? "the answer" : out ? `out at ${arm.out_at}` : "still in");
+    track.firstElementChild.style.width = `${100 * share}%`;
   });
 }
 
@@ -98,8 +99,8 @@ function showTimeline(view) {
     const ended = arm !== null && arm.out_at !== null;
     const [name, picture] = row.children;
     const [line, marks, end] = picture.children;
-    setAll(row, { class: `lane ${lane.kind}${ended ? " out" : ""}` });
-    setText(name, arm === null ? OTHER_LANES[lane.kind] : arm.name);
+    setAll(row, { class: `lane${arm === null ? " other" : ""}${ended ? " out" : ""}` });
+    setText(name, lane.name);
     setAll(picture, { viewBox: `0 0 ${last} 10` });
     setAll(line, { d: `M0 5H${ended ? at(arm.out_at) : last}` });
     setAll(marks, { d: lane.marks.map(([number]) => `M${at(number)} 1V9`).join("") });
@@ -120,6 +121,7 @@ function showTimeline(view) {
 function showBounds(view) {
   const make = () => element("div", {}, element("dt", {}, element("b"), element("small")),
     element("dd"));
+  byId("sure").hidden = view.bounds.length === 0;
   fill(byId("bounds"), view.bounds.length, make).forEach((node, k) => {
     const bound = view.bounds[k];
     const [value, name] = node.firstElementChild.children;
@@ -130,24 +132,19 @@ function showBounds(view) {
   });
 }
 
-function meaning({ about, sent: { message } }) {
-  if (message.type === "vote") return `A vote against ${about}`;
-  if (message.type === "seat") return `A claim to seat ${message.seat} of the jury`;
-  return `A reset, which opens term ${message.term}`;
-}
-
 function showDevice(view) {
   const device = view.device;
-  const letters = device === null ? [] : device.letters;
-  const hidden = device === null ? 0 : device.count - letters.length;
+  const messages = device === null ? [] : device.messages;
+  const hidden = device === null ? 0 : device.count - messages.length;
   setText(byId("sent"), device === null ? "No device has sent anything yet." :
     `This device has sent ${counted(device.count, "message")}` +
-    (hidden ? `, of which the last ${letters.length} are shown.` : ".") +
+    (hidden ? `, of which the last ${messages.length} are shown.` : ".") +
     ` The most that any has sent is ${device.most}.`);
   const make = () => element("li", {}, element("span"), element("code"));
-  fill(byId("letters"), letters.length, make).forEach((node, k) => {
-    setText(node.firstElementChild, meaning(letters[k]));
-    setText(node.lastElementChild, JSON.stringify(letters[k].sent));
+  fill(byId("messages"), messages.length, make).forEach((node, k) => {
+    const { kind, about, sent } = messages[k];
+    setText(node.firstElementChild, about === null ? capital(kind) : `${capital(kind)}: ${about}`);
+    setText(node.lastElementChild, JSON.stringify(sent));
   });
 }
 

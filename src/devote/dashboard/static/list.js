@@ -12,7 +12,11 @@ function card() {
 function outcome(item) {
   if (item.status === "agreed") return item.answer[0];
   if (item.status === "stalled") return `no agreement between ${listed(item.answer)}`;
+<<<<<<< HEAD
   return `${item.answer.length} of ${counted(item.options, "option")} left`;
+=======
+  return `${item.open} of ${counted(item.options, "option")} left`;
+>>>>>>> c9-boards
 }
 
 export function showList(items) {
@@ -27,6 +31,6 @@ export function showList(items) {
     setText(name, item.name);
     setText(state, `${STATES[item.status]}: ${outcome(item)}`);
     const of = item.players === null ? "" : ` of ${item.players}`;
-    setText(facts, `${item.seats}${of} devices, ${counted(item.number, "message")}`);
+    setText(facts, `${item.enrolled}${of} devices, ${counted(item.number, "message")}`);
   });
 }

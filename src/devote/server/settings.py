@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from devote.errors import did_you_mean
+from devote.server.errors import ServerError
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -13,7 +16,7 @@ class Settings:
 
     ``token`` is what the operator's calls must bear; without one a fresh one is made.
     ``body`` and ``message_body`` bound a request in bytes, for a specification and for anything
-    else. ``arms``, ``experiments``, ``seats`` (per experiment), ``messages`` (per seat),
+    else. ``arms``, ``experiments``, ``enrolments`` (per experiment), ``messages`` (per voter),
     ``invites`` (per call) and ``streams`` bound what is kept. ``voter_rate``, ``write_rate`` and
     ``read_rate`` are requests per second, of one voter and of one experiment, and the bursts
     are how many may come at once. ``heartbeat`` is the longest silence on a stream, ``poll`` how
@@ -29,7 +32,7 @@ class Settings:
     message_body: int = 4_096
     arms: int = 1_000
     experiments: int = 1_000
-    seats: int = 100_000
+    enrolments: int = 100_000
     messages: int = 10_000
     invites: int = 10_000
     streams: int = 5_000
@@ -45,14 +48,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         if len(self.token) < 16:
-            raise ValueError(
+            raise ServerError(
                 f"A token of {len(self.token)} characters can be guessed; 16 are the least.\n"
                 "Leave it out to have one made."
             )
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name != "token" and not value > 0:
-                raise ValueError(f"{item.name}={value!r} must be above 0.\nRaise it.")
+                raise ServerError(f"{item.name}={value!r} must be above 0.\nRaise it.")
 
 
 def load_settings(token_file: Path, limits: Sequence[str] = ()) -> Settings:
@@ -74,13 +77,14 @@ def read_limits(limits: Sequence[str]) -> Settings:
     for word in limits:
         name, _, text = word.partition("=")
         if name not in known:
-            raise ValueError(
-                f"limit {name!r} is not known.\nUse one of: {', '.join(known)}, as name=value."
+            raise ServerError(
+                f"limit {name!r} is not known.\n{did_you_mean(name, known)}"
+                f"Use one of: {', '.join(known)}, as name=value."
             )
         try:
             values[name] = int(text) if known[name] is int else float(text)
         except ValueError:
-            raise ValueError(f"limit {word!r} needs a number.\nWrite {name}=100.") from None
+            raise ServerError(f"limit {word!r} needs a number.\nWrite {name}=100.") from None
     return Settings(**values)
 
 

@@ -6,10 +6,10 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.boards.live import TOKEN, api, body, identity, raw_post, seat, vote
+from tests.server.live import TOKEN, api, body, enrol, enrolled, identity, raw_post, vote
 
 VOTER = identity(1)
-PATHS = ("/experiments/banner/messages", "/experiments/banner/seats", "/experiments")
+PATHS = ("/experiments/banner/messages", "/experiments/banner/enrolments", "/experiments")
 REFUSED = {400, 403, 413, 415, 422}
 _ODD = [None, True, -1, 0, 1.5, 2**70, "", "0" * 64, "é", "\ud800", [], {}, [[]], {"v": 1}]
 
@@ -48,17 +48,17 @@ def _means(content: bytes, good: dict) -> bool:
 def test_ten_thousand_mutated_bodies_are_refused_and_change_nothing(tmp_path):
     rng = random.Random(4)
     newcomer = identity(2)
-    claim = {"voter": newcomer.voter, "signature": newcomer.claim("banner")}
+    request = {"voter": newcomer.voter, "signature": newcomer.sign_enrolment("banner")}
 
     async def main() -> None:
         limits = {"voter_rate": float("inf"), "write_rate": float("inf")}
         async with api(tmp_path / "board.db", **limits) as server:
-            seat(server.store, VOTER)
+            enrol(server.store, VOTER)
             await server.post(vote(VOTER, 3))
-            before = (server.store.rows("banner"), server.store.seats("banner"))
+            before = (server.store.rows("banner"), enrolled(server.store))
             refused = 0
             for n in range(10_000):
-                good = claim if n % 5 == 0 else body(vote(VOTER, n % 3))
+                good = request if n % 5 == 0 else body(vote(VOTER, n % 3))
                 content = rng.randbytes(rng.randrange(600)) if n % 7 == 0 else _mutate(rng, good)
                 if _means(content, good):
                     continue
@@ -68,7 +68,7 @@ def test_ten_thousand_mutated_bodies_are_refused_and_change_nothing(tmp_path):
                 assert json.loads(answer)["error"]
                 refused += 1
             assert refused > 9_900
-            assert (server.store.rows("banner"), server.store.seats("banner")) == before
+            assert (server.store.rows("banner"), enrolled(server.store)) == before
             assert (await server.client.get("/health")).status_code == 200
 
     asyncio.run(main())
@@ -81,7 +81,9 @@ json_values = st.recursive(
 )
 names = st.sampled_from(["message", "signature", "voter", "invite", "spec", "enrolment", "players"])
 specs = st.dictionaries(
-    st.sampled_from(["arms", "name", "algorithm", "options", "epsilon", "quorum", "phi", "eta"]),
+    st.sampled_from(
+        ["arms", "name", "algorithm", "options", "epsilon", "scheme", "version", "eta"]
+    ),
     json_values,
 )
 
@@ -104,5 +106,5 @@ def test_bodies_of_any_json_are_refused_and_never_break_the_server():
 
         refused()
         assert server.store.rows("banner") == (0, [])
-        assert server.store.seats("banner") == []
+        assert enrolled(server.store) == []
         runner.run(opened.__aexit__(None, None, None))

@@ -10,9 +10,10 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from devote.boards.server.app import create_app
-from devote.boards.server.settings import Settings
 from devote.boards.store import SqliteStore
+from devote.server.app import create_app
+from devote.server.errors import ServerError
+from devote.server.settings import Settings
 
 
 class Server(uvicorn.Server):
@@ -22,7 +23,7 @@ class Server(uvicorn.Server):
         """End the streams, then everything else."""
         app = self.config.app
         assert isinstance(app, FastAPI)
-        app.state.service.feeds.close()
+        app.state.service.boards.close()
         await super().shutdown(sockets)
 
 
@@ -34,7 +35,7 @@ def check_address(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        raise ValueError(
+        raise ServerError(
             f"{host}:{port} cannot be listened on: {error.strerror}.\n"
             "End what listens there, or give another host or port."
         ) from None
@@ -43,13 +44,13 @@ def check_address(host: str, port: int) -> None:
 def check_tls(certificate: str | Path | None, key: str | Path | None) -> None:
     """Refuse half of what TLS needs, and files that are not there."""
     if (certificate is None) != (key is None):
-        raise ValueError(
+        raise ServerError(
             "TLS needs both a certificate and its key, and one is missing.\n"
             "Give both PEM files, or neither."
         )
     for file in (certificate, key):
         if file is not None and not Path(file).is_file():
-            raise ValueError(f"{file} is not a file.\nGive the path of a PEM file.")
+            raise ServerError(f"{file} is not a file.\nGive the path of a PEM file.")
 
 
 def make_server(

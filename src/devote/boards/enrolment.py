@@ -1,4 +1,4 @@
-"""Seats and the invites that open them: what bounds the number of voters.
+"""Who is enrolled, and the invites that let a device enrol: what bounds the number of voters.
 
 One person with a thousand keys is the attack that breaks any vote; a single-use invite makes
 each further key cost one more invite. Each function works within its caller's transaction.
@@ -8,18 +8,20 @@ import hashlib
 import secrets
 import sqlite3
 
-from devote.boards.admission import Receipt, denied
+from devote.boards.admission import Receipt, refused
 from devote.boards.board import Outcome
 from devote.boards.experiment import Experiment
 
 
-def is_taken(db: sqlite3.Connection, experiment: str, voter: str) -> bool:
-    """Whether a voter has a seat."""
-    seat = db.execute("SELECT 1 FROM seats WHERE experiment = ? AND voter = ?", (experiment, voter))
-    return seat.fetchone() is not None
+def is_enrolled(db: sqlite3.Connection, experiment: str, voter: str) -> bool:
+    """Whether a voter may post."""
+    row = db.execute(
+        "SELECT 1 FROM enrolled WHERE experiment = ? AND voter = ?", (experiment, voter)
+    )
+    return row.fetchone() is not None
 
 
-def take(
+def enrol(
     db: sqlite3.Connection,
     experiment: Experiment,
     *,
@@ -27,14 +29,17 @@ def take(
     invite: str | None,
     most: int | None,
 ) -> Receipt:
-    """Give a voter a seat; an invite is used up only if one was needed and a seat was given."""
+    """Let a voter post; an invite is used up only if one was needed and the voter enrolled."""
     name = experiment.name
-    if is_taken(db, name, voter):
+    if is_enrolled(db, name, voter):
         return Receipt(Outcome.DUPLICATE)
     bounds = [bound for bound in (experiment.players, most) if bound is not None]
-    (taken,) = db.execute("SELECT count(*) FROM seats WHERE experiment = ?", (name,)).fetchone()
-    if bounds and taken >= min(bounds):
-        return denied(f"All {min(bounds)} seats are taken.", "Take part in another experiment.")
+    (count,) = db.execute("SELECT count(*) FROM enrolled WHERE experiment = ?", (name,)).fetchone()
+    if bounds and count >= min(bounds):
+        return refused(
+            f"This experiment has all of its {min(bounds)} devices.",
+            "Take part in another experiment.",
+        )
     if experiment.enrolment == "invite":
         used = db.execute(
             "UPDATE invites SET used = 1 WHERE experiment = ? AND hash = ? AND used = 0",
@@ -46,12 +51,12 @@ def take(
                 if invite is None
                 else "This invite is used already or unknown."
             )
-            return denied(fault, "Ask the operator for one; each is good for one device.")
-    db.execute("INSERT INTO seats VALUES (?, ?)", (name, voter))
+            return refused(fault, "Ask the operator for one; each is good for one device.")
+    db.execute("INSERT INTO enrolled VALUES (?, ?)", (name, voter))
     return Receipt(Outcome.ACCEPTED)
 
 
-def invite(db: sqlite3.Connection, experiment: str, count: int) -> list[str]:
+def make_invites(db: sqlite3.Connection, experiment: str, count: int) -> list[str]:
     """Make invites; only their hashes are kept."""
     invites = [secrets.token_urlsafe(16) for _ in range(count)]
     db.executemany(

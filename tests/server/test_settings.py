@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from devote.boards.server.settings import Settings, load_settings
+from devote.server.settings import Settings, load_settings
 
 
 def test_a_token_is_made_once_kept_and_readable_by_its_owner_only(tmp_path):

@@ -1,19 +1,20 @@
-"""What the routes share: the store, the settings, the feeds, the limits and the counters."""
+"""What the routes share: the store, the settings, the live boards, the limits and the counters."""
 
 import asyncio
 import hmac
 from collections.abc import Callable
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from devote.boards.server.feed import Feed, Feeds
-from devote.boards.server.limits import RateLimit
-from devote.boards.server.metrics import Metrics
-from devote.boards.server.settings import Settings
-from devote.boards.server.wire import Refused, read_object, too_many
 from devote.boards.store import SqliteStore
+from devote.server.answers import Refused, too_many
+from devote.server.limits import RateLimit
+from devote.server.live import LiveBoard, LiveBoards
+from devote.server.metrics import Metrics
+from devote.server.models import NAME
+from devote.server.settings import Settings
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +26,7 @@ class Service:
     def __init__(self, store: SqliteStore, settings: Settings) -> None:
         self.store = store
         self.settings = settings
-        self.feeds = Feeds(store, settings)
+        self.boards = LiveBoards(store, settings)
         self.metrics = Metrics()
         self.voters = RateLimit(rate=settings.voter_rate, burst=settings.voter_burst)
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
@@ -35,33 +36,11 @@ class Service:
         """Do something with the store, in a thread: it waits for the disk."""
         return await asyncio.to_thread(work, *args, **kwargs)
 
-    async def reading(self, name: str) -> Feed:
-        """The feed of an experiment that exists and is not read too often."""
-        await self._check(self.reads, name)
-        return self.feeds.of(name)
-
-    async def writing(self, name: str) -> None:
-        """Refuse to write to an experiment that does not exist, or too often."""
-        await self._check(self.writes, name)
-
-    async def _check(self, limit: RateLimit, name: str) -> None:
-        if not self.store.has_read(name):
-            await self.call(self.store.spec, name)
+    def check(self, limit: RateLimit, name: str) -> None:
+        """Refuse an experiment that is asked for too often."""
         seconds = limit.wait(name)
         if seconds:
             raise too_many(seconds, "for this experiment")
-
-    async def read(
-        self, request: Request, required: set[str], *, optional: set[str], most: int
-    ) -> dict[str, Any]:
-        """A request's body."""
-        return await read_object(
-            request,
-            most=most,
-            patience=self.settings.patience,
-            required=required,
-            optional=optional,
-        )
 
 
 def service_of(request: Request) -> Service:
@@ -71,7 +50,29 @@ def service_of(request: Request) -> Service:
 
 
 Served = Annotated[Service, Depends(service_of)]
-Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", description="The experiment.")]
+Name = Annotated[str, Path(pattern=NAME, description="The experiment.")]
+
+
+async def existing(service: Served, name: Name) -> None:
+    """Refuse an experiment that does not exist."""
+    if not service.store.has_read(name):
+        await service.call(service.store.spec, name)
+
+
+async def writing(service: Served, name: Name) -> None:
+    """Refuse to write to an experiment that does not exist, or too often."""
+    await existing(service, name)
+    service.check(service.writes, name)
+
+
+async def reading(service: Served, name: Name) -> LiveBoard:
+    """The board of an experiment that exists and is not read too often."""
+    await existing(service, name)
+    service.check(service.reads, name)
+    return service.boards.of(name)
+
+
+Reading = Annotated[LiveBoard, Depends(reading)]
 
 _bearer = HTTPBearer(auto_error=False, description="The operator's token.")
 

@@ -3,11 +3,11 @@
 import schemathesis
 from hypothesis import settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
-from tests.boards.live import OPERATOR, SPEC, TOKEN
+from tests.server.live import OPERATOR, SPEC, TOKEN, enrolled
 
 from devote.boards.experiment import Experiment
-from devote.boards.server import Settings, create_app
 from devote.boards.store import SqliteStore
+from devote.server import Settings, create_app
 
 STORE = SqliteStore(":memory:")
 STORE.create(Experiment(SPEC))
@@ -21,4 +21,4 @@ def test_the_api_is_as_described(case):
     unsaid = [positive_data_acceptance] if case.operation.label == "POST /experiments" else []
     case.call_and_validate(headers=OPERATOR, excluded_checks=unsaid)
     assert STORE.rows("banner") == (0, [])
-    assert STORE.seats("banner") == []
+    assert enrolled(STORE) == []

@@ -11,13 +11,16 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devote.boards.board import BoardUnavailable
+from devote.boards.database import StoreError
 from devote.boards.experiment import VERSION, VERSION_HEADER
-from devote.boards.server import board, experiments, openapi
-from devote.boards.server.metrics import CONTENT_TYPE, Metrics
-from devote.boards.server.service import Served, Service
-from devote.boards.server.settings import Settings
-from devote.boards.server.wire import Refused, answer, error
-from devote.boards.store import SqliteStore, UnknownExperiment
+from devote.boards.store import SqliteStore, UnknownExperiment, UnreadableExperiment
+from devote.server import board, experiments
+from devote.server.answers import Refused, answer, error
+from devote.server.bodies import explain
+from devote.server.metrics import CONTENT_TYPE, Metrics
+from devote.server.models import HealthAnswer, responses
+from devote.server.service import Served, Service
+from devote.server.settings import Settings
 
 
 def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
@@ -37,11 +40,11 @@ def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
     app.state.service = service
     app.include_router(experiments.router)
     app.include_router(board.router)
-    app.get("/health", responses=openapi.responses({200: ("It works.", openapi.HEALTH)}))(health)
+    app.get("/health", responses=responses({200: ("It works.", HealthAnswer)}))(health)
     app.get(
         "/metrics",
         responses={
-            **openapi.responses({}),
+            **responses({}),
             200: {
                 "description": "Metrics in the Prometheus text format.",
                 "content": {"text/plain": {"schema": {"type": "string"}}},
@@ -50,10 +53,12 @@ def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
     )(metrics)
     app.exception_handler(Refused)(_refused)
     app.exception_handler(UnknownExperiment)(_unknown)
-    app.exception_handler(BoardUnavailable)(_unavailable)
+    app.exception_handler(UnreadableExperiment)(_unreadable)
+    for fault in (BoardUnavailable, StoreError):
+        app.exception_handler(fault)(_unavailable)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(HTTPException)(_http)
-    app.add_middleware(_Signed, metrics=service.metrics)
+    app.add_middleware(_Versioned, metrics=service.metrics)
     return app
 
 
@@ -67,11 +72,11 @@ async def metrics(service: Served) -> Response:
     """Counters for Prometheus."""
     listed = await service.call(service.store.experiments)
     numbers = await service.call(service.store.numbers)
-    text = service.metrics.render(listed, numbers=numbers, streams=service.feeds.listeners)
+    text = service.metrics.render(listed, numbers=numbers, streams=service.boards.listeners)
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
-class _Signed:
+class _Versioned:
     """Puts the version on every answer, by which a device knows ours, and counts it."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -79,20 +84,17 @@ class _Signed:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def signed(message: Message) -> None:
+        async def versioned(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers[VERSION_HEADER] = str(VERSION)
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers.setdefault("Cache-Control", "no-store")
                 route = getattr(scope.get("route"), "path", "other")
-                self._metrics.requests[scope["method"], route, str(message["status"])] += 1
+                self._metrics.count_request(scope["method"], route, message["status"])
             await send(message)
 
-        if scope["type"] == "http":
-            await self._app(scope, receive, signed)
-        else:
-            await self._app(scope, receive, send)
+        await self._app(scope, receive, versioned if scope["type"] == "http" else send)
 
 
 async def _refused(request: Request, refused: Any) -> Response:
@@ -103,6 +105,10 @@ async def _unknown(request: Request, unknown: Any) -> Response:
     return error(404, str(unknown))
 
 
+async def _unreadable(request: Request, unreadable: Any) -> Response:
+    return error(409, str(unreadable))
+
+
 async def _unavailable(request: Request, unavailable: Any) -> Response:
     # The reason names the store's path, which is the operator's business only.
     text = "The store cannot be read or written just now.\nTry again later; nothing was changed."
@@ -110,8 +116,7 @@ async def _unavailable(request: Request, unavailable: Any) -> Response:
 
 
 async def _invalid(request: Request, invalid: Any) -> Response:
-    wrong = "; ".join(f"{item['loc'][-1]}: {item['msg']}" for item in invalid.errors()[:3])
-    return error(422, f"{wrong}.\nCompare the request with /openapi.json.")
+    return error(422, explain(invalid.errors()))
 
 
 async def _http(request: Request, problem: Any) -> Response:

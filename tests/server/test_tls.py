@@ -11,7 +11,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.boards.live import SPEC, api, identity, serving, vote
+from tests.server.live import SPEC, api, identity, serving, vote
 
 from devote.boards.board import BoardUnavailable, EndOfBacklog, Outcome, Posted
 from devote.boards.http import HttpBoard
@@ -59,7 +59,7 @@ def test_votes_go_over_tls_and_an_unknown_certificate_is_not_believed(tmp_path):
         ):
             assert url.startswith("https://")
             board = HttpBoard(f"{url}/experiments/{SPEC.name}", trusting)
-            await board.claim_seat(identity(1))
+            await board.enrol(identity(1))
             assert await board.publish(vote(identity(1))) is Outcome.ACCEPTED
             events = board.stream()
             assert await anext(events) == Posted(1, vote(identity(1)))

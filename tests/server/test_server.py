@@ -10,12 +10,12 @@ import time
 
 import httpx
 import pytest
-from tests.boards.live import OPERATOR, SPEC, api, body, identity, open_store, seat, serving, vote
+from tests.server.live import OPERATOR, SPEC, api, body, enrol, identity, open_store, serving, vote
 
-from devote.boards.experiment import Experiment
-from devote.boards.server import Settings, create_app, run_server
-from devote.boards.server.serve import make_server
+from devote.boards.experiment import VERSION, Experiment
 from devote.boards.sse import decode
+from devote.server import Settings, create_app, run_server
+from devote.server.serve import make_server
 
 ALICE = identity(1)
 URL = "/experiments/banner"
@@ -24,7 +24,7 @@ URL = "/experiments/banner"
 def run(test, tmp_path, **limits):
     async def main():
         async with asyncio.timeout(30), api(tmp_path / "board.db", **limits) as server:
-            seat(server.store, ALICE)
+            enrol(server.store, ALICE)
             await test(server)
 
     asyncio.run(main())
@@ -38,12 +38,12 @@ def test_an_experiment_is_created_read_and_listed(tmp_path):
             answer = await server.client.post("/experiments", json=content, headers=OPERATOR)
             assert answer.status_code == status
         expected = {
-            "version": 1,
+            "version": VERSION,
             "spec": spec.to_dict(),
             "fingerprint": spec.fingerprint,
             "enrolment": "invite",
             "players": 5,
-            "seats": 0,
+            "enrolled": 0,
         }
         assert answer.json() == expected
         assert (await server.client.get("/experiments/second")).json() == expected
@@ -139,7 +139,7 @@ def test_what_is_not_there_is_said_in_json_too(tmp_path):
             answer = await server.client.request(method, path)
             assert answer.status_code == status
             assert answer.json()["error"]
-            assert answer.headers["Devote-Version"] == "1"
+            assert answer.headers["Devote-Version"] == str(VERSION)
 
     run(test, tmp_path)
 
@@ -183,12 +183,12 @@ def test_metrics_count_messages_and_never_name_a_voter(tmp_path):
         answer = await server.client.get("/metrics")
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
         lines = answer.text.splitlines()
-        assert 'devote_messages_total{experiment="banner",outcome="accepted"} 1' in lines
-        assert 'devote_messages_total{experiment="banner",outcome="duplicate"} 1' in lines
-        assert 'devote_messages_total{experiment="banner",outcome="denied"} 1' in lines
-        assert 'devote_seats{experiment="banner"} 1' in lines
-        assert 'devote_board_messages{experiment="banner"} 1' in lines
-        assert "devote_streams 0" in lines
+        assert 'devote_messages_total{experiment="banner",outcome="accepted"} 1.0' in lines
+        assert 'devote_messages_total{experiment="banner",outcome="duplicate"} 1.0' in lines
+        assert 'devote_messages_total{experiment="banner",outcome="refused"} 1.0' in lines
+        assert 'devote_enrolled{experiment="banner"} 1.0' in lines
+        assert 'devote_board_messages{experiment="banner"} 1.0' in lines
+        assert "devote_streams 0.0" in lines
         assert ALICE.voter not in answer.text
 
     run(test, tmp_path)
@@ -220,7 +220,7 @@ def live(test, tmp_path, **limits):
     async def main():
         with open_store(tmp_path / "board.db") as store:
             store.create(Experiment(SPEC))
-            seat(store, ALICE)
+            enrol(store, ALICE)
             app = create_app(store, Settings(**limits))
             async with asyncio.timeout(30), httpx.AsyncClient() as client, serving(app) as url:
                 await test(app, client, f"{url}/experiments/banner")
@@ -280,7 +280,7 @@ def test_there_are_no_more_streams_than_allowed_and_one_that_leaves_makes_room(t
         async with client.stream("GET", f"{url}/stream") as first:
             await anext(_events(first))
             assert (await client.get(f"{url}/stream")).status_code == 429
-        while app.state.service.feeds.listeners:
+        while app.state.service.boards.listeners:
             await asyncio.sleep(0.01)
         async with client.stream("GET", f"{url}/stream") as second:
             assert second.status_code == 200

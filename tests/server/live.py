@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +16,14 @@ from fastapi import FastAPI
 from devote.boards.board import Envelope
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
-from devote.boards.server import Settings, create_app
-from devote.boards.server.serve import make_server
 from devote.boards.store import SqliteStore
-from devote.protocol import ExperimentSpec, Vote
+from devote.protocol import ExperimentSpec
 from devote.protocol.messages import to_dict
+from devote.schemes import Vote
+from devote.server import Settings, create_app
+from devote.server.serve import make_server
 
-SPEC = ExperimentSpec(arms=4, name="banner", quorum=2)
+SPEC = ExperimentSpec(arms=4, name="banner", scheme={"quorum": 2})
 TOKEN = "operator-token-for-tests"
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
 
@@ -39,8 +40,31 @@ def body(envelope: Envelope) -> dict[str, Any]:
     return {"message": to_dict(envelope.message), "signature": envelope.signature}
 
 
-def seat(store: SqliteStore, voter: Identity, name: str = "banner", invite: str | None = None):
-    return store.claim(name, voter=voter.voter, signature=voter.claim(name), invite=invite)
+def enrol(store: SqliteStore, voter: Identity, name: str = "banner", invite: str | None = None):
+    signature = voter.sign_enrolment(name)
+    return store.enrol(name, voter=voter.voter, signature=signature, invite=invite)
+
+
+def enrol_all(store: SqliteStore, voters: Iterable[Identity], name: str = "banner") -> None:
+    """Enrol many at once, without waiting for the disk after each."""
+    with store._database.write() as db:
+        db.executemany(
+            "INSERT INTO enrolled VALUES (?, ?)", [(name, voter.voter) for voter in voters]
+        )
+
+
+def enrolled(store: SqliteStore, name: str = "banner") -> list[str]:
+    """The voters who may post, in order of their names."""
+    with store._database.read() as db:
+        query = "SELECT voter FROM enrolled WHERE experiment = ? ORDER BY voter"
+        return [voter for (voter,) in db.execute(query, (name,))]
+
+
+def invites(store: SqliteStore, name: str = "banner") -> tuple[int, int]:
+    """How many invites were made, and how many of them are used."""
+    with store._database.read() as db:
+        query = "SELECT count(*), coalesce(sum(used), 0) FROM invites WHERE experiment = ?"
+        return db.execute(query, (name,)).fetchone()
 
 
 @contextmanager

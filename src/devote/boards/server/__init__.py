@@ -1,7 +1,0 @@
-"""The server: experiments and their boards over HTTP, on top of one SQLite store."""
-
-from devote.boards.server.app import create_app
-from devote.boards.server.serve import run_server
-from devote.boards.server.settings import Settings
-
-__all__ = ["Settings", "create_app", "run_server"]

@@ -1,0 +1,60 @@
+"""What the file of a board store holds, and how a file of an older version is carried over.
+
+Nothing else is stored: no address, no time of a message, no link from an invite to a voter, and
+of an invite only its hash. A message is kept in its one JSON spelling, which holds who says what,
+and nothing else; a UNIQUE constraint on that text keeps it from being counted twice, whatever its
+kind.
+"""
+
+import sqlite3
+
+from devote.boards.database import Layout
+from devote.protocol import ExperimentSpec, SpecError
+
+TABLES = """
+CREATE TABLE experiments (
+    name TEXT PRIMARY KEY, spec TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    enrolment TEXT NOT NULL, players INTEGER, created INTEGER NOT NULL
+) STRICT;
+CREATE TABLE enrolled (
+    experiment TEXT NOT NULL, voter TEXT NOT NULL, UNIQUE (experiment, voter)
+) STRICT;
+CREATE TABLE invites (
+    experiment TEXT NOT NULL, hash TEXT NOT NULL, used INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (experiment, hash)
+) STRICT;
+CREATE TABLE messages (
+    experiment TEXT NOT NULL, number INTEGER NOT NULL, voter TEXT NOT NULL,
+    message TEXT NOT NULL, signature TEXT NOT NULL,
+    PRIMARY KEY (experiment, number), UNIQUE (experiment, message)
+) STRICT;
+CREATE INDEX messages_of_voter ON messages (experiment, voter)
+"""
+
+
+def _from_version_1(db: sqlite3.Connection) -> None:
+    """Drop what the tally now knows, and write specifications as they are written today.
+
+    One that cannot be read today stays as it is: ``get`` says why.
+    """
+    db.execute("DROP TABLE jury")
+    db.execute("DROP TABLE terms")
+    db.execute("ALTER TABLE seats RENAME TO enrolled")
+    for name, text in db.execute("SELECT name, spec FROM experiments").fetchall():
+        try:
+            spec = ExperimentSpec.from_json(text)
+        except SpecError:
+            continue
+        db.execute(
+            "UPDATE experiments SET spec = ?, fingerprint = ? WHERE name = ?",
+            (spec.to_json(), spec.fingerprint, name),
+        )
+
+
+LAYOUT = Layout(
+    what="board store",
+    application=0x64767465,
+    version=2,
+    tables=TABLES,
+    upgrades={1: _from_version_1},
+)

@@ -1,0 +1,45 @@
+"""How answers are written: JSON, errors that say what to do, and nothing sent a second time."""
+
+import json
+import math
+
+from starlette.responses import Response
+
+from devote.errors import DevoteError
+
+
+class Refused(DevoteError):
+    """A request that is answered with an error: a status, what is wrong, and what to do."""
+
+    def __init__(self, status: int, text: str, **headers: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def answer(status: int, body: object, headers: dict[str, str] | None = None) -> Response:
+    """A JSON answer; ASCII, so that no text that JSON can hold fails to encode."""
+    text = json.dumps(body, separators=(",", ":"), allow_nan=False)
+    return Response(text, status, headers, media_type="application/json")
+
+
+def error(status: int, text: str, headers: dict[str, str] | None = None, **more: str) -> Response:
+    """An error answer."""
+    return answer(status, {**more, "error": text}, headers)
+
+
+def too_many(seconds: float, what: str) -> Refused:
+    """The refusal of a request that came too soon."""
+    return Refused(
+        429,
+        f"Too many requests {what}.\nTry again in {math.ceil(seconds)} s.",
+        Retry_After=str(math.ceil(seconds)),
+    )
+
+
+def unless_known(body: bytes, *, kind: str, tag: str, known: str, **headers: str) -> Response:
+    """A body with a tag, or 304 for a client whose If-None-Match says that it has that one."""
+    headers = {"ETag": f'"{tag}"', "Cache-Control": "no-cache", **headers}
+    if f'"{tag}"' in (word.strip().removeprefix("W/") for word in known.split(",")):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers={**headers, "Content-Type": kind})

@@ -1,0 +1,90 @@
+"""How bodies are read: within their size and time, and as strict JSON.
+
+Pydantic checks the fields. It leaves open how large a body is, how long it takes to come, fields
+given twice and numbers that are not finite: these are refused here.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeVar
+
+from fastapi import Depends, Request
+from pydantic import ValidationError
+from starlette.requests import ClientDisconnect
+
+from devote.server.answers import Refused
+from devote.server.models import Body
+from devote.server.service import Served
+
+B = TypeVar("B", bound=Body)
+
+
+def body(model: type[B]) -> Any:
+    """A dependency that gives a route its body."""
+
+    async def read(request: Request, service: Served) -> B:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refused(415, "The body must be application/json.\nSet the Content-Type header.")
+        most: int = getattr(service.settings, model.limit)
+        content = await _read(request, most, service.settings.patience)
+        try:
+            return model.model_validate(_parse(content))
+        except ValidationError as wrong:
+            raise Refused(422, explain(wrong.errors(include_input=False))) from None
+
+    reader: Callable[..., Awaitable[B]] = read
+    return Depends(reader)
+
+
+def explain(faults: Iterable[Any]) -> str:
+    """What is wrong with a request, by pydantic's list of faults; no value that was sent."""
+    wrong = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in faults]
+    return f"{'; '.join(wrong[:3])}.\nCompare the request with /openapi.json."
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return str(location[-1])[:64] if location else "body"
+
+
+async def _read(request: Request, most: int, patience: float) -> bytes:
+    too_large = Refused(413, f"The body is larger than {most} bytes.\nSend less.")
+    length = request.headers.get("content-length", "0")
+    if length.isdecimal() and int(length[:20]) > most:
+        raise too_large
+    body = bytearray()
+    try:
+        async with asyncio.timeout(patience):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > most:
+                    raise too_large
+    except TimeoutError:
+        raise Refused(408, f"The body took more than {patience} s.\nSend it again.") from None
+    except ClientDisconnect:
+        raise Refused(400, "The body was cut off.\nSend it again.") from None
+    return bytes(body)
+
+
+def _parse(content: bytes) -> Any:
+    try:
+        return json.loads(
+            content.decode(), object_pairs_hook=_without_duplicates, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError):
+        raise Refused(
+            422,
+            "The body is not strict JSON in UTF-8.\nSend each field once, and no NaN or Infinity.",
+        ) from None
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a field twice")
+    return fields
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)

@@ -1,0 +1,162 @@
+"""One experiment's board as its server holds it in memory, for reads, streams and the page alike.
+
+SQLite is asked once per change or ``poll``, however many read or listen. A listener holds no
+queue but only its place in the shared list, so that a slow one costs nothing. What the messages
+come to is worked out when somebody looks at it, and for each message once.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar
+
+from devote.boards import sse
+from devote.boards.board import BoardUnavailable
+from devote.boards.store import SqliteStore
+from devote.protocol import ExperimentSpec
+from devote.server.history import History
+from devote.server.settings import Settings
+
+T = TypeVar("T")
+
+_AT_ONCE = 1_000  # messages per write to a listener who has many to catch up with
+
+
+class LiveBoard:
+    """The messages of one experiment as JSON items, what they come to, and who waits for more.
+
+    ``tag`` names this reading of the file; it changes when an older file was put in its place.
+    """
+
+    def __init__(self, store: SqliteStore, spec: ExperimentSpec, settings: Settings) -> None:
+        self._store = store
+        self._spec = spec
+        self._settings = settings
+        self._listeners: set[asyncio.Event] = set()
+        self._lock = asyncio.Lock()
+        self._watch: asyncio.Task[None] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self.tag = secrets.token_hex(4)
+        self.items: list[str] = []
+        self._history = History(self._spec)
+
+    def __len__(self) -> int:
+        return len(self._listeners)
+
+    @property
+    def number(self) -> int:
+        """The number of the last message read."""
+        return len(self.items)
+
+    async def refresh(self) -> None:
+        """Read what is new in the store, and wake the listeners if something is."""
+        name = self._spec.name
+        async with self._lock:
+            last, rows = await asyncio.to_thread(self._store.rows, name, self.number)
+            if last < self.number:  # an older file was put in place
+                self._begin()
+                _, rows = await asyncio.to_thread(self._store.rows, name)
+                self._ring()
+            self.items += [
+                f'{{"number":{number},"message":{message},"signature":"{signature}"}}'
+                for number, message, signature in rows
+            ]
+        if rows:
+            self._ring()
+
+    async def look(self, draw: Callable[[History], T]) -> T:
+        """What a function makes of the messages read so far."""
+
+        def work() -> T:
+            self._history.take(self.items[self._history.number :])
+            return draw(self._history)
+
+        async with self._lock:
+            return await asyncio.to_thread(work)
+
+    @contextmanager
+    def listen(self) -> Iterator[asyncio.Event]:
+        """An event that is set when there is news, for as long as the block lasts."""
+        rung = asyncio.Event()
+        self._listeners.add(rung)
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.create_task(self._keep_watch())
+        try:
+            yield rung
+        finally:
+            self._listeners.discard(rung)
+
+    async def follow(self, rung: asyncio.Event, after: int) -> AsyncIterator[bytes]:
+        """The events above ``after``, the end mark, then events and heartbeats as they come.
+
+        The caller has just called ``refresh``, so that the backlog is whole. It ends with this
+        reading of the file.
+        """
+        tag, end = self.tag, self.number
+        place, at_end = min(after, end), False
+        while self.tag == tag:
+            rung.clear()
+            upto = min(place + _AT_ONCE, self.number if at_end else end)
+            if place < upto:
+                numbers, place = range(place + 1, upto + 1), upto
+                yield b"".join(
+                    sse.encode(sse.MESSAGE, number=number, data=self.items[number - 1])
+                    for number in numbers
+                )
+            elif not at_end:
+                at_end = True
+                yield sse.encode(sse.END, number=end, data=str(end))
+            else:
+                await rung.wait()
+                if place == self.number and self.tag == tag:
+                    yield sse.HEARTBEAT
+
+    def close(self) -> None:
+        """End all streams."""
+        self.tag = ""
+        self._ring()
+        if self._watch is not None:
+            self._watch.cancel()
+
+    def _ring(self) -> None:
+        for rung in self._listeners:
+            rung.set()
+
+    async def _keep_watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        beat = loop.time() + self._settings.heartbeat
+        while self._listeners:
+            await asyncio.sleep(min(self._settings.poll, self._settings.heartbeat))
+            with suppress(BoardUnavailable):  # the next poll reads it
+                await self.refresh()
+            if loop.time() >= beat:
+                beat = loop.time() + self._settings.heartbeat
+                self._ring()
+
+
+class LiveBoards:
+    """The boards of all experiments that somebody has read."""
+
+    def __init__(self, store: SqliteStore, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._boards: dict[str, LiveBoard] = {}
+
+    def of(self, name: str) -> LiveBoard:
+        """An experiment's board; UnknownExperiment if there is none."""
+        if name not in self._boards:
+            self._boards[name] = LiveBoard(self._store, self._store.spec(name), self._settings)
+        return self._boards[name]
+
+    @property
+    def listeners(self) -> int:
+        """How many streams are open."""
+        return sum(len(board) for board in self._boards.values())
+
+    def close(self) -> None:
+        """End all streams, of all experiments."""
+        for board in self._boards.values():
+            board.close()

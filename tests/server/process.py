@@ -1,0 +1,69 @@
+"""A real server with its page in a process of its own, to be killed and started again."""
+
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CODE = """
+import sys
+from devote.dashboard import add_page
+from devote.server import Settings, run_server
+{before}
+path, port, token = sys.argv[1:]
+run_server(path, port=int(port), settings=Settings(token=token), extend=add_page)
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class ServerProcess:
+    """One server on a free port of 127.0.0.1 over one SQLite file.
+
+    ``before`` is Python that runs before it starts, such as the import of a scheme.
+    """
+
+    folder: Path
+    before: str = ""
+    port: int = field(default_factory=free_port)
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "server.db"
+
+    def start(self) -> None:
+        code = CODE.format(before=self.before)
+        arguments = [str(self.path), str(self.port), self.token]
+        self.process = subprocess.Popen([sys.executable, "-c", code, *arguments])
+        until = time.monotonic() + 60.0
+        while self.process.poll() is None and time.monotonic() < until:
+            try:
+                with urllib.request.urlopen(f"{self.address}/health", timeout=5):
+                    return
+            except OSError:
+                time.sleep(0.02)
+        raise AssertionError("the server did not start")
+
+    def kill(self) -> None:
+        """As a power cut does."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """As an operator does."""
+        self.process.terminate()
+        self.process.wait(20)
