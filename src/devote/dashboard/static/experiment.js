@@ -19,17 +19,10 @@ function lastOut(view) {
 function verdict(view) {
   if (view.status === "agreed") return `The answer: ${view.answer[0]}`;
   if (view.status === "stalled") {
-<<<<<<< HEAD
-    const [fewest, next] = view.answer.map((name) => view.arms.find((arm) => arm.name === name));
-    return `Stalled: the devices could not agree between ${listed(view.answer)}, and none has a ` +
-      "vote left to cast" +
-      (fewest.votes < next.votes ? `; ${fewest.name} has the fewest against it. ` : ". ") +
-=======
     const [first, next] = view.answer.map((name) => view.arms.find((arm) => arm.name === name));
     return `Stalled: the devices could not agree between ${listed(view.answer)}, and none has ` +
       "anything left to say" +
       (next !== undefined && first.count !== next.count ? `; ${first.name} leads. ` : ". ") +
->>>>>>> c9-boards
       `Either these options are within ${view.epsilon} of each other, or different devices have ` +
       "different favourites, or chance misled some devices.";
   }

@@ -12,11 +12,7 @@ function card() {
 function outcome(item) {
   if (item.status === "agreed") return item.answer[0];
   if (item.status === "stalled") return `no agreement between ${listed(item.answer)}`;
-<<<<<<< HEAD
-  return `${item.answer.length} of ${counted(item.options, "option")} left`;
-=======
   return `${item.open} of ${counted(item.options, "option")} left`;
->>>>>>> c9-boards
 }
 
 export function showList(items) {
