@@ -12,7 +12,7 @@ from devote.boards.experiment import Experiment
 from devote.boards.store import SqliteStore
 
 CODE = (
-    "import sys; from devote.boards.server.serve import run_server\n"
+    "import sys; from devote.server.serve import run_server\n"
     "run_server(sys.argv[1], port=int(sys.argv[2]))"
 )
 

@@ -18,7 +18,7 @@ from tests.fleet.recording_proxy import Recording, Request, recording_proxy
 
 from devote.boards.board import Envelope
 from devote.boards.experiment import Experiment
-from devote.boards.identity import verify, verify_claim
+from devote.boards.identity import verify, verify_enrolment
 from devote.boards.server import Settings, create_app
 from devote.fleet import AsyncDevice
 from devote.fleet.loop import Pace
@@ -83,10 +83,10 @@ def check_headers(request: Request, recording: Recording) -> None:
 
 def check_body(request: Request, voter: str, invite: str) -> None:
     fields = json.loads(request.body)
-    if request.path == f"{BASE}/seats":
+    if request.path == f"{BASE}/enrolments":
         assert set(fields) == {"voter", "signature", "invite"}
         assert (fields["voter"], fields["invite"]) == (voter, invite)
-        assert verify_claim(voter=voter, experiment="banner", signature=fields["signature"])
+        assert verify_enrolment(voter=voter, experiment="banner", signature=fields["signature"])
         return
     assert request.path == f"{BASE}/messages"
     assert set(fields) == {"message", "signature"}
@@ -142,7 +142,7 @@ def test_every_byte_of_a_whole_experiment_is_an_allowed_message(tmp_path):
                 check_headers(request, recording)
                 check_request(request, voter, invite, most)
             posts = [r for r in requests if r.method == "POST"]
-            assert sum(r.path == f"{BASE}/seats" for r in posts) == 1
+            assert sum(r.path == f"{BASE}/enrolments" for r in posts) == 1
             votes = {r.body for r in posts if r.path == f"{BASE}/messages"}
             assert len(votes) == sent
             assert b"cookie" not in recording.sent.lower()
@@ -180,7 +180,7 @@ async def played_alone(
                 arm = await device.choose()
                 await device.reward(pay(arm))
                 pulls += 1
-                if device.core.waiting:
+                if device._core.waiting:
                     await quiet(recording, device)
             for _ in range(pulls_between):
                 await device.choose()
@@ -194,7 +194,7 @@ async def played_alone(
 async def quiet(recording: Recording, device: AsyncDevice) -> None:
     """Until the device has nothing to say and the wire has been silent for a while."""
     silent, before = 0, -1
-    while silent < 10 or device.core.waiting or not device.core.bookmark.complete:
+    while silent < 10 or device._core.waiting or not device._core.bookmark.complete:
         now = len(recording.sent)
         silent = silent + 1 if now == before else 0
         before = now
@@ -227,7 +227,7 @@ def test_pulls_without_a_vote_leave_no_byte(tmp_path, pay):
                 before = recording.sent
                 for _ in range(60):
                     await device.reward(pay(await device.choose()))
-                assert not device.core.waiting
+                assert not device._core.waiting
                 assert device.status().sent == ()
                 await asyncio.sleep(0.2)
                 assert recording.sent == before
