@@ -2,7 +2,7 @@
 
 Each device is a real one, with its own key, store and connection. Only the users are played: who
 picks up their device next, and whether they click, comes from a problem that no device knows.
-Run as a program (``python -m devote.fleet.crowd``), it goes on from the stores it finds, so it
+Run as a program (``python -m devote.demo.crowd``), it goes on from the stores it finds, so it
 can be killed and started again at any moment.
 """
 
@@ -58,11 +58,9 @@ async def run_crowd(task: Task, report: Callable[[int], None], stop: asyncio.Eve
         pulls = 0
         while not stop.is_set() and not all(map(_decided, devices)):
             device = users.choice(devices)
-            choice = device.core.choose()
-            device.core.reward(float(users.random() < task.means[choice]), choice)
+            choice = await device.choose()
+            await device.reward(float(users.random() < task.means[choice]), choice)
             pulls += 1
-            if pulls % 16 == 0:
-                await asyncio.sleep(0)
             if pulls % 500 == 0:
                 report(pulls)
         report(pulls)

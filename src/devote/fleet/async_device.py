@@ -82,7 +82,7 @@ class AsyncDevice:
     @property
     def arms(self) -> tuple[str, ...]:
         """The names of the arms."""
-        return tuple(str(name) for name in self._core.spec.arms)  # type: ignore[union-attr]
+        return self._core.spec.arm_names
 
     async def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""

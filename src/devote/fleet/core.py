@@ -103,7 +103,7 @@ class DeviceCore:
             arm, play = self._player.pending, self._plays.pending
             if arm is None or play is None:
                 return None
-            return Choice(arm, str(self.spec.arms[arm]), play)  # type: ignore[index]
+            return Choice(arm, self.spec.arm_names[arm], play)
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """Learn what the choice paid, from 0 to 1; counted once or not at all, see ``Plays``."""
