@@ -1,5 +1,6 @@
 """The file: refused clearly when it cannot be used, shared safely when it can."""
 
+import asyncio
 import json
 import multiprocessing
 import shutil
@@ -10,7 +11,7 @@ import pytest
 from tests.server.live import SPEC, enrol, enrolled, identity, invites, open_store, vote
 
 from devote.boards import database
-from devote.boards.board import BoardRefused, Outcome
+from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
 from devote.boards.database import (
     Database,
     Layout,
@@ -329,6 +330,26 @@ def test_a_closed_store_says_so(tmp_path):
         pass
     with pytest.raises(StoreError, match="is closed"):
         store.experiments()
+
+
+def test_to_a_device_a_store_that_fails_is_a_board_that_is_unavailable(tmp_path):
+    with open_store(tmp_path / "x.db") as store:
+        store.create(Experiment(SPEC))
+        board = SqliteBoard(store, "banner")
+    calls = [
+        board.fetch_experiment,
+        lambda: board.enrol(identity(1)),
+        lambda: board.publish(vote(identity(1))),
+        board.snapshot,
+        lambda: anext(board.stream()),
+    ]
+    for call in calls:
+        with pytest.raises(BoardUnavailable, match="is closed"):
+            asyncio.run(_await(call()))
+
+
+async def _await(work):
+    return await work
 
 
 def test_an_error_in_what_a_row_holds_is_told_without_quoting_it(tmp_path):

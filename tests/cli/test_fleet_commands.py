@@ -12,9 +12,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.boards.live import TOKEN, open_store, serving_in_thread
+from tests.server.live import TOKEN, open_store, serving_in_thread
 
-from devote.boards.server import Settings, create_app
+from devote.server import Settings, create_app
 
 DEVOTE = Path(sys.executable).with_name("devote")
 SPEC = 'name = "banner"\narms = ["red", "green", "blue"]\nepsilon = 1.0\nquorum = 2\n'

@@ -29,9 +29,10 @@ def rows(messages: Iterable[Message]) -> list[tuple[int, str, str]]:
     return [(n, to_json(message), f"{n:0128x}") for n, message in enumerate(messages, start=1)]
 
 
-def items(rows: Iterable[tuple[int, str, str]]) -> list[str]:
+def items(rows: Iterable[tuple[int, str, str]]) -> list[bytes]:
     """The same as the server sends them."""
-    return [f'{{"number":{n},"message":{text},"signature":"{sign}"}}' for n, text, sign in rows]
+    item = '{{"number":{},"message":{},"signature":"{}"}}'
+    return [item.format(*row).encode() for row in rows]
 
 
 def ten_thousand(arms: int = 10) -> list[tuple[int, str, str]]:

@@ -6,11 +6,10 @@ import socket
 import time
 
 import pytest
-from tests.boards.live import open_store, serving_in_thread
+from tests.server.live import open_store, serving_in_thread
 
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
-from devote.boards.server import create_app
 from devote.cli.demo_view import DemoView
 from devote.fleet import crowd, demonstration
 from devote.fleet.crowd import Task, run_crowd, store_of
@@ -18,6 +17,7 @@ from devote.fleet.demonstration import Outcome, run_demonstration
 from devote.fleet.errors import JoinError
 from devote.fleet.processes import CrowdProcess, ServerProcess
 from devote.protocol import Ballot, ExperimentSpec, SpecError, Vote
+from devote.server import create_app
 
 SPEC = ExperimentSpec(arms=3, name="banner", epsilon=1.0, quorum=5)
 MEANS = (0.9, 0.1, 0.1)

@@ -13,11 +13,11 @@ import pytest
 
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
-from devote.boards.server import Settings
 from devote.boards.store import SqliteStore
 from devote.fleet import Device
 from devote.fleet.processes import ServerProcess
 from devote.protocol import ExperimentSpec
+from devote.server import Settings
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)

@@ -8,10 +8,10 @@ import random
 from contextlib import contextmanager
 
 import pytest
+from devote.boards.standing import Standing
 from tests.fleet.crashing_store import Crash, Disk
 from tests.fleet.fault_run import fault_run
 
-from devote.boards.standing import Standing
 from devote.fleet.core import DeviceCore
 from devote.fleet.outbox import Outbox
 from devote.fleet.store import Store

@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.boards.live import open_store, serving
 from tests.fleet.recording_proxy import Recording, Request, recording_proxy
+from tests.server.live import open_store, serving
 
 from devote.boards.board import Envelope
 from devote.boards.experiment import Experiment
 from devote.boards.identity import verify, verify_enrolment
-from devote.boards.server import Settings, create_app
 from devote.fleet import AsyncDevice
 from devote.fleet.loop import Pace
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import from_dict, to_dict
+from devote.server import Settings, create_app
 
-SPEC = ExperimentSpec(arms=4, name="banner", epsilon=1.0, quorum=5)
+SPEC = ExperimentSpec(arms=4, name="banner", epsilon=1.0, scheme={"quorum": 5})
 PLAYERS = 6
 MEANS = (0.9, 0.2, 0.2, 0.1)
 QUICK = Pace(every=0.2, base=0.05, cap=0.5)

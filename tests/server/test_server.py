@@ -12,6 +12,7 @@ import httpx
 import pytest
 from tests.server.live import OPERATOR, SPEC, api, body, enrol, identity, open_store, serving, vote
 
+from devote.boards.database import StoreBusy
 from devote.boards.experiment import VERSION, Experiment
 from devote.boards.sse import decode
 from devote.server import Settings, create_app, run_server
@@ -190,6 +191,49 @@ def test_metrics_count_messages_and_never_name_a_voter(tmp_path):
         assert 'devote_board_messages{experiment="banner"} 1.0' in lines
         assert "devote_streams 0.0" in lines
         assert ALICE.voter not in answer.text
+        assert "_created" not in answer.text, "it would tell when the first message came"
+
+    run(test, tmp_path)
+
+
+def test_methods_that_strangers_make_up_share_one_counter(tmp_path):
+    async def test(server):
+        for method in ("BREW", "WHEN", "A" * 500):
+            assert (await server.client.request(method, URL)).status_code == 405
+        counted = (await server.client.get("/metrics")).text
+        labels = 'method="other",route="/experiments/{name}",status="405"'
+        assert f"devote_requests_total{{{labels}}} 3.0" in counted
+        assert "BREW" not in counted
+
+    run(test, tmp_path)
+
+
+def test_a_body_with_wrong_fields_is_explained_in_one_line_without_what_was_sent(tmp_path):
+    async def test(server):
+        content = {"voter": 7, "signature": ["a secret"], "x" * 900: "another secret"}
+        answer = await server.client.post(f"{URL}/enrolments", json=content)
+        assert answer.status_code == 422
+        what, remedy = answer.json()["error"].split("\n")
+        assert what == (
+            "voter: Input should be a valid string; signature: Input should be a valid string; "
+            f"{'x' * 64}: Extra inputs are not permitted."
+        )
+        assert remedy == "Compare the request with /openapi.json."
+
+    run(test, tmp_path)
+
+
+def test_an_experiment_that_this_version_cannot_read_is_said_to_be_so(tmp_path):
+    async def test(server):
+        with server.store._database.write() as db:
+            db.execute(
+                "INSERT INTO experiments VALUES ('old', ?, 'x', 'open', NULL, 0)",
+                ('{"arms": 3, "scheme": "forgotten"}',),
+            )
+        answer = await server.client.get("/experiments/old")
+        assert (answer.status_code, "forgotten" in answer.json()["error"]) == (409, True)
+        listed = (await server.client.get("/experiments")).json()["experiments"]
+        assert [item["spec"]["name"] for item in listed] == ["banner"]
 
     run(test, tmp_path)
 
@@ -222,7 +266,11 @@ def live(test, tmp_path, **limits):
             store.create(Experiment(SPEC))
             enrol(store, ALICE)
             app = create_app(store, Settings(**limits))
-            async with asyncio.timeout(30), httpx.AsyncClient() as client, serving(app) as url:
+            async with (
+                asyncio.timeout(30),
+                httpx.AsyncClient(timeout=30) as client,
+                serving(app) as url,
+            ):
                 await test(app, client, f"{url}/experiments/banner")
 
     asyncio.run(main())
@@ -275,10 +323,32 @@ def test_what_another_process_writes_reaches_the_listeners(tmp_path):
     live(test, tmp_path, poll=0.1)
 
 
+def test_a_stream_outlives_a_store_that_cannot_be_read_for_a_while(tmp_path):
+    async def test(app, client, url):
+        store = app.state.service.store
+        rows, failures = store.rows, [StoreBusy("busy")] * 3
+
+        def failing(*args):
+            if failures:
+                raise failures.pop()
+            return rows(*args)
+
+        async with client.stream("GET", f"{url}/stream") as response:
+            events = _events(response)
+            assert (await anext(events)).event == "end"
+            store.rows = failing
+            store.post("banner", vote(ALICE, 3))
+            assert json.loads((await anext(events)).data)["message"]["arm"] == 3
+            assert failures == []
+
+    live(test, tmp_path, poll=0.05)
+
+
 def test_there_are_no_more_streams_than_allowed_and_one_that_leaves_makes_room(tmp_path):
     async def test(app, client, url):
         async with client.stream("GET", f"{url}/stream") as first:
-            await anext(_events(first))
+            events = _events(first)  # kept: a stream that nobody holds is closed
+            assert (await anext(events)).event == "end"
             assert (await client.get(f"{url}/stream")).status_code == 429
         while app.state.service.boards.listeners:
             await asyncio.sleep(0.01)
@@ -293,7 +363,7 @@ def test_a_shutdown_ends_the_streams_and_soon(tmp_path):
         with open_store(tmp_path / "board.db") as store:
             store.create(Experiment(SPEC))
             app = create_app(store)
-            async with asyncio.timeout(30), httpx.AsyncClient() as client:
+            async with asyncio.timeout(30), httpx.AsyncClient(timeout=30) as client:
                 context = serving(app)
                 url = await context.__aenter__()
                 async with client.stream("GET", f"{url}/experiments/banner/stream") as response:

@@ -184,7 +184,9 @@ class SqliteStore:
         It takes in the rows that this or another process has written since. If the last row it
         knows is no longer there, an older file was put back, and it counts from the beginning.
         """
-        count = self._counts.setdefault(spec.name, _Count(spec))
+        if spec.name not in self._counts:
+            self._counts[spec.name] = _Count(spec)
+        count = self._counts[spec.name]
         rows = _rows_from(db, spec.name, count.number)
         if count.number and rows[:1] != [(count.number, count.last)]:
             count = self._counts[spec.name] = _Count(spec)

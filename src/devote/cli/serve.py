@@ -35,7 +35,7 @@ def serve(
 ) -> None:
     """Serve experiments to devices, and a page to watch them on.
 
-    Nothing but specifications, seats and votes is stored; no address is logged.
+    Nothing but specifications, voters and their messages is stored; no address is logged.
 
     [bold]Examples[/bold]
 
@@ -43,10 +43,10 @@ def serve(
 
     devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
     """
-    from devote.boards.server.serve import check_address, check_tls, run_server
-    from devote.boards.server.settings import load_settings, read_limits
     from devote.boards.store import SqliteStore
     from devote.dashboard import add_page
+    from devote.server.serve import check_address, check_tls, run_server
+    from devote.server.settings import load_settings, read_limits
 
     check_address(host, port)
     check_tls(certificate, key)

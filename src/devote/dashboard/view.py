@@ -101,7 +101,7 @@ def _device(spec: ExperimentSpec, history: History) -> dict[str, Any] | None:
     }
 
 
-def _sent(spec: ExperimentSpec, item: str) -> dict[str, Any]:
+def _sent(spec: ExperimentSpec, item: bytes) -> dict[str, Any]:
     fields = json.loads(item)
     message = fields["message"]
     about = spec.arm_names[message["arm"]] if "arm" in message else None

@@ -1,4 +1,4 @@
-"""How answers are written: JSON, errors that say what to do, and nothing sent a second time."""
+"""How answers are written: errors that say what to do, and nothing sent a second time."""
 
 import json
 import math
@@ -17,15 +17,13 @@ class Refused(DevoteError):
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def answer(status: int, body: object, headers: dict[str, str] | None = None) -> Response:
-    """A JSON answer; ASCII, so that no text that JSON can hold fails to encode."""
-    text = json.dumps(body, separators=(",", ":"), allow_nan=False)
-    return Response(text, status, headers, media_type="application/json")
+def error(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+    """An error as JSON; ASCII, so that no text that JSON can hold fails to encode.
 
-
-def error(status: int, text: str, headers: dict[str, str] | None = None, **more: str) -> Response:
-    """An error answer."""
-    return answer(status, {**more, "error": text}, headers)
+    A 403 says that it is the board's outcome: a proxy's 403 is not.
+    """
+    body = {"error": text, "outcome": "refused"} if status == 403 else {"error": text}
+    return Response(json.dumps(body), status, headers, media_type="application/json")
 
 
 def too_many(seconds: float, what: str) -> Refused:

@@ -7,18 +7,17 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from devote.boards.board import BoardUnavailable
 from devote.boards.database import StoreError
 from devote.boards.experiment import VERSION, VERSION_HEADER
 from devote.boards.store import SqliteStore, UnknownExperiment, UnreadableExperiment
 from devote.server import board, experiments
-from devote.server.answers import Refused, answer, error
+from devote.server.answers import Refused, error
 from devote.server.bodies import explain
 from devote.server.metrics import CONTENT_TYPE, Metrics
-from devote.server.models import HealthAnswer, responses
+from devote.server.models import HealthAnswer, errors
 from devote.server.service import Served, Service
 from devote.server.settings import Settings
 
@@ -40,32 +39,26 @@ def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
     app.state.service = service
     app.include_router(experiments.router)
     app.include_router(board.router)
-    app.get("/health", responses=responses({200: ("It works.", HealthAnswer)}))(health)
-    app.get(
-        "/metrics",
-        responses={
-            **responses({}),
-            200: {
-                "description": "Metrics in the Prometheus text format.",
-                "content": {"text/plain": {"schema": {"type": "string"}}},
-            },
-        },
-    )(metrics)
-    app.exception_handler(Refused)(_refused)
-    app.exception_handler(UnknownExperiment)(_unknown)
-    app.exception_handler(UnreadableExperiment)(_unreadable)
-    for fault in (BoardUnavailable, StoreError):
-        app.exception_handler(fault)(_unavailable)
-    app.exception_handler(RequestValidationError)(_invalid)
-    app.exception_handler(HTTPException)(_http)
+    app.get("/health", responses=errors(503))(health)
+    app.get("/metrics", response_class=PlainTextResponse, responses=errors(503))(metrics)
+    handlers: dict[Any, Any] = {
+        Refused: _refused,
+        UnknownExperiment: _unknown,
+        UnreadableExperiment: _unreadable,
+        StoreError: _unavailable,
+        RequestValidationError: _invalid,
+        HTTPException: _http,
+    }
+    for kind, handler in handlers.items():
+        app.exception_handler(kind)(handler)
     app.add_middleware(_Versioned, metrics=service.metrics)
     return app
 
 
-async def health(service: Served) -> Response:
+async def health(service: Served) -> HealthAnswer:
     """Whether the server can read its store."""
     await service.call(service.store.numbers)
-    return answer(200, {"version": VERSION, "status": "ok"})
+    return HealthAnswer()
 
 
 async def metrics(service: Served) -> Response:

@@ -5,94 +5,82 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query
 from starlette.responses import Response
 
-from devote.boards.admission import Receipt, refusal
+from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome
-from devote.server.answers import answer, error, too_many, unless_known
-from devote.server.bodies import body
-from devote.server.models import (
-    BODY_ERRORS,
-    EnrolmentBody,
-    EnvelopeBody,
-    MessagesAnswer,
-    OutcomeAnswer,
-    request_body,
-    responses,
-)
-from devote.server.service import Name, Reading, Served, writing
+from devote.server import bodies
+from devote.server.answers import Refused, too_many, unless_known
+from devote.server.models import EnrolmentBody, EnvelopeBody, MessagesAnswer, OutcomeAnswer, errors
+from devote.server.service import Name, Reading, Served, settle, writing
 from devote.server.stream import EventStream
 
-router = APIRouter(tags=["board"])
+router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Only messages above this number.")]
-_WRITTEN = responses(
-    {201: ("Accepted.", OutcomeAnswer), 200: ("It was there already.", OutcomeAnswer)},
-    403,
-    404,
-    429,
-    *BODY_ERRORS,
-)
+_WRITTEN = {200: {"model": OutcomeAnswer}, **errors(403), **bodies.ERRORS}
 
 
 @router.post(
     "/experiments/{name}/enrolments",
     status_code=201,
     dependencies=[Depends(writing)],
-    openapi_extra=request_body(EnrolmentBody),
+    openapi_extra=bodies.described(EnrolmentBody),
     responses=_WRITTEN,
 )
 async def enrol(
-    service: Served, name: Name, given: Annotated[EnrolmentBody, body(EnrolmentBody)]
-) -> Response:
+    service: Served,
+    name: Name,
+    given: Annotated[EnrolmentBody, bodies.body(EnrolmentBody)],
+    response: Response,
+) -> OutcomeAnswer:
     """Enrol a voter, who has signed the request; again is harmless."""
     receipt = await service.call(
         service.store.enrol, name, **given.model_dump(), most=service.settings.enrolments
     )
-    return _answer(receipt)
+    return OutcomeAnswer(outcome=settle(receipt, response))
 
 
 @router.post(
     "/experiments/{name}/messages",
     status_code=201,
     dependencies=[Depends(writing)],
-    openapi_extra=request_body(EnvelopeBody),
+    openapi_extra=bodies.described(EnvelopeBody),
     responses=_WRITTEN,
 )
 async def post_message(
-    service: Served, name: Name, given: Annotated[EnvelopeBody, body(EnvelopeBody)]
-) -> Response:
+    service: Served,
+    name: Name,
+    given: Annotated[EnvelopeBody, bodies.body(EnvelopeBody)],
+    response: Response,
+) -> OutcomeAnswer:
     """Post a signed message; again is harmless."""
     envelope = Envelope(given.message, given.signature)
     reason = refusal(envelope, service.store.spec(name))
     if reason is not None:
-        receipt = Receipt(Outcome.REFUSED, reason=reason)
-    else:
-        seconds = service.voters.wait(f"{name}/{envelope.message.voter}")
-        if seconds:
-            raise too_many(seconds, "of this voter")
-        receipt = await service.call(
-            service.store.post, name, envelope, most=service.settings.messages
-        )
+        service.metrics.count_message(name, Outcome.REFUSED)
+        raise Refused(403, reason)
+    seconds = service.voters.wait(f"{name}/{envelope.message.voter}")
+    if seconds:
+        raise too_many(seconds, "of this voter")
+    receipt = await service.call(service.store.post, name, envelope, most=service.settings.messages)
     service.metrics.count_message(name, receipt.outcome)
     if receipt.outcome is Outcome.ACCEPTED:
         await service.boards.of(name).refresh()
-    return _answer(receipt)
+    return OutcomeAnswer(outcome=settle(receipt, response))
 
 
 @router.get(
     "/experiments/{name}/messages",
-    responses={
-        **responses({200: ("All messages above the number.", MessagesAnswer)}, 404, 422, 429),
-        304: {"description": "Nothing new."},
-    },
+    response_model=MessagesAnswer,
+    responses={304: {"description": "Nothing new."}},
 )
 async def read_messages(
     board: Reading, after: After = 0, if_none_match: Annotated[str, Header()] = ""
 ) -> Response:
     """Everything on the board above a number, as of now."""
     await board.refresh()
-    items = ",".join(board.items[after:])
+    items = b",".join(board.items[after:])
     return unless_known(
-        f'{{"number":{board.number},"messages":[{items}],"end":true}}'.encode(),
+        b'{"number":%d,"messages":[%b],"end":true}' % (board.number, items),
         kind="application/json",
         tag=f"{board.tag}-{board.number}",
         known=if_none_match,
@@ -101,14 +89,10 @@ async def read_messages(
 
 @router.get(
     "/experiments/{name}/stream",
-    responses={
-        **responses({}, 404, 422, 429),
-        200: {
-            "description": "Events: 'message' with a posted message, once 'end' with the number "
-            "up to which the backlog reached, then further messages; comments as heartbeats.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        },
-    },
+    status_code=200,
+    response_class=EventStream,
+    response_description="Events: 'message' with a posted message, once 'end' with the number up "
+    "to which the backlog reached, then further messages; comments as heartbeats.",
 )
 async def stream_messages(
     service: Served,
@@ -122,10 +106,3 @@ async def stream_messages(
     await board.refresh()
     start = after if last_event_id is None else last_event_id
     return EventStream(board, after=start, patience=service.settings.patience)
-
-
-def _answer(receipt: Receipt) -> Response:
-    if receipt.outcome is Outcome.REFUSED:
-        return error(403, receipt.reason, outcome=receipt.outcome)
-    status = 201 if receipt.outcome is Outcome.ACCEPTED else 200
-    return answer(status, {"outcome": receipt.outcome})

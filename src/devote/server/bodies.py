@@ -6,7 +6,7 @@ given twice and numbers that are not finite: these are refused here.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from fastapi import Depends, Request
@@ -14,10 +14,18 @@ from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 
 from devote.server.answers import Refused
-from devote.server.models import Body
+from devote.server.models import Body, errors
 from devote.server.service import Served
 
 B = TypeVar("B", bound=Body)
+
+ERRORS = errors(400, 408, 413, 415, 422)
+
+
+def described(model: type[Body]) -> dict[str, Any]:
+    """What FastAPI is to say of a body that ``body`` reads in its place."""
+    content = {"application/json": {"schema": model.model_json_schema()}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def body(model: type[B]) -> Any:
@@ -32,14 +40,13 @@ def body(model: type[B]) -> Any:
         try:
             return model.model_validate(_parse(content))
         except ValidationError as wrong:
-            raise Refused(422, explain(wrong.errors(include_input=False))) from None
+            raise Refused(422, explain(wrong.errors())) from None
 
-    reader: Callable[..., Awaitable[B]] = read
-    return Depends(reader)
+    return Depends(read)
 
 
 def explain(faults: Iterable[Any]) -> str:
-    """What is wrong with a request, by pydantic's list of faults; no value that was sent."""
+    """What is wrong with a request, by pydantic's list of faults, without the values sent."""
     wrong = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in faults]
     return f"{'; '.join(wrong[:3])}.\nCompare the request with /openapi.json."
 
@@ -74,8 +81,7 @@ def _parse(content: bytes) -> Any:
         )
     except (ValueError, RecursionError):
         raise Refused(
-            422,
-            "The body is not strict JSON in UTF-8.\nSend each field once, and no NaN or Infinity.",
+            422, "The body is not strict JSON in UTF-8.\nSend each field once, and no NaN."
         ) from None
 
 

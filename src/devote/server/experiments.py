@@ -5,91 +5,77 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from devote.boards.board import Outcome
-from devote.boards.experiment import VERSION, Experiment
+from devote.boards.experiment import Experiment
 from devote.protocol import ExperimentSpec, SpecError
-from devote.server.answers import Refused, answer, error
-from devote.server.bodies import body
+from devote.server import bodies
+from devote.server.answers import Refused
 from devote.server.models import (
-    BODY_ERRORS,
     ExperimentAnswer,
     ExperimentBody,
     ExperimentsAnswer,
     InvitesAnswer,
     InvitesBody,
-    request_body,
-    responses,
+    errors,
 )
-from devote.server.service import Name, Served, existing, operator_only
+from devote.server.service import Name, Served, existing, operator_only, settle
 from devote.server.settings import Settings
 
-router = APIRouter(tags=["experiments"])
+router = APIRouter(tags=["experiments"], responses=errors(503))
 
 
-@router.get("/experiments", responses=responses({200: ("All experiments.", ExperimentsAnswer)}))
-async def list_experiments(service: Served) -> Response:
+@router.get("/experiments")
+async def list_experiments(service: Served) -> ExperimentsAnswer:
     """All experiments, by name."""
     listed = await service.call(service.store.experiments)
-    return answer(200, {"version": VERSION, "experiments": [item.to_dict() for item in listed]})
+    return ExperimentsAnswer(experiments=[_answer(experiment) for experiment in listed])
 
 
 @router.post(
     "/experiments",
     status_code=201,
     dependencies=[Depends(operator_only)],
-    openapi_extra=request_body(ExperimentBody),
-    responses=responses(
-        {
-            201: ("The experiment is open.", ExperimentAnswer),
-            200: ("The very same experiment was there already.", ExperimentAnswer),
-        },
-        401,
-        409,
-        *BODY_ERRORS,
-    ),
+    openapi_extra=bodies.described(ExperimentBody),
+    responses={200: {"model": ExperimentAnswer}, **errors(401, 409), **bodies.ERRORS},
 )
 async def create_experiment(
-    service: Served, given: Annotated[ExperimentBody, body(ExperimentBody)]
-) -> Response:
-    """Open an experiment; for its operator."""
+    service: Served,
+    given: Annotated[ExperimentBody, bodies.body(ExperimentBody)],
+    response: Response,
+) -> ExperimentAnswer:
+    """Open an experiment, for its operator; 200 if the very same was there already."""
     experiment = _experiment(given, service.settings)
     receipt = await service.call(
         service.store.create, experiment, most=service.settings.experiments
     )
-    if receipt.outcome is Outcome.REFUSED:
-        return error(409, receipt.reason)
-    status = 201 if receipt.outcome is Outcome.ACCEPTED else 200
-    stored = await service.call(service.store.get, experiment.name)
-    return answer(status, stored.to_dict())
+    settle(receipt, response, refused=409)
+    return _answer(await service.call(service.store.get, experiment.name))
 
 
-@router.get(
-    "/experiments/{name}",
-    responses=responses({200: ("The experiment.", ExperimentAnswer)}, 404, 422),
-)
-async def read_experiment(service: Served, name: Name) -> Response:
+@router.get("/experiments/{name}", responses=errors(404, 409, 422))
+async def read_experiment(service: Served, name: Name) -> ExperimentAnswer:
     """An experiment's specification, how to enrol, and how many have."""
-    experiment = await service.call(service.store.get, name)
-    return answer(200, experiment.to_dict())
+    return _answer(await service.call(service.store.get, name))
 
 
 @router.post(
     "/experiments/{name}/invites",
     status_code=201,
     dependencies=[Depends(operator_only), Depends(existing)],
-    openapi_extra=request_body(InvitesBody),
-    responses=responses(
-        {201: ("The invites: they cannot be read again.", InvitesAnswer)}, 401, 404, *BODY_ERRORS
-    ),
+    openapi_extra=bodies.described(InvitesBody),
+    responses={**errors(401, 404, 409), **bodies.ERRORS},
 )
 async def create_invites(
-    service: Served, name: Name, given: Annotated[InvitesBody, body(InvitesBody)]
-) -> Response:
-    """Make single-use invites; for the experiment's operator."""
+    service: Served, name: Name, given: Annotated[InvitesBody, bodies.body(InvitesBody)]
+) -> InvitesAnswer:
+    """Make single-use invites, which cannot be read again; for the experiment's operator."""
     most = service.settings.invites
     if given.count > most:
         raise Refused(422, f"count must be at most {most}.\nMake the rest with another call.")
-    return answer(201, {"invites": await service.call(service.store.invite, name, given.count)})
+    return InvitesAnswer(invites=await service.call(service.store.invite, name, given.count))
+
+
+def _answer(experiment: Experiment) -> ExperimentAnswer:
+    return ExperimentAnswer.model_validate(experiment.to_dict())
 
 
 def _experiment(given: ExperimentBody, settings: Settings) -> Experiment:
@@ -100,12 +86,10 @@ def _experiment(given: ExperimentBody, settings: Settings) -> Experiment:
     if given.players is not None and given.players > settings.enrolments:
         raise Refused(422, f"players must be at most {settings.enrolments}.\nLower it.")
     try:
-        spec = ExperimentSpec.from_dict(given.spec)
-        return Experiment(spec, given.enrolment, given.players)
+        return Experiment(ExperimentSpec.from_dict(given.spec), given.enrolment, given.players)
     except SpecError as wrong:
         raise Refused(422, str(wrong)) from None
     except (TypeError, ValueError, AttributeError, ArithmeticError):
         raise Refused(
-            422,
-            "The specification has a value of the wrong type.\nWrite it as in docs/fleet.md.",
+            422, "The specification has a value of the wrong type.\nWrite it as in docs/fleet.md."
         ) from None

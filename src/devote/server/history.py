@@ -26,10 +26,10 @@ class History:
         self.tally = spec.scheme.tally(spec)
         self.timeline = Timeline()
         self.out_at: dict[int, int] = {}
-        self.sent: dict[str, list[str]] = {}
+        self.sent: dict[str, list[bytes]] = {}
         self._open = self.tally.shared
 
-    def take(self, items: Iterable[str]) -> None:
+    def take(self, items: Iterable[bytes]) -> None:
         """Take in the next messages, each as JSON with its number and its signature."""
         for item in items:
             fields = json.loads(item)

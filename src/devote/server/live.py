@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from devote.boards import sse
-from devote.boards.board import BoardUnavailable
+from devote.boards.database import StoreError
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec
 from devote.server.history import History
@@ -40,10 +40,12 @@ class LiveBoard:
 
     def _begin(self) -> None:
         self.tag = secrets.token_hex(4)
-        self.items: list[str] = []
+        self.items: list[bytes] = []
         self._history = History(self._spec)
 
-    def __len__(self) -> int:
+    @property
+    def listeners(self) -> int:
+        """How many streams are open."""
         return len(self._listeners)
 
     @property
@@ -57,11 +59,11 @@ class LiveBoard:
         async with self._lock:
             last, rows = await asyncio.to_thread(self._store.rows, name, self.number)
             if last < self.number:  # an older file was put in place
-                self._begin()
                 _, rows = await asyncio.to_thread(self._store.rows, name)
+                self._begin()
                 self._ring()
             self.items += [
-                f'{{"number":{number},"message":{message},"signature":"{signature}"}}'
+                f'{{"number":{number},"message":{message},"signature":"{signature}"}}'.encode()
                 for number, message, signature in rows
             ]
         if rows:
@@ -103,7 +105,7 @@ class LiveBoard:
             if place < upto:
                 numbers, place = range(place + 1, upto + 1), upto
                 yield b"".join(
-                    sse.encode(sse.MESSAGE, number=number, data=self.items[number - 1])
+                    sse.encode(sse.MESSAGE, number=number, data=self.items[number - 1].decode())
                     for number in numbers
                 )
             elif not at_end:
@@ -130,7 +132,7 @@ class LiveBoard:
         beat = loop.time() + self._settings.heartbeat
         while self._listeners:
             await asyncio.sleep(min(self._settings.poll, self._settings.heartbeat))
-            with suppress(BoardUnavailable):  # the next poll reads it
+            with suppress(StoreError):  # the next poll reads it
                 await self.refresh()
             if loop.time() >= beat:
                 beat = loop.time() + self._settings.heartbeat
@@ -153,8 +155,8 @@ class LiveBoards:
 
     @property
     def listeners(self) -> int:
-        """How many streams are open."""
-        return sum(len(board) for board in self._boards.values())
+        """How many streams are open, of all experiments."""
+        return sum(board.listeners for board in self._boards.values())
 
     def close(self) -> None:
         """End all streams, of all experiments."""

@@ -9,12 +9,10 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
 
 from devote.boards.experiment import Experiment
 
-__all__ = ["CONTENT_TYPE", "Metrics"]
-
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 # They would tell when the first message of an experiment came.

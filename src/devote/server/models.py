@@ -8,33 +8,28 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from devote.boards.experiment import VERSION
+from devote.boards.experiment import VERSION, Enrolment
 from devote.protocol import Message, ProtocolError, messages
 from devote.server.answers import Refused
 
-NAME = messages.IDENTIFIER.pattern.join("^$")
-Name = Annotated[str, Field(pattern=NAME)]
-Voter = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Signature = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+NAME = f"^{messages.IDENTIFIER.pattern}$"
+VOTER = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+SIGNATURE = {"type": "string", "pattern": "^[0-9a-f]{128}$"}
+
+# Described, not checked: a key or a signature that is spelt wrongly is refused as a wrong one is.
+Voter = Annotated[str, WithJsonSchema(VOTER)]
+Signature = Annotated[str, WithJsonSchema(SIGNATURE)]
 Natural = Annotated[int, Field(ge=0)]
-Players: TypeAlias = Annotated[int, Field(ge=1)] | None
-Enrolment: TypeAlias = Literal["open", "invite"]
-Version = Annotated[int, WithJsonSchema({"const": VERSION})]
+Positive = Annotated[int, Field(ge=1)]
+Players: TypeAlias = Positive | None
 
 
-class _Kinds:
-    """Describes a message by the kinds that there are when the description is asked for."""
-
-    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
-        return {"oneOf": [_kind_schema(kind) for kind in messages.KINDS.values()]}
-
-
-def _kind_schema(kind: messages.Kind) -> dict[str, Any]:
+def _describe(kind: messages.Kind) -> dict[str, Any]:
     properties: dict[str, Any] = {
         "v": {"const": messages.VERSION},
         "type": {"const": kind.name},
         "experiment": {"type": "string", "pattern": NAME},
-        "voter": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "voter": VOTER,
     }
     for name, number in kind.numbers.items():
         most = messages.MAX_ARMS - 1 if number.most is None else number.most
@@ -45,6 +40,13 @@ def _kind_schema(kind: messages.Kind) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+class _Kinds:
+    """Describes a message by the kinds that there are when the description is asked for."""
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
+        return {"oneOf": [_describe(kind) for kind in messages.KINDS.values()]}
 
 
 def _decode(values: object) -> Message:
@@ -82,29 +84,16 @@ class EnvelopeBody(Body):
 class InvitesBody(Body):
     """How many invites to make."""
 
-    count: Annotated[int, Field(ge=1)]
+    count: Positive
 
 
-_FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
 _SPEC = {
     "type": "object",
     "description": "A specification; the fields left out have their defaults.",
     "properties": {
         "name": {"type": "string", "pattern": NAME},
-        "arms": {
-            "anyOf": [
-                {"type": "integer", "minimum": 2},
-                {"type": "array", "items": {"type": "string"}, "minItems": 2},
-            ]
-        },
-        "algorithm": {"type": "string"},
-        "options": {"type": "object"},
-        **dict.fromkeys(("epsilon", "eta", "delta"), _FRACTION),
-        "scheme": {
-            "type": "object",
-            "properties": {"name": {"type": "string"}},
-            "required": ["name"],
-        },
+        "arms": {"anyOf": [{"type": "integer", "minimum": 2}, {"type": "array", "minItems": 2}]},
+        "scheme": {"type": "object"},
     },
     "required": ["arms", "name"],
 }
@@ -120,7 +109,7 @@ class ExperimentBody(Body):
 
 
 class ErrorAnswer(Body):
-    """What is wrong, and what to do."""
+    """What is wrong, and what to do; with ``outcome`` if the board has refused it."""
 
     error: str
     outcome: Literal["refused"] = "refused"
@@ -155,7 +144,7 @@ class InvitesAnswer(Body):
 class ExperimentAnswer(Body):
     """An experiment, who may take part, and how many do."""
 
-    version: Version
+    version: int
     spec: dict[str, Any]
     fingerprint: str
     enrolment: Enrolment
@@ -166,46 +155,17 @@ class ExperimentAnswer(Body):
 class ExperimentsAnswer(Body):
     """All experiments."""
 
-    version: Version
+    version: int = VERSION
     experiments: list[ExperimentAnswer]
 
 
 class HealthAnswer(Body):
-    """The server works."""
+    """The server can read its store."""
 
-    version: Version
-    status: Literal["ok"]
-
-
-_ERRORS = {
-    400: "The request was cut off.",
-    401: "The operator's token is missing or wrong.",
-    403: "Against the rules of the experiment: nothing was changed.",
-    404: "There is no such experiment.",
-    408: "The body did not come in time.",
-    409: "It conflicts with what is there.",
-    413: "The body is too large.",
-    415: "The body is not application/json.",
-    422: "Malformed.",
-    429: "Too many requests, or too many streams: try again later.",
-    503: "The store cannot be read or written just now: try again later.",
-}
-BODY_ERRORS = (400, 408, 413, 415, 422)
+    version: int = VERSION
+    status: Literal["ok"] = "ok"
 
 
-def responses(
-    good: dict[int, tuple[str, type[Body]]], *errors: int
-) -> dict[int | str, dict[str, Any]]:
-    """The answers of one operation: the good ones with their model, then its errors."""
-    described: dict[int | str, dict[str, Any]] = {
-        status: {"description": text, "model": model} for status, (text, model) in good.items()
-    }
-    for status in sorted({*errors, 503}):
-        described[status] = {"description": _ERRORS[status], "model": ErrorAnswer}
-    return described
-
-
-def request_body(model: type[Body]) -> dict[str, Any]:
-    """The request body of one operation, which ``bodies.read`` reads instead of FastAPI."""
-    content = {"application/json": {"schema": model.model_json_schema()}}
-    return {"requestBody": {"required": True, "content": content}}
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors of an operation."""
+    return {status: {"model": ErrorAnswer} for status in statuses}

@@ -3,11 +3,14 @@
 import asyncio
 import hmac
 from collections.abc import Callable
-from typing import Annotated, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.responses import Response
 
+from devote.boards.admission import Receipt
+from devote.boards.board import Outcome
 from devote.boards.store import SqliteStore
 from devote.server.answers import Refused, too_many
 from devote.server.limits import RateLimit
@@ -73,6 +76,15 @@ async def reading(service: Served, name: Name) -> LiveBoard:
 
 
 Reading = Annotated[LiveBoard, Depends(reading)]
+
+
+def settle(receipt: Receipt, response: Response, *, refused: int = 403) -> Any:
+    """The outcome of a write and its status: 201 if accepted, 200 if it was there already."""
+    if receipt.outcome is Outcome.REFUSED:
+        raise Refused(refused, receipt.reason)
+    response.status_code = 201 if receipt.outcome is Outcome.ACCEPTED else 200
+    return receipt.outcome.value
+
 
 _bearer = HTTPBearer(auto_error=False, description="The operator's token.")
 
