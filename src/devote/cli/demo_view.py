@@ -115,9 +115,9 @@ class DemoView:
         if Vote in self._spec.scheme.kinds:
             return (
                 "devices only tell each other which banners are [bold]not[/bold] good enough. "
-                f"{needed} such votes drop a banner.\n"
+                f"{needed} such votes drop a banner."
             )
-        return f"{self._spec.scheme.summary} (here {needed}).\n"
+        return f"{self._spec.scheme.summary} (here {needed})."
 
     def _words(self, message: "Message") -> str:
         from devote.protocol.messages import kind_of
