@@ -281,6 +281,7 @@ class Fleet:
             self.done[status.state] += 1
             self.done[f"{status.state} by a jury"] += jury
 
+
 def fault_run(seed: int) -> Counter[str]:
     """Run, heal and check one fleet; returns how often what happened."""
     fleet = Fleet(seed)

@@ -141,13 +141,11 @@ def simulated(spec: ExperimentSpec) -> Ending:
         Ending(
             trial.winners,
             trial.samples,
-            [(e.time, e.player, e.arm) for e in trial.trace or () if e.kind == "vote"],
+            [(e.time, e.player, e.arm) for e in trial.trace or () if e.kind != "elimination"],
         )
         for trial in (
-            run_players(spec, PROBLEM, N, protocol=spec.protocol, seed=SEED, trace=True),
-            run_trial(
-                Setting.of(spec, PROBLEM, N, spec.protocol, None), seed=SEED, trial=0, trace=True
-            ),
+            run_players(spec, PROBLEM, N, seed=SEED, trace=True),
+            run_trial(Scenario(spec, PROBLEM, N), seed=SEED, trial=0, trace=True),
         )
     ]
     assert endings[0] == endings[1]

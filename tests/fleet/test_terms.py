@@ -12,7 +12,9 @@ from devote.fleet.core import DeviceCore
 from devote.fleet.sync import sync_once
 from devote.protocol import ExperimentSpec
 
-SPEC = ExperimentSpec(arms=3, name="banner", epsilon=1.0, algorithm="ser4", options={"phi": 0.2}, scheme={"quorum": 2})
+SPEC = ExperimentSpec(
+    arms=3, name="banner", epsilon=1.0, algorithm="ser4", options={"phi": 0.2}, scheme={"quorum": 2}
+)
 
 
 def devices(count: int, rng: random.Random) -> list[DeviceCore]:

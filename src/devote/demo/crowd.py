@@ -73,9 +73,7 @@ def _join(task: Task, n: int) -> Device:
     invite = task.invites[n] if task.invites else None
     for attempts_left in reversed(range(JOIN_ATTEMPTS)):
         try:
-            return Device.join(
-                task.url, store=store_of(task.folder, n), invite=invite, pace=QUICK
-            )
+            return Device.join(task.url, store=store_of(task.folder, n), invite=invite, pace=QUICK)
         except JoinError:
             if not attempts_left:
                 raise

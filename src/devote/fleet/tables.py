@@ -49,7 +49,9 @@ def _from_version_2(db: sqlite3.Connection) -> None:
 
     What was heard has no numbers yet, which only schemes that need no order had.
     """
-    for name, text in db.execute("SELECT json_extract(spec, '$.name'), spec FROM device").fetchall():
+    for name, text in db.execute(
+        "SELECT json_extract(spec, '$.name'), spec FROM device"
+    ).fetchall():
         try:
             spec = ExperimentSpec.from_json(text)
         except SpecError as error:
