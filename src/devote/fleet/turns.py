@@ -29,7 +29,7 @@ class Playable(Protocol):
 
 
 def play(device: Playable, user: User, most: int | None = None) -> int:
-    """Take turns until there is an answer or there can be none, the user stops, or so many; returns how many."""
+    """Take turns while there is no answer and the user goes on; returns how many."""
     turns = 0
     while device.status().state == "open" and (most is None or turns < most):
         choice = device.choose()
