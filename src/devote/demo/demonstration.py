@@ -42,7 +42,7 @@ BETWEEN_BLOWS = 2.0
 """Seconds; at least, and up to as much again and a half."""
 
 BLOWS_BY_MESSAGES = 4
-"""The first message brings a blow, however early, and so does each further share of those needed."""
+"""The first message brings a blow, and so does each further share of those needed."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
     """One round: check that the experiment is ours, post what waits, read what is new.
 
     Without ``deep`` the experiment is taken to be ours, and only the last message read is
-    looked at again to see that the board is still the one that was read before. Returns whether all of it worked; if not, the device's status says why. Only the board is
-    awaited, so a board that never waits lets this be driven without an event loop.
+    looked at again to see that the board is still the one that was read before. Returns whether
+    all of it worked; if not, the device's status says why. Only the board is awaited, so a board
+    that never waits lets this be driven without an event loop.
     """
     try:
         if deep and not await _is_ours(core, board):
