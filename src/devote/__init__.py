@@ -1,8 +1,126 @@
-"""devote: many devices find the best of K options together, and exchange only a few messages."""
+"""devote: many devices find the best of K options together, and exchange only a few messages.
 
-import devote.schemes  # registers the schemes, whichever module a program imports first
-from devote.problems import PROBLEMS, Problem
-from devote.protocol import ExperimentSpec
-from devote.simulate.players import run_players
+This page has what most programs need; what is imported from here needs nothing but Python until
+it is used.
+
+* Say what to find out: ``ExperimentSpec``, with a scheme, which is how the group decides
+  (``Decentralized``, ``Jury``, ``Isolated``, ``Pooled``, or one's own: ``register_scheme``).
+* Take part: ``Device`` and ``AsyncDevice`` (extra ``fleet``); ``Player`` is the device without
+  any I/O.
+* Try it: a ``Scenario`` is a specification, a ``Problem`` and a number of players.
+  ``run_players`` plays one, ``simulate`` and ``run_sweep`` many at the speed of compiled code
+  (extra ``sim``), which gives a ``Result``.
+* Know what to expect: ``make_plan`` (extra ``sim``), ``claimed_failure``, ``vote_failure``.
+* Every error is a ``DevoteError``.
+
+Paper: Féraud, Alami and Laroche 2019, "Decentralized Exploration in Multi-Armed Bandits".
+
+>>> spec = ExperimentSpec(arms=["blue", "green", "red"], epsilon=0.5, eta=0.5, delta=0.1)
+>>> run = run_players(spec, Problem("toy", [0.1, 0.9, 0.1]), n_players=16)
+>>> run.status, [spec.arms[k] for k in run.winners]
+('agreed', ['green'])
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import devote.simulate as simulate
+from devote.errors import DevoteError
+from devote.problems import PROBLEMS, Problem, ProblemError, get_problem
+from devote.protocol import (
+    ExperimentSpec,
+    LocalProtocolError,
+    Message,
+    Player,
+    ProtocolError,
+    RemoteProtocolError,
+    Scheme,
+    SpecError,
+)
+
+# Importing the schemes registers them, whichever module a program imports first.
+from devote.schemes import (
+    SCHEMES,
+    Claim,
+    Decentralized,
+    Isolated,
+    Jury,
+    Pick,
+    Pooled,
+    Reset,
+    Vote,
+    register_scheme,
+)
+from devote.simulate import Scenario, Trial, run_players
+from devote.theory import claimed_failure, message_bound, quorum, vote_failure
+
+if TYPE_CHECKING:
+    from devote.fleet import AsyncDevice, Device, DeviceError, LateReward, RepeatedReward
+    from devote.guarantees.plan import make_plan
+    from devote.simulate import Result, load_results, run_sweep
 
 __version__ = "0.1.0"
+
+_LAZY = {
+    "AsyncDevice": "devote.fleet",
+    "Device": "devote.fleet",
+    "DeviceError": "devote.fleet",
+    "LateReward": "devote.fleet",
+    "RepeatedReward": "devote.fleet",
+    "Result": "devote.simulate",
+    "load_results": "devote.simulate",
+    "make_plan": "devote.guarantees.plan",
+    "run_sweep": "devote.simulate",
+}
+"""What needs an extra, and where it is."""
+
+__all__ = [
+    "PROBLEMS",
+    "SCHEMES",
+    "AsyncDevice",
+    "Claim",
+    "Decentralized",
+    "Device",
+    "DeviceError",
+    "DevoteError",
+    "ExperimentSpec",
+    "Isolated",
+    "Jury",
+    "LateReward",
+    "LocalProtocolError",
+    "Message",
+    "Pick",
+    "Player",
+    "Pooled",
+    "Problem",
+    "ProblemError",
+    "ProtocolError",
+    "RemoteProtocolError",
+    "RepeatedReward",
+    "Reset",
+    "Result",
+    "Scenario",
+    "Scheme",
+    "SpecError",
+    "Trial",
+    "Vote",
+    "__version__",
+    "claimed_failure",
+    "get_problem",
+    "load_results",
+    "make_plan",
+    "message_bound",
+    "quorum",
+    "register_scheme",
+    "run_players",
+    "run_sweep",
+    "simulate",
+    "vote_failure",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs an extra when it is first asked for."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)

@@ -75,7 +75,8 @@ class Checks:
         """Numbers from 0 to 1, one per arm."""
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise self._bad(name, values, "a row of numbers", "Give one value per arm.")
-        numbers = tuple(self.unit(f"{name}[{k}]", value) for k, value in enumerate(values))
+        remedy = "Rescale the values to [0, 1]."
+        numbers = tuple(self.unit(f"{name}[{k}]", value, remedy) for k, value in enumerate(values))
         if length is not None and len(numbers) != length:
             raise self._error(
                 f"{name} has {len(numbers)} values for {length} arms.\nGive one value per arm."

@@ -15,8 +15,8 @@ class DevoteError(Exception):
 def did_you_mean(word: object, known: Iterable[str]) -> str:
     """A hint at the nearest known name, to be put before the remedy; empty if none is near.
 
-    >>> did_you_mean("jurry", ["jury", "pooled"])
-    "Did you mean 'jury'? "
+    >>> did_you_mean("ser33", ["ser3", "lucb"])
+    "Did you mean 'ser3'? "
     """
     near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.4)
     return f"Did you mean {near[0]!r}? " if near else ""

@@ -13,7 +13,7 @@ def test_the_worst_case_is_told_row_by_row_and_refusals_with_their_reason(devote
         "audit", "correctness", "--worst-case", "--players", "28,32", "--precision", ".1", "--json"
     )
     rows = told(ran)["rows"]
-    assert [(row["protocol"], row["n_players"]) for row in rows] == [
+    assert [(row["scheme"], row["n_players"]) for row in rows] == [
         ("decentralized", 28),
         ("decentralized", 32),
         ("jury", 28),
@@ -34,7 +34,7 @@ def test_a_precision_of_days_a_jury_too_large_and_a_list_that_is_none_are_refuse
     days = devote("audit", "correctness", "--means", ".9,.1", "--precision", "1e-6")
     assert (days.code, days.out) == (2, "")
     assert "--yes" in days.err
-    large = devote("audit", "correctness", "--protocol", "jury", "--players", 20)
+    large = devote("audit", "correctness", "--scheme", "jury", "--players", 20)
     assert large.code == 2
     assert "at least 29 players" in large.err
     words = devote("audit", "correctness", "--players", "many")
@@ -43,7 +43,7 @@ def test_a_precision_of_days_a_jury_too_large_and_a_list_that_is_none_are_refuse
 
 
 def test_a_jury_that_is_not_complete_at_the_horizon_is_refused_in_one_line(devote):
-    ran = devote("audit", "correctness", "--protocol", "jury", "--horizon", 2_000, "--json")
+    ran = devote("audit", "correctness", "--scheme", "jury", "--horizon", 2_000, "--json")
     assert (ran.code, ran.out) == (2, "")
     assert "0 of the jury's 29 seats were taken" in ran.err
     assert len(ran.err.splitlines()) == 1
@@ -70,7 +70,7 @@ def test_privacy_has_a_row_for_each_question_with_own_and_all_messages(devote):
     assert leaks[0]["claimed_cap"] < leaks[0]["baseline"] < leaks[0]["success"]["value"]
 
 
-RESETS = ("--algorithm", "ser4", "--phi", "1e-3", "--eta", ".5", "--players", 16)
+RESETS = ("--algorithm", "ser4", "--option", "phi=1e-3", "--eta", ".5", "--players", 16)
 
 
 def test_ser4_is_audited_term_by_term(devote):

@@ -27,9 +27,11 @@ def test_simulate_prints_one_object_that_keeps_the_contract():
     told = json.loads(ran.stdout)
     assert told["spec"]["algorithm"] == "ser3"
     assert told["spec"]["epsilon"] == 0.25
-    assert told["quorum"] == 28
+    assert told["scheme"] == told["spec"]["scheme"]["name"] == "decentralized"
+    assert told["votes_needed"] == 28
+    assert told["n_players"] == 32
     assert told["trials"] == 3
-    for name in ("samples", "broadcasts", "deliveries", "conflicts"):
+    for name in ("samples", "samples_to_decision", "broadcasts", "deliveries", "conflicts"):
         spread = told[name]
         assert set(spread) == {"mean", "std", "values"}
         assert len(spread["values"]) == 3

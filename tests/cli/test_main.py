@@ -41,14 +41,27 @@ def test_every_help_has_examples(name):
         assert f"devote {name}" in command.help
 
 
-RUNS_UNTIL_STOPPED = {"serve"}  # it answers nothing, and draws nothing at random
+RUNS_UNTIL_STOPPED = {"serve"}  # it answers nothing
+DRAWS_NOTHING = {"serve", "experiments", "invites", "schemes", "algorithms", "problems"}
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in RUNS_UNTIL_STOPPED])
-def test_every_command_takes_json_and_seed(name):
+def options_of(command):
+    return {option for parameter in command.params for option in parameter.opts}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_takes_json_and_what_draws_takes_a_seed(name):
     for command in commands(name):
-        options = {option for parameter in command.params for option in parameter.opts}
-        assert {"--json", "--seed"} <= options
+        assert ("--json" in options_of(command)) == (name not in RUNS_UNTIL_STOPPED)
+        assert ("--seed" in options_of(command)) == (name not in DRAWS_NOTHING)
+
+
+def test_four_commands_share_one_block_of_options():
+    block = {"--scheme", "--set", "--algorithm", "--option", "--means", "--problem", "--activity"}
+    block |= {"--players", "--epsilon", "--eta", "--delta", "--horizon"}
+    for name in ("simulate", "watch", "plan", "audit"):
+        for command in commands(name):
+            assert block <= options_of(command)
 
 
 def test_nothing_given_shows_the_help(devote):
@@ -80,7 +93,7 @@ def test_traceback_shows_where_an_error_came_from(devote):
 
 
 def test_a_fault_of_the_program_is_not_hidden(devote, monkeypatch):
-    monkeypatch.setattr("devote.cli.reading.read_problem", lambda *_: 1 / 0)
+    monkeypatch.setattr("devote.cli.options.get_problem", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         devote("simulate")
 
@@ -91,7 +104,7 @@ def test_a_missing_extra_is_named(devote, monkeypatch):
     def without_numpy(*_):
         raise missing
 
-    monkeypatch.setattr("devote.cli.reading.read_problem", without_numpy)
+    monkeypatch.setattr("devote.cli.options.get_problem", without_numpy)
     ran = devote("simulate")
     assert ran.code == 2
     assert ran.err == "devote: This needs numpy. Install it with: pip install 'devote[sim]'\n"

@@ -12,7 +12,9 @@ def told(ran):
 
 def test_plan_gathers_theory_and_a_quick_simulation(devote):
     plan = told(devote(*SMALL, "--events-per-day", 1000, "--json"))
-    assert plan["quorum"] == {"paper": 28, "ceil": 29, "used": 28}
+    assert plan["votes_needed"] == 28
+    assert list(plan["facts"].values()) == [28, 29]  # the rules paper and ceil
+    assert (plan["scheme"], plan["n_players"]) == ("decentralized", 60)
     assert plan["message_bound"] == 83
     assert plan["failure"]["claimed"] == pytest.approx(0.0523, abs=1e-4)
     assert [row["name"] for row in plan["failure"]["bounds"]] == ["claimed", "if one arm is good"]
@@ -22,9 +24,11 @@ def test_plan_gathers_theory_and_a_quick_simulation(devote):
     assert simulated["trials"] == 3
     device = simulated["per_device"]
     assert device["median"] <= device["p90"] <= device["busiest"]
-    assert 0 < simulated["decided"]["mean"] < simulated["samples"]["mean"]
+    assert 0 < simulated["samples_to_decision"]["mean"] < simulated["samples"]["mean"]
     assert plan["days"] == pytest.approx(simulated["samples"]["mean"] / 1000)
-    assert plan["days_to_decision"] == pytest.approx(simulated["decided"]["mean"] / 1000)
+    assert plan["days_to_decision"] == pytest.approx(
+        simulated["samples_to_decision"]["mean"] / 1000
+    )
 
 
 def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
@@ -36,15 +40,15 @@ def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
     assert "Simulated:" in ran.out
     assert "<=" not in ran.out
     plan = told(devote("plan", "--means", tied.replace(".7,.7", ".7,.4"), *common, "--json"))
-    assert plan["theorem_2"]["samples"] > plan["simulated"]["decided"]["mean"]
+    assert plan["theorem_2"]["samples"] > plan["simulated"]["samples_to_decision"]["mean"]
     assert plan["promises"][0]["standing"] == "proved"
 
 
 def test_a_jury_of_thousands_can_be_planned(devote):
-    asked = ("--arms", 100, "--players", 5000, "--protocol", "jury", "--absent", 4)
+    asked = ("--arms", 100, "--players", 5000, "--scheme", "jury", "--set", "seats=4286")
     ran = devote("plan", *asked, "--epsilon", ".3", "--seconds", "0.1", "--trials", 1)
     assert ran.code == 0
-    assert "A jury of 4286 fixed devices" in ran.out
+    assert "of 4286 honest jurors" in " ".join(ran.out.split())
 
 
 def test_every_promise_has_a_standing_in_words(devote):
@@ -62,10 +66,11 @@ def test_every_promise_has_a_standing_in_words(devote):
 
 def test_errata_5_and_20_the_risk_of_a_stall_is_told(devote):
     ran = devote(*SMALL, "--players", 40)
-    assert "yes, N <= 2M - 2" in ran.out
-    assert "55 players or more" in ran.out
-    at_most = [devote(*SMALL, "--players", n, "--json") for n in (54, 55)]
-    assert [told(ran)["stall_possible"] for ran in at_most] == [True, False]
+    assert "Up to 2 x 28 - 2 players can split" in " ".join(ran.out.split())
+    few, enough = (told(devote(*SMALL, "--players", n, "--json")) for n in (54, 55))
+    assert (few["stall_possible"], enough["stall_possible"]) == (True, False)
+    [words] = [row["words"] for row in few["promises"] if row["name"] == "one answer"]
+    assert "Use 55 players or more" in words
 
 
 def test_the_table_states_the_assumed_arms_and_asks_for_events(devote):
@@ -84,29 +89,44 @@ def test_a_costly_plan_is_cut_off_and_says_at_least(devote):
 
 
 def test_a_jury_can_be_planned(devote):
-    plan = told(devote(*SMALL, "--protocol", "jury", "--json"))
+    plan = told(devote(*SMALL, "--scheme", "jury", "--json"))
     assert plan["theorem_2"] is None
     assert plan["why_no_theorem_2"]
-    assert plan["stall_possible"] is True
-    assert plan["message_bound"] == 87 >= max(plan["simulated"]["broadcasts"]["values"])
-    table = devote(*SMALL, "--protocol", "jury").out
-    assert "yes, unanimous jury" in table
-    assert "never more than 87 votes and seat claims" in table
+    assert plan["stall_possible"] is False  # 29 picks of 3 arms: one has 10
+    assert plan["message_bound"] == 58 >= max(plan["simulated"]["broadcasts"]["values"])
+    assert "never more than 58 claims and picks" in devote(*SMALL, "--scheme", "jury").out
 
 
 def test_a_jury_of_unproved_subroutines_is_not_said_to_hold(devote):
-    plan = told(devote(*SMALL, "--protocol", "jury", "--algorithm", "kl_racing", "--json"))
+    plan = told(devote(*SMALL, "--scheme", "jury", "--algorithm", "kl_racing", "--json"))
     right = plan["promises"][0]
     assert (right["name"], right["standing"]) == ("right answer", "claimed")
     assert "not proved here: kl_racing alone" in right["words"]
     assert [row["name"] for row in plan["failure"]["bounds"]] == ["claimed"]
 
 
-def test_a_jury_takes_its_own_options(devote):
-    jury = (*SMALL, "--players", 80, "--protocol", "jury", "--absent", 1, "--seat-after", 7)
+def test_a_jury_takes_its_own_parameters(devote):
+    jury = (
+        *SMALL,
+        "--players",
+        80,
+        "--scheme",
+        "jury",
+        "--set",
+        "liars=1",
+        "--set",
+        "seat_after=7",
+    )
     plan = told(devote(*jury, "--json"))
-    assert (plan["spec"]["absent"], plan["spec"]["seat_after"]) == (1, 7)
-    assert plan["quorum"]["used"] == 60
+    scheme = plan["spec"]["scheme"]
+    assert (scheme["liars"], scheme["seat_after"]) == (1, 7)
+    assert plan["votes_needed"] == 11
+
+
+def test_a_jury_takes_no_resets_and_says_so_before_it_simulates(devote):
+    ran = devote(*SWITCHING, "--scheme", "jury")
+    assert ran.code == 2
+    assert "ser4 never ends" in ran.err
 
 
 @pytest.mark.parametrize("axis", ["eta", "players", "epsilon"])
@@ -140,7 +160,7 @@ def test_a_plan_for_ser4_recommends_a_phi_and_shows_the_printed_one(devote):
     resets = plan["resets"]
     expected = (2 / (100_000 * resets["plays_per_term"])) ** 0.5
     assert plan["spec"]["algorithm"] == "ser4"
-    assert plan["spec"]["phi"] == resets["phi"] == pytest.approx(expected)
+    assert plan["spec"]["options"]["phi"] == resets["phi"] == pytest.approx(expected)
     assert resets["printed_phi"] > 10 * resets["phi"]
     assert resets["plays"] < resets["plays_without"] < resets["plays_printed"]
     assert resets["votes"] == pytest.approx((1 + resets["resets"]) * plan["message_bound"])
@@ -154,10 +174,10 @@ def test_a_plan_for_ser4_recommends_a_phi_and_shows_the_printed_one(devote):
 
 
 def test_a_plan_for_ser4_takes_a_phi(devote):
-    plan = told(devote(*SWITCHING, "--phi", "1e-3", "--json"))
-    assert plan["spec"]["phi"] == plan["resets"]["phi"] == 1e-3
+    plan = told(devote(*SWITCHING, "--option", "phi=1e-3", "--json"))
+    assert plan["spec"]["options"]["phi"] == plan["resets"]["phi"] == 1e-3
     assert plan["resets"]["recommended_phi"] < 1e-3
-    assert "promises no gain" in devote(*SWITCHING, "--phi", "1e-3").out
+    assert "promises no gain" in devote(*SWITCHING, "--option", "phi=1e-3").out
 
 
 @pytest.mark.parametrize(

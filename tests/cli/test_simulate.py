@@ -17,6 +17,7 @@ def test_the_table_says_what_a_person_asks_first(devote):
     assert ran.code == 0
     for words in (
         "samples",
+        "to decide",
         "per device",
         "broadcasts",
         "deliveries",
@@ -51,16 +52,24 @@ def test_activity_replaces_who_wakes(devote):
 
 @pytest.mark.parametrize(("rule", "votes"), [("paper", 28), ("ceil", 29), ("5", 5)])
 def test_quorum_is_a_rule_or_a_number(devote, rule, votes):
-    assert told(devote(*SMALL, "--quorum", rule, "--json"))["quorum"] == votes
+    assert told(devote(*SMALL, "--set", f"quorum={rule}", "--json"))["votes_needed"] == votes
 
 
-@pytest.mark.parametrize("protocol", ["isolated", "pooled", "jury"])
-def test_other_protocols(devote, protocol):
-    ran = told(devote(*SMALL, "--protocol", protocol, "--json"))
-    assert ran["protocol"] == protocol
+@pytest.mark.parametrize("scheme", ["isolated", "pooled", "jury"])
+def test_other_schemes(devote, scheme):
+    ran = told(devote(*SMALL, "--scheme", scheme, "--json"))
+    assert ran["scheme"] == scheme
     assert ran["status"]["agreed"] == 3
-    assert (ran["quorum"] is None) == (protocol != "jury")
-    assert devote(*SMALL, "--protocol", protocol).code == 0
+    assert (ran["votes_needed"] is None) == (scheme != "jury")
+    assert devote(*SMALL, "--scheme", scheme).code == 0
+
+
+def test_without_eta_it_is_the_schemes_own(devote):
+    etas = [
+        told(devote(*SMALL, *more, "--json"))["spec"]["eta"]
+        for more in ((), ("--scheme", "jury"), ("--scheme", "jury", "--eta", ".1"))
+    ]
+    assert etas == [0.9, 0.2, 0.1]
 
 
 def test_an_option_reaches_the_subroutine(devote):
@@ -90,12 +99,6 @@ def test_a_horizon_that_some_trials_meet_is_said_plainly(devote):
     assert f"the horizon of {min(samples):,} pulls came first" in ran.out
 
 
-def test_seats_that_cannot_be_taken_within_the_horizon_are_hinted_at(devote):
-    ran = devote(*SMALL, "--protocol", "jury", "--seat-after", 5000, "--horizon", 3000)
-    assert ran.code == 2
-    assert "lower --seat-after" in ran.err
-
-
 def test_erratum_5_a_stall_names_the_arms_left(devote):
     ran = devote("simulate", "--means", ".7,.7,.1", "--players", 32, "--trials", 3)
     assert "still shared: arms 0, 1" in ran.out
@@ -104,7 +107,7 @@ def test_erratum_5_a_stall_names_the_arms_left(devote):
 
 
 def test_the_winners_mean_is_that_at_the_end_of_the_run(devote):
-    settings = ("--algorithm", "ser4", "--phi", ".0001", "--horizon", 180_000, "--trials", 3)
+    settings = ("--algorithm", "ser4", "--option", "phi=.0001", "--horizon", 180_000, "--trials", 3)
     ran = told(devote("simulate", "--problem", 4, *settings, "--json"))
     won = [pair for pair in zip(ran["winners"], ran["winner_means"], strict=True) if pair[0] == 8]
     assert won
@@ -114,21 +117,27 @@ def test_the_winners_mean_is_that_at_the_end_of_the_run(devote):
     assert "mean 0.8 at the end" in table.out
 
 
-def test_a_jurys_seat_claims_are_among_its_broadcasts(devote):
-    ran = devote(*SMALL, "--protocol", "jury")
-    assert "votes and seat claims; 29 votes against an arm" in ran.out
+def test_a_jurys_claims_are_among_its_broadcasts(devote):
+    ran = devote(*SMALL, "--scheme", "jury")
+    assert "claims and picks; 10 about one arm decide on it" in ran.out
     assert "proved bound" in ran.out
 
 
-def test_a_jury_takes_its_own_options(devote):
-    jury = (*SMALL, "--players", 60, "--protocol", "jury", "--json")
-    usual, other = told(devote(*jury)), told(devote(*jury, "--seat-after", 10, "--absent", 1))
-    assert (other["spec"]["seat_after"], other["spec"]["absent"]) == (10, 1)
-    assert (usual["quorum"], other["quorum"]) == (29, 45)
+def test_a_jury_takes_its_own_parameters(devote):
+    jury = (*SMALL, "--players", 60, "--scheme", "jury", "--json")
+    usual, other = (
+        told(devote(*jury)),
+        told(devote(*jury, "--set", "seat_after=10", "--set", "liars=1")),
+    )
+    scheme = other["spec"]["scheme"]
+    assert (scheme["seat_after"], scheme["liars"]) == (10, 1)
+    assert (usual["votes_needed"], other["votes_needed"]) == (10, 11)
 
 
 def test_ser4_runs_to_its_horizon(devote):
-    ran = told(devote(*SMALL, "--algorithm", "ser4", "--phi", ".001", "--horizon", 5000, "--json"))
+    ran = told(
+        devote(*SMALL, "--algorithm", "ser4", "--option", "phi=.001", "--horizon", 5000, "--json")
+    )
     assert ran["samples"]["values"] == [5000] * 3
     assert ran["resets"]["mean"] > 0
 

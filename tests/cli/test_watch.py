@@ -6,9 +6,8 @@ from rich.console import Console
 from devote.cli.watch_view import Screen
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import simulate
-from devote.simulate.live import frames
-from devote.simulate.setting import Setting
+from devote.simulate import Scenario, simulate
+from devote.simulate.frames import frames
 
 SMALL = ("watch", "--means", ".9,.1,.1", "--players", 32)
 
@@ -34,23 +33,29 @@ def test_a_stall_is_said(devote):
     assert "stalled: players are split over arms" in ran.out.splitlines()[-1]
 
 
-def test_a_jury_takes_its_own_options(devote):
-    jury = ("watch", "--means", ".9,.1", "--players", 60, "--protocol", "jury", "--json")
+def test_a_jury_takes_its_own_parameters(devote):
+    jury = ("watch", "--means", ".9,.1", "--players", 60, "--scheme", "jury", "--json")
     usual, early = (
-        [json.loads(line) for line in devote(*jury, "--seat-after", after).out.splitlines()]
-        for after in (50, 5)
+        [json.loads(line) for line in devote(*jury, "--set", f"seat_after={n}").out.splitlines()]
+        for n in (50, 5)
     )
-    first = [next(row["time"] for row in run if row["kind"] == "seat") for run in (usual, early)]
+    first = [next(row["time"] for row in run if row["kind"] == "claim") for run in (usual, early)]
     assert first[1] < first[0]
-    wider = devote(*jury, "--absent", 1).out
-    assert wider.count('"seat"') == 46
+    wider = devote(*jury, "--set", "seats=46").out
+    assert wider.count('"claim"') == 46
+
+
+def test_a_jurys_events_are_told_in_its_own_words(devote):
+    ran = devote("watch", "--means", ".9,.1", "--players", 60, "--scheme", "jury")
+    assert ran.out.count("claims a seat") == 29
+    assert "picks arm 0 (10/10)" in ran.out
 
 
 def test_it_is_the_run_that_simulate_would_make(devote):
     spec = ExperimentSpec(arms=3)
     problem = Problem("toy", [0.9, 0.1, 0.1])
     result = simulate(spec, problem, 32, trials=1, trace=True)
-    seen = list(frames(Setting.of(spec, problem, 32), step=100))
+    seen = list(frames(Scenario(spec, problem, 32), step=100))
     assert seen[-1].samples == result.samples[0]
     assert [event for frame in seen for event in frame.events] == list(result.traces[0])
 
@@ -64,11 +69,12 @@ def test_speed_limits_the_pulls_per_second(devote, monkeypatch):
 
 
 def test_the_screen_shows_arms_votes_and_players_done():
-    for protocol in ("decentralized", "isolated", "jury"):
-        setting = Setting.of(ExperimentSpec(arms=3), Problem("toy", [0.9, 0.1, 0.1]), 32, protocol)
+    for scheme in ("decentralized", "isolated", "jury"):
+        spec = ExperimentSpec(arms=3, scheme=scheme)
+        scenario = Scenario(spec, Problem("toy", [0.9, 0.1, 0.1]), 32)
         out = io.StringIO()
-        with Screen(setting, Console(file=out, force_terminal=True, width=100)) as screen:
-            for frame in frames(setting, step=500):
+        with Screen(scenario, Console(file=out, force_terminal=True, width=100)) as screen:
+            for frame in frames(scenario, step=500):
                 screen.show(frame)
         assert "players down to one arm" in out.getvalue()
         assert "every player holds arm 0" in out.getvalue()

@@ -36,11 +36,11 @@ for name in TEN:
         epsilon=1.0 if name == "median_elimination" else 0.5,
         eta=0.5,
         delta=0.02,
-        phi=1e-9 if endless else 0.0,
+        options={"phi": 1e-9} if endless else {},
     )
     run = devote.run_players(spec, problem, 64, horizon=20_000 if endless else None)
     assert (run.status, run.winners) == ("agreed", (1,)), (name, run)
-    assert run.broadcasts <= devote.message_bound(quorum=spec.votes_needed, n_arms=3)
+    assert run.broadcasts <= spec.scheme.message_bound(spec)
     print(name, run.samples)
 
 loaded = {name.partition(".")[0] for name in sys.modules} - {"devote", "__main__", "__mp_main__"}
@@ -77,6 +77,17 @@ def test_importing_devote_needs_nothing_installed(bare_python):
         [str(bare_python), "-I", "-W", "error", "-c", program], capture_output=True, text=True
     )
     assert (done.stdout.split(), done.stderr) == ([devote.__version__, "False"], "")
+
+
+def test_what_needs_an_extra_is_imported_when_it_is_asked_for():
+    from devote import Device, Result, make_plan, run_sweep, simulate
+
+    spec = devote.ExperimentSpec(arms=2, scheme=devote.Decentralized(quorum=2))
+    result = simulate(spec, devote.Problem("easy", [0.9, 0.1]), 4, trials=2)
+    assert isinstance(result, Result)
+    assert all(map(callable, (Device, make_plan, run_sweep)))
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        devote.simulat  # noqa: B018
 
 
 def test_the_version_is_the_one_of_the_package():

@@ -3,13 +3,13 @@
 import pytest
 
 from devote.audit.views import _truth
+from devote.guarantees.promises import measured_answer
+from devote.guarantees.summary import summarise
 from devote.problems import Problem, is_suboptimal, optimal_arms
 from devote.protocol import ExperimentSpec
 from devote.simulate import Cell, Setting, run_players, simulate
 from devote.simulate.optimality import judge_answer
-from devote.simulate.promises import measured_answer
 from devote.simulate.result import Result
-from devote.simulate.summary import summarise
 
 THREE = Problem("three", [0.1, 0.9, 0.5])
 # A voter of "worst_case" is wrong with probability eta: at 16 voters and a quorum of 12 most runs

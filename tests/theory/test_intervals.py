@@ -39,7 +39,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(truth):
 def test_more_successes_than_trials_is_refused():
     with pytest.raises(ValueError, match="successes=3 exceeds trials=2"):
         clopper_pearson(3, 2)
-    with pytest.raises(ValueError, match="trials=0 is not an integer of at least 1"):
+    with pytest.raises(ValueError, match="trials=0 must be a whole number, 1 or more"):
         clopper_pearson(0, 0)
-    with pytest.raises(ValueError, match=r"confidence=95 is not strictly between 0 and 1"):
+    with pytest.raises(ValueError, match=r"confidence=95 must be in \(0, 1\)"):
         clopper_pearson(1, 2, confidence=95)

@@ -114,13 +114,13 @@ def test_theorem_4_conditions_are_told():
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(ValueError, match="n_switches=-1 is not an integer of at least 0"):
+    with pytest.raises(ValueError, match="n_switches=-1 must be a whole number, 0 or more"):
         printed_phi(-1, **PAPER)
-    with pytest.raises(ValueError, match="plays_per_term=0 is not a finite number above 0"):
+    with pytest.raises(ValueError, match="plays_per_term=0 must be above 0"):
         recommended_phi(2, horizon=10, plays_per_term=0)
-    with pytest.raises(ValueError, match="phi=0 is not above 0"):
+    with pytest.raises(ValueError, match=r"phi=0 must be in \(0, 1\]"):
         ser4_message_bound(0, horizon=10, quorum=2, n_arms=2)
-    with pytest.raises(ValueError, match="horizon=0 is not a finite number above 0"):
+    with pytest.raises(ValueError, match="horizon=0 must be above 0"):
         ser4_message_bound(0.1, horizon=0, quorum=2, n_arms=2)
     with pytest.raises(ValueError, match=r"epsilon=0\.08 is below eta / n_arms"):
         ser4_suboptimal_plays_bound(3, epsilon=0.08, eta=0.9, **PAPER)

@@ -115,13 +115,13 @@ def test_the_lower_bound_is_its_printed_expression():
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(ValueError, match="single_player_samples=0 is not a finite number"):
+    with pytest.raises(ValueError, match="single_player_samples=0 must be above 0"):
         theorem_2_samples(0, p_star=0.1, delta=0.05)
-    with pytest.raises(ValueError, match="p_star=0 is not above 0"):
+    with pytest.raises(ValueError, match=r"p_star=0 must be in \(0, 1\]"):
         theorem_2_samples(10, p_star=0, delta=0.05)
     with pytest.raises(ValueError, match="total=10 samples are no more than the single=10"):
         theorem_2_probability(10, single=10, p_star=0.1, delta=0.05, quorum=2)
-    with pytest.raises(ValueError, match="n_arms=1 is not an integer"):
+    with pytest.raises(ValueError, match="n_arms=1 must be a whole number"):
         lower_bound(1, epsilon=0.25, delta=0.05)
-    with pytest.raises(ValueError, match="epsilon=0 is not above 0"):
+    with pytest.raises(ValueError, match=r"epsilon=0 must be in \(0, 1\]"):
         lower_bound(10, epsilon=0, delta=0.05)

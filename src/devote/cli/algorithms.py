@@ -3,12 +3,14 @@
 import typer
 
 from devote.cli import options
+from devote.kernels import Algorithm
+from devote.kernels.registry import ALGORITHMS
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
-def algorithms(json: options.Json = False, seed: options.IdleSeed = 0) -> None:
+def algorithms(json: options.Json = False) -> None:
     """The subroutines there are, with their options and where they come from.
 
     [bold]Examples[/bold]
@@ -17,33 +19,25 @@ def algorithms(json: options.Json = False, seed: options.IdleSeed = 0) -> None:
 
     devote algorithms --json
     """
-    from devote.cli.showing import console, show_json
-    from devote.kernels.registry import ALGORITHMS
+    from devote.cli.terminal import show_json, show_listing
 
+    known = ALGORITHMS.values()
     if json:
+        names = ("name", "summary", "source", "endless")
         show_json(
             [
-                {
-                    "name": algorithm.name,
-                    "summary": algorithm.summary,
-                    "source": algorithm.source,
-                    "options": dict(algorithm.options),
-                    "endless": algorithm.endless,
-                }
-                for algorithm in ALGORITHMS.values()
+                {**{name: getattr(one, name) for name in names}, "options": dict(one.options)}
+                for one in known
             ]
         )
-        return
+    else:
+        columns = ("algorithm", "what it does", "source")
+        show_listing(columns, ((one.name, _words(one), one.source) for one in known))
 
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), header_style="dim")
-    for column in ("algorithm", "what it does", "source"):
-        table.add_column(column, style="bold" if column == "algorithm" else "")
-    for algorithm in ALGORITHMS.values():
-        words = algorithm.summary
-        for name, allowed in algorithm.options.items():
-            choice = " or ".join(allowed) if isinstance(allowed, tuple) else f"{allowed:g}"
-            words += f"\n[dim]--option {name}={choice}[/dim]"
-        table.add_row(algorithm.name, words, f"[dim]{algorithm.source}[/dim]")
-    console().print(table)
+def _words(algorithm: Algorithm) -> str:
+    words = algorithm.summary
+    for name, allowed in algorithm.options.items():
+        choice = " or ".join(allowed) if isinstance(allowed, tuple) else f"{allowed:g}"
+        words += f"\n[dim]--option {name}={choice}[/dim]"
+    return words

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from devote.audit import Correctness, Leak, Rate, Refusal
-from devote.cli.showing import console, number
+from devote.cli.terminal import console, number
 
 STAND_IN = {
     "group": "its players form no groups",
@@ -16,23 +16,23 @@ STAND_IN = {
 
 
 def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> None:
-    """Print one row per setting, and what the columns mean."""
+    """Print one row per scenario, and what the columns mean."""
     table = _table(
-        "problem", "protocol", "N", "runs", "failed", "interval", "claimed", "proved",
+        "problem", "scheme", "N", "runs", "failed", "interval", "claimed", "proved",
         "stalled", "lone",
     )  # fmt: skip
     notes: dict[str, str] = {}
     for row in rows:
         if isinstance(row, Refusal):
-            table.add_row("-", row.protocol, str(row.n_players), *["-"] * 7)
-            notes[f"{row.protocol} N={row.n_players}"] = row.why
+            table.add_row("-", row.scheme, str(row.n_players), *["-"] * 7)
+            notes[f"{row.scheme} N={row.n_players}"] = row.why
             continue
-        spec = row.cell.spec
+        spec = row.scenario.spec
         colour = "red" if row.failure.interval[0] > delta else "green"
         table.add_row(
-            row.cell.problem.name,
-            row.cell.protocol,
-            str(row.cell.n_players),
+            row.scenario.problem.name,
+            row.scenario.scheme.name,
+            str(row.scenario.n_players),
             f"{row.failure.runs:,}",
             Text(f"{row.failure.value:.4f}", style=colour),
             _interval(row.failure),
@@ -43,27 +43,25 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
         )
         notes[f"{spec.algorithm} alone"] = f"{row.promised.standing}: {row.promised.why}"
         if row.terms is not None:
-            notes[f"{row.cell.label}"] = (
+            notes[f"{row.scenario.label}"] = (
                 f"{row.mean_resets:.1f} resets a run; of {row.terms.runs:,} terms that were "
                 f"decided {row.terms.count} failed: {_rate(row.terms)}"
             )
         elif row.unfinished.count:
-            notes[f"{row.cell.label}"] = (
+            notes[f"{row.scenario.label}"] = (
                 f"{row.unfinished.count} of {row.failure.runs} runs reached the horizon unfinished"
             )
         if row.stalled.count:
-            notes[
-                f"stalls, {row.cell.protocol} N={row.cell.n_players}, {row.cell.problem.name}"
-            ] = (
+            notes[f"stalls, {row.scenario.label}"] = (
                 f"the arms left hold no good one in {_rate(row.set_wrong)} of stalled runs; the "
-                f"first of them, with the fewest votes, is bad in {_rate(row.plurality_wrong)}"
+                f"first of them is bad in {_rate(row.plurality_wrong)}"
             )
     out = console()
     out.print(table)
     out.print(
         "\n[dim]failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
         "interval for this number of runs.\nclaimed: eta^M, Theorem 1 as printed. proved: what is "
-        "proved of this protocol with this subroutine on these arms; see docs/guarantees.md.\n"
+        "proved of this scheme with this subroutine on these arms; see docs/guarantees.md.\n"
         "lone: error of a player alone, who was allowed eta.\nWith resets (ser4) a run has failed "
         "if some term of it has; claimed and proved are about one term.[/dim]"
     )

@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from devote.cli.showing import console, number
+from devote.cli.terminal import console, number
 
 if TYPE_CHECKING:
     from devote.demo.demonstration import Happening, Outcome

@@ -43,8 +43,8 @@ def device(
 
     devote device http://127.0.0.1:8600/experiments/banner --means .7,.5,.3 --pulls 1000
     """
-    from devote.cli.reading import read_means
-    from devote.cli.showing import show_json
+    from devote.cli.terminal import show_json
+    from devote.cli.values import read_means
     from devote.fleet import Device
     from devote.fleet.turns import ask, made_up, play
 

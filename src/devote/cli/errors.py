@@ -1,6 +1,8 @@
-"""Which errors are the reader's to mend, and how they are told: one line, exit code 2."""
+"""Which errors are the user's to correct, and how they are told: one line, exit code 2."""
 
 import typer
+
+from devote.errors import DevoteError
 
 BAD_INPUT = 2
 """The exit code."""
@@ -10,9 +12,6 @@ BROKEN_PIPE = 141
 
 USAGE_ERROR = typer.BadParameter.__mro__[1]
 """What typer raises for options it cannot read; the family has no public name."""
-
-LIBRARY_ERRORS = (ValueError, OSError)
-"""What the library raises before any work is done, or where a file cannot be used."""
 
 EXTRAS = {
     "numpy": "sim",
@@ -27,32 +26,22 @@ EXTRAS = {
 }
 """Which extra brings a package that is missing."""
 
-TEACHING = frozenset(
-    {
-        "ProtocolError",
-        "LocalProtocolError",
-        "RemoteProtocolError",
-        "BoardRefused",
-        "BoardUnavailable",
-        "DeviceError",
-    }
-)
-"""Other families whose messages teach the fix, by name, so that none need be imported here."""
+
+class CommandError(DevoteError, ValueError):
+    """Options that the command line cannot read, or that do not go together."""
 
 
 def is_bad_input(error: BaseException) -> bool:
-    """Whether this is the reader's to mend rather than a fault of the program."""
-    if isinstance(error, (USAGE_ERROR, *LIBRARY_ERRORS)):
-        return True
+    """Whether this is the user's to correct rather than a fault of the program."""
     if isinstance(error, ModuleNotFoundError):
         return error.name in EXTRAS
-    return any(kind.__name__ in TEACHING for kind in type(error).__mro__)
+    return isinstance(error, (USAGE_ERROR, DevoteError, OSError))
 
 
 def as_line(error: BaseException) -> str:
     r"""The message on one line; empty where typer has shown its help instead.
 
-    >>> as_line(ValueError("eta=2 must be in (0, 1).\nIt is a probability."))
+    >>> as_line(CommandError("eta=2 must be in (0, 1).\nIt is a probability."))
     'eta=2 must be in (0, 1). It is a probability.'
     """
     if isinstance(error, USAGE_ERROR):

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from devote.cli import options
-from devote.cli.operating import SERVER, TOKEN_FILE, Server, TokenFile, operator
+from devote.cli.operator import SERVER, TOKEN_FILE, Server, TokenFile, operator
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False, no_args_is_help=True)
 
@@ -24,7 +24,6 @@ def open_(
     ] = None,
     server: Server = SERVER,
     token_file: TokenFile = TOKEN_FILE,
-    seed: options.IdleSeed = 0,
     json: options.Json = False,
 ) -> None:
     """Open an experiment and print the address that devices join.
@@ -40,7 +39,7 @@ def open_(
     arms = ["red", "green", "blue"]
     """
     from devote.boards.experiment import Experiment
-    from devote.cli.showing import show_json
+    from devote.cli.terminal import show_json
     from devote.protocol import ExperimentSpec
 
     text = spec.read_text()
@@ -55,14 +54,14 @@ def open_(
 
 
 @app.command("list")
-def list_(server: Server = SERVER, seed: options.IdleSeed = 0, json: options.Json = False) -> None:
+def list_(server: Server = SERVER, json: options.Json = False) -> None:
     """The experiments on a server.
 
     [bold]Example[/bold]
 
     devote experiments list
     """
-    from devote.cli.showing import console, show_json
+    from devote.cli.terminal import console, show_json
 
     with operator(server, None) as calls:
         found = calls.experiments()
@@ -73,10 +72,10 @@ def list_(server: Server = SERVER, seed: options.IdleSeed = 0, json: options.Jso
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("experiment", "arms", "protocol", "enrolment", "devices", "at most"):
+    for column in ("experiment", "arms", "scheme", "enrolment", "devices", "at most"):
         table.add_column(column, style="bold" if column == "experiment" else "")
     for item in found:
         most = "any" if item.players is None else str(item.players)
-        row = (item.name, str(item.spec.n_arms), item.spec.protocol, item.enrolment)
-        table.add_row(*row, str(item.seats), most)
+        row = (item.name, str(item.spec.n_arms), item.spec.scheme.name, item.enrolment)
+        table.add_row(*row, str(item.enrolled), most)
     console().print(table)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from devote.cli import options
-from devote.cli.operating import SERVER, TOKEN_FILE, Server, TokenFile, operator
+from devote.cli.operator import SERVER, TOKEN_FILE, Server, TokenFile, operator
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -16,7 +16,6 @@ def invites(
     count: Annotated[int, typer.Option(min=1, metavar="N", help="How many.")] = 1,
     server: Server = SERVER,
     token_file: TokenFile = TOKEN_FILE,
-    seed: options.IdleSeed = 0,
     json: options.Json = False,
 ) -> None:
     """Make invites, one per line. The server keeps only their hashes: they are shown once.
@@ -25,7 +24,7 @@ def invites(
 
     devote invites banner --count 1000 > invites.txt
     """
-    from devote.cli.showing import show_json
+    from devote.cli.terminal import show_json
 
     with operator(server, token_file) as calls:
         made = calls.invites(experiment, count)

@@ -18,16 +18,17 @@ from typer.main import get_command
 from devote.cli.errors import BAD_INPUT, BROKEN_PIPE, as_line, is_bad_input
 
 COMMANDS = {
-    "simulate": "Run trials of one setting: samples, messages, who won.",
+    "simulate": "Run trials of one scenario: samples, messages, who won.",
     "plan": "What it will cost with your fleet, before anything is deployed.",
     "reproduce": "The paper again: its figures, and its sentences judged one by one.",
     "audit": "What each promise is worth: measured, with exact intervals.",
-    "watch": "One run, live in the terminal: arms, votes against the quorum, players done.",
+    "watch": "One run, live in the terminal: arms, messages about them, players done.",
     "demo": "The main job end to end: 64 real devices, a server, ten banners.",
     "serve": "A board for devices, and the page to watch it on.",
     "experiments": "Open an experiment on a server, or list those there are.",
     "invites": "Single-use invites to an experiment.",
     "device": "One device in the terminal, for trying things out.",
+    "schemes": "The ways a group can decide.",
     "algorithms": "The subroutines there are.",
     "problems": "The problems there are.",
 }
@@ -79,7 +80,7 @@ def devote(
         bool, typer.Option("--traceback", help="Show where an error came from.")
     ] = False,
 ) -> None:
-    """Many devices find the best of K options together, and exchange only votes."""
+    """Many devices find the best of K options together, and exchange only a few messages."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,59 +1,47 @@
 """``devote plan``: what it will cost with your fleet."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from devote.cli import options
+from devote.cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from devote.guarantees.resets import Changes
+    from devote.simulate import Scenario
+
+DEFAULT_ARMS = 10
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
+@options.scenario_options(players=1000, epsilon=0.1)
 def plan(
+    asked: options.ScenarioOptions,
     arms: Annotated[
         int | None,
         typer.Option(metavar="K", help="Number of options; with --means it follows from them."),
     ] = None,
-    players: options.Players = 1000,
-    epsilon: options.Epsilon = 0.1,
-    delta: options.Delta = 0.05,
-    eta: options.Eta = 0.9,
-    means: options.Means = None,
-    activity: options.Activity = None,
     events_per_day: Annotated[
         float | None,
         typer.Option(metavar="E", help="Events of all devices together, to tell how long."),
     ] = None,
-    protocol: options.Protocol = "decentralized",
-    algorithm: options.Algorithm = "ser3",
-    option: options.Options = None,
-    quorum: options.Quorum = "paper",
-    seat_after: options.SeatAfter = 50,
-    absent: options.Absent = 0,
-    phi: Annotated[
-        float,
-        typer.Option(
-            metavar="P",
-            show_default=False,
-            help="ser4: probability of a reset after each pull; the recommended one if left out.",
-        ),
-    ] = 0.0,
     switches: Annotated[
         int | None,
-        typer.Option(metavar="S", help="ser4: how often the best arm is expected to change."),
-    ] = None,
-    horizon: Annotated[
-        int | None,
-        typer.Option(metavar="T", help="ser4: within how many events of all devices it does."),
+        typer.Option(
+            metavar="S", help="ser4: how often the best arm is expected to change within --horizon."
+        ),
     ] = None,
     trials: Annotated[
         int | None,
         typer.Option(min=1, metavar="T", help="Trials to simulate. [default: 20; in a sweep 5]"),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(min=0.1, metavar="S", help="Most time for the quick simulation.")
+        float, typer.Option(min=0.1, metavar="S", help="Most time for the simulation.")
     ] = 5.0,
     sweep: Annotated[
         str | None,
@@ -69,7 +57,8 @@ def plan(
 ) -> None:
     """What it will cost with your fleet, before anything is deployed.
 
-    Without --means it assumes that all arms are equal (an A/A test), which takes longest.
+    Without --means and --problem it assumes that all arms are equal (an A/A test), which takes
+    longest. For ser4 it recommends a phi, unless --option phi=P is given.
 
     [bold]Examples[/bold]
 
@@ -77,69 +66,94 @@ def plan(
 
     devote plan --means .12,.10,.10 --players 2000 --epsilon .02 --activity zipf:1.1
 
+    devote plan --scheme jury --set privacy=2 --set seats=61 --eta .1 --epsilon .25
+
     devote plan --arms 4 --players 500 --sweep eta --out eta.svg
 
     devote plan --algorithm ser4 --means .8,.4,.1,.1 --epsilon .25 --switches 2 --horizon 1000000
     """
-    from devote.cli import plan_view, reading, showing
+    from devote.cli import plan_view, terminal
+    from devote.guarantees.plan import default_problem, make_plan
+    from devote.simulate import Scenario
 
-    changes = reading.read_changes(algorithm, switches, horizon)
-    if changes and sweep:
-        raise ValueError("--sweep is for one term of ser4.\nUse --algorithm ser3.")
-    spec = reading.read_spec(
-        reading.read_arms(arms, means),
-        protocol=protocol,
-        # Without a phi a plan for ser4 is one for the terms of ser3, and recommends it.
-        algorithm="ser3" if changes and not phi else algorithm,
-        option=option,
-        quorum=quorum,
-        epsilon=epsilon,
-        eta=eta,
-        delta=delta,
-        phi=phi,
-        seat_after=seat_after,
-        absent=absent,
-    )
-    problem = reading.read_fleet(spec, means, activity)
-    if sweep is None:
-        if out is not None:
-            raise ValueError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
-
-        from devote.simulate.plan import make_plan
-
-        made = make_plan(
-            spec,
-            problem,
-            players,
-            protocol=protocol,
-            events_per_day=events_per_day,
-            trials=trials or 20,
-            seed=seed,
-            seconds=seconds,
-            changes=changes,
-        ).to_dict()
-        if json:
-            showing.show_json(made)
-        else:
-            plan_view.show_plan(made)
+    changes = _changes(asked, switches)
+    if changes is not None:
+        if sweep:
+            raise CommandError("--sweep is for one term of ser4.\nUse --algorithm ser3.")
+        if not any(word.startswith("phi") for word in asked.option or ()):
+            # Without a phi a plan for ser4 is one for the terms of ser3, and recommends it.
+            asked = replace(asked, algorithm="ser3")
+    problem = asked.read_problem(assumed=default_problem(DEFAULT_ARMS if arms is None else arms))
+    if arms not in (None, problem.n_arms):
+        raise CommandError(f"--arms {arms} with {problem.n_arms} means.\nLeave --arms out.")
+    spec = asked.read_spec(problem.n_arms)
+    if sweep is not None:
+        scenario = Scenario(spec, problem, asked.players)
+        picture = out or Path(f"plan-{sweep}.png")
+        _draw(scenario, sweep, picture, trials or 5, seed, workers, json)
         return
+    if out is not None:
+        raise CommandError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
+    made = make_plan(
+        spec,
+        problem,
+        asked.players,
+        events_per_day=events_per_day,
+        trials=trials or 20,
+        seed=seed,
+        seconds=seconds,
+        changes=changes,
+    ).to_dict()
+    if json:
+        terminal.show_json(made)
+    else:
+        plan_view.show_plan(made)
 
-    from devote.cli.writing import check_writable
 
-    picture = out or Path(f"plan-{sweep}.png")
+def _changes(asked: options.ScenarioOptions, switches: int | None) -> "Changes | None":
+    """What a plan for ser4 must know, and no other takes."""
+    if asked.algorithm != "ser4":
+        if switches is None and asked.horizon is None:
+            return None
+        raise CommandError(
+            "--switches and --horizon are for resets.\nGive --algorithm ser4 as well."
+        )
+    if switches is None or asked.horizon is None:
+        raise CommandError(
+            "A plan for ser4 needs to know what changes.\n"
+            "Give --switches, how often the best arm does, and --horizon, within how many events."
+        )
+
+    from devote.guarantees.resets import Changes
+
+    return Changes(switches, asked.horizon)
+
+
+def _draw(
+    scenario: "Scenario",
+    axis: str,
+    picture: Path,
+    trials: int,
+    seed: int,
+    workers: int,
+    json: bool,
+) -> None:
+    from devote.cli.output_file import check_writable
+    from devote.cli.plan_view import show_sweep
+    from devote.cli.terminal import progress_bar, show_json
+
     data = picture.with_suffix(".json")
     check_writable(picture, (".png", ".svg"))
     check_writable(data)
 
-    from devote.experiments.planning.figure import draw_plan
-    from devote.experiments.planning.sweep import PlanSweep, sweep_plan
-    from devote.simulate.cell import Cell
+    from devote.studies.planning.figure import draw_plan
+    from devote.studies.planning.sweep import PlanSweep, sweep_plan
 
-    with showing.progress_bar() as progress:
+    with progress_bar() as progress:
         swept = sweep_plan(
-            Cell(spec, problem, players, protocol),
-            sweep,
-            trials=trials or 5,
+            scenario,
+            axis,
+            trials=trials,
             seed=seed,
             workers=workers or None,
             progress=progress,
@@ -147,6 +161,6 @@ def plan(
     swept.save(data)
     draw_plan(PlanSweep.load(data), picture)
     if json:
-        showing.show_json({"picture": str(picture), "data": str(data), **swept.to_dict()})
+        show_json({"picture": str(picture), "data": str(data), **swept.to_dict()})
     else:
-        plan_view.show_sweep(swept.to_dict(), picture, data)
+        show_sweep(swept.to_dict(), picture, data)

@@ -9,11 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from devote.cli.resets_view import resets_table
-from devote.cli.showing import console, duration, number, probability
-from devote.cli.simulate_view import failure_table
+from devote.cli.simulate_view import STANDINGS, failure_table
+from devote.cli.terminal import console, duration, number, probability
 
 DAY = 86400.0
-COLOURS = {"proved": "green", "measured": "cyan", "claimed": "yellow", "refuted": "red"}
 
 
 def show_plan(plan: dict[str, Any]) -> None:
@@ -35,8 +34,8 @@ def show_plan(plan: dict[str, Any]) -> None:
     out.print(
         Panel(
             Group(*parts),
-            title=f"[bold]{plan['protocol']} {spec['algorithm']}[/bold], "
-            f"{len(spec['arms'])} arms, {plan['players']:,} devices, "
+            title=f"[bold]{plan['scheme']} {spec['algorithm']}[/bold], "
+            f"{len(spec['arms'])} arms, {plan['n_players']:,} devices, "
             f"epsilon {spec['epsilon']:g}, delta {spec['delta']:g}, eta {spec['eta']:g}",
             title_align="left",
             padding=(1, 2),
@@ -53,10 +52,8 @@ def _costs(plan: dict[str, Any]) -> RenderableType:
     table.add_column(_how_simulated(simulated), style="dim")
     least = "at least " if simulated["unfinished"] else ""
     samples, device = simulated["samples"], simulated["per_device"]
-    if simulated["decided"]:
-        table.add_row(
-            "samples to decide", number(simulated["decided"]["mean"]), "the vote has left one arm"
-        )
+    if decided := simulated["samples_to_decision"]:
+        table.add_row("samples to decide", number(decided["mean"]), "the group has one answer")
     table.add_row(
         "samples",
         least + number(samples["mean"]),
@@ -65,19 +62,15 @@ def _costs(plan: dict[str, Any]) -> RenderableType:
     for name, words in (("median", "median"), ("p90", "90 %"), ("busiest", "busiest")):
         if device[name] is not None:
             table.add_row(f"per device, {words}", least + number(device[name]), "")
+    bound = plan["message_bound"]
+    never = "" if bound is None else f"never more than {bound:,} "
     table.add_row(
-        "broadcasts",
-        least + number(simulated["broadcasts"]["mean"]),
-        f"never more than {plan['message_bound']:,} {_sent(plan)}",
+        "broadcasts", least + number(simulated["broadcasts"]["mean"]), f"{never}{plan['sends']}"
     )
     table.add_row("deliveries", least + number(simulated["deliveries"]["mean"]), "")
     table.add_row("time", *_time(plan, least))
     table.add_row("Theorem 2", *_bound(plan))
     return table
-
-
-def _sent(plan: dict[str, Any]) -> str:
-    return "votes and seat claims" if plan["protocol"] == "jury" else "votes"
 
 
 def _time(plan: dict[str, Any], least: str) -> tuple[str, str]:
@@ -109,27 +102,24 @@ def _bound(plan: dict[str, Any]) -> tuple[str, str]:
     bound = plan["theorem_2"]
     if bound is None:
         simulated = plan["simulated"]
-        measured = simulated["decided"] or simulated["samples"]
+        measured = simulated["samples_to_decision"] or simulated["samples"]
         return "-", f"{plan['why_no_theorem_2']} Simulated: {number(measured['mean'])}."
     return (
         f"<= {number(bound['samples'])}",
         f"samples, with probability {probability(bound['probability'])}, and about "
         f"{number(bound['last_player_wait'])} more until the last device has woken; if each of the "
-        f"{plan['quorum']['used']} most active is right and needs at most "
+        f"{plan['votes_needed']} most active is right and needs at most "
         f"{number(bound['single_player_samples'])} (the most of the devices simulated alone)",
     )
 
 
 def _votes(plan: dict[str, Any]) -> RenderableType:
-    quorum = plan["quorum"]
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("votes that eliminate an arm", "paper's rule", "ceil rule", "used", "can stall"):
-        table.add_column(name, justify="right" if table.columns else "left")
-    stall = "[green]no, N >= 2M - 1[/]"
-    if plan["stall_possible"]:
-        why = "unanimous jury" if plan["protocol"] == "jury" else "N <= 2M - 2"
-        stall = f"[yellow]yes, {why}[/]"
-    table.add_row("", str(quorum["paper"]), str(quorum["ceil"]), str(quorum["used"]), stall)
+    stall = "[yellow]yes[/]" if plan["stall_possible"] else "[green]no[/]"
+    facts = {"votes needed": plan["votes_needed"], **plan["facts"], "can stall": stall}
+    for name in facts:
+        table.add_column(name, justify="right")
+    table.add_row(*map(str, facts.values()))
     return table
 
 
@@ -140,7 +130,7 @@ def _promises(plan: dict[str, Any]) -> RenderableType:
     table.add_column("in words")
     for promise in plan["promises"]:
         standing = promise["standing"]
-        table.add_row(promise["name"], f"[{COLOURS[standing]}]{standing}[/]", promise["words"])
+        table.add_row(promise["name"], f"[{STANDINGS[standing]}]{standing}[/]", promise["words"])
     return table
 
 
@@ -152,7 +142,7 @@ def show_sweep(sweep: dict[str, Any], picture: Path, data: Path) -> None:
     for value, row in zip(sweep["values"], sweep["rows"], strict=True):
         table.add_row(
             number(value),
-            str(row["quorum"]),
+            str(row["votes_needed"]),
             number(row["samples"]["mean"]),
             number(row["samples"]["std"]),
             number(row["broadcasts"]["mean"]),

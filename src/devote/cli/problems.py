@@ -3,12 +3,13 @@
 import typer
 
 from devote.cli import options
+from devote.problems import PROBLEMS
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
-def problems(json: options.Json = False, seed: options.IdleSeed = 0) -> None:
+def problems(json: options.Json = False) -> None:
     """The problems there are: what arms pay, who wakes, and where each comes from.
 
     [bold]Examples[/bold]
@@ -17,20 +18,12 @@ def problems(json: options.Json = False, seed: options.IdleSeed = 0) -> None:
 
     devote problems --json
     """
-    from devote.cli.showing import console, show_json
-    from devote.problems import PROBLEMS
+    from devote.cli.terminal import show_json, show_listing
 
+    known = PROBLEMS.values()
     if json:
-        show_json([problem.to_dict() for problem in PROBLEMS.values()])
-        return
-
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), header_style="dim")
-    for column in ("problem", "what it is", "who wakes", "source"):
-        table.add_column(column, style="bold" if column == "problem" else "")
-    for problem in PROBLEMS.values():
-        table.add_row(
-            problem.name, problem.summary, problem.activity.spec, f"[dim]{problem.source}[/dim]"
-        )
-    console().print(table)
+        show_json([problem.to_dict() for problem in known])
+    else:
+        columns = ("problem", "what it is", "who wakes", "source")
+        rows = ((one.name, one.summary, one.activity.spec, one.source) for one in known)
+        show_listing(columns, rows)

@@ -8,7 +8,7 @@ import typer
 from devote.cli import options
 
 if TYPE_CHECKING:
-    from devote.experiments import Reproduction
+    from devote.studies import Reproduction
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -51,9 +51,9 @@ def reproduce(
 
     devote reproduce radius-forms --players 32..256 --json
     """
-    from devote.cli.showing import progress_bar, show_json
-    from devote.experiments import Settings, parse_players
-    from devote.experiments import reproduce as run
+    from devote.cli.terminal import progress_bar, show_json
+    from devote.studies import Settings, parse_players
+    from devote.studies import reproduce as run
 
     settings = Settings(players=parse_players(players), trials=trials, seed=seed)
     with progress_bar() as progress:
@@ -74,7 +74,7 @@ def reproduce(
 def _show(done: "Reproduction") -> None:
     from rich.table import Table
 
-    from devote.cli.showing import console
+    from devote.cli.terminal import console
 
     colours = {"holds": "green", "does not hold": "red", "depends": "yellow"}
     table = Table(title="The paper's claims", box=None, title_justify="left", padding=(0, 2, 0, 0))

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from devote.cli.showing import number, probability
+from devote.cli.terminal import number, probability
 
 
 def resets_table(resets: dict[str, Any]) -> RenderableType:

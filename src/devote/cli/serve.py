@@ -11,7 +11,7 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 @app.command()
 def serve(
     store: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where experiments and votes are kept.")
+        Path, typer.Option(metavar="FILE", help="Where experiments and messages are kept.")
     ] = Path("devote-server.db"),
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8600,
@@ -35,7 +35,7 @@ def serve(
 ) -> None:
     """Serve experiments to devices, and a page to watch them on.
 
-    Nothing but specifications, voters and their messages is stored; no address is logged.
+    Nothing but specifications, who is enrolled and messages is stored; no address is logged.
 
     [bold]Examples[/bold]
 

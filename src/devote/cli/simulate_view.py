@@ -7,12 +7,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from devote.cli.showing import console, duration, number, probability
+from devote.cli.terminal import console, duration, number, probability
 
 STANDINGS = {"proved": "green", "measured": "cyan", "claimed": "yellow", "refuted": "red"}
 STATUS_WORDS = {
     "agreed": ("green", "every player holds the one shared arm"),
-    "stalled": ("yellow", "players split over several arms: no quorum can form any more"),
+    "stalled": ("yellow", "players split over several arms: no message can settle it any more"),
     "unfinished": ("red", "the horizon came first"),
 }
 
@@ -37,8 +37,8 @@ def title(summary: dict[str, Any]) -> str:
     spec = summary["spec"]
     options = "".join(f" {name}={value}" for name, value in spec["options"].items())
     return (
-        f"[bold]{summary['protocol']} {spec['algorithm']}{options}[/bold], "
-        f"problem {summary['problem']['name']}, {summary['players']:,} players, "
+        f"[bold]{summary['scheme']} {spec['algorithm']}{options}[/bold], "
+        f"problem {summary['problem']['name']}, {summary['n_players']:,} players, "
         f"{len(spec['arms'])} arms"
     )
 
@@ -49,10 +49,15 @@ def _costs(summary: dict[str, Any]) -> RenderableType:
     table.add_column("mean", justify="right")
     table.add_column("± std", justify="right")
     table.add_column("", style="dim")
-    n_players = summary["players"]
+    n_players = summary["n_players"]
     samples = summary["samples"]
     rows = [
         ("samples", samples, "pulls of all players together"),
+        *(
+            [("to decide", decided, "until the group has its answer; the rest hear of it later")]
+            if (decided := summary["samples_to_decision"])
+            else []
+        ),
         ("per device", _scaled(samples, 1.0 / n_players), "on average; some wake more often"),
         ("broadcasts", summary["broadcasts"], _broadcast_words(summary)),
         ("deliveries", summary["deliveries"], f"a broadcast reaches {n_players - 1:,} others"),
@@ -66,12 +71,9 @@ def _costs(summary: dict[str, Any]) -> RenderableType:
 
 
 def _broadcast_words(summary: dict[str, Any]) -> str:
-    if summary["protocol"] == "pooled":
-        return "every sample is sent"
-    if summary["quorum"] is None:
-        return "nothing is sent"
-    what = "votes and seat claims" if summary["protocol"] == "jury" else "votes"
-    return f"{what}; {summary['quorum']} votes against an arm eliminate it"
+    needed = summary["votes_needed"]
+    decide = "" if needed is None else f"; {needed} about one arm decide on it"
+    return f"{summary['sends']}{decide}"
 
 
 def _scaled(value: dict[str, Any], factor: float) -> dict[str, float]:
@@ -79,7 +81,7 @@ def _scaled(value: dict[str, Any], factor: float) -> dict[str, float]:
 
 
 def _endings(summary: dict[str, Any]) -> RenderableType:
-    from devote.simulate.summary import stalled_counts, winner_counts
+    from devote.guarantees.summary import stalled_counts, winner_counts
 
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
@@ -94,17 +96,17 @@ def _endings(summary: dict[str, Any]) -> RenderableType:
     trials = summary["trials"]
     for arm, count in winner_counts(summary["winners"]):
         table.add_row(f"arm {arm} won", f"{count} of {trials}", _mean_words(summary, arm))
-    left = "still held" if summary["quorum"] is None else "still shared"
+    left = "still held" if summary["votes_needed"] is None else "still shared"
     for arms, count in stalled_counts(summary["shared"], summary["endings"]):
         names = ", ".join(map(str, arms))
         table.add_row(f"{left}: arms {names}", f"{count} of {trials}", "the answer is this set")
     good = f"within epsilon = {summary['spec']['epsilon']:g} of the best arm"
-    if summary["status"]["stalled"] and summary["quorum"] is not None:
+    if summary["status"]["stalled"] and summary["votes_needed"] is not None:
         table.add_row("holds a good arm", probability(summary["holds_epsilon_optimal"]), good)
         table.add_row(
             "first arm is good",
             probability(summary["epsilon_optimal"]),
-            "of a set that is left, the arm with the fewest votes",
+            "of a set that is left, the likeliest arm",
         )
     else:
         table.add_row("good answers", probability(summary["epsilon_optimal"]), good)

@@ -1,6 +1,6 @@
 """Three ways to see a run: a screen, lines of text, lines of JSON."""
 
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -8,34 +8,31 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from devote.cli.showing import show_json
-from devote.simulate.live import Frame
-from devote.simulate.setting import Setting
+from devote.cli.terminal import show_json
+from devote.simulate.frames import Frame
+from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event
 
 BAR_WIDTH = 28
 COLOURS = {"agreed": "green", "stalled": "yellow", "unfinished": "cyan"}
 
 
-class View(Protocol):
+class View:
     """Something that shows one frame after another."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-    def show(self, frame: Frame) -> None:
-        """Show how the run stands."""
-
-
-class JsonLines:
-    """One JSON object per event, and one for the end."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         pass
+
+    def show(self, frame: Frame) -> None:
+        """Show how the run stands."""
+        raise NotImplementedError
+
+
+class JsonLines(View):
+    """One JSON object per event, and one for the end."""
 
     def show(self, frame: Frame) -> None:
         """Print the events, and the ending if this is it."""
@@ -53,18 +50,13 @@ class JsonLines:
             )
 
 
-class Lines:
+class Lines(View):
     """One line of text per event, and one for the end."""
 
-    def __init__(self, setting: Setting) -> None:
-        self._needed = setting.protocol.votes_needed(setting.spec)
+    def __init__(self, scenario: Scenario) -> None:
+        self._sentences = scenario.scheme.sentences
+        self._needed = scenario.spec.votes_needed
         self._votes: dict[tuple[int, int], int] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
 
     def show(self, frame: Frame) -> None:
         """Print the events, and the ending if this is it."""
@@ -74,23 +66,20 @@ class Lines:
             print(f"{frame.samples:>10,}  {ending(frame)}")
 
     def _words(self, event: Event) -> str:
-        if event.kind == "vote":
-            key = (event.term, event.arm)
-            self._votes[key] = self._votes.get(key, 0) + 1
-            count = f"{self._votes[key]}/{self._needed}"
-            return f"player {event.player} votes against arm {event.arm} ({count})"
-        if event.kind == "elimination":
-            return f"arm {event.arm} eliminated"
-        if event.kind == "reset":
-            return f"player {event.player} resets: term {event.term} begins"
-        return f"player {event.player} takes a seat"
+        sentence = self._sentences.get(event.kind, "player {player}: {kind}")
+        words = sentence.format(**event._asdict())
+        if event.arm < 0 or event.kind == "elimination":
+            return words
+        key = (event.term, event.arm)
+        self._votes[key] = self._votes.get(key, 0) + 1
+        return f"{words} ({self._votes[key]}/{self._needed})"
 
 
-class Screen:
+class Screen(View):
     """A table that redraws itself."""
 
-    def __init__(self, setting: Setting, console: Console) -> None:
-        self._setting = setting
+    def __init__(self, scenario: Scenario, console: Console) -> None:
+        self._scenario = scenario
         self._live = Live(console=console, auto_refresh=False)
 
     def __enter__(self) -> Self:
@@ -102,21 +91,22 @@ class Screen:
 
     def show(self, frame: Frame) -> None:
         """Redraw."""
-        self._live.update(picture(self._setting, frame), refresh=True)
+        self._live.update(picture(self._scenario, frame), refresh=True)
 
 
-def picture(setting: Setting, frame: Frame) -> RenderableType:
-    """The arms with their votes, and how far the players are."""
-    rules, means = setting.protocol, setting.problem.values(setting.n_players, frame.samples)
-    needed = rules.votes_needed(setting.spec)
+def picture(scenario: Scenario, frame: Frame) -> RenderableType:
+    """The arms with what was said of them, and how far the players are."""
+    spec, means = scenario.spec, scenario.problem.values(scenario.n_players, frame.samples)
+    view = scenario.scheme.tally(spec).view()
+    needed = view["needed"]
     table = Table(box=None, pad_edge=False, header_style="dim")
-    heads = ("arm", "mean", f"votes against it, of {needed}" if rules.votes else "", "", "holders")
-    for head in heads:
-        table.add_column(head, justify="left" if head.startswith("votes") else "right")
-    for arm in range(setting.spec.n_arms):
+    said = f"{view['heading']}, of {needed}" if needed else ""
+    for head in ("arm", "mean", said, "", "holders"):
+        table.add_column(head, justify="left" if head and head == said else "right")
+    for arm in range(spec.n_arms):
         votes = frame.votes[arm]
-        bar = _bar(votes, needed) if rules.votes else Text()
-        count = str(votes) if rules.votes else ""
+        bar = _bar(votes, needed) if needed else Text()
+        count = str(votes) if needed else ""
         style = "" if frame.shared[arm] else "dim strike"
         cells = (str(arm), f"{means[arm]:.3g}", bar, count, f"{frame.holders[arm]:,}")
         table.add_row(*cells, style=style)
@@ -131,8 +121,7 @@ def picture(setting: Setting, frame: Frame) -> RenderableType:
         words += f", term {frame.term}"
     return Panel(
         Group(table, Text(), progress, Text(words, style=f"bold {colour}")),
-        title=f"[bold]{rules.name} {setting.spec.algorithm}[/bold], problem "
-        f"{setting.problem.name}, {setting.n_players:,} players",
+        title=f"[bold]{scenario.label}[/bold]",
         subtitle=f"{frame.samples:,} samples, {frame.broadcasts:,} broadcasts",
         title_align="left",
         subtitle_align="right",
@@ -152,5 +141,5 @@ def ending(frame: Frame) -> str:
     if frame.status == "agreed":
         return f"agreed: every player holds arm {arms}"
     if frame.status == "stalled":
-        return f"stalled: players are split over arms {arms}, and no vote can come any more"
+        return f"stalled: players are split over arms {arms}, and no message can settle it any more"
     return f"unfinished at the horizon: arms {arms} are left"

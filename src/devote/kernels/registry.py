@@ -1,8 +1,12 @@
 """The subroutines there are, by name."""
 
-import difflib
-
+from devote.errors import DevoteError, did_you_mean
 from devote.kernels.algorithm import Algorithm
+
+
+class AlgorithmError(DevoteError, ValueError):
+    """A subroutine that is not known, or known already."""
+
 
 ALGORITHMS: dict[str, Algorithm] = {}
 
@@ -11,7 +15,7 @@ def register(algorithm: Algorithm, *, replace: bool = False) -> Algorithm:
     """Make a subroutine known by its name; registering the same one again changes nothing."""
     known = ALGORITHMS.get(algorithm.name)
     if known is not None and known is not algorithm and not replace:
-        raise ValueError(
+        raise AlgorithmError(
             f"algorithm={algorithm.name!r} is registered already.\n"
             "Give yours another name, or pass replace=True."
         )
@@ -28,8 +32,7 @@ def get_algorithm(name: str) -> Algorithm:
     try:
         return ALGORITHMS[name]
     except (KeyError, TypeError):
-        near = difflib.get_close_matches(str(name), ALGORITHMS, n=1, cutoff=0.4)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
-        raise ValueError(
-            f"algorithm={name!r} is not known.\n{hint}Use one of: {', '.join(ALGORITHMS)}."
+        raise AlgorithmError(
+            f"algorithm={name!r} is not known.\n{did_you_mean(name, ALGORITHMS)}"
+            f"Use one of: {', '.join(ALGORITHMS)}."
         ) from None

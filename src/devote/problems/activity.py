@@ -6,15 +6,14 @@ player who never wakes never finishes.
 Paper: section 2, the distribution P_x; Assumption 3.
 """
 
-import difflib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from devote.errors import did_you_mean
 from devote.problems.blocks import block_sizes
-from devote.problems.checks import finite, open_unit, player_count
-from devote.problems.errors import ProblemError
+from devote.problems.errors import ProblemError, check, player_count
 
 
 class Activity(Protocol):
@@ -36,7 +35,7 @@ def normalise(values: Iterable[Any]) -> list[float]:
     >>> normalise([1, 3])
     [0.25, 0.75]
     """
-    weights = [finite(value, f"weights[{n}]") for n, value in enumerate(values)]
+    weights = [check.number(f"weights[{n}]", value) for n, value in enumerate(values)]
     player_count(len(weights))
     for n, weight in enumerate(weights):
         if weight < 0.0:
@@ -99,7 +98,7 @@ class Split:
 
     def __post_init__(self) -> None:
         for name in ("fraction", "share"):
-            object.__setattr__(self, name, open_unit(getattr(self, name), name))
+            object.__setattr__(self, name, check.probability(name, getattr(self, name)))
 
     @property
     def spec(self) -> str:
@@ -155,7 +154,7 @@ class Zipf:
     exponent: float
 
     def __post_init__(self) -> None:
-        exponent = finite(self.exponent, "exponent")
+        exponent = check.number("exponent", self.exponent)
         if exponent < 0.0:
             raise ProblemError(
                 f"exponent={exponent!r} is negative, but the first player is the most frequent.\n"
@@ -195,8 +194,7 @@ def parse_activity(spec: str) -> Activity:
     """
     name, _, text = spec.strip().partition(":")
     if name not in ACTIVITIES:
-        near = difflib.get_close_matches(name, ACTIVITIES, n=1, cutoff=0.4)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(name, ACTIVITIES)
         raise ProblemError(f"activity {spec!r} is not known.\n{hint}Write {EXAMPLES}.")
     try:
         numbers = [float(word) for word in text.split(",")] if text else []

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from devote.problems.checks import player_count
-from devote.problems.errors import ProblemError
+from devote.problems.errors import ProblemError, player_count
 
 
 def block_sizes(fractions: Sequence[float], n_players: int) -> list[int]:

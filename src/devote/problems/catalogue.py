@@ -7,8 +7,7 @@ Differs from print: section 6's "finds with high probability the best arm of the
 players" takes at least M of them, as in problem 5 with 56 players or more (erratum 21).
 """
 
-import difflib
-
+from devote.errors import did_you_mean
 from devote.problems.activity import Split
 from devote.problems.errors import ProblemError
 from devote.problems.problem import Problem
@@ -76,8 +75,7 @@ def get_problem(name: str) -> Problem:
     """
     if name in PROBLEMS:
         return PROBLEMS[name]
-    nearest = difflib.get_close_matches(str(name), PROBLEMS, n=1, cutoff=0.1)
-    hint = f"Did you mean {nearest[0]!r}? " if nearest else ""
     raise ProblemError(
-        f"problem {name!r} is not in the catalogue.\n{hint}Known names: {', '.join(PROBLEMS)}."
+        f"problem {name!r} is not in the catalogue.\n{did_you_mean(name, PROBLEMS)}"
+        f"Known names: {', '.join(PROBLEMS)}."
     )

@@ -8,8 +8,7 @@ from typing import Any, Literal
 from devote.problems.activity import Activity, Uniform, parse_activity
 from devote.problems.alias import alias_table
 from devote.problems.blocks import block_sizes
-from devote.problems.checks import player_count, unit, units, whole
-from devote.problems.errors import ProblemError
+from devote.problems.errors import ProblemError, check, player_count
 from devote.problems.optimality import optimal_arms
 from devote.problems.rewards import (
     BERNOULLI,
@@ -82,7 +81,7 @@ class Problem:
             arms = range(len(self.groups[0][1]))
             self._derive([math.fsum(f * means[k] for f, means in self.groups) for k in arms])
         else:
-            self._set("means", units(self.means, "means"))
+            self._set("means", check.units("means", self.means))
         if self.n_arms < 2:
             raise ProblemError(
                 f"{self.n_arms} arm(s): there is nothing to choose from.\nGive at least 2 arms."
@@ -138,7 +137,7 @@ class Problem:
 
         Paper: section 2, mu_k, averaged over P_x where Assumption 2 does not hold.
         """
-        time = whole(t, "t")
+        time = check.whole("t", t)
         env = self.environment(n_players)
         weights = self.activity.weights(n_players)
         arms = range(self.n_arms)
@@ -159,7 +158,7 @@ class Problem:
         Differs from print: section 5 asks for the best arm, but with means .7 and .5 and
         epsilon .25 either is right, and counts as such (erratum 12).
         """
-        return optimal_arms(self.values(n_players, t), unit(epsilon, "epsilon"))
+        return optimal_arms(self.values(n_players, t), check.unit("epsilon", epsilon))
 
     def with_activity(self, activity: Activity | str) -> "Problem":
         """The same arms with other players' habits, given as an activity or as its text."""

@@ -4,8 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from devote.problems.checks import finite, units, whole
-from devote.problems.errors import ProblemError
+from devote.problems.errors import ProblemError, check
 
 Means = tuple[float, ...]
 """One number per arm."""
@@ -26,35 +25,35 @@ def group_rows(groups: Sequence[Any]) -> tuple[tuple[float, Means], ...]:
     if len(groups) == 0:
         return ()
     pairs = [_pair(group, f"groups[{j}]", "(fraction, means)") for j, group in enumerate(groups)]
-    fractions = [finite(pair[0], f"groups[{j}] fraction") for j, pair in enumerate(pairs)]
+    fractions = [check.number(f"groups[{j}] fraction", pair[0]) for j, pair in enumerate(pairs)]
     total = math.fsum(fractions)
     if min(fractions) <= 0.0 or abs(total - 1.0) > TOLERANCE:
         raise ProblemError(
             f"the fractions of the groups, {fractions}, add up to {total!r}; they must be positive "
             "and add up to 1.\nGive each group its fraction of the players."
         )
-    n_arms = len(units(pairs[0][1], "groups[0]"))
-    rows = [units(pair[1], f"groups[{j}]", length=n_arms) for j, pair in enumerate(pairs)]
+    n_arms = len(check.units("groups[0]", pairs[0][1]))
+    rows = [check.units(f"groups[{j}]", pair[1], length=n_arms) for j, pair in enumerate(pairs)]
     return tuple(zip(fractions, rows, strict=True))
 
 
 def switch_rows(switches: Sequence[Any], n_arms: int) -> tuple[tuple[int, Means], ...]:
     """Switches: increasing times after 0, and one mean per arm."""
     pairs = [_pair(pair, f"switches[{j}]", "(time, means)") for j, pair in enumerate(switches)]
-    times = [whole(pair[0], f"switches[{j}] time") for j, pair in enumerate(pairs)]
+    times = [check.whole(f"switches[{j}] time", pair[0]) for j, pair in enumerate(pairs)]
     for before, after in zip([0, *times], times, strict=False):
         if after <= before:
             raise ProblemError(
                 f"a switch at time {after} does not come after {before}.\n"
                 "Give switches in increasing order of time, the first after 0."
             )
-    rows = [units(pair[1], f"switches[{j}]", length=n_arms) for j, pair in enumerate(pairs)]
+    rows = [check.units(f"switches[{j}]", pair[1], length=n_arms) for j, pair in enumerate(pairs)]
     return tuple(zip(times, rows, strict=True))
 
 
 def slopes(values: Sequence[float], n_arms: int) -> Means:
     """A drift: one finite slope per arm."""
-    numbers = tuple(finite(slope, f"drift[{k}]") for k, slope in enumerate(values))
+    numbers = tuple(check.number(f"drift[{k}]", slope) for k, slope in enumerate(values))
     if len(numbers) != n_arms:
         raise ProblemError(
             f"drift has {len(numbers)} slopes for {n_arms} arms.\nGive one slope per arm."
@@ -78,7 +77,7 @@ def _rewards(row: Sequence[float], i: int, *, n_arms: int) -> Means:
         )
     # A recorded reward is private: the message says where it is, not what it is.
     try:
-        return units(row, "reward")
+        return check.units("reward", row)
     except ProblemError:
         raise ProblemError(
             f"row {i} of the replay table holds a reward that is not a number in [0, 1].\n"

@@ -122,7 +122,9 @@ class Scheme(ABC):
     ``kinds`` are its messages. ``by_message``: the group has one answer, which follows from
     them. ``needs_order``: the answer depends on the order of the board. ``reads_tally``: devices
     read the small public form of the tally, not the log of messages. ``deployable``: devices can
-    run it. ``remedies`` says of each parameter what it is, for errors and ``--help``.
+    run it. ``remedies`` says of each parameter what it is, for errors and ``--help``. ``sends``
+    names what is broadcast; ``sentences`` tells the events of a run, by kind, with ``{player}``,
+    ``{arm}`` and ``{term}``.
     """
 
     name: ClassVar[str]
@@ -136,6 +138,8 @@ class Scheme(ABC):
     default_eta: ClassVar[float] = 0.9
     engine: ClassVar[Engine | None] = None
     remedies: ClassVar[Mapping[str, str]] = {}
+    sends: ClassVar[str] = "messages"
+    sentences: ClassVar[Mapping[str, str]] = {}
 
     @property
     def noisy(self) -> bool:
@@ -205,6 +209,22 @@ class Scheme(ABC):
     def constants(self, spec: "ExperimentSpec", n_players: int) -> tuple[int, ...]:
         """What ``engine`` reads as ``setup.scheme``: whole numbers, at least one."""
         return (0,)
+
+    def message_bound(self, spec: "ExperimentSpec") -> int | None:
+        """The most messages ever broadcast, in each term; None where nothing bounds them."""
+        return None
+
+    def can_stall(self, case: Case) -> bool:
+        """Whether a run may end without one answer although everybody has spoken."""
+        return True
+
+    def why_no_sample_bound(self, case: Case) -> str:
+        """Why Theorem 2 does not bound the samples of this case; empty where it does."""
+        return f"Theorem 2 is about Decentralized Elimination, not about {self.name}."
+
+    def facts(self, spec: "ExperimentSpec") -> dict[str, int]:
+        """Numbers to show in a plan beside the votes needed, by name."""
+        return {}
 
     @abstractmethod
     def bounds(self, case: Case) -> tuple[Bound, ...]:

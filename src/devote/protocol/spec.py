@@ -13,6 +13,7 @@ from typing import Any
 
 from devote.errors import did_you_mean
 from devote.kernels import Algorithm, get_algorithm
+from devote.kernels.registry import AlgorithmError
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import MAX_ARMS, is_identifier
 from devote.protocol.scheme import Scheme, check, make_scheme
@@ -244,7 +245,7 @@ OLD_VERSIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 def _algorithm(name: str) -> Algorithm:
     try:
         return get_algorithm(name)
-    except ValueError as error:
+    except AlgorithmError as error:
         raise SpecError(str(error)) from None
 
 

@@ -7,7 +7,7 @@ itself with ``register_scheme`` from wherever it is.
 from devote.protocol.scheme import SCHEMES, make_scheme, register_scheme
 from devote.schemes import version_1
 from devote.schemes.decentralized import Ballot, Decentralized, Reset, Vote
-from devote.schemes.isolated import Isolated
+from devote.schemes.isolated import Isolated, lone_spec
 from devote.schemes.jury import Claim, Jury, Pick
 from devote.schemes.pooled import Pooled
 
@@ -27,6 +27,7 @@ __all__ = [
     "Pooled",
     "Reset",
     "Vote",
+    "lone_spec",
     "make_scheme",
     "register_scheme",
 ]

@@ -108,6 +108,7 @@ class Isolated(Scheme):
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
     engine: ClassVar[Engine | None] = Engine(wake, learn, ended, outcome)
+    sends: ClassVar[str] = "nothing"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta/N``."""
@@ -147,3 +148,8 @@ class Isolated(Scheme):
             one_device(case, self.subroutine_eta(case.spec, case.n_players)),
             *self.costs,
         )
+
+
+def lone_spec(spec: ExperimentSpec) -> ExperimentSpec:
+    """The same experiment for one device alone, to which the vote's ``eta`` is handed."""
+    return spec.with_(delta=spec.eta, eta=spec.eta, scheme=Isolated())

@@ -66,6 +66,7 @@ class Pooled(Isolated):
         Promise("privacy", "refuted", "There is none: every reward is sent to everybody."),
     )
     engine: ClassVar[Engine | None] = Engine(wake, learn, ended, outcome, one_learner=True)
+    sends: ClassVar[str] = "every sample"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta``."""

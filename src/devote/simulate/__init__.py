@@ -1,8 +1,12 @@
 """The compiled loop, results, parallel and resumable runs.
 
-``run_players`` needs nothing installed; everything else here needs the extra ``sim``.
+``run_players`` needs nothing installed; everything else here needs the extra ``sim``. The package
+can be called, as the function ``simulate``: ``devote.simulate`` is the name of both.
 """
 
+import sys
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from devote.simulate.players import run_players
@@ -11,10 +15,10 @@ from devote.simulate.trial import Event, RunStatus, Trial
 
 if TYPE_CHECKING:
     from devote.simulate.errors import ResultError, SweepError
-    from devote.simulate.trials import run_trial, simulate
     from devote.simulate.result import Result
     from devote.simulate.sweep.results_file import load_results
     from devote.simulate.sweep.sweep import run_sweep
+    from devote.simulate.trials import run_trial, simulate
 
 _COMPILED = {
     "Result": "devote.simulate.result",
@@ -46,6 +50,16 @@ def __getattr__(name: str) -> Any:
     """Import what needs numpy and numba when it is first asked for."""
     if name not in _COMPILED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     return getattr(import_module(_COMPILED[name]), name)
+
+
+class _Callable(ModuleType):
+    """A package that is also the function of its name."""
+
+    def __call__(self, *args: Any, **options: Any) -> "Result":
+        """Run trials of one scenario; see ``devote.simulate.simulate``."""
+        result: Result = __getattr__("simulate")(*args, **options)
+        return result
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -13,16 +13,14 @@ from devote.theory.beta import (
     binomial_tail,
     log_beta,
 )
-from devote.theory.bounds import Bound, Vote, failure_bounds
 from devote.theory.characteristic import characteristic_time, sample_lower_bound
+from devote.theory.errors import TheoryError
 from devote.theory.failure import claimed_failure, vote_failure
 from devote.theory.intervals import clopper_pearson
 from devote.theory.property_1 import LoneFailure, lone_failure, ser3_lone_failure
 from devote.theory.quorums import (
-    jury_message_bound,
     message_bound,
     quorum,
-    resolve_quorum,
     stall_possible,
 )
 from devote.theory.resets import (
@@ -47,9 +45,8 @@ from devote.theory.samples import (
 )
 
 __all__ = [
-    "Bound",
     "LoneFailure",
-    "Vote",
+    "TheoryError",
     "beta_quantile",
     "betainc",
     "betainc_upper",
@@ -58,8 +55,6 @@ __all__ = [
     "claimed_failure",
     "clopper_pearson",
     "coupon_collector",
-    "failure_bounds",
-    "jury_message_bound",
     "log_beta",
     "lone_failure",
     "lower_bound",
@@ -70,7 +65,6 @@ __all__ = [
     "quorum",
     "recommended_phi",
     "reset_plays",
-    "resolve_quorum",
     "sample_lower_bound",
     "ser3_bound",
     "ser3_lone_failure",

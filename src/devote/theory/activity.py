@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from devote.theory.arguments import shares, whole
+from devote.theory.errors import TheoryError, check
 
 NEGLIGIBLE = 45.0
 """``exp(-45)`` is below the rounding of any sum of a thousand terms near one."""
@@ -20,10 +20,10 @@ def p_star(weights: Sequence[float], quorum: int) -> float:
     >>> p_star([4, 4, 1, 1], 2), p_star([4, 4, 1, 1], 3)
     (0.4, 0.1)
     """
-    probabilities = shares(weights)
-    whole("quorum", quorum, least=1)
+    probabilities = _shares(weights)
+    check.whole("quorum", quorum, least=1)
     if quorum > len(probabilities):
-        raise ValueError(
+        raise TheoryError(
             f"quorum={quorum} votes eliminate an arm, but weights name {len(probabilities)} "
             f"players. Use at least {quorum} players or a smaller quorum."
         )
@@ -42,7 +42,7 @@ def coupon_collector(weights: Sequence[float]) -> float:
     >>> coupon_collector([1, 1]), round(coupon_collector([3, 1]), 9)
     (3.0, 4.333333333)
     """
-    groups = sorted(Counter(shares(weights)).items())
+    groups = sorted(Counter(_shares(weights)).items())
     if len(groups) == 1:
         n_players = len(weights)
         return n_players * math.fsum(1.0 / k for k in range(1, n_players + 1))
@@ -80,3 +80,16 @@ def _someone_asleep(groups: Sequence[tuple[float, int]], time: float) -> float:
         if log_all_awake < -NEGLIGIBLE:
             return 1.0
     return -math.expm1(log_all_awake)
+
+
+def _shares(weights: Sequence[float]) -> list[float]:
+    """Activation weights as probabilities that sum to one.
+
+    Paper: Assumption 3 (all players are active).
+    """
+    if len(weights) == 0:
+        raise TheoryError("weights is empty: there is no player.\nPass one weight per player.")
+    remedy = "A player that is never active keeps everyone waiting (Assumption 3): leave it out."
+    numbers = [check.positive(f"weights[{n}]", w, remedy) for n, w in enumerate(weights)]
+    total = math.fsum(numbers)
+    return [weight / total for weight in numbers]

@@ -7,7 +7,7 @@ import math
 
 from devote.kernels import binomial
 from devote.kernels.binomial import ROUNDING, factor, offset, tails
-from devote.theory.arguments import closed_unit, open_unit, whole
+from devote.theory.errors import TheoryError, check
 
 NEWTON_STEPS = 50
 
@@ -26,7 +26,7 @@ def betainc(a: float, b: float, x: float) -> float:
     (1.0, 0.6875)
     """
     a, b = _shape(a, b)
-    return tails(a, b, closed_unit("x", x))[0]
+    return tails(a, b, check.unit("x", x))[0]
 
 
 def betainc_upper(a: float, b: float, x: float) -> float:
@@ -38,7 +38,7 @@ def betainc_upper(a: float, b: float, x: float) -> float:
     0.3125
     """
     a, b = _shape(a, b)
-    return tails(a, b, closed_unit("x", x))[1]
+    return tails(a, b, check.unit("x", x))[1]
 
 
 def log_beta(a: float, b: float) -> float:
@@ -63,9 +63,9 @@ def binomial_tail(successes: int, trials: int, *, probability: float) -> float:
     >>> round(binomial_tail(2, 2, probability=0.5), 12), binomial_tail(3, 2, probability=0.5)
     (0.25, 0.0)
     """
-    whole("successes", successes, least=0)
-    whole("trials", trials, least=0)
-    closed_unit("probability", probability)
+    check.whole("successes", successes, least=0)
+    check.whole("trials", trials, least=0)
+    check.unit("probability", probability)
     return binomial.binomial_tail(successes, trials, probability)
 
 
@@ -81,7 +81,7 @@ def beta_quantile(probability: float, *, a: float, b: float) -> float:
     >>> round(beta_quantile(0.6875, a=2, b=3), 12)
     0.5
     """
-    open_unit("probability", probability)
+    check.probability("probability", probability)
     a, b = _shape(a, b)
     lower = probability <= 0.5
     target = probability if lower else 1.0 - probability
@@ -110,12 +110,12 @@ def _shape(a: float, b: float) -> tuple[float, float]:
     """The two shape parameters, checked."""
     for name, value in (("a", a), ("b", b)):
         if not LEAST <= value <= MOST:
-            raise ValueError(
+            raise TheoryError(
                 f"{name}={value} is not between {LEAST} and {MOST}. Pass a positive number of "
                 "ordinary size."
             )
     if min(a, b) > MOST_OF_SMALLER:
-        raise ValueError(
+        raise TheoryError(
             f"a={a} and b={b} are both above {MOST_OF_SMALLER}. Use a normal approximation there."
         )
     return float(a), float(b)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from devote.kernels.bernoulli_kl import divergence
-from devote.theory.arguments import open_unit, unit
+from devote.theory.errors import check
 
 STEPS = 80
 """Halvings or golden sections: the resolution of a float."""
@@ -25,9 +25,9 @@ def characteristic_time(means: Sequence[float], *, epsilon: float, arm: int) -> 
     >>> round(characteristic_time([0.7, 0.5], epsilon=0.25, arm=0), 2)
     9.27
     """
-    gap = unit("epsilon", epsilon)
-    mine = open_unit(f"means[{arm}]", means[arm])
-    others = Counter(open_unit(f"means[{j}]", m) for j, m in enumerate(means) if j != arm)
+    gap = check.fraction("epsilon", epsilon)
+    mine = check.probability(f"means[{arm}]", means[arm])
+    others = Counter(check.probability(f"means[{j}]", m) for j, m in enumerate(means) if j != arm)
     if max(others) - mine >= gap:
         return math.inf
     # At the optimum the evidence against each other arm is the same. The weights it takes are
@@ -58,7 +58,7 @@ def sample_lower_bound(means: Sequence[float], *, epsilon: float, delta: float) 
     >>> round(sample_lower_bound([0.7, 0.1], epsilon=0.25, delta=0.05), 2)
     6.62
     """
-    allowed = open_unit("delta", delta)
+    allowed = check.probability("delta", delta)
     best = max(means)
     times = [
         characteristic_time(means, epsilon=epsilon, arm=arm)

@@ -1,7 +1,7 @@
 """The probability that the vote throws out a good arm: as claimed, and as it is."""
 
-from devote.theory.arguments import closed_unit, open_unit, whole
 from devote.theory.beta import binomial_tail
+from devote.theory.errors import check
 
 
 def claimed_failure(eta: float, quorum: int) -> float:
@@ -15,7 +15,7 @@ def claimed_failure(eta: float, quorum: int) -> float:
     >>> round(claimed_failure(0.9, 28), 4)
     0.0523
     """
-    return open_unit("eta", eta) ** whole("quorum", quorum, least=1)
+    return check.probability("eta", eta) ** check.whole("quorum", quorum, least=1)
 
 
 def vote_failure(n_players: int, *, lone: float, quorum: int) -> float:
@@ -35,6 +35,6 @@ def vote_failure(n_players: int, *, lone: float, quorum: int) -> float:
     >>> [f"{vote_failure(64, lone=p, quorum=28):.1e}" for p in (0.0405, 0.1455)]
     ['2.7e-22', '1.8e-08']
     """
-    whole("n_players", n_players, least=1)
-    closed_unit("lone", lone)
-    return binomial_tail(whole("quorum", quorum, least=1), n_players, probability=lone)
+    check.whole("n_players", n_players, least=1)
+    check.unit("lone", lone)
+    return binomial_tail(check.whole("quorum", quorum, least=1), n_players, probability=lone)

@@ -1,7 +1,7 @@
 """Exact confidence intervals for a proportion, such as an error rate over repeated trials."""
 
-from devote.theory.arguments import open_unit, whole
 from devote.theory.beta import beta_quantile
+from devote.theory.errors import TheoryError, check
 
 
 def clopper_pearson(
@@ -17,11 +17,11 @@ def clopper_pearson(
     >>> low, round(high, 4)
     (0.0, 0.1684)
     """
-    whole("trials", trials, least=1)
-    whole("successes", successes, least=0)
-    open_unit("confidence", confidence)
+    check.whole("trials", trials, least=1)
+    check.whole("successes", successes, least=0)
+    check.probability("confidence", confidence)
     if successes > trials:
-        raise ValueError(
+        raise TheoryError(
             f"successes={successes} exceeds trials={trials}. Pass the successes first, then "
             "the trials they were counted in."
         )

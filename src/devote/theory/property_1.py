@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from devote.kernels import Rule, get_algorithm, kl_racing, lucb, ser3, successive_elimination
-from devote.theory.arguments import open_unit, unit, whole
+from devote.theory.errors import check
 
 Standing: TypeAlias = Literal["proved", "partly", "not proved"]
 """``partly``: on some problems only."""
@@ -64,9 +64,9 @@ def lone_failure(
     >>> racing.standing, racing.bound, round(racing.wrong_vote, 3)
     ('partly', None, 0.858)
     """
-    arms = whole("n_arms", n_arms, least=2)
-    unit("epsilon", epsilon)
-    open_unit("eta", eta)
+    arms = check.whole("n_arms", n_arms, least=2)
+    check.fraction("epsilon", epsilon)
+    check.probability("eta", eta)
     if algorithm == "naive":
         # Each of K means is off by eps/2, after its budget of pulls or one more (if the last
         # arm that lacks a pull is taken out): (eta/2K)^2 each.

@@ -8,7 +8,7 @@ that the paper prints, :func:`printed_phi`, does worse than no resets wherever i
 
 import math
 
-from devote.theory.arguments import closed_unit, open_unit, positive, unit, whole
+from devote.theory.errors import TheoryError, check
 from devote.theory.quorums import message_bound
 from devote.theory.samples import theorem_2_probability
 
@@ -26,8 +26,8 @@ def recommended_phi(n_switches: int, *, horizon: float, plays_per_term: float) -
     >>> f"{recommended_phi(2, horizon=180_000, plays_per_term=7_854):.2e}"
     '3.76e-05'
     """
-    switches = whole("n_switches", n_switches, least=0)
-    cost = positive("horizon", horizon) * positive("plays_per_term", plays_per_term)
+    switches = check.whole("n_switches", n_switches, least=0)
+    cost = check.positive("horizon", horizon) * check.positive("plays_per_term", plays_per_term)
     return min(1.0, math.sqrt(switches / cost))
 
 
@@ -43,9 +43,9 @@ def reset_plays(phi: float, *, n_switches: int, horizon: float, plays_per_term: 
     >>> round(reset_plays(3.76e-5, n_switches=2, horizon=180_000, plays_per_term=7_854))
     114201
     """
-    resets = unit("phi", phi) * positive("horizon", horizon)
-    terms = positive("plays_per_term", plays_per_term) * (1.0 + resets)
-    return terms + whole("n_switches", n_switches, least=0) / phi
+    resets = check.fraction("phi", phi) * check.positive("horizon", horizon)
+    terms = check.positive("plays_per_term", plays_per_term) * (1.0 + resets)
+    return terms + check.whole("n_switches", n_switches, least=0) / phi
 
 
 def printed_phi(n_switches: int, *, p_star: float, n_arms: int, quorum: int, delta: float) -> float:
@@ -61,7 +61,7 @@ def printed_phi(n_switches: int, *, p_star: float, n_arms: int, quorum: int, del
     >>> f"{printed_phi(3, p_star=1 / 64, n_arms=10, quorum=28, delta=0.05):.2e}"
     '7.29e-04'
     """
-    switches = whole("n_switches", n_switches, least=0)
+    switches = check.whole("n_switches", n_switches, least=0)
     cost = _cost_of_a_term(p_star=p_star, n_arms=n_arms, quorum=quorum, delta=delta)
     return min(1.0, math.sqrt(switches * delta / cost))
 
@@ -84,7 +84,9 @@ def ser4_message_bound(
     ... )
     (2790, 3069)
     """
-    terms = unit("phi", phi) * positive("horizon", horizon) + (1.0 if first_term else 0.0)
+    terms = check.fraction("phi", phi) * check.positive("horizon", horizon) + (
+        1.0 if first_term else 0.0
+    )
     return terms * message_bound(quorum, n_arms)
 
 
@@ -114,11 +116,11 @@ def ser4_failure(
     >>> round(ser4_failure_over_terms(4e-5, horizon=180_000, **term), 4)
     0.41
     """
-    resets = unit("phi", phi) * positive("horizon", horizon)
+    resets = check.fraction("phi", phi) * check.positive("horizon", horizon)
     # Theorem 2's probability is (1 - delta) (1 - I)^M.
     on_time = theorem_2_probability(total, single=single, p_star=p_star, delta=delta, quorum=1)
     late = max(0.0, 1.0 - on_time / (1.0 - delta))
-    return min(1.0, delta + resets * late ** whole("quorum", quorum, least=1))
+    return min(1.0, delta + resets * late ** check.whole("quorum", quorum, least=1))
 
 
 def ser4_failure_over_terms(
@@ -139,7 +141,7 @@ def ser4_failure_over_terms(
     Differs from print: each term may fail with probability delta, and each of M players may be
     late (erratum 17).
     """
-    terms = 1.0 + unit("phi", phi) * positive("horizon", horizon)
+    terms = 1.0 + check.fraction("phi", phi) * check.positive("horizon", horizon)
     each = 1.0 - theorem_2_probability(
         total, single=single, p_star=p_star, delta=delta, quorum=quorum
     )
@@ -155,12 +157,15 @@ def why_not_theorem_4(*, n_arms: int, epsilon: float, eta: float, delta: float, 
     >>> why_not_theorem_4(n_arms=10, epsilon=0.05, eta=0.9, delta=0.05, phi=1e-4)
     'epsilon=0.05 is below eta / n_arms = 0.09'
     """
-    arms = whole("n_arms", n_arms, least=2)
-    unit("epsilon", epsilon)
-    for name, value in (("eta", open_unit("eta", eta)), ("delta", open_unit("delta", delta))):
+    arms = check.whole("n_arms", n_arms, least=2)
+    check.fraction("epsilon", epsilon)
+    for name, value in (
+        ("eta", check.probability("eta", eta)),
+        ("delta", check.probability("delta", delta)),
+    ):
         if epsilon < value / arms:
             return f"epsilon={epsilon:g} is below {name} / n_arms = {value / arms:g}"
-    if closed_unit("phi", phi) > delta:
+    if check.unit("phi", phi) > delta:
         return f"phi={phi:g} exceeds delta={delta:g}"
     return ""
 
@@ -190,12 +195,12 @@ def ser4_suboptimal_plays_bound(
     >>> round(bound)
     78156
     """
-    switches = whole("n_switches", n_switches, least=0)
+    switches = check.whole("n_switches", n_switches, least=0)
     cost = _cost_of_a_term(p_star=p_star, n_arms=n_arms, quorum=quorum, delta=delta)
     phi = printed_phi(switches, p_star=p_star, n_arms=n_arms, quorum=quorum, delta=delta)
     why = why_not_theorem_4(n_arms=n_arms, epsilon=epsilon, eta=eta, delta=delta, phi=phi)
     if why:
-        raise ValueError(
+        raise TheoryError(
             f"{why}, where Theorem 4 does not hold. "
             "Use a larger epsilon, a smaller eta or fewer switches."
         )
@@ -204,8 +209,8 @@ def ser4_suboptimal_plays_bound(
 
 def _cost_of_a_term(*, p_star: float, n_arms: int, quorum: int, delta: float) -> float:
     """``(K/p* log K + K/M) (1/p*) log(1/delta)``, which both expressions weigh."""
-    p = unit("p_star", p_star)
-    arms = whole("n_arms", n_arms, least=2)
-    votes = whole("quorum", quorum, least=1)
-    log = -math.log(open_unit("delta", delta))
+    p = check.fraction("p_star", p_star)
+    arms = check.whole("n_arms", n_arms, least=2)
+    votes = check.whole("quorum", quorum, least=1)
+    log = -math.log(check.probability("delta", delta))
     return (arms / p * math.log(arms) + arms / votes) / p * log

@@ -11,8 +11,8 @@ the wait for the last player's next activation, a coupon collector, comes on top
 
 import math
 
-from devote.theory.arguments import open_unit, positive, unit, whole
 from devote.theory.beta import betainc
+from devote.theory.errors import TheoryError, check
 
 
 def theorem_2_holds(good_arms: int, *, quorum: int) -> bool:
@@ -30,7 +30,10 @@ def theorem_2_holds(good_arms: int, *, quorum: int) -> bool:
     >>> theorem_2_holds(1, quorum=28), theorem_2_holds(2, quorum=28), theorem_2_holds(2, quorum=1)
     (True, False, True)
     """
-    return whole("good_arms", good_arms, least=1) == 1 or whole("quorum", quorum, least=1) == 1
+    return (
+        check.whole("good_arms", good_arms, least=1) == 1
+        or check.whole("quorum", quorum, least=1) == 1
+    )
 
 
 def theorem_2_samples(single_player_samples: float, *, p_star: float, delta: float) -> float:
@@ -48,9 +51,9 @@ def theorem_2_samples(single_player_samples: float, *, p_star: float, delta: flo
     >>> round(theorem_2_samples(670, p_star=1 / 32, delta=0.05))
     28708
     """
-    single = positive("single_player_samples", single_player_samples)
-    p = unit("p_star", p_star)
-    log = -math.log(open_unit("delta", delta))
+    single = check.positive("single_player_samples", single_player_samples)
+    p = check.fraction("p_star", p_star)
+    log = -math.log(check.probability("delta", delta))
     return single / p + math.sqrt(p * single / 2.0 * log) / p**2 + log / (2.0 * p**2)
 
 
@@ -70,13 +73,13 @@ def theorem_2_probability(
     >>> round(theorem_2_probability(total, single=670, p_star=1 / 32, delta=0.05, quorum=28), 4)
     0.95
     """
-    t = positive("single", single)
-    positive("total", total)
-    unit("p_star", p_star)
-    open_unit("delta", delta)
-    whole("quorum", quorum, least=1)
+    t = check.positive("single", single)
+    check.positive("total", total)
+    check.fraction("p_star", p_star)
+    check.probability("delta", delta)
+    check.whole("quorum", quorum, least=1)
     if total <= t:
-        raise ValueError(
+        raise TheoryError(
             f"total={total} samples are no more than the single={single} one player needs. "
             "Pass the samples of all players together, as theorem_2_samples gives them."
         )
@@ -95,11 +98,11 @@ def median_elimination_bound(
     >>> round(median_elimination_bound(10, epsilon=0.25, delta=0.05, quorum=28, p_star=1 / 32))
     3615
     """
-    arms = whole("n_arms", n_arms, least=2)
-    accuracy = unit("epsilon", epsilon) ** 2
-    log = -math.log(open_unit("delta", delta))
-    slowness = 1.0 / unit("p_star", p_star)
-    return (arms / (whole("quorum", quorum, least=1) * accuracy) + slowness) * slowness * log
+    arms = check.whole("n_arms", n_arms, least=2)
+    accuracy = check.fraction("epsilon", epsilon) ** 2
+    log = -math.log(check.probability("delta", delta))
+    slowness = 1.0 / check.fraction("p_star", p_star)
+    return (arms / (check.whole("quorum", quorum, least=1) * accuracy) + slowness) * slowness * log
 
 
 def successive_elimination_bound(
@@ -135,9 +138,9 @@ def ser3_bound(n_arms: int, *, epsilon: float, delta: float, quorum: int, p_star
         n_arms, epsilon=epsilon, delta=delta, quorum=quorum, p_star=p_star
     )
     if delta > 0.5:
-        raise ValueError(f"delta={delta} exceeds 0.5, where Theorem 3 ends. Use a smaller delta.")
+        raise TheoryError(f"delta={delta} exceeds 0.5, where Theorem 3 ends. Use a smaller delta.")
     if epsilon < delta / n_arms:
-        raise ValueError(
+        raise TheoryError(
             f"epsilon={epsilon} is below delta / n_arms = {delta / n_arms}, where Theorem 3 "
             "ends. Use a larger epsilon or a smaller delta."
         )
@@ -155,7 +158,7 @@ def uniform_players_bound(n_arms: int, *, n_players: int, epsilon: float, delta:
     >>> round(uniform_players_bound(10, n_players=28, epsilon=0.25, delta=0.05))
     2828
     """
-    players = whole("n_players", n_players, least=1)
+    players = check.whole("n_players", n_players, least=1)
     return median_elimination_bound(
         n_arms, epsilon=epsilon, delta=delta, quorum=players, p_star=1.0 / players
     )
@@ -172,5 +175,9 @@ def lower_bound(n_arms: int, *, epsilon: float, delta: float) -> float:
     >>> round(lower_bound(10, epsilon=0.25, delta=0.05))
     479
     """
-    arms = whole("n_arms", n_arms, least=2)
-    return -arms / unit("epsilon", epsilon) ** 2 * math.log(open_unit("delta", delta))
+    arms = check.whole("n_arms", n_arms, least=2)
+    return (
+        -arms
+        / check.fraction("epsilon", epsilon) ** 2
+        * math.log(check.probability("delta", delta))
+    )

@@ -134,9 +134,7 @@ def update_shared(setup: Setup, tables: Tables, counters: Any, player: int, aliv
         recount(setup, tables, counters)
         if counters[N_SHARED] == 1:
             count_holders(setup, tables, counters, alive)
-    if counters[DECIDED] == 0 and (
-        counters[N_SHARED] == 1 or counters[SETTLED] >= setup.n_players
-    ):
+    if counters[DECIDED] == 0 and (counters[N_SHARED] == 1 or counters[SETTLED] >= setup.n_players):
         counters[DECIDED] = counters[TIME] + 1
 
 

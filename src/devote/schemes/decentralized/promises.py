@@ -51,13 +51,30 @@ def bounds(case: Case, votes: int) -> tuple[Bound, ...]:
     return (claimed, Bound("if one arm is good", value, text))
 
 
-def promises(case: Case, votes: int) -> tuple[Promise, ...]:
+def why_no_sample_bound(case: Case, votes: int) -> str:
+    """Why Theorem 2 bounds no samples here; empty where it does.
+
+    Paper: Theorem 2; erratum 15.
+    """
+    if case.broken:
+        return f"Theorem 2 does not apply: {case.broken}."
+    if case.n_optimal is None:
+        return "Theorem 2 holds where one arm is epsilon-optimal, and here that is not known."
+    if theory.theorem_2_holds(case.n_optimal, quorum=votes):
+        return ""
+    return (
+        f"Theorem 2 does not hold here: {case.n_optimal} arms are epsilon-optimal, so {votes} "
+        f"devices that are done may keep different arms. It takes up to {2 * votes - 1} of them."
+    )
+
+
+def promises(case: Case, votes: int, *, can_stall: bool) -> tuple[Promise, ...]:
     """Every promise with its standing."""
     return (
         right_answer(bounds(case, votes)),
         one_device(case, case.spec.eta),
         few_messages(case, votes),
-        one_answer(case, votes),
+        one_answer(case, votes, can_stall=can_stall),
         privacy(case),
     )
 
@@ -68,7 +85,7 @@ def right_answer(rows: tuple[Bound, ...]) -> Promise:
     if rows[-1].name == "proved":
         words = f"Wrong with probability at most {rows[-1].value:.2g}."
         return Promise("right answer", "proved", f"{words} {meaning}")
-    words = f"Wrong with probability at most {rows[0].value:.3g}, it is claimed."
+    words = f"Claimed, not proved: wrong with probability at most {rows[0].value:.3g}."
     return Promise("right answer", "claimed", f"{words} {meaning}")
 
 
@@ -83,10 +100,10 @@ def few_messages(case: Case, votes: int) -> Promise:
     )
 
 
-def one_answer(case: Case, votes: int) -> Promise:
+def one_answer(case: Case, votes: int, *, can_stall: bool) -> Promise:
     """Theorem 1, part 2 of its proof; errata 5 and 20."""
     what = "term" if case.spec.resets else "run"
-    if case.n_players is None or theory.stall_possible(case.n_players, votes):
+    if can_stall:
         return Promise(
             "one answer",
             "refuted",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from devote import theory
 from devote.kernels.votes import quorum
 from devote.protocol.errors import SpecError
 from devote.protocol.promises import Bound, Case, Promise
@@ -33,6 +34,12 @@ class Decentralized(Scheme):
     engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {
         "quorum": "'paper' is floor(log delta / log eta), 'ceil' rounds up; or a number of votes."
+    }
+    sends: ClassVar[str] = "votes"
+    sentences: ClassVar[dict[str, str]] = {
+        "vote": "player {player} votes against arm {arm}",
+        "elimination": "arm {arm} eliminated",
+        "reset": "player {player} resets: term {term} begins",
     }
 
     quorum: str | int = "paper"
@@ -100,10 +107,33 @@ class Decentralized(Scheme):
         """The quorum."""
         return (self.votes_needed(spec),)
 
+    def message_bound(self, spec: ExperimentSpec) -> int:
+        """``M K - 1`` votes in each term.
+
+        Paper: Theorem 1, the communication cost.
+        """
+        return theory.message_bound(self.votes_needed(spec), spec.n_arms)
+
+    def can_stall(self, case: Case) -> bool:
+        """Whether players may split over two arms for good; unknown players may.
+
+        Paper: Theorem 1, part 2 of its proof; errata 5 and 20.
+        """
+        n_players = case.n_players
+        return n_players is None or theory.stall_possible(n_players, self.votes_needed(case.spec))
+
+    def why_no_sample_bound(self, case: Case) -> str:
+        """Theorem 2 needs its assumptions, and one good arm (erratum 15)."""
+        return promises.why_no_sample_bound(case, self.votes_needed(case.spec))
+
+    def facts(self, spec: ExperimentSpec) -> dict[str, int]:
+        """The quorum under both rules (erratum 6)."""
+        return {f"votes by the rule {rule}": quorum(spec.delta, spec.eta, rule) for rule in RULES}
+
     def bounds(self, case: Case) -> tuple[Bound, ...]:
         """What can be said of a wrong answer."""
         return promises.bounds(case, self.votes_needed(case.spec))
 
     def promises(self, case: Case) -> tuple[Promise, ...]:
         """Every promise with its standing."""
-        return promises.promises(case, self.votes_needed(case.spec))
+        return promises.promises(case, self.votes_needed(case.spec), can_stall=self.can_stall(case))

@@ -116,9 +116,7 @@ def only_arm(state: State) -> int:
 
 
 @jitable
-def pick(
-    setup: Setup, tables: Tables, counters: Any, alive: Any, player: int, arm: int
-) -> None:
+def pick(setup: Setup, tables: Tables, counters: Any, alive: Any, player: int, arm: int) -> None:
     """Count a pick, and the verdict if it is the one that was missing."""
     tables.own[player, ROLE] = HEARD
     tables.tally[arm] += 1

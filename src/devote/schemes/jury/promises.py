@@ -22,9 +22,7 @@ def bounds(case: Case, jury: "Jury") -> tuple[Bound, ...]:
     if why := why_unproved(case, spec.eta):
         return (Bound("claimed", value, f"{text}, which is not proved here: {why}."),)
     text += f"; up to {jury.liars} more may lie" if jury.liars else ""
-    return (
-        Bound("proved", value, f"{text}. As long as rewards do not change and pay all alike."),
-    )
+    return (Bound("proved", value, f"{text}. As long as rewards do not change and pay all alike."),)
 
 
 def promises(case: Case, jury: "Jury") -> tuple[Promise, ...]:
@@ -38,16 +36,29 @@ def promises(case: Case, jury: "Jury") -> tuple[Promise, ...]:
         Promise(
             "few messages",
             "proved",
-            f"At most {2 * jury.seats} messages: a claim and a pick from each of {jury.seats} "
-            "jurors, if each claim is read before the next device wakes.",
+            f"At most {jury.message_bound(case.spec)} messages: a claim and a pick from each of "
+            f"{jury.seats} jurors, if each claim is read before the next device wakes.",
         ),
-        Promise(
-            "one answer",
-            "measured",
-            f"When no option gets {jury.votes_needed(case.spec)} picks the run ends stalled, and "
-            "says so; the more options are nearly equal, the likelier that is.",
-        ),
+        one_answer(case, jury),
         privacy(jury),
+    )
+
+
+def one_answer(case: Case, jury: "Jury") -> Promise:
+    """Whether the picks of all jurors settle on an option."""
+    needed = jury.votes_needed(case.spec)
+    if not jury.can_stall(case):
+        return Promise(
+            "one answer",
+            "proved",
+            f"{jury.seats} picks of {case.spec.n_arms} options give one of them {needed} or more: "
+            "no split can stall.",
+        )
+    return Promise(
+        "one answer",
+        "measured",
+        f"When no option gets {needed} picks the run ends stalled, and says so; the more options "
+        "are nearly equal, the likelier that is.",
     )
 
 

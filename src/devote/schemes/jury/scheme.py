@@ -47,6 +47,12 @@ class Jury(Scheme):
         "privacy": "It is the e of local differential privacy: 1 is strong, 4 is weak.",
         "vote_after": "It is the activation at which a private juror speaks.",
     }
+    sends: ClassVar[str] = "claims and picks"
+    sentences: ClassVar[dict[str, str]] = {
+        "claim": "player {player} claims a seat",
+        "pick": "player {player} picks arm {arm}",
+        "elimination": "arm {arm} eliminated",
+    }
 
     seats: int = 29
     seat_after: int = 20
@@ -164,6 +170,22 @@ class Jury(Scheme):
         vote_after = 0 if self.privacy is None else self.vote_after
         needed = self.votes_needed(spec)
         return self.seats, self.seat_after, needed, vote_after, self.truths(spec.n_arms)
+
+    def message_bound(self, spec: ExperimentSpec) -> int:
+        """A claim and a pick from each juror."""
+        return 2 * self.seats
+
+    def can_stall(self, case: Case) -> bool:
+        """Whether all picks can be in and no arm has enough: ``J <= K (c - 1)``."""
+        return self.seats <= case.spec.n_arms * (self.votes_needed(case.spec) - 1)
+
+    def why_no_sample_bound(self, case: Case) -> str:
+        """Theorem 2 is about other players than jurors."""
+        return "Theorem 2 is about the most active players, and seats go to whoever comes first."
+
+    def facts(self, spec: ExperimentSpec) -> dict[str, int]:
+        """How large the jury is, and when a device claims a seat."""
+        return {"seats": self.seats, "claimed at activation": self.seat_after}
 
     def bounds(self, case: Case) -> tuple[Bound, ...]:
         """What can be said of a wrong answer."""

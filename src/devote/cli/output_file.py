@@ -1,22 +1,26 @@
-"""Output files: refused before any work is done, not after it."""
+"""Output files, checked before any work is done."""
 
 import os
 from collections.abc import Collection
 from pathlib import Path
 
+from devote.cli.errors import CommandError
+
 
 def check_writable(path: Path, suffixes: Collection[str] = ()) -> None:
     """Refuse a file that cannot be written, or of a kind that is not known."""
     if suffixes and path.suffix.lower() not in suffixes:
-        raise ValueError(
+        raise CommandError(
             f"{path} ends in {path.suffix or 'nothing'!r}, which is not a kind of file known here."
             f"\nName it with {' or '.join(suffixes)}."
         )
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {folder}.\nMake it first.")
+        raise CommandError(
+            f"{path} cannot be written: there is no folder {folder}.\nCreate it first."
+        )
     if path.is_dir():
-        raise ValueError(f"{path} cannot be written: it is a folder.\nName a file in it.")
+        raise CommandError(f"{path} cannot be written: it is a folder.\nName a file in it.")
     target = path if path.exists() else folder
     if not os.access(target, os.W_OK):
-        raise ValueError(f"{path} cannot be written: no permission.\nChoose another place.")
+        raise CommandError(f"{path} cannot be written: no permission.\nChoose another place.")

@@ -1,33 +1,18 @@
 """The trials of a result in the few numbers that are asked for first."""
 
-import time
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from devote.protocol import get_protocol
-from devote.simulate.cell import Cell, compile_loop
-from devote.simulate.promises import failure_bounds, promises
+from devote.guarantees.case import case_of
+from devote.guarantees.promises import failure_bounds
 from devote.simulate.result import Result
-from devote.simulate.setting import Setting
-from devote.simulate.sweep import Progress, run_sweep
+from devote.simulate.trial import NEVER
 
-
-def run_timed(
-    cell: Cell,
-    *,
-    trials: int = 20,
-    seed: int = 0,
-    workers: int | None = 1,
-    progress: Progress | None = None,
-) -> tuple[Result, float]:
-    """The result of one cell and the seconds it took, compilation left out."""
-    compile_loop(cell)
-    begin = time.perf_counter()
-    [result] = run_sweep([cell], trials=trials, seed=seed, workers=workers, progress=progress)
-    return result, time.perf_counter() - begin
+T = TypeVar("T")
 
 
 def spread(values: ArrayLike) -> dict[str, Any]:
@@ -47,21 +32,25 @@ def spread(values: ArrayLike) -> dict[str, Any]:
 def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
     """The result as one JSON object.
 
-    ``quorum`` is the number of votes that eliminate an arm, None where nobody votes;
+    ``votes_needed`` is the number of messages that decide on an arm, None where none do.
+    ``samples_to_decision`` is over the trials in which the group had an answer, None if none had.
     ``winners`` has the agreed arm of each trial, None where there is none, and ``winner_means``
     what it paid at the end of that trial. ``endings`` says how each trial ended, ``shared`` which
-    arms were still shared then, the fewest votes first: the answer of a stalled trial.
+    arms were still shared then, the likeliest first: the answer of a stalled trial.
     ``epsilon_optimal`` is the fraction of trials whose answer's first arm is epsilon-optimal,
     ``holds_epsilon_optimal`` that of trials whose answer holds such an arm: see ``Goodness``.
     """
-    protocol = get_protocol(result.protocol)
-    setting = _setting(result)
+    scenario = result.scenario
+    decided = result.samples_to_decision[result.samples_to_decision != NEVER]
     pulls = int(result.samples.sum())
     return {
         "spec": result.spec.to_dict(),
-        "quorum": protocol.votes_needed(result.spec) if protocol.votes else None,
+        "scheme": scenario.scheme.name,
+        "sends": scenario.scheme.sends,
+        "votes_needed": result.spec.votes_needed,
         "trials": result.trials,
         "samples": spread(result.samples),
+        "samples_to_decision": spread(decided) if decided.size else None,
         "broadcasts": spread(result.broadcasts),
         "deliveries": spread(result.deliveries),
         "status": result.status_counts(),
@@ -76,19 +65,12 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "pulls_per_second": pulls / wall_seconds if wall_seconds > 0.0 else 0.0,
         "resets": spread(result.resets),
         "problem": result.problem.to_dict(),
-        "players": result.n_players,
-        "protocol": result.protocol,
+        "n_players": result.n_players,
         "seed": result.seed,
         "horizon": result.horizon,
-        "failure": failure_bounds(setting).to_dict(),
-        "promises": [promise.to_dict() for promise in promises(setting)],
+        "failure": failure_bounds(scenario).to_dict(),
+        "promises": [promise.to_dict() for promise in scenario.scheme.promises(case_of(scenario))],
     }
-
-
-def _setting(result: Result) -> Setting:
-    return Setting.of(
-        result.spec, result.problem, result.n_players, result.protocol, result.horizon
-    )
 
 
 def _winner_means(result: Result) -> list[float | None]:
@@ -99,29 +81,27 @@ def _winner_means(result: Result) -> list[float | None]:
     ]
 
 
-def winner_counts(answers: Sequence[int | None]) -> list[tuple[int, int]]:
+def winner_counts(answers: Iterable[int | None]) -> list[tuple[int, int]]:
     """How often each arm won, the most frequent first.
 
     >>> winner_counts([0, 1, None, 1])
     [(1, 2), (0, 1)]
     """
-    arms = [arm for arm in answers if arm is not None]
-    counts = [(arm, arms.count(arm)) for arm in sorted(set(arms))]
-    return sorted(counts, key=lambda pair: (-pair[1], pair[0]))
+    return _most_frequent(arm for arm in answers if arm is not None)
 
 
 def stalled_counts(
-    shared: Sequence[Sequence[int]], statuses: Sequence[str]
+    shared: Iterable[Sequence[int]], statuses: Iterable[str]
 ) -> list[tuple[tuple[int, ...], int]]:
     """How often each set of arms was left by a stall, the most frequent first.
 
     >>> stalled_counts([[1, 0], [0, 1], [0]], ["stalled", "stalled", "agreed"])
     [((0, 1), 2)]
     """
-    left = [
-        tuple(sorted(arms))
-        for arms, status in zip(shared, statuses, strict=True)
-        if status == "stalled"
-    ]
-    counts = [(arms, left.count(arms)) for arms in sorted(set(left))]
+    ended = zip(shared, statuses, strict=True)
+    return _most_frequent(tuple(sorted(arms)) for arms, status in ended if status == "stalled")
+
+
+def _most_frequent(values: Iterable[T]) -> list[tuple[T, int]]:
+    counts: list[tuple[Any, int]] = list(Counter(values).items())
     return sorted(counts, key=lambda pair: (-pair[1], pair[0]))

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from devote.cli.errors import CommandError
+
 if TYPE_CHECKING:
     from devote.boards.operator import Operator
 
@@ -29,7 +31,7 @@ def _read_token(path: Path) -> str:
     try:
         return path.read_text().strip()
     except FileNotFoundError:
-        raise ValueError(
+        raise CommandError(
             f"This needs the operator's token, and {path} is not there.\n"
             "Give --token-file; `devote serve` printed where it is."
         ) from None

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,18 @@ def console() -> "Console":
 
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=100)
+
+
+def show_listing(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table of things by name, the first column; the last tells where each comes from."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), header_style="dim")
+    for place, column in enumerate(columns):
+        table.add_column(column, style={0: "bold", len(columns) - 1: "dim"}.get(place, ""))
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
 
 
 @contextmanager

@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from devote import theory
-from devote.kernels import get_algorithm
 from devote.protocol import ExperimentSpec, SpecError
-from devote.simulate.promises import message_bound
-from devote.simulate.setting import Setting
+from devote.protocol.scheme import check
+from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Trial
 
 
@@ -26,16 +25,10 @@ class Changes:
 
     def __post_init__(self) -> None:
         """Refuse what needs no reset."""
-        if type(self.switches) is not int or self.switches < 1:
-            raise SpecError(
-                f"switches={self.switches!r} must be a whole number, 1 or more.\n"
-                "Where the best arm stays the best, use ser3, which needs no reset."
-            )
-        if type(self.horizon) is not int or self.horizon < 1:
-            raise SpecError(
-                f"horizon={self.horizon!r} must be a number of pulls, 1 or more.\n"
-                "It counts the pulls of all devices together."
-            )
+        remedy = "Where the best arm stays the best, use ser3, which needs no reset."
+        check.whole("switches", self.switches, least=1, remedy=remedy)
+        remedy = "It counts the pulls of all devices together."
+        check.whole("horizon", self.horizon, least=1, remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -76,17 +69,23 @@ class ResetPlan:
 def one_term(spec: ExperimentSpec) -> ExperimentSpec:
     """The specification of what happens between two resets.
 
-    >>> one_term(ExperimentSpec(arms=3, algorithm="ser4", phi=1e-4)).algorithm
+    >>> one_term(ExperimentSpec(arms=3, algorithm="ser4", options={"phi": 1e-4})).algorithm
     'ser3'
     """
-    if get_algorithm(spec.algorithm).endless:
-        return spec.with_(algorithm="ser3", phi=0.0)
-    return spec
+    if not spec.resets:
+        return spec
+    options = {name: value for name, value in spec.options.items() if name != "phi"}
+    return spec.with_(algorithm="ser3", options=options)
+
+
+def with_resets(spec: ExperimentSpec, phi: float) -> ExperimentSpec:
+    """The same specification with a reset after each pull with probability ``phi``."""
+    return spec.with_(algorithm="ser4", options={**spec.options, "phi": phi})
 
 
 def plan_resets(
     spec: ExperimentSpec,
-    term: Setting,
+    term: Scenario,
     changes: Changes,
     runs: Sequence[Trial],
     *,
@@ -109,18 +108,24 @@ def plan_resets(
         )
     common = {"horizon": float(changes.horizon), "plays_per_term": per_term}
     recommended = theory.recommended_phi(changes.switches, **common)
-    phi = spec.phi or recommended
+    phi = float(spec.options.get("phi", recommended))
+    votes, messages = spec.votes_needed, spec.scheme.message_bound(spec)
+    if votes is None or messages is None:
+        raise SpecError(
+            f"A plan with resets counts votes, and {spec.scheme.name} has none.\n"
+            "Use a scheme with votes, or leave --switches and --horizon out."
+        )
 
     def plays_at(chance: float) -> float:
         plays = theory.reset_plays(chance, n_switches=changes.switches, **common)
         return min(float(changes.horizon), plays)
 
-    p_star = theory.p_star(term.problem.activity.weights(term.n_players), spec.votes_needed)
+    p_star = theory.p_star(term.problem.activity.weights(term.n_players), votes)
     printed = theory.printed_phi(
         changes.switches,
         p_star=p_star,
         n_arms=spec.n_arms,
-        quorum=spec.votes_needed,
+        quorum=votes,
         delta=spec.delta,
     )
     failures: list[float | None] = [None, None]
@@ -133,7 +138,7 @@ def plan_resets(
                 single=samples[1],
                 p_star=p_star,
                 delta=spec.delta,
-                quorum=spec.votes_needed,
+                quorum=votes,
             )
             for failure in (theory.ser4_failure, theory.ser4_failure_over_terms)
         ]
@@ -145,7 +150,7 @@ def plan_resets(
         printed_phi=printed,
         plays_per_term=per_term,
         resets=phi * changes.horizon,
-        votes=(1.0 + phi * changes.horizon) * message_bound(term),
+        votes=(1.0 + phi * changes.horizon) * messages,
         plays=plays_at(phi),
         plays_printed=plays_at(printed),
         plays_without=per_term + changes.horizon * changes.switches / (changes.switches + 1.0),

@@ -1,0 +1,1 @@
+"""What an experiment is worth and what it costs: promises, bounds, estimates and the planner."""

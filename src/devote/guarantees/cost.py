@@ -1,0 +1,116 @@
+"""What a scenario costs, estimated by simulated runs within a limit of time.
+
+Whole trials are run while time is left, at least one. The first is cut off if it alone takes
+longer, and the estimate is then ``unfinished``. Each trial is the same as in ``simulate``.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from devote.guarantees.summary import spread
+from devote.kernels.tables import ACTIVE
+from devote.simulate.engine.run import Run
+from devote.simulate.scenario import Scenario
+from devote.simulate.trial import NEVER, STATUSES, Trial
+from devote.simulate.trials import compile_loop, run_trial
+
+
+@dataclass(frozen=True)
+class CostEstimate:
+    """The trials that were run, and pulls per device: the mean over trials of each quantile.
+
+    ``median``, ``p90`` and ``busiest`` are None where devices are not told apart: where all
+    players are one learner, and where the scheme has no compiled loop.
+    """
+
+    asked: int
+    runs: tuple[Trial, ...]
+    median: float | None = None
+    p90: float | None = None
+    busiest: float | None = None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether time ran out within the first trial: costs are then at least these."""
+        return self.runs[0].status == "unfinished"
+
+    @property
+    def samples(self) -> float:
+        """Mean pulls of all devices together."""
+        return float(np.mean([run.samples for run in self.runs]))
+
+    @property
+    def decided(self) -> tuple[int, ...]:
+        """Samples after which the group had one answer, for the trials where it did.
+
+        What comes after is the wait for the last device to wake and hear of it.
+        """
+        return tuple(
+            run.samples_to_decision
+            for run in self.runs
+            if run.samples_to_decision != NEVER and len(run.winners) == 1
+        )
+
+    @property
+    def samples_to_decision(self) -> float | None:
+        """Mean pulls until the group has one answer; None if it never had."""
+        return float(np.mean(self.decided)) if self.decided else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        status = [run.status for run in self.runs]
+        values: dict[str, Any] = {
+            name: spread([getattr(run, name) for run in self.runs])
+            for name in ("samples", "broadcasts", "deliveries")
+        }
+        for name in ("epsilon_optimal", "holds_epsilon_optimal"):
+            values[name] = float(np.mean([getattr(run, name) for run in self.runs]))
+        return {
+            "trials": len(self.runs),
+            "trials_asked": self.asked,
+            "unfinished": self.unfinished,
+            "status": {name: status.count(name) for name in STATUSES},
+            "samples_to_decision": spread(self.decided) if self.decided else None,
+            "per_device": {"median": self.median, "p90": self.p90, "busiest": self.busiest},
+            **values,
+        }
+
+
+def estimate_cost(
+    scenario: Scenario, *, trials: int = 20, seed: int = 0, seconds: float = 5.0
+) -> CostEstimate:
+    """Run up to ``trials`` trials, for about ``seconds`` at most, preparation left out."""
+    if scenario.scheme.engine is None:
+        return _estimate_slowly(scenario, trials, seed, seconds)
+    compile_loop(scenario)
+    deadline = float("inf")
+    runs: list[Trial] = []
+    pulls: list[Any] = []
+    for trial in range(trials):
+        run = Run(scenario, seed=seed, trial=trial)
+        if not runs:
+            # A million devices take a while to lay out, which is not part of the estimate.
+            deadline = time.monotonic() + seconds
+        while not run.over and time.monotonic() <= deadline:
+            run.advance()
+        if runs and not run.over:
+            break
+        runs.append(run.outcome())
+        if not run.engine.one_learner:
+            pulls.append(np.quantile(run.tables.own[:, ACTIVE], (0.5, 0.9, 1.0)))
+        if time.monotonic() > deadline:
+            break
+    per_device = np.mean(pulls, axis=0).tolist() if pulls else ()
+    return CostEstimate(trials, tuple(runs), *per_device)
+
+
+def _estimate_slowly(scenario: Scenario, trials: int, seed: int, seconds: float) -> CostEstimate:
+    """The same for a scheme without a compiled loop; the first trial is not cut off."""
+    deadline = time.monotonic() + seconds
+    runs = [run_trial(scenario, seed=seed, trial=0)]
+    while len(runs) < trials and time.monotonic() <= deadline:
+        runs.append(run_trial(scenario, seed=seed, trial=len(runs)))
+    return CostEstimate(trials, tuple(runs))
