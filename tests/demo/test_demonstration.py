@@ -13,7 +13,7 @@ from devote.boards.operator import Operator
 from devote.cli.demo_view import DemoView
 from devote.demo import crowd, demonstration
 from devote.demo.crowd import Task, run_crowd, store_of
-from devote.demo.demonstration import Outcome, run_demonstration
+from devote.demo.demonstration import Outcome, banner_experiment, run_demonstration
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
 from devote.fleet import JoinError
 from devote.protocol import ExperimentSpec, SpecError
@@ -151,7 +151,7 @@ def test_a_server_process_that_does_not_start_says_why(tmp_path):
 def test_too_few_players_are_refused_before_anything_is_started(monkeypatch):
     monkeypatch.setattr(demonstration, "ServerProcess", None)
     with pytest.raises(SpecError, match="Use at least 28 players"):
-        run_demonstration(print, players=5)
+        run_demonstration(print, banner_experiment(players=5))
 
 
 def tally_of(messages, spec=SPEC):
@@ -188,9 +188,9 @@ def an_outcome(votes, **changes):
     ],
 )
 def test_the_end_of_the_story_tells_what_was_killed(capsys, changes, said):
-    DemoView(SPEC, N, quiet=False).conclude(an_outcome([], **changes))
+    DemoView(Experiment(SPEC, "invite", N), quiet=False).conclude(an_outcome([], **changes))
     assert said in capsys.readouterr().out
-    DemoView(SPEC, N, quiet=False).conclude(an_outcome([]))
+    DemoView(Experiment(SPEC, "invite", N), quiet=False).conclude(an_outcome([]))
     assert "killed" not in capsys.readouterr().out
 
 
@@ -208,9 +208,8 @@ def test_a_demonstration_ends_with_the_best_banner_chaos_or_not(monkeypatch, cha
     told = []
     monkeypatch.setattr(demonstration, "FIRST_BLOW", 0.2)
     monkeypatch.setattr(demonstration, "BETWEEN_BLOWS", 0.5)
-    outcome = run_demonstration(
-        told.append, players=12, means=MEANS, spec=spec, chaos=chaos, seed=3
-    )
+    experiment = Experiment(spec, "invite", 12)
+    outcome = run_demonstration(told.append, experiment, means=MEANS, chaos=chaos, seed=3)
     assert outcome.tally.answer == (0,)
     assert outcome.pulls > 0
     assert len({(m.voter, m.arm) for m in outcome.messages}) == len(outcome.messages)
@@ -227,10 +226,9 @@ def test_a_demonstration_ends_with_the_best_banner_chaos_or_not(monkeypatch, cha
 def test_a_demonstration_of_a_jury_ends_with_its_verdict_chaos_or_not(chaos, capsys):
     jury = Jury(seats=5, seat_after=5)
     spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", scheme=jury)
-    with DemoView(spec, 8, quiet=False) as view:
-        outcome = run_demonstration(
-            view.tell, players=8, means=MEANS, spec=spec, chaos=chaos, seed=3
-        )
+    experiment = Experiment(spec, "invite", 8)
+    with DemoView(experiment, quiet=False) as view:
+        outcome = run_demonstration(view.tell, experiment, means=MEANS, chaos=chaos, seed=3)
         view.conclude(outcome)
     assert (outcome.status, outcome.tally.answer) == ("agreed", (0,))
     picks = sum(isinstance(message, Pick) for message in outcome.messages)
@@ -245,7 +243,8 @@ def test_chaos_strikes_at_the_first_votes_however_quick_the_run_is(monkeypatch):
     monkeypatch.setattr(demonstration, "FIRST_BLOW", 1e9)
     spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", scheme={"quorum": 10})
     told = []
-    outcome = run_demonstration(told.append, players=12, means=MEANS, spec=spec, chaos=True)
+    experiment = Experiment(spec, "invite", 12)
+    outcome = run_demonstration(told.append, experiment, means=MEANS, chaos=True)
     assert outcome.tally.answer == (0,)
     assert outcome.server_kills + outcome.crowd_kills >= 1
     assert outcome.server_kills + outcome.crowd_kills == [h.kind for h in told].count("chaos")

@@ -36,20 +36,15 @@ def demo(
     from devote.cli.demo_view import DemoView, summary
     from devote.cli.terminal import show_json
     from devote.cli.values import read_means
-    from devote.demo.demonstration import MEANS, banners, run_demonstration
+    from devote.demo.demonstration import MEANS, banner_experiment, run_demonstration
     from devote.problems import Problem
-    from devote.protocol import ExperimentSpec
 
     rates = MEANS if means is None else read_means(means)
     Problem("hidden", rates)  # refuses what cannot be a click rate
-    spec = ExperimentSpec(
-        arms=banners(len(rates)), name="banner", scheme=options.read_scheme(scheme, parameters)
-    )
-    spec.check_players(players)
-    with DemoView(spec, players, quiet=json) as view:
-        outcome = run_demonstration(
-            view.tell, players=players, means=rates, spec=spec, chaos=chaos, seed=seed
-        )
+    how = options.read_scheme(scheme, parameters)
+    experiment = banner_experiment(how, players=players, arms=len(rates))
+    with DemoView(experiment, quiet=json) as view:
+        outcome = run_demonstration(view.tell, experiment, means=rates, chaos=chaos, seed=seed)
     if json:
         show_json(summary(outcome))
     else:

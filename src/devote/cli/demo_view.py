@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 from devote.cli.terminal import console, number
 
 if TYPE_CHECKING:
+    from devote.boards.experiment import Experiment
     from devote.demo.demonstration import Happening, Outcome
-    from devote.protocol import ExperimentSpec, Message
+    from devote.protocol import Message
 
 EAVESDROPPED = 4
 
@@ -15,9 +16,9 @@ EAVESDROPPED = 4
 class DemoView:
     """Tells a demonstration line by line, with the messages so far below while it runs."""
 
-    def __init__(self, spec: "ExperimentSpec", players: int, *, quiet: bool) -> None:
-        self._spec = spec
-        self._players = players
+    def __init__(self, experiment: "Experiment", *, quiet: bool) -> None:
+        self._spec = experiment.spec
+        self._players = experiment.players
         self._quiet = quiet
         self._console = console()
 

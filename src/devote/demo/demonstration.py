@@ -17,8 +17,9 @@ from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.demo.crowd import Task
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
-from devote.protocol import ExperimentSpec, Message, Status, Tally
+from devote.protocol import ExperimentSpec, Message, Scheme, Status, Tally
 from devote.protocol.messages import to_bytes
+from devote.schemes import make_scheme
 
 BANNERS = (
     "Sport tonight",
@@ -99,25 +100,26 @@ class Outcome:
         return tuple(most)
 
 
-def banners(count: int) -> tuple[str, ...]:
-    """Names for so many banners."""
-    return BANNERS if count == len(BANNERS) else tuple(f"Banner {k}" for k in range(count))
+def banner_experiment(
+    scheme: Scheme | None = None, *, players: int = 64, arms: int = len(BANNERS)
+) -> Experiment:
+    """An experiment with so many banners and devices."""
+    names = BANNERS if arms == len(BANNERS) else tuple(f"Banner {k}" for k in range(arms))
+    return Experiment(
+        ExperimentSpec(arms=names, name="banner", scheme=make_scheme(scheme)), "invite", players
+    )
 
 
 def run_demonstration(
     tell: Callable[[Happening], None],
+    experiment: Experiment,
     *,
-    players: int = 64,
     means: tuple[float, ...] = MEANS,
-    spec: ExperimentSpec | None = None,
     chaos: bool = False,
     seed: int = 0,
     workers: int = 2,
 ) -> Outcome:
     """Run it and tell it; raises if it has not ended after some minutes."""
-    spec = spec or ExperimentSpec(arms=banners(len(means)), name="banner")
-    spec.check_players(players)
-    experiment = Experiment(spec, "invite", players)
     with TemporaryDirectory(prefix="devote-demo-") as name:
         return _Demonstration(tell, experiment, means, chaos, seed, workers, Path(name)).run()
 
