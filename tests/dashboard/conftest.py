@@ -1,4 +1,4 @@
-"""Headless Chromium, and a real ``devote serve`` for it to look at."""
+"""Headless Chromium, and a real server for it to look at."""
 
 import os
 import shutil
@@ -6,10 +6,13 @@ import shutil
 import pytest
 from playwright.sync_api import sync_playwright
 from tests.dashboard.applause import Applause, register
-from tests.dashboard.watching import Onlooker, VotingServer
+from tests.dashboard.watching import Onlooker, Voters
+from tests.server.live import TOKEN, open_store, serving_in_thread
 
+from devote.dashboard import add_page
 from devote.protocol import messages
 from devote.protocol.scheme import SCHEMES
+from devote.server import Settings, create_app
 
 FLAGS = (
     "--no-sandbox",
@@ -50,10 +53,14 @@ def applause():
 
 @pytest.fixture
 def server(tmp_path):
-    running = VotingServer(tmp_path, "from tests.dashboard.applause import register; register()")
-    running.start()
-    yield running
-    running.close()
+    """A server with its page in this process, and those who vote there."""
+    with open_store(tmp_path / "server.db") as store:
+        app = create_app(store, Settings(token=TOKEN))
+        add_page(app)
+        with serving_in_thread(app) as address:
+            voters = Voters(address, TOKEN)
+            yield voters
+            voters.close()
 
 
 @pytest.fixture
@@ -61,8 +68,8 @@ def onlooker(chromium, server):
     """Opens the page; at the end, it has logged no error and asked no other host for anything."""
     opened = []
 
-    def open_page(fragment="", **options):
-        opened.append(Onlooker(chromium, server.address, fragment, **options))
+    def open_page(fragment="", address=server.address, **options):
+        opened.append(Onlooker(chromium, address, fragment, **options))
         return opened[-1]
 
     yield open_page

@@ -1,10 +1,12 @@
-"""The page in headless Chromium, against a real server process."""
+"""The page in headless Chromium, against a real server."""
 
 import pytest
 from playwright.sync_api import expect
 from tests.dashboard.applause import Boo, Cheer
 from tests.dashboard.board_rows import ten_thousand
+from tests.dashboard.watching import Voters
 from tests.server.live import identity
+from tests.server.process import ServerProcess
 
 from devote.boards.store import SqliteStore
 from devote.protocol import Case, ExperimentSpec
@@ -56,21 +58,27 @@ def test_real_devices_with_hidden_clicks_bring_the_right_winner_onto_the_page(
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
-def test_it_survives_a_restart_of_the_server_without_a_reload(server, onlooker, how):
-    server.open(SPEC, players=4)
-    server.vote("banner", 1, 3)
-    page = onlooker("#banner")
+def test_it_survives_a_restart_of_the_server_without_a_reload(tmp_path, onlooker, how):
+    process = ServerProcess(tmp_path)
+    process.start()
+    voters = Voters(process.address, process.token)
+    voters.open(SPEC, players=4)
+    voters.vote("banner", 1, 3)
+    page = onlooker("#banner", process.address)
     page.sees("#arms li:nth-child(4) .count", "1 of 3")
     page.sees("#link", "live")
-    getattr(server, how)()
+    getattr(process, how)()
     page.sees("#link", "server away, trying again")
     page.sees("#arms li:nth-child(4) .count", "1 of 3")  # what is known stays on show
-    server.start()
+    process.start()
     page.sees("#link", "live")
     for voter in (2, 3):
-        server.vote("banner", voter, 3)
+        voters.vote("banner", voter, 3)
     page.sees_classes("#arms li", ["in", "in", "in", "out"])
     assert not page.reloaded
+    page.page.goto("about:blank")
+    voters.close()
+    process.stop()
     page.forgive(f"{LOAD_FAILED}: net::ERR_")
 
 
@@ -201,9 +209,9 @@ def test_a_server_without_experiments_says_how_to_open_one(server, onlooker):
     expect(page.page.locator("#none")).to_contain_text("devote experiments open banner.toml")
 
 
-def test_ten_thousand_messages_are_shown_and_the_next_one_too(server, onlooker):
+def test_ten_thousand_messages_are_shown_and_the_next_one_too(server, onlooker, tmp_path):
     server.open(SPEC.with_(arms=10, scheme={"quorum": 28}))
-    store = SqliteStore(server.path)
+    store = SqliteStore(tmp_path / "server.db")
     with store._database.write() as db:
         db.executemany("INSERT INTO messages VALUES ('banner', ?, 'x', ?, ?)", ten_thousand())
     store.close()

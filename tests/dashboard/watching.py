@@ -1,12 +1,10 @@
 """Somebody who looks at the page, and voters who give them something to see."""
 
-from pathlib import Path
 from typing import Any
 
 import httpx
 from playwright.sync_api import Browser, expect
 from tests.server.live import body, identity
-from tests.server.process import ServerProcess
 
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
@@ -16,11 +14,12 @@ from devote.schemes import Claim, Pick, Vote
 expect.set_options(timeout=20_000)
 
 
-class VotingServer(ServerProcess):
-    """A server process, and voters with known keys who enrol as they first speak."""
+class Voters:
+    """An operator, and voters with known keys who enrol as they first speak, at one server."""
 
-    def __init__(self, folder: Path, before: str = "") -> None:
-        super().__init__(folder, before)
+    def __init__(self, address: str, token: str) -> None:
+        self.address = address
+        self.token = token
         self._client = httpx.Client()
         self._enrolled: set[tuple[str, int]] = set()
 
@@ -48,7 +47,6 @@ class VotingServer(ServerProcess):
 
     def close(self) -> None:
         self._client.close()
-        self.stop()
 
 
 class Onlooker:

@@ -13,7 +13,6 @@ CODE = """
 import sys
 from devote.dashboard import add_page
 from devote.server import Settings, run_server
-{before}
 path, port, token = sys.argv[1:]
 run_server(path, port=int(port), settings=Settings(token=token), extend=add_page)
 """
@@ -27,13 +26,9 @@ def free_port() -> int:
 
 @dataclass
 class ServerProcess:
-    """One server on a free port of 127.0.0.1 over one SQLite file.
-
-    ``before`` is Python that runs before it starts, such as the import of a scheme.
-    """
+    """One server on a free port of 127.0.0.1 over one SQLite file."""
 
     folder: Path
-    before: str = ""
     port: int = field(default_factory=free_port)
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
@@ -41,14 +36,9 @@ class ServerProcess:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def path(self) -> Path:
-        return self.folder / "server.db"
-
     def start(self) -> None:
-        code = CODE.format(before=self.before)
-        arguments = [str(self.path), str(self.port), self.token]
-        self.process = subprocess.Popen([sys.executable, "-c", code, *arguments])
+        arguments = [str(self.folder / "server.db"), str(self.port), self.token]
+        self.process = subprocess.Popen([sys.executable, "-c", CODE, *arguments])
         until = time.monotonic() + 60.0
         while self.process.poll() is None and time.monotonic() < until:
             try:

@@ -84,7 +84,7 @@ def _experiment(given: ExperimentBody, settings: Settings) -> Experiment:
     if n_arms > settings.arms:
         raise Refused(422, f"There may be at most {settings.arms} arms.\nSend fewer.")
     if given.players is not None and given.players > settings.enrolments:
-        raise Refused(422, f"players must be at most {settings.enrolments}.\nLower it.")
+        raise Refused(422, f"players must be at most {settings.enrolments}.\nUse fewer players.")
     try:
         return Experiment(ExperimentSpec.from_dict(given.spec), given.enrolment, given.players)
     except SpecError as wrong:

@@ -55,7 +55,7 @@ class Settings:
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name != "token" and not value > 0:
-                raise ServerError(f"{item.name}={value!r} must be above 0.\nRaise it.")
+                raise ServerError(f"{item.name}={value!r} must be above 0.\nGive a larger number.")
 
 
 def load_settings(token_file: Path, limits: Sequence[str] = ()) -> Settings:

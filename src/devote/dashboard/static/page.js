@@ -110,8 +110,11 @@ async function look(at) {
   try {
     view = await fetchJson(path);
   } catch (problem) {
-    if (problem.status !== 404 && problem.status !== 422) throw problem;
-    if (!at.over) show("error", `There is no experiment “${at.name}” on this server.`);
+    if (![404, 409, 422].includes(problem.status)) throw problem;
+    const unreadable = problem.status === 409;
+    if (!at.over) {
+      show("error", unreadable ? problem.message : `There is no experiment “${at.name}” on this server.`);
+    }
     return null;
   }
   if (at.over) return null;
