@@ -8,6 +8,7 @@ read before, and that nothing was skipped.
 
 from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome
 from devote.boards.database import StoreError
+from devote.fleet.bookmark import Bookmark
 from devote.fleet.core import DeviceCore
 
 
@@ -22,8 +23,9 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
     try:
         if deep and not await _is_ours(core, board):
             return False
+        bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
         await _post(core, board)
-        done = await _read(core, board, deep)
+        done = await _read(core, board, bookmark, deep=deep)
     except BoardUnavailable:
         core.health.offline()
         return False
@@ -67,8 +69,7 @@ async def _post(core: DeviceCore, board: Board) -> None:
         core.settle(envelope, outcome)
 
 
-async def _read(core: DeviceCore, board: Board, deep: bool) -> bool:
-    bookmark = core.bookmark  # as it is now: the stream may move it while the answer is awaited
+async def _read(core: DeviceCore, board: Board, bookmark: Bookmark, *, deep: bool) -> bool:
     snapshot = await board.snapshot(bookmark.read_from(deep=deep))
     if not bookmark.holds(snapshot.posted, deep=deep):
         core.rewind()
