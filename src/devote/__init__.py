@@ -5,8 +5,8 @@ it is used.
 
 * Say what to find out: ``ExperimentSpec``, with a scheme, which is how the group decides
   (``Decentralized``, ``Jury``, ``Isolated``, ``Pooled``, or one's own: ``register_scheme``).
-* Take part: ``Device`` and ``AsyncDevice`` (extra ``fleet``); ``Player`` is the device without
-  any I/O.
+* Take part: ``Device`` and ``AsyncDevice`` (extra ``fleet``); ``spec.scheme.player`` makes the device
+  without any I/O, a ``Player``.
 * Try it: a ``Scenario`` is a specification, a ``Problem`` and a number of players.
   ``run_players`` plays one, ``simulate`` and ``run_sweep`` many at the speed of compiled code
   (extra ``sim``), which gives a ``Result``.

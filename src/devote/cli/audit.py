@@ -73,11 +73,10 @@ def correctness(
     sizes = () if players is None else read_sizes(players)
     with terminal.progress_bar() as progress:
         if worst_case:
-            spec = asked.read_spec(2)
             rows: list[Any] = list(
                 audit_worst_case(
-                    eta=spec.eta,
-                    delta=spec.delta,
+                    eta=asked.eta,
+                    delta=asked.delta,
                     players=sizes or PLAYERS,
                     progress=progress,
                     **measuring,
@@ -140,7 +139,14 @@ def privacy(
     scenario = asked.read_scenario()
     with terminal.progress_bar() as progress:
         leaks = audit_privacy(
-            scenario, runs=runs, seed=seed, workers=workers or None, progress=progress
+            scenario.spec,
+            scenario.problem,
+            scenario.n_players,
+            horizon=scenario.horizon,
+            runs=runs,
+            seed=seed,
+            workers=workers or None,
+            progress=progress,
         )
     eta = scenario.spec.eta
     if json:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar
 
-from devote.protocol.errors import RemoteProtocolError
+from devote.protocol.errors import RemoteProtocolError, SpecError
 
 VERSION = 1
 MAX_ARMS = 2**16
@@ -76,7 +76,7 @@ def message(name: str, code: int, **numbers: Number) -> Callable[[type[M]], type
         assert known == {*TEXTS, *numbers}, f"{form.__name__} has other fields than it declares"
         taken = [kind for kind in KINDS.values() if code == kind.code and name != kind.name]
         if taken:
-            raise ValueError(f"Code {code} is {taken[0].name}'s.\nChoose another for {name}.")
+            raise SpecError(f"Code {code} is {taken[0].name}'s.\nChoose another for {name}.")
         KINDS[name] = _BY_FORM[form] = Kind(name, code, form, numbers)
         return form
 

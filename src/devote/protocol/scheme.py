@@ -146,7 +146,7 @@ class Scheme(ABC):
         """Whether players blur what they say, and so need noise."""
         return False
 
-    def check(self, spec: "ExperimentSpec") -> None:
+    def check(self, spec: "ExperimentSpec") -> None:  # noqa: B027  # most refuse nothing
         """Refuse a specification with which the scheme cannot work."""
 
     def fewest_players(self, spec: "ExperimentSpec") -> int:

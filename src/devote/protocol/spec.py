@@ -90,7 +90,8 @@ class ExperimentSpec:
             self._set(name, check.probability(name, getattr(self, name), _REMEDIES[name]))
         if not isinstance(self.options, Mapping):
             raise SpecError(
-                f"options={self.options!r} must be a table of names and values.\nWrite {{}} for none."
+                f"options={self.options!r} must be a table of names and values.\n"
+                "Write {} for none."
             )
         self._set("options", Options(self.options))
         _check_options(_algorithm(self.algorithm), self.options)
