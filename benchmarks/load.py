@@ -26,12 +26,12 @@ from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
+from devote.demo.processes import free_port
 from devote.fleet.core import DeviceCore
-from devote.fleet.processes import free_port
-from devote.fleet.saving import player_fields
-from devote.fleet.store import Setup, Store
-from devote.protocol import ExperimentSpec, Player, Vote, to_json
+from devote.fleet.store import Store
+from devote.protocol import ExperimentSpec, to_json
 from devote.protocol.messages import to_dict
+from devote.schemes import Vote
 
 ARMS = 10
 BACKLOG = 10_000
@@ -246,9 +246,7 @@ async def join_as_a_device(server: Server) -> dict[str, float]:
     newcomer = identity(BACKLOG)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "device.db")
-        player = player_fields(Player(experiment.spec, newcomer.voter))
-        setup = Setup("load", experiment.spec, None, newcomer.to_private_bytes(), player)
-        store.set_up(setup)
+        store.set_up("load", experiment.spec, None, newcomer)
         core = DeviceCore(store)
         assert core.receive(snapshot.posted, snapshot.number)
         core.close()

@@ -108,11 +108,13 @@ def test_a_person_plays_a_device_and_goes_on_later(operate, devote, monkeypatch)
 
 BAD = [
     ("demo --players 5", "Use at least 28 players"),
-    ("demo --players 5 --protocol jury", "Use at least 29 players"),
+    ("demo --players 5 --scheme jury", "Use at least 29 players"),
     ("demo --means .7", "at least 2 arms"),
     ("demo --means .7,x", "'x' in place 2"),
-    ("demo --means 1.5,.2", "outside [0, 1]"),
-    ("demo --protocol pooled", "protocol='pooled'"),
+    ("demo --means 1.5,.2", "must be in [0, 1]"),
+    ("demo --scheme pooled", "Use one of: decentralized, jury"),
+    ("demo --scheme jurry", "Did you mean 'jury'?"),
+    ("demo --set seats=9", "not a parameter of decentralized, but of jury"),
     ("experiments list --server http://127.0.0.1:1", "`devote serve` is running there"),
     ("experiments list --server 127.0.0.1:1", "Give one like http://"),
     ("experiments list --server http://127.0.0.1:99999", "Give one like http://"),
@@ -238,18 +240,18 @@ def test_serve_serves_the_page_and_the_board_and_ends_well_on_a_signal(here, num
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", ["decentralized", "jury"])
-def test_a_small_demo_finds_the_best_banner(here, protocol):
-    words = ("demo", "--players", "32", "--means", ".9,.1", "--protocol", protocol, "--json")
+@pytest.mark.parametrize("scheme", ["decentralized", "jury"])
+def test_a_small_demo_finds_the_best_banner(here, scheme):
+    words = ("demo", "--players", "32", "--means", ".9,.1", "--scheme", scheme, "--json")
     ran = subprocess.run([DEVOTE, *words], capture_output=True, text=True, timeout=280, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr == ""
     assert ran.stdout.count("\n") == 1
     told = json.loads(ran.stdout)
     assert (told["status"], told["answer"], told["players"]) == ("agreed", [0], 32)
-    needed = {"decentralized": 28, "jury": 29}[protocol]
-    assert told["votes"][1] >= needed
-    assert told["messages"] >= needed + (needed if protocol == "jury" else 0)
+    needed, arm = {"decentralized": (28, 1), "jury": (10, 0)}[scheme]
+    assert told["counts"][arm] >= needed
+    assert told["messages"] >= needed + (29 if scheme == "jury" else 0)
     assert told["pulls"] > told["messages"]
     assert (told["server_starts"], told["crowd_starts"]) == (1, 2)
 

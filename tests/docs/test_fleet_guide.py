@@ -14,8 +14,8 @@ import pytest
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
+from devote.demo.processes import ServerProcess
 from devote.fleet import Device
-from devote.fleet.processes import ServerProcess
 from devote.protocol import ExperimentSpec
 from devote.server import Settings
 

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from devote.boards.database import Database
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.store import Store
-from devote.protocol import Ballot, ExperimentSpec, Player, Seat
+from devote.fleet.tables import LAYOUT
+from devote.protocol import ExperimentSpec, Player
 
 
 class Crash(BaseException):
@@ -45,41 +47,22 @@ class Disk:
         del self.states[:keep]
 
 
-class CrashingStore(Store):
-    """A store in memory over a ``Disk``; ``crash_at`` is before, after or None."""
+class CrashingDatabase(Database):
+    """A database in memory over a ``Disk``; ``crash_at`` is before, after or None."""
 
     def __init__(self, disk: Disk) -> None:
-        connection = sqlite3.connect(":memory:", isolation_level=None)
+        super().__init__(":memory:", LAYOUT)
         if disk.states:
-            connection.deserialize(disk.states[-1][0])
-        super().__init__(connection, ":memory:")
+            self._connection.deserialize(disk.states[-1][0])
         self.disk = disk
-        self.doing: tuple[Any, ...] = ()
+        self.entry: Any = None
         self.crash_at: str | None = None
-        self._entry: Any = None
-
-    def save_step(self, player: Any, pending_at: float | None, plays: Any, votes: Any = ()) -> None:
-        verb, value, expired = self.doing
-        if pending_at is not None:
-            self._entry = ("activate", value)
-        else:
-            self._entry = ("reward", value) if verb == "reward" else expired
-        self._entry += (tuple(envelope.message for envelope in votes),)
-        super().save_step(player, pending_at, plays, votes)
-
-    def save_heard(self, heard: Any, bookmark: Bookmark) -> None:
-        self._entry = ("heard", tuple(e.message for e in heard), bookmark.complete)
-        super().save_heard(heard, bookmark)
-
-    def rewind(self) -> None:
-        self._entry = ("rewind", ())
-        super().rewind()
 
     @contextmanager
-    def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
-        entry, self._entry = self._entry, None
+    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        entry, self.entry = self.entry, None
         crash_at, self.crash_at = self.crash_at, None
-        with super().transaction(durable=durable) as connection:
+        with super().write(durable=durable) as connection:
             yield connection
             if crash_at == "before":
                 raise Crash
@@ -88,28 +71,62 @@ class CrashingStore(Store):
             raise Crash
 
 
+class CrashingStore(Store):
+    """A store over a ``CrashingDatabase``; ``doing`` is what the test is about to do."""
+
+    _database: CrashingDatabase
+
+    def __init__(self, disk: Disk) -> None:
+        super().__init__(CrashingDatabase(disk))
+        self.doing: tuple[Any, ...] = ()
+
+    def crash_at(self, when: str | None) -> None:
+        self._database.crash_at = when
+
+    def save_step(self, player: Any, pending_at: float | None, plays: Any, said: Any = ()) -> None:
+        verb, value, expired = self.doing
+        if pending_at is not None:
+            entry = ("activate", value)
+        else:
+            entry = ("reward", value) if verb == "reward" else expired
+        self._database.entry = (*entry, tuple(envelope.message for envelope in said))
+        super().save_step(player, pending_at, plays, said)
+
+    def save_heard(self, heard: Any, bookmark: Bookmark) -> None:
+        messages = tuple(posted.envelope.message for posted in heard)
+        self._database.entry = ("heard", messages, bookmark.complete)
+        super().save_heard(heard, bookmark)
+
+    def rewind(self, *, forget: bool) -> None:
+        self._database.entry = ("rewind", ())
+        super().rewind(forget=forget)
+
+
 def replay(log: list[tuple[Any, ...]], spec: ExperimentSpec, voter: str) -> Player:
     """The player that a log describes: each entry once, in order, and nothing else."""
-    player = Player(spec, voter)
+    player = spec.scheme.player(spec, voter)
     untold: list[Any] = []
+    said: list[Any] = []
     for kind, *rest in log:
-        if kind == "activate":
-            player.activate(rest[0])
-        elif kind == "reward":
-            sent = player.reward(rest[0])
-            # A claim that still lies in the outbox is not put there again.
-            assert tuple(m for m in sent if m in rest[1] or not isinstance(m, Seat)) == rest[1]
-        elif kind == "abandon":
-            player.abandon()
-        elif kind == "rewind":
-            untold = [message for message in untold if not isinstance(message, Seat)]
-            player.ballot = Ballot.from_dict({**player.ballot.to_dict(), "claims": []})
-        else:
+        if kind == "heard":
             untold += rest[0]
             if rest[1]:
                 for message in untold:
                     player.receive(message)
                 untold = []
+            continue
+        if kind == "rewind":
+            if spec.scheme.needs_order:
+                untold = []
+                player.tally = spec.scheme.tally(spec)
+            continue
+        if kind == "activate":
+            player.activate(*rest[0])
+        elif kind == "abandon":
+            player.abandon()
+        fresh = player.reward(rest[0]) if kind == "reward" else player.outgoing()
+        assert tuple(message for message in fresh if message not in said) == rest[-1]
+        said += rest[-1]
     return player
 
 

@@ -5,8 +5,8 @@ A random list of operations over a mock clock: devices pull, read and post while
 backup, links lose, duplicate, delay, reorder and are cut, and wall clocks jump. Then all heals,
 and the run must show:
 
-- the board holds exactly the messages that players have produced, each once, but for claims to
-  places in a jury that others have, or that came too many;
+- the board holds exactly the messages that players have produced, each once, but for those that
+  its tally refuses, such as a claim that came after all seats of the jury were taken;
 - each device is the player that its log of committed steps describes: no reward counted twice,
   none lost but by a power cut, none counted for another play than its own;
 - all devices agree on one arm, or all say ``stalled``, with the same answer, which is the one
@@ -23,19 +23,18 @@ from collections.abc import Coroutine
 from typing import Any
 
 from tests.fleet.crashing_store import Crash, CrashingStore, Disk, produced, replay
+from tests.fleet.worlds import PretendServer
 
 from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.fleet.choice import Choice
 from devote.fleet.clock import Clock
 from devote.fleet.core import DeviceCore
 from devote.fleet.errors import RewardRefused
 from devote.fleet.expiry import Expiry
-from devote.fleet.saving import player_fields
-from devote.fleet.store import Setup
 from devote.fleet.sync import sync_once
-from devote.protocol import Ballot, ExperimentSpec, Message, Player, Seat, get_protocol
+from devote.protocol import ExperimentSpec
+from devote.schemes import Claim, Jury
 
 ALGORITHMS = ("ser3", "ser4", "kl_racing", "lucb", "ugapec")
 
@@ -66,9 +65,8 @@ class SimulatedDevice:
         identity = Identity.from_private_bytes(self.rng.randbytes(32))
         self.voter = identity.voter
         self.store = CrashingStore(self.disk)
-        player = player_fields(Player(fleet.spec, self.voter))
-        secret = identity.to_private_bytes()
-        self.store.set_up(Setup("mock", fleet.spec, fleet.n_devices, secret, player))
+        self.noise = 0.0
+        self.store.set_up("mock", fleet.spec, fleet.n_devices, identity)
         self.start()
 
     def start(self) -> None:
@@ -76,7 +74,9 @@ class SimulatedDevice:
             clock = Clock(lambda: self.fleet.clock.now() + self.offset, self.fleet.clock.now)
             self.store.close()
             self.store = CrashingStore(self.disk)
-            self.core = DeviceCore(self.store, expiry=self.expiry, clock=clock)
+            self.core = DeviceCore(
+                self.store, expiry=self.expiry, clock=clock, noise=lambda: self.noise
+            )
 
     def kill(self, *, power: bool = False) -> None:
         self.core = None
@@ -85,7 +85,8 @@ class SimulatedDevice:
 
     def pull(self) -> None:
         u = self.rng.random()
-        self.store.doing = ("choose", u, self.expired)
+        self.noise = self.rng.random()
+        self.store.doing = ("choose", (u, self.noise), self.expired)
         assert self.core is not None
         choice = self.core.choose(u)
         self._offer_late(choice)
@@ -124,29 +125,36 @@ class Fleet:
         n_arms = rng.randint(2, 4)
         self.means = [rng.choice((0.1, 0.5, 0.5, 0.9)) for _ in range(n_arms)]
         algorithm = rng.choice(ALGORITHMS)
-        in_jury = random.Random(f"{seed}/jury")
-        jury = in_jury.random() < 0.3
         self.spec = ExperimentSpec(
             arms=n_arms,
             name="faulty",
             algorithm=algorithm,
             epsilon=1.0,
             eta=0.9,
-            quorum=rng.randint(2, self.n_devices),
-            phi=0.002 if algorithm == "ser4" else 0.0,
-            protocol="jury" if jury else "decentralized",
-            delta=0.9 ** in_jury.randint(2, self.n_devices) if jury else 0.05,
-            seat_after=in_jury.choice((1, 5, 20)),
+            scheme={"quorum": rng.randint(2, self.n_devices)},
+            options={"phi": 0.002} if algorithm == "ser4" else {},
         )
+        in_jury = random.Random(f"{seed}/jury")
+        if in_jury.random() < 0.3 and algorithm != "ser4":
+            jury = Jury(
+                seats=in_jury.randint(2, self.n_devices),
+                seat_after=in_jury.choice((1, 5, 20)),
+                privacy=in_jury.choice((None, 4.0)),
+                vote_after=60,
+            )
+            self.spec = self.spec.with_(scheme=jury, eta=0.2, delta=0.6 if jury.privacy else 0.3)
         p = rng.choice((0.02, 0.1, 0.3))
         self.faults = Faults(
             lost_request=p, lost_reply=p, duplicated=p, delayed=p, stale=p, shuffled=p
         )
         self.restores = rng.random() < 0.25
-        self.board = MemoryBoard(self.spec)
+        self.board = self._new_board()
         self.backup = self.board.now()
         self.devices = [SimulatedDevice(self, rng.getrandbits(64)) for _ in range(self.n_devices)]
         self.done: Counter[str] = Counter()
+
+    def _new_board(self) -> PretendServer:
+        return PretendServer(self.spec, self.n_devices, enrolled=None)
 
     def operate(self, n_operations: int) -> None:
         operations = {
@@ -187,7 +195,7 @@ class Fleet:
         device.start()
 
     def _crash_in_step(self, device: SimulatedDevice) -> None:
-        device.store.crash_at = self.rng.choice(("before", "after"))
+        device.store.crash_at(self.rng.choice(("before", "after")))
         self.rng.choice((self._pull, self._sync))(device)
 
     def _board_crash(self, device: SimulatedDevice) -> None:
@@ -210,7 +218,7 @@ class Fleet:
 
     def _restore(self, device: SimulatedDevice) -> None:
         self.done["restored from a backup"] += 1
-        self.board = MemoryBoard(self.spec)
+        self.board = self._new_board()
         for posted in self.backup.posted:
             drive(self.board.publish(posted.envelope))
         for each in self.devices:
@@ -221,7 +229,7 @@ class Fleet:
         self.board.restart()
         for device in self.devices:
             device.start()
-            device.store.crash_at = None
+            device.store.crash_at(None)
             device.link.partitioned = False
             device.link.faults = Faults()
             self.clock.advance(20.0)
@@ -244,18 +252,21 @@ class Fleet:
 
     def check(self) -> None:
         """What must hold once all has healed."""
-        on_board = Counter(posted.envelope.message for posted in self.board.now().posted)
+        on_board = [posted.envelope.message for posted in self.board.now().posted]
         made = Counter(m for device in self.devices for m in produced(device.disk.log))
-        self._check_claims(on_board, made)
-        assert on_board == made, "a vote was lost, doubled or invented"
-        assert set(made.values()) <= {1}, "a device has voted twice"
-        protocol = get_protocol(self.spec.protocol)
-        truth = Ballot.of(
-            on_board,
-            n_arms=self.spec.n_arms,
-            quorum=protocol.votes_needed(self.spec),
-            n_seats=protocol.seats_to_fill(self.spec),
-        )
+        assert set(made.values()) <= {1}, "a device has said the same twice"
+        assert len(set(on_board)) == len(on_board), "a message is there twice"
+        truth = self.spec.scheme.tally(self.spec)
+        for message in on_board:
+            truth.add(message)
+        assert set(on_board) <= set(made), "a message was invented"
+        for message in set(made) - set(on_board):
+            assert truth.refusal(message) is not None, "a message was lost"
+            self.done["refused"] += 1
+        jury = isinstance(self.spec.scheme, Jury)
+        if jury:
+            claims = sum(isinstance(message, Claim) for message in on_board)
+            assert claims <= self.spec.scheme.seats, "a seat was given twice"
         for device in self.devices:
             assert device.core is not None
             status = device.core.status()
@@ -266,21 +277,9 @@ class Fleet:
             assert not status.degraded
             twin = replay(device.disk.log, self.spec, device.voter)
             assert device.core._player.to_dict() == twin.to_dict(), "it remembers otherwise"
+            assert device.core._player.tally.view() == twin.tally.view(), "it counts otherwise"
             self.done[status.state] += 1
-            self.done[f"{status.state} by a jury"] += protocol.seats
-
-    def _check_claims(self, on_board: Counter[Message], made: Counter[Message]) -> None:
-        """Each place has one claim on the board and each voter one place; takes out the others."""
-        had = [message for message in on_board if isinstance(message, Seat)]
-        seats, voters = {claim.seat for claim in had}, {claim.voter for claim in had}
-        assert len(seats) == len(voters) == len(had), "a place has been given twice"
-        for claim in [message for message in made if isinstance(message, Seat)]:
-            if claim in on_board:
-                made[claim] = 1  # it may have been dropped, and made again when the place was free
-                continue
-            assert claim.seat in seats or claim.voter in voters, "a claim was lost"
-            self.done["claim denied"] += 1
-            del made[claim]
+            self.done[f"{status.state} by a jury"] += jury
 
 
 def fault_run(seed: int) -> Counter[str]:

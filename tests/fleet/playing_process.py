@@ -30,7 +30,7 @@ class WitnessedBoard(HttpBoard):
 
     async def publish(self, envelope: Envelope) -> Outcome:
         outcome = await super().publish(envelope)
-        if outcome is not Outcome.DENIED:
+        if outcome is not Outcome.REFUSED:
             self._lines.write(to_json(envelope.message) + "\n")
         return outcome
 

@@ -10,7 +10,7 @@ from devote.fleet.core import DeviceCore
 from devote.fleet.errors import DeviceError
 from devote.fleet.expiry import Expiry
 from devote.fleet.store import Store
-from devote.protocol import LocalProtocolError, Player
+from devote.protocol import LocalProtocolError
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_reward_out_of_range_is_refused_unquoted_and_the_pull_still_waits(core
 
 
 def test_the_same_uniforms_and_rewards_give_the_same_player_as_one_without_a_device(core):
-    twin = Player(SPEC, ME.voter)
+    twin = SPEC.scheme.player(SPEC, ME.voter)
     for step in range(40):
         u = step * 0.618 % 1.0
         arm = core.choose(u)
@@ -87,7 +87,7 @@ def test_dice_are_thrown_once_for_each_new_pull(tmp_path):
 @pytest.mark.parametrize("on_expire", ["drop", "zero"])
 def test_a_pull_whose_reward_never_comes_expires(tmp_path, on_expire):
     hand = HandClock()
-    twin = Player(SPEC, ME.voter)
+    twin = SPEC.scheme.player(SPEC, ME.voter)
     core = DeviceCore(set_up(tmp_path / "d.db"), expiry=Expiry(30.0, on_expire), clock=hand.clock)
     assert core.choose(0.9) == twin.activate(0.9)
     hand.pass_(29.0)
@@ -132,7 +132,7 @@ def test_an_expiry_that_makes_no_sense_is_refused(wrong):
 
 def test_votes_lie_in_the_outbox_until_settled_also_after_a_restart(core):
     told = []
-    core.on_vote = lambda: told.append(1)
+    core.on_message = lambda: told.append(1)
     play_until_vote(core)
     waiting = core.waiting
     assert told
@@ -147,13 +147,13 @@ def test_votes_lie_in_the_outbox_until_settled_also_after_a_restart(core):
     core.close()
 
 
-def test_a_denied_message_is_kept_and_said(core):
+def test_a_refused_message_is_kept_and_said(core):
     play_until_vote(core)
     envelope = core.waiting[0]
-    core.settle(envelope, Outcome.DENIED)
+    core.settle(envelope, Outcome.REFUSED)
     core = reopen(core)
     assert envelope in core.waiting
-    assert "denies" in core.status().degraded[0]
+    assert "refuses" in core.status().degraded[0]
     for each in core.waiting:
         core.settle(each, Outcome.DUPLICATE)
     assert not core.status().degraded
@@ -195,8 +195,8 @@ def test_a_forged_message_is_ignored_said_and_read_past(core):
     unknown = vote(4, 3)
     later = vote(5, 1, term=1)
     assert core.receive(posted(real, forged, elsewhere, unknown, later), end=5)
-    assert core._player.ballot.tally == (0, 1, 0)
-    assert core._player.ballot.term == 0
+    assert core._player.tally.counts == (0, 1, 0)
+    assert core._player.tally.term == 0
     assert "not valid" in core.status().degraded[0]
 
 
@@ -211,7 +211,7 @@ def test_a_gap_is_not_read_past(core):
 
 
 def test_stalled_is_told_once_all_players_have_voted_and_only_then(tmp_path):
-    spec = SPEC.with_(arms=2, quorum=3)
+    spec = SPEC.with_(arms=2, scheme={"quorum": 3})
     core = DeviceCore(set_up(tmp_path / "d.db", spec, players=3))
     play_until_vote(core, best=0)
     core.receive(posted(vote(1, 0)), end=1)

@@ -12,8 +12,15 @@ from tests.fleet.worlds import SPEC, PretendServer, play_until_vote, vote
 
 from devote.boards.board import BoardUnavailable
 from devote.boards.experiment import Experiment
-from devote.fleet import AsyncDevice, Device
-from devote.fleet.errors import DeviceError, JoinError, SeatRefused, StoreBusy, StoreMismatch
+from devote.fleet import (
+    AsyncDevice,
+    Device,
+    DeviceError,
+    JoinError,
+    JoinRefused,
+    StoreBusy,
+    StoreMismatch,
+)
 from devote.fleet.loop import Pace
 
 URL = "http://127.0.0.1:9/experiments/banner"
@@ -51,7 +58,7 @@ def test_four_verbs_against_a_real_server_by_invite(server, store):
         arm = device.choose()
         assert device.choose() == arm
         device.reward(True)
-        play_until_vote(device.core)
+        play_until_vote(device._core)
         until(lambda: not device.status().waiting)
         until(lambda: device.status().complete)
         status = device.status()
@@ -121,8 +128,8 @@ def test_an_address_that_is_none_is_refused(store, url):
         ({}, b"<html>Welcome to the hotel</html>", "not a devote server"),
         ({}, b"", "not a devote server"),
         ({"Devote-Version": "99"}, b"{}", "version"),
-        ({"Devote-Version": "1"}, b"\xff\xfe garbage", "not a devote server"),
-        ({"Devote-Version": "1"}, b"[1, 2]", "not a devote server"),
+        ({"Devote-Version": "2"}, b"\xff\xfe garbage", "not a devote server"),
+        ({"Devote-Version": "2"}, b"[1, 2]", "not a devote server"),
     ],
 )
 def test_a_server_that_is_not_ours_of_another_version_or_answers_garbage(
@@ -175,7 +182,7 @@ def test_a_server_that_moved_is_followed(store):
     Device.join(URL, store=store, board=PretendServer()).close()
     moved = "https://elsewhere.example/experiments/banner/"
     with Device.join(moved, store=store, board=PretendServer()) as device:
-        assert device.core.store.load().address == moved
+        assert device._core.store.load().address == moved
 
 
 def test_a_spec_that_changed_under_a_running_device_is_visible_and_nothing_is_lost(store):
@@ -185,7 +192,7 @@ def test_a_spec_that_changed_under_a_running_device_is_visible_and_nothing_is_lo
         board.experiment = Experiment(SPEC.with_(epsilon=0.3), players=3)
         board.crash()
         until(lambda: device.status().offline_since is not None)
-        play_until_vote(device.core)
+        play_until_vote(device._core)
         board.restart()
         until(lambda: device.status().degraded)
         assert "specification has changed" in device.status().degraded[0]
@@ -195,7 +202,7 @@ def test_a_spec_that_changed_under_a_running_device_is_visible_and_nothing_is_lo
         until(lambda: not device.status().waiting)
 
 
-def test_a_seat_not_yet_given_is_claimed_again_with_the_same_key(store):
+def test_a_device_not_yet_enrolled_enrols_again_with_the_same_key(store):
     board = PretendServer()
     with pytest.raises(JoinError, match="invite"):
         Device.join(URL, store=store, invite="wrong", board=board)
@@ -222,28 +229,28 @@ def test_a_refused_join_leaves_a_store_alone_that_was_there_before(store):
     board = LosingAnswers()
     with pytest.raises(JoinError, match="first join needs the board"):
         Device.join(URL, store=store, board=board)
-    with pytest.raises(SeatRefused):
+    with pytest.raises(JoinRefused):
         Device.join(URL, store=store, invite="wrong", board=PretendServer())
     assert store.exists()
 
 
 class LosingAnswers(PretendServer):
-    """A board that gives a seat, but whose answer never comes."""
+    """A board that enrols the device, but whose answer never comes."""
 
-    async def claim_seat(self, identity, invite=None):
-        await super().claim_seat(identity, invite)
+    async def enrol(self, identity, invite=None):
+        await super().enrol(identity, invite)
         raise BoardUnavailable("The answer was lost.\nTry again.")
 
 
-def test_the_key_is_kept_if_the_seat_may_have_been_given(store):
+def test_the_key_is_kept_if_the_device_may_have_been_enrolled(store):
     board = LosingAnswers()
     with pytest.raises(JoinError, match="first join needs the board"):
         Device.join(URL, store=store, board=board)
     with Device.join(URL, store=store, board=PretendServer()) as device:
-        assert {device.status().voter} == board._seats
+        assert {device.status().voter} == board.enrolled
 
 
-def test_an_unseated_store_is_not_used_under_another_spec(store):
+def test_a_store_that_is_not_enrolled_is_not_used_under_another_spec(store):
     with pytest.raises(JoinError):
         Device.join(URL, store=store, board=LosingAnswers())
     with pytest.raises(StoreMismatch, match="another specification"):
@@ -291,8 +298,8 @@ def test_a_failure_in_the_background_is_visible_and_playing_goes_on(store):
 def test_votes_still_waiting_are_sent_at_closing(store):
     board = PretendServer()
     with Device.join(URL, store=store, board=board, pace=Pace(3600.0, 3600.0, 3600.0)) as device:
-        device.core.on_vote = lambda: None
-        play_until_vote(device.core)
+        device._core.on_message = lambda: None
+        play_until_vote(device._core)
     assert board.now().posted
 
 
@@ -320,7 +327,7 @@ def test_the_same_verbs_without_blocking(store):
     async def main():
         board = PretendServer()
         for number in (1, 2):
-            board.seat(vote(number, 0).message.voter)
+            board.enrolled.add(vote(number, 0).message.voter)
             await board.publish(vote(number, 0))
             await board.publish(vote(number, 1))
         dice = iter([0.1, 0.2, 0.3]).__next__

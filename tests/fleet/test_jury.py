@@ -1,111 +1,140 @@
-"""Places in a jury: claimed by several devices at once, given by the board, kept by one each."""
+"""Seats of a jury: claimed by several devices at once, given by the board, kept by one each."""
 
 import random
 
 import pytest
 from tests.fleet.fault_run import drive
-from tests.fleet.worlds import ME, device, pull
+from tests.fleet.worlds import ME, PretendServer, device, pull
 
-from devote.boards.board import Outcome, Posted
+from devote.boards.board import Envelope, Outcome, Posted
 from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
 from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
 from devote.fleet.sync import sync_once
-from devote.protocol import Ballot, ExperimentSpec, Seat, Vote
+from devote.protocol import ExperimentSpec
+from devote.schemes import Claim, Jury, Pick
 
 SPEC = ExperimentSpec(
-    arms=3, name="banner", epsilon=1.0, protocol="jury", eta=0.9, delta=0.9**4, seat_after=3
+    arms=3, name="banner", epsilon=1.0, eta=0.5, delta=0.4, scheme=Jury(seats=4, seat_after=3)
 )
-OTHER = Identity.from_private_bytes(b"o" * 32)
+OTHERS = [Identity.from_private_bytes(bytes([n]) * 32) for n in range(1, 6)]
 
 
-def claim(identity: Identity, seat: int):
-    return identity.sign(Seat("banner", seat, identity.voter))
+def claim(identity: Identity) -> Envelope:
+    return identity.sign(Claim("banner", identity.voter))
+
+
+def pick(identity: Identity, arm: int) -> Envelope:
+    return identity.sign(Pick("banner", arm, identity.voter))
+
+
+def posted(*envelopes: Envelope, first: int = 1) -> list[Posted]:
+    return [Posted(number, envelope) for number, envelope in enumerate(envelopes, first)]
 
 
 @pytest.fixture
 def claiming(tmp_path):
-    """A device that has read an empty board and claims seat 1."""
+    """A device that has read an empty board and claims a seat."""
     core = device(ME, SPEC, tmp_path / "device.db")
     core.receive((), 0)
-    for _ in range(SPEC.seat_after):
-        pull(core, random.Random(1))
-    assert [e.message for e in core.waiting] == [Seat("banner", 1, ME.voter)]
+    rng = random.Random(1)
+    for _ in range(2):
+        pull(core, rng)
+    assert core.waiting == ()
+    core.choose(rng.random())
+    assert core.waiting == (claim(ME),)
+    core.reward(0.0)
     yield core
     core.close()
 
 
+def test_a_claim_is_kept_with_the_activation_that_makes_it(claiming):
+    claiming.close()
+    again = DeviceCore(Store.open(claiming.store.path))
+    assert again.waiting == (claim(ME),)
+    pull(again, random.Random(2))
+    assert again.waiting == (claim(ME),)
+    again.close()
+
+
 def test_a_claim_counts_only_once_the_board_shows_it_also_across_a_restart(claiming):
     assert not claiming._player.is_juror
-    claiming.settle(claim(ME, 1), Outcome.ACCEPTED)
+    claiming.settle(claim(ME), Outcome.ACCEPTED)
     claiming.close()
     again = DeviceCore(Store.open(claiming.store.path))
     assert not again._player.is_juror
-    again.receive([Posted(1, claim(ME, 1))], 1)
+    again.receive(posted(claim(ME)), 1)
     assert again._player.is_juror
     again.close()
     assert DeviceCore(Store.open(claiming.store.path))._player.is_juror
 
 
-def test_a_denied_claim_goes_for_good_and_the_next_free_seat_is_claimed(claiming):
-    claiming.settle(claim(ME, 1), Outcome.DENIED)
-    claiming.receive([Posted(1, claim(OTHER, 1))], 1)
+def test_a_refused_claim_is_offered_again_only_while_there_is_a_free_seat(claiming):
+    claiming.settle(claim(ME), Outcome.REFUSED)
+    claiming.receive(posted(*map(claim, OTHERS[:3])), 3)
+    assert claiming.waiting == (claim(ME),)
+    assert len(claiming.status().degraded) == 1
+    claiming.receive(posted(claim(OTHERS[3]), first=4), 4)
     assert claiming.waiting == ()
     assert claiming.status().degraded == ()
-    pull(claiming, random.Random(2))
-    assert [e.message for e in claiming.waiting] == [Seat("banner", 2, ME.voter)]
-    claiming.rewind()
-    assert [e.message for e in claiming.waiting] == [Seat("banner", 2, ME.voter)]
-
-
-def test_a_claim_denied_for_another_reason_is_kept_and_offered_again(claiming):
-    claiming.settle(claim(ME, 1), Outcome.DENIED)
-    claiming.receive((), 0)
-    assert claiming.waiting == (claim(ME, 1),)
-    assert len(claiming.status().degraded) == 1
-    claiming.settle(claim(ME, 1), Outcome.ACCEPTED)
-    assert claiming.status().degraded == ()
+    assert claiming.status().sent == ()
 
 
 def test_a_board_put_back_decides_anew_who_has_a_seat(claiming):
-    claiming.settle(claim(ME, 1), Outcome.ACCEPTED)
-    claiming.receive([Posted(1, claim(ME, 1))], 1)
-    assert claiming._player.is_juror
+    claiming.settle(claim(ME), Outcome.ACCEPTED)
+    claiming.receive(posted(claim(ME), claim(OTHERS[0])), 2)
+    assert list(claiming._player.tally.picks) == [ME.voter, OTHERS[0].voter]
     claiming.rewind()
     assert not claiming._player.is_juror
-    claiming.settle(claim(ME, 1), Outcome.DENIED)
-    claiming.receive([Posted(1, claim(OTHER, 1))], 1)
-    assert not claiming._player.is_juror
-    assert claiming._player.ballot.jury == (OTHER.voter,)
+    assert not claiming.status().complete
+    assert claiming.waiting == (claim(ME),)
+    claiming.settle(claim(ME), Outcome.REFUSED)
+    claiming.receive(posted(*map(claim, OTHERS)), 5)
+    assert list(claiming._player.tally.picks) == [other.voter for other in OTHERS[:4]]
     assert claiming.waiting == ()
 
 
-def test_a_seat_that_comes_free_again_is_claimed_although_the_old_claim_still_waits(claiming):
-    claiming.receive([Posted(1, claim(OTHER, 1))], 1)
-    pull(claiming, random.Random(2))
-    assert [e.message.seat for e in claiming.waiting] == [1, 2]
+def test_a_claim_that_was_refused_is_offered_to_a_board_put_back_to_when_seats_were_free(claiming):
+    claiming.settle(claim(ME), Outcome.REFUSED)
+    claiming.receive(posted(*map(claim, OTHERS[:4])), 4)
+    assert claiming.waiting == ()
     claiming.rewind()
-    claiming.receive([Posted(1, claim(OTHER, 2))], 1)
-    pull(claiming, random.Random(2))
-    assert [e.message.seat for e in claiming.waiting] == [1, 2]
+    assert claiming.waiting == (claim(ME),)
 
 
-def test_a_denied_vote_is_kept_whoever_sits_in_the_jury(claiming):
-    claiming.settle(claim(ME, 1), Outcome.ACCEPTED)
-    claiming.receive([Posted(1, claim(ME, 1))], 1)
-    rng = random.Random(3)
-    while not any(isinstance(e.message, Vote) for e in claiming.waiting):
-        pull(claiming, rng)
-    first = claiming.waiting[0]
-    claiming.settle(first, Outcome.DENIED)
-    claiming.receive([Posted(2, claim(OTHER, 2))], 2)
-    assert first in claiming.waiting
+@pytest.mark.parametrize("restart", [False, True])
+def test_messages_that_come_out_of_order_are_told_in_the_order_of_the_board(claiming, restart):
+    log = posted(*map(claim, OTHERS), pick(OTHERS[0], 2), pick(OTHERS[1], 1), pick(OTHERS[2], 1))
+    for part in (log[6:], log[2:4], log[0:2]):
+        claiming.receive(part, 8)
+    assert list(claiming._player.tally.picks) == [other.voter for other in OTHERS[:4]]
+    assert claiming.bookmark.number == 4
+    if restart:
+        claiming.close()
+        claiming = DeviceCore(Store.open(claiming.store.path))
+        assert list(claiming._player.tally.picks) == [other.voter for other in OTHERS[:4]]
+        claiming.receive(log[6:], 8)
+    assert not claiming.receive(log[5:6], 8)
+    assert claiming._player.tally.counts == (0, 0, 0)
+    assert claiming.receive(log[4:5], 8)
+    assert claiming._player.tally.counts == (0, 2, 1)
+    claiming.close()
+
+
+def test_what_the_tally_refuses_is_not_told_and_said(claiming):
+    claiming.receive(posted(pick(OTHERS[0], 2), claim(OTHERS[0])), 2)
+    assert claiming._player.tally.counts == (0, 0, 0)
+    assert list(claiming._player.tally.picks) == [OTHERS[0].voter]
+    assert "not valid" in claiming.status().degraded[0]
+    path = claiming.store.path
+    claiming.close()
+    assert DeviceCore(Store.open(path))._player.tally.counts == (0, 0, 0)
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_devices_that_claim_the_same_seat_at_once_over_bad_links_end_in_agreement(seed):
+def test_devices_that_claim_at_once_over_bad_links_end_in_agreement(seed):
     rng = random.Random(seed)
     board, clock = MemoryBoard(SPEC), MockClock()
     faults = Faults(
@@ -113,12 +142,12 @@ def test_devices_that_claim_the_same_seat_at_once_over_bad_links_end_in_agreemen
     )
     devices = [device(Identity.from_private_bytes(rng.randbytes(32)), SPEC) for _ in range(6)]
     links = [FaultyBoard(board, faults, clock, rng.getrandbits(64)) for _ in devices]
-    # All read the empty board before anybody claims, so that all claim seat 1.
+    # All read the empty board before anybody claims, so that all claim.
     for core in devices:
         core.receive((), 0)
-        for _ in range(SPEC.seat_after):
+        for _ in range(SPEC.scheme.seat_after):
             pull(core, rng, best=rng.choice((0, 0, 0, 1)))
-        assert [e.message.seat for e in core.waiting] == [1]
+        assert [type(e.message) for e in core.waiting] == [Claim]
     for _ in range(150):
         clock.advance(1.0)
         for core, link in zip(devices, links, strict=True):
@@ -131,12 +160,13 @@ def test_devices_that_claim_the_same_seat_at_once_over_bad_links_end_in_agreemen
         for core, link in zip(devices, links, strict=True):
             assert drive(sync_once(core, link))
     messages = [posted.envelope.message for posted in board.now().posted]
-    claims = [message for message in messages if isinstance(message, Seat)]
-    assert sorted(message.seat for message in claims) == [1, 2, 3, 4]
-    assert len({message.voter for message in claims}) == 4
-    jury = {message.voter for message in claims}
+    jury = {message.voter for message in messages if isinstance(message, Claim)}
+    assert len(jury) == 4
+    assert sum(isinstance(message, Claim) for message in messages) == 4
     assert all(message.voter in jury for message in messages)
-    truth = Ballot.of(messages, n_arms=3, quorum=SPEC.jury_size, n_seats=SPEC.jury_size)
+    truth = SPEC.scheme.tally(SPEC)
+    for message in messages:
+        truth.add(message)
     for core in devices:
         status = core.status()
         assert status.state == truth.status() != "open"
@@ -144,3 +174,35 @@ def test_devices_that_claim_the_same_seat_at_once_over_bad_links_end_in_agreemen
         assert not status.waiting
         assert not status.degraded
         core.close()
+
+
+def test_a_private_pick_is_drawn_once_and_stored_before_it_is_sent(tmp_path):
+    jury = Jury(seats=1, seat_after=1, privacy=1.0, vote_after=40)
+    spec = SPEC.with_(scheme=jury, delta=0.9, eta=0.05)
+    board = PretendServer(spec, enrolled=None)
+    identity, noises = Identity.from_private_bytes(b"p" * 32), []
+    path = tmp_path / "device.db"
+    device(identity, spec, path).close()
+
+    def noise():
+        noises.append(random.Random(len(noises)).random())
+        return noises[-1]
+
+    core = DeviceCore(Store.open(path), noise=noise)
+    rng = random.Random(1)
+    for _ in range(39):
+        assert drive(sync_once(core, board))
+        pull(core, rng)
+    assert core._player.best == 0
+    core.choose(0.5)
+    assert len(noises) == 40
+    (waiting,) = core.waiting
+    assert waiting.message == pick(identity, waiting.message.arm).message
+    core.close()
+    again = DeviceCore(Store.open(path), noise=noise)
+    assert again.waiting == (waiting,)
+    again.choose(0.5)
+    assert len(noises) == 40
+    assert drive(sync_once(again, board))
+    assert board.now().posted[-1].envelope == waiting
+    again.close()

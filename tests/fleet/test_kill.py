@@ -16,13 +16,14 @@ from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import SqliteStore
 from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
-from devote.protocol import Ballot, ExperimentSpec, Message, from_json
+from devote.protocol import ExperimentSpec, Message, from_json
+from devote.schemes import Ballot
 
 N_DEVICES = 64
 KILLS = 52
 VOTES_BETWEEN = 8
 MEANS = (0.95, *[0.05] * 11)
-SPEC = ExperimentSpec(arms=12, name="banner", algorithm="lucb", epsilon=1.0, quorum=60)
+SPEC = ExperimentSpec(arms=12, name="banner", algorithm="lucb", epsilon=1.0, scheme={"quorum": 60})
 
 
 class World:
@@ -133,10 +134,13 @@ def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[i
         made.update(status.sent)
         assert not status.waiting
         assert core.best() == 0
-        pulls = sum(core._player._learner.state.pulls)
+        pulls = sum(core._player.learner.state.pulls)
         core.close()
         assert pulls == world.path(i, "journal").read_text().splitlines().count("counted")
     assert Counter(on_board) == made
     assert set(made.values()) == {1}
-    assert Ballot.of(made, n_arms=12, quorum=60).answer == (0,)
+    ballot = Ballot(SPEC)
+    for message in made:
+        ballot.add(message)
+    assert ballot.answer == (0,)
     return server_kills, device_kills

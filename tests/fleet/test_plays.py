@@ -20,9 +20,8 @@ from devote.fleet.errors import (
 )
 from devote.fleet.expiry import Expiry
 from devote.fleet.plays import KEPT
-from devote.fleet.saving import player_fields
-from devote.fleet.store import Setup, Store
-from devote.protocol import LocalProtocolError, Player
+from devote.fleet.store import Store
+from devote.protocol import LocalProtocolError, restore_player
 
 NAMED = SPEC.with_(arms=("rose", "green", "blue"))
 
@@ -39,7 +38,7 @@ class World:
     def show(self, arm):
         """Choose; the uniform number is looked for that gives this arm."""
         for u in (0.01, 0.5, 0.99):
-            twin = Player.from_dict(NAMED, self.core._player.to_dict())
+            twin = restore_player(NAMED, self.core._player.to_dict())
             if twin.pending is not None:
                 twin.abandon()
             if twin.activate(u) == arm:
@@ -52,7 +51,7 @@ class World:
 
     @property
     def sums(self):
-        return list(self.core._player._learner.state.sums)
+        return list(self.core._player.learner.state.sums)
 
 
 @pytest.fixture(params=["drop", "zero"])
@@ -105,14 +104,13 @@ def test_a_crash_between_the_expiry_and_the_next_choice_leaves_the_late_play_lat
     """The expiry and the new play are two commits; the process dies between them."""
     disk, hand = Disk(), HandClock()
     store = CrashingStore(disk)
-    player = player_fields(Player(NAMED, ME.voter))
-    store.set_up(Setup(URL, NAMED, 3, ME.to_private_bytes(), player))
+    store.set_up(URL, NAMED, 3, ME)
     options = {"expiry": Expiry(30.0), "clock": hand.clock}
     core = DeviceCore(store, **options)
     store.doing = ("choose", 0.5, ("abandon",))
     late = core.choose(0.5)
     hand.pass_(30.0)
-    store.crash_at = "after"
+    store.crash_at("after")
     with pytest.raises(Crash):
         core.choose(0.5)
     store = CrashingStore(disk)
@@ -130,8 +128,7 @@ def test_a_crash_between_the_expiry_and_the_next_choice_leaves_the_late_play_lat
 def test_a_play_lost_in_a_power_cut_is_not_taken_for_the_next_one():
     disk = Disk()
     store = CrashingStore(disk)
-    player = player_fields(Player(NAMED, ME.voter))
-    store.set_up(Setup(URL, NAMED, 3, ME.to_private_bytes(), player))
+    store.set_up(URL, NAMED, 3, ME)
     store.doing = ("choose", 0.5, ())
     lost = DeviceCore(store).choose(0.5)
     del disk.states[1:]  # what was not synced is gone

@@ -1,4 +1,4 @@
-"""One seed and one problem: the same winner, votes and samples, simulated and for real.
+"""One seed and one problem: the same winner, messages and samples, simulated and for real.
 
 The wake order is fixed and each device reads the board before each pull, as the simulator's
 players do; then nothing else may differ, whether the devices are objects or processes.
@@ -22,19 +22,19 @@ from devote.boards.memory import MemoryBoard
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import SqliteStore
 from devote.fleet.core import DeviceCore
-from devote.fleet.saving import player_fields
-from devote.fleet.store import Setup, Store
+from devote.fleet.store import Store
 from devote.fleet.sync import sync_once
 from devote.problems import Problem, pay, pick
-from devote.protocol import Ballot, ExperimentSpec, Message, Player, Vote, get_protocol
-from devote.simulate import Setting, run_players, run_trial
+from devote.protocol import ExperimentSpec, Message
+from devote.schemes import Jury
+from devote.simulate import Scenario, run_players, run_trial
 from devote.simulate.streams import triples
 
 N = 32
 SEED = 11
 PROBLEM = Problem("easy", [0.9, 0.2, 0.1])
 VOTING = ExperimentSpec(arms=3, name="banner", epsilon=1.0)
-JURY = VOTING.with_(protocol="jury", eta=0.5, delta=0.1, seat_after=3)
+JURY = VOTING.with_(scheme=Jury(seats=9, seat_after=3), eta=0.2, delta=0.1)
 
 
 class Ending(NamedTuple):
@@ -42,7 +42,7 @@ class Ending(NamedTuple):
 
     winners: tuple[int, ...]
     samples: int
-    votes: list[tuple[int, int, int]]  # when (in pulls of all), by which player, against which arm
+    messages: list[tuple[int, int, int]]  # when (in pulls of all), by which player, which arm
 
 
 class Stepped(Protocol):
@@ -60,8 +60,7 @@ class InMemory:
         identity = Identity.from_private_bytes((n + 1).to_bytes(32, "big"))
         self.voter = identity.voter
         store = Store.open(":memory:")
-        player = player_fields(Player(spec, self.voter))
-        store.set_up(Setup("memory", spec, N, identity.to_private_bytes(), player))
+        store.set_up("memory", spec, N, identity)
         self.core = DeviceCore(store)
         self._board = board
 
@@ -113,12 +112,11 @@ class InProcess:
 
 def play(spec: ExperimentSpec, devices: Sequence[Stepped], read) -> Ending:
     """Wake the devices as the simulator does, until it would stop; ``read`` reads the board."""
-    protocol = get_protocol(spec.protocol)
-    ballot = Ballot(spec.n_arms, protocol.votes_needed(spec), protocol.seats_to_fill(spec))
+    tally = spec.scheme.tally(spec)
     numbers = {device.voter: n for n, device in enumerate(devices)}
     waking, environment = PROBLEM.waking(N), PROBLEM.environment(N)
     remaining = [tuple(range(spec.n_arms))] * N
-    votes: list[tuple[int, int, int]] = []
+    said: list[tuple[int, int, int]] = []
     seen = 0
     for t, (u_wake, u_choose, u_pay) in enumerate(triples(SEED, 0)):
         n = pick(*waking, u_wake)
@@ -127,14 +125,13 @@ def play(spec: ExperimentSpec, devices: Sequence[Stepped], read) -> Ending:
         fresh: Sequence[Message] = read(seen)
         seen += len(fresh)
         for message in fresh:
-            ballot.add(message)
-            if isinstance(message, Vote):
-                votes.append((t, numbers[message.voter], message.arm))
-        state = ballot.status(N)
+            tally.add(message)
+            said.append((t, numbers[message.voter], getattr(message, "arm", -1)))
+        state = tally.status(N)
         if state == "stalled" or (
-            state == "agreed" and all(arms == ballot.shared for arms in remaining)
+            state == "agreed" and all(arms == tally.shared for arms in remaining)
         ):
-            return Ending(ballot.answer, t + 1, votes)
+            return Ending(tally.answer, t + 1, said)
     raise AssertionError
 
 
@@ -144,13 +141,11 @@ def simulated(spec: ExperimentSpec) -> Ending:
         Ending(
             trial.winners,
             trial.samples,
-            [(e.time, e.player, e.arm) for e in trial.trace or () if e.kind == "vote"],
+            [(e.time, e.player, e.arm) for e in trial.trace or () if e.kind != "elimination"],
         )
         for trial in (
-            run_players(spec, PROBLEM, N, protocol=spec.protocol, seed=SEED, trace=True),
-            run_trial(
-                Setting.of(spec, PROBLEM, N, spec.protocol, None), seed=SEED, trial=0, trace=True
-            ),
+            run_players(spec, PROBLEM, N, seed=SEED, trace=True),
+            run_trial(Scenario(spec, PROBLEM, N), seed=SEED, trial=0, trace=True),
         )
     ]
     assert endings[0] == endings[1]

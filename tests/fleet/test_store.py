@@ -11,9 +11,7 @@ import sys
 import pytest
 from tests.fleet.worlds import ME, SPEC, URL, play_until_vote, set_up
 
-from devote.fleet import schema
-from devote.fleet.core import DeviceCore
-from devote.fleet.errors import (
+from devote.boards.database import (
     StoreBusy,
     StoreCorrupt,
     StoreError,
@@ -21,7 +19,9 @@ from devote.fleet.errors import (
     StoreMismatch,
     StoreReadOnly,
 )
+from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
+from devote.fleet.tables import LAYOUT
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_what_was_set_up_is_loaded(path):
     store.close()
     assert (saved.address, saved.spec, saved.players) == (URL, SPEC, 3)
     assert saved.secret == ME.to_private_bytes()
-    assert not saved.seated
+    assert not saved.enrolled
     assert saved.pending_at is None
 
 
@@ -76,7 +76,7 @@ def test_two_processes_cannot_share_a_store(path):
         text=True,
     ) as other:
         assert other.stdout.readline() == "open\n"
-        with pytest.raises(StoreBusy, match="its own file"):
+        with pytest.raises(StoreBusy, match="use another file"):
             Store.open(path)
         other.kill()
     Store.open(path).close()
@@ -85,7 +85,7 @@ def test_two_processes_cannot_share_a_store(path):
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "photo.jpg"
     path.write_bytes(b"not a database at all " * 500)
-    with pytest.raises(StoreCorrupt, match="is not a device store"):
+    with pytest.raises(StoreCorrupt, match="is not a SQLite file"):
         Store.open(path)
     assert path.read_bytes() == b"not a database at all " * 500
 
@@ -98,7 +98,7 @@ def test_a_database_of_another_kind_is_refused(tmp_path):
 
 
 def test_a_store_of_another_version_is_refused(path):
-    edit(path, f"PRAGMA user_version = {schema.VERSION + 1}")
+    edit(path, f"PRAGMA user_version = {LAYOUT.version + 1}")
     with pytest.raises(StoreMismatch, match="Use the version of devote that wrote it"):
         Store.open(path)
 
@@ -158,11 +158,11 @@ def test_a_store_that_cannot_be_written_is_refused(path, monkeypatch, name):
 def test_a_disk_that_turns_read_only_is_said_plainly(path):
     store = Store.open(path)
     core = DeviceCore(store)
-    store._connection.execute("PRAGMA query_only = 1")
+    store._database._connection.execute("PRAGMA query_only = 1")
     with pytest.raises(StoreReadOnly, match="writable"):
         core.choose()
     assert "cannot be written" in core.status().degraded[0]
-    store._connection.execute("PRAGMA query_only = 0")
+    store._database._connection.execute("PRAGMA query_only = 0")
     core.choose()
     assert not core.status().degraded
     core.close()
@@ -172,9 +172,9 @@ def test_on_a_full_disk_the_step_has_not_happened_and_can_be_made_again(path, mo
     store = Store.open(path)
     core = DeviceCore(store)
     arm = core.choose(0.5)
-    (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
-    store._connection.execute(f"PRAGMA max_page_count = {pages}")
-    store._connection.execute("PRAGMA cache_spill = 0")
+    (pages,) = store._database._connection.execute("PRAGMA page_count").fetchone()
+    store._database._connection.execute(f"PRAGMA max_page_count = {pages}")
+    store._database._connection.execute("PRAGMA cache_spill = 0")
     before = core._player.to_dict()
     save_step = store.save_step
     padding = {"padding": "x" * 100_000}
@@ -202,17 +202,17 @@ def test_only_a_step_that_fills_the_outbox_waits_for_the_disk(path):
     store = Store.open(path)
     core = DeviceCore(store)
     seen = []
-    store._connection.set_trace_callback(seen.append)
+    store._database._connection.set_trace_callback(seen.append)
     core.choose(0.1)
     core.reward(1.0)
-    assert not any("synchronous = FULL" in statement for statement in seen)
+    assert not any("synchronous=FULL" in statement for statement in seen)
     seen.clear()
     play_until_vote(core)
-    (mode,) = store._connection.execute("PRAGMA synchronous").fetchone()
+    (mode,) = store._database._connection.execute("PRAGMA synchronous").fetchone()
     assert mode == 2
-    last = max(i for i, s in enumerate(seen) if "synchronous = FULL" in s)
+    last = max(i for i, s in enumerate(seen) if "synchronous=FULL" in s)
     assert any("INSERT INTO outbox" in statement for statement in seen[last:])
-    store._connection.set_trace_callback(None)
+    store._database._connection.set_trace_callback(None)
     core.close()
 
 

@@ -16,11 +16,7 @@ from devote.fleet.sync import sync_once
 
 @pytest.fixture
 def board():
-    board = PretendServer()
-    for number in range(10):
-        board.seat(vote(number, 0).message.voter)
-    board.seat(ME.voter)
-    return board
+    return PretendServer(enrolled=None)
 
 
 @pytest.fixture
@@ -34,7 +30,7 @@ def test_a_round_posts_what_waits_and_reads_what_is_new(core, board):
     drive(board.publish(vote(1, 1)))
     play_until_vote(core)
     mine = [envelope.message for envelope in core.waiting]
-    assert drive(sync_once(core, board, board.fetch_experiment))
+    assert drive(sync_once(core, board))
     assert not core.waiting
     assert list(core.status().sent) == mine
     assert len(board.now().posted) == len(mine) + 1
@@ -89,30 +85,30 @@ def test_a_spec_that_changed_stops_sending_and_reading_but_not_playing(core, boa
     play_until_vote(core)
     waiting = core.waiting
     board.experiment = Experiment(SPEC.with_(epsilon=0.5), players=3)
-    assert not drive(sync_once(core, board, board.fetch_experiment))
+    assert not drive(sync_once(core, board))
     assert "specification has changed" in core.status().degraded[0]
     assert core.waiting == waiting
     assert not board.now().posted
     core.choose()
     board.experiment = Experiment(SPEC, players=3)
-    assert drive(sync_once(core, board, board.fetch_experiment))
+    assert drive(sync_once(core, board))
     assert not core.status().degraded
 
 
 def test_the_number_of_players_is_learned_and_kept(core, board):
     board.experiment = Experiment(SPEC, players=9)
-    assert drive(sync_once(core, board, board.fetch_experiment))
+    assert drive(sync_once(core, board))
     assert core.players == 9
     assert core.store.load().players == 9
 
 
-def test_a_vote_without_a_seat_is_denied_kept_and_goes_through_later(core):
+def test_a_vote_of_a_device_that_is_not_enrolled_is_refused_kept_and_goes_through_later(core):
     board = PretendServer()
     play_until_vote(core)
     assert drive(sync_once(core, board))
     assert core.waiting
-    assert "denies" in core.status().degraded[0]
-    board.seat(ME.voter)
+    assert "refuses" in core.status().degraded[0]
+    board.enrolled.add(ME.voter)
     assert drive(sync_once(core, board))
     assert not core.waiting
     assert not core.status().degraded
@@ -123,11 +119,9 @@ def test_a_board_put_back_to_a_backup_is_offered_all_own_votes_again(core, board
     drive(board.publish(vote(1, 1)))
     play_until_vote(core)
     assert drive(sync_once(core, board))
-    old = PretendServer()
+    old = PretendServer(enrolled=None)
     for posted in board.now().posted[:kept]:
-        old.seat(posted.envelope.message.voter)
         drive(old.publish(posted.envelope))
-    old.seat(ME.voter)
     for _ in range(2):
         assert drive(sync_once(core, old))
     there = {posted.envelope.message for posted in old.now().posted}
@@ -172,7 +166,7 @@ def run(core, board, time, dice=lambda: 0.5):
         time.main = asyncio.current_task()
         await run_forever(
             core, board, wake=asyncio.Event(), dice=dice, pace=Pace(15.0, 1.0, 60.0),
-            describe=board.fetch_experiment, sleep=time.sleep,
+            sleep=time.sleep,
         )  # fmt: skip
 
     with pytest.raises(asyncio.CancelledError):
@@ -201,7 +195,6 @@ def test_a_board_that_comes_back_is_found_and_the_waits_begin_anew(core, board):
         task = asyncio.create_task(
             run_forever(
                 core, board, wake=wake, dice=dice, pace=Pace(15.0, 0.01, 0.05),
-                describe=board.fetch_experiment,
             )
         )  # fmt: skip
         while core.waiting:
@@ -217,7 +210,7 @@ def test_a_board_that_comes_back_is_found_and_the_waits_begin_anew(core, board):
 def test_a_stream_brings_votes_between_rounds_and_wake_sends_at_once(core, board):
     async def main():
         wake = asyncio.Event()
-        core.on_vote = wake.set
+        core.on_message = wake.set
         task = asyncio.create_task(run_forever(core, board, wake=wake, dice=lambda: 0.5))
         while not core.status().complete:
             await asyncio.sleep(0.005)
@@ -250,4 +243,4 @@ def test_where_streams_do_not_get_through_rounds_do_the_work_at_their_own_pace(
 
 
 def test_outcomes_of_the_contract_are_all_known():
-    assert {*Outcome} == {Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.DENIED}
+    assert {*Outcome} == {Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.REFUSED}

@@ -7,6 +7,7 @@ import pytest
 from tests.fleet.worlds import set_up
 
 from devote.fleet.core import DeviceCore
+from devote.fleet.errors import DeviceError
 from devote.fleet.turns import ask, made_up, play
 
 ARMS = ("red", "green", "blue")
@@ -65,7 +66,7 @@ def test_a_made_up_user_clicks_as_often_as_told_and_the_same_way_again():
 
 
 def test_a_made_up_user_needs_a_mean_for_each_arm():
-    with pytest.raises(ValueError, match="2 means were given, but the experiment has 3 arms"):
+    with pytest.raises(DeviceError, match="2 means were given, but the experiment has 3 arms"):
         made_up((0.1, 0.2), ARMS, seed=0)
 
 

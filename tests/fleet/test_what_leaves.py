@@ -18,14 +18,14 @@ from tests.server.live import open_store, serving
 
 from devote.boards.board import Envelope
 from devote.boards.experiment import Experiment
-from devote.boards.identity import verify, verify_claim
+from devote.boards.identity import verify, verify_enrolment
 from devote.fleet import AsyncDevice
 from devote.fleet.loop import Pace
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import from_dict, to_dict
 from devote.server import Settings, create_app
 
-SPEC = ExperimentSpec(arms=4, name="banner", epsilon=1.0, quorum=5)
+SPEC = ExperimentSpec(arms=4, name="banner", epsilon=1.0, scheme={"quorum": 5})
 PLAYERS = 6
 MEANS = (0.9, 0.2, 0.2, 0.1)
 QUICK = Pace(every=0.2, base=0.05, cap=0.5)
@@ -86,7 +86,7 @@ def check_body(request: Request, voter: str, invite: str) -> None:
     if request.path == f"{BASE}/enrolments":
         assert set(fields) == {"voter", "signature", "invite"}
         assert (fields["voter"], fields["invite"]) == (voter, invite)
-        assert verify_claim(voter=voter, experiment="banner", signature=fields["signature"])
+        assert verify_enrolment(voter=voter, experiment="banner", signature=fields["signature"])
         return
     assert request.path == f"{BASE}/messages"
     assert set(fields) == {"message", "signature"}
@@ -180,7 +180,7 @@ async def played_alone(
                 arm = await device.choose()
                 await device.reward(pay(arm))
                 pulls += 1
-                if device.core.waiting:
+                if device._core.waiting:
                     await quiet(recording, device)
             for _ in range(pulls_between):
                 await device.choose()
@@ -194,7 +194,7 @@ async def played_alone(
 async def quiet(recording: Recording, device: AsyncDevice) -> None:
     """Until the device has nothing to say and the wire has been silent for a while."""
     silent, before = 0, -1
-    while silent < 10 or device.core.waiting or not device.core.bookmark.complete:
+    while silent < 10 or device._core.waiting or not device._core.bookmark.complete:
         now = len(recording.sent)
         silent = silent + 1 if now == before else 0
         before = now
@@ -227,7 +227,7 @@ def test_pulls_without_a_vote_leave_no_byte(tmp_path, pay):
                 before = recording.sent
                 for _ in range(60):
                     await device.reward(pay(await device.choose()))
-                assert not device.core.waiting
+                assert not device._core.waiting
                 assert device.status().sent == ()
                 await asyncio.sleep(0.2)
                 assert recording.sent == before

@@ -1,27 +1,27 @@
 """Small experiments for tests of a device: a spec, a store that is set up, a clock, a board."""
 
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
-from devote.boards.board import Envelope, Outcome, SeatDenied
+from devote.boards.board import EnrolmentRefused, Envelope, Outcome
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
 from devote.fleet.clock import Clock
 from devote.fleet.core import DeviceCore
-from devote.fleet.saving import player_fields
-from devote.fleet.store import Setup, Store
-from devote.protocol import ExperimentSpec, Player, Vote
+from devote.fleet.store import Store
+from devote.protocol import ExperimentSpec
+from devote.schemes import Vote
 
-SPEC = ExperimentSpec(arms=3, name="banner", epsilon=1.0, quorum=2)
+SPEC = ExperimentSpec(arms=3, name="banner", epsilon=1.0, scheme={"quorum": 2})
 URL = "http://127.0.0.1:9/experiments/banner"
 ME = Identity.from_private_bytes(b"m" * 32)
 
 
 def set_up(path: Path | str = ":memory:", spec: ExperimentSpec = SPEC, players: int = 3) -> Store:
     store = Store.open(path)
-    player = player_fields(Player(spec, ME.voter))
-    store.set_up(Setup(URL, spec, players, ME.to_private_bytes(), player))
+    store.set_up(URL, spec, players, ME)
     return store
 
 
@@ -60,8 +60,7 @@ def device(
 ) -> DeviceCore:
     """A device of its own identity, set up and open."""
     store = Store.open(path)
-    player = player_fields(Player(spec, identity.voter))
-    store.set_up(Setup(URL, spec, players, identity.to_private_bytes(), player))
+    store.set_up(URL, spec, players, identity)
     return DeviceCore(store)
 
 
@@ -71,10 +70,15 @@ def pull(core: DeviceCore, rng: random.Random, best: int = 0) -> None:
 
 
 class PretendServer(MemoryBoard):
-    """A board in memory that also describes its experiment and gives seats."""
+    """A board in memory that knows how many take part and can ask for an invite."""
 
-    def __init__(self, spec: ExperimentSpec = SPEC, players: int | None = 3) -> None:
-        super().__init__(spec, seats=())
+    def __init__(
+        self,
+        spec: ExperimentSpec = SPEC,
+        players: int | None = 3,
+        enrolled: Iterable[str] | None = (),
+    ) -> None:
+        super().__init__(spec, enrolled=enrolled)
         self.experiment = Experiment(spec, players=players)
         self.invites: set[str | None] = {None}
         self.closed = False
@@ -83,12 +87,11 @@ class PretendServer(MemoryBoard):
         self._check_up()
         return self.experiment
 
-    async def claim_seat(self, identity: Identity, invite: str | None = None) -> Outcome:
+    async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         self._check_up()
         if invite not in self.invites:
-            raise SeatDenied("This invite is not valid.\nAsk for another.")
-        self.seat(identity.voter)
-        return Outcome.ACCEPTED
+            raise EnrolmentRefused("This invite is not valid.\nAsk for another.")
+        return await super().enrol(identity, invite)
 
     async def aclose(self) -> None:
         self.closed = True

@@ -3,13 +3,26 @@
 Every check of ``tests/contracts/test_scheme_contract.py`` runs on it too.
 """
 
+import random
+from contextlib import ExitStack
+
 import numpy as np
+from tests.fleet.fault_run import drive
+from tests.fleet.worlds import device as new_device
 from tests.schemes import first_to_finish
 from tests.schemes.first_to_finish import Finished, FirstToFinish
+from tests.server.live import open_store, serving_in_thread
 
+from devote.boards.experiment import Experiment
+from devote.boards.identity import Identity
+from devote.boards.memory import MemoryBoard
+from devote.boards.operator import Operator
+from devote.fleet import Device
+from devote.fleet.sync import sync_once
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import SCHEMES
+from devote.server import create_app
 from devote.simulate import Result, Scenario, load_results, run_players, run_sweep, simulate
 
 SPEC = ExperimentSpec(arms=3, name="race", epsilon=0.5, scheme="first_to_finish")
@@ -59,3 +72,63 @@ def test_the_answer_is_the_first_message_on_the_board():
         tally.add(Finished("race", arm, voter))
     assert (tally.status(), tally.answer, tally.shared) == ("agreed", (2,), (2,))
     assert tally.view()["counts"] == [2, 0, 1]
+
+
+MEANS = (0.9, 0.4, 0.1)
+
+
+def play_in_turns(devices, sync, seed=1):
+    """Users play the devices in turn until all have the answer."""
+    users = random.Random(seed)
+    for _ in range(3000):
+        for device in devices:
+            choice = device.choose()
+            device.reward(float(users.random() < MEANS[choice]), choice)
+            sync(device)
+        if all(device.best() is not None for device in devices):
+            return
+    raise AssertionError
+
+
+def check_ending(devices, messages):
+    assert messages
+    first = messages[0].arm
+    for device in devices:
+        status = device.status()
+        assert (status.state, status.answer, device.best()) == ("agreed", (first,), first)
+        assert not status.degraded
+        assert not status.waiting
+        device.choose()
+        assert device.status().remaining == (first,)
+    assert sum(len(device.status().sent) for device in devices) == len(messages)
+
+
+def test_devices_on_a_board_in_memory_follow_the_first_to_finish():
+    board = MemoryBoard(SPEC)
+    devices = [new_device(Identity.generate(), SPEC) for _ in range(4)]
+    play_in_turns(devices, lambda core: drive(sync_once(core, board)))
+    for core in devices:
+        assert drive(sync_once(core, board))
+    check_ending(devices, [posted.envelope.message for posted in board.now().posted])
+    for core in devices:
+        core.close()
+
+
+def test_devices_over_http_follow_the_first_to_finish(tmp_path):
+    with open_store(tmp_path / "server.db") as store:
+        store.create(Experiment(SPEC, "invite", 3))
+        invites = store.invite("race", 3)
+        with serving_in_thread(create_app(store)) as address, ExitStack() as stack:
+            url = f"{address}/experiments/race"
+            devices = [
+                stack.enter_context(Device.join(url, store=tmp_path / f"{n}.db", invite=invite))
+                for n, invite in enumerate(invites)
+            ]
+            play_in_turns(
+                devices, lambda device: device.sync() if device.status().waiting else None
+            )
+            for device in devices:
+                assert device.sync()
+            with Operator(address) as operator:
+                messages = [message for _, message in operator.messages("race", 3)]
+            check_ending(devices, messages)

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from devote.protocol import ExperimentSpec, SpecError
+from devote.protocol.scheme import SCHEMES
 
 VERSION = 2
 """The version of what devices and servers say to each other."""
@@ -46,6 +47,12 @@ class Experiment:
             raise SpecError(
                 f"enrolment={self.enrolment!r} must be open or invite.\n"
                 "Use invite wherever somebody could gain by voting twice."
+            )
+        if not self.spec.scheme.deployable:
+            others = ", ".join(scheme.name for scheme in SCHEMES.values() if scheme.deployable)
+            raise SpecError(
+                f"Devices cannot run the scheme {self.spec.scheme.name}, only simulations can.\n"
+                f"Use one of: {others}."
             )
         if self.players is not None:
             self.spec.check_players(self.players)

@@ -13,16 +13,15 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 def demo(
     players: options.Players = 64,
     means: options.Means = None,
-    protocol: Annotated[
-        str, typer.Option(metavar="NAME", help="decentralized or jury.")
-    ] = "decentralized",
+    scheme: options.SchemeName = None,
+    parameters: options.Parameters = None,
     chaos: Annotated[
         bool, typer.Option("--chaos", help="Kill the server and devices as it goes.")
     ] = False,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Ten banners, 64 devices with hidden users, a server that only ever sees votes.
+    """Ten banners, 64 devices with hidden users, a server that sees only what devices say.
 
     [bold]Examples[/bold]
 
@@ -31,23 +30,21 @@ def demo(
     devote demo --chaos
 
     devote demo --players 100 --means .8,.4,.4,.1
+
+    devote demo --scheme jury --set seats=9
     """
     from devote.cli.demo_view import DemoView, summary
     from devote.cli.terminal import show_json
     from devote.cli.values import read_means
-    from devote.fleet.demonstration import BANNERS, MEANS, run_demonstration
+    from devote.demo.demonstration import MEANS, banner_experiment, run_demonstration
     from devote.problems import Problem
-    from devote.protocol import ExperimentSpec, get_protocol
 
     rates = MEANS if means is None else read_means(means)
     Problem("hidden", rates)  # refuses what cannot be a click rate
-    names = BANNERS if len(rates) == len(BANNERS) else [f"Banner {k}" for k in range(len(rates))]
-    spec = ExperimentSpec(arms=names, name="banner", protocol=protocol, seat_after=20)
-    get_protocol(spec.protocol).check(spec, players)
-    with DemoView(spec, players, quiet=json) as view:
-        outcome = run_demonstration(
-            view.tell, players=players, means=rates, spec=spec, chaos=chaos, seed=seed
-        )
+    how = options.read_scheme(scheme, parameters)
+    experiment = banner_experiment(how, players=players, arms=len(rates))
+    with DemoView(experiment, quiet=json) as view:
+        outcome = run_demonstration(view.tell, experiment, means=rates, chaos=chaos, seed=seed)
     if json:
         show_json(summary(outcome))
     else:

@@ -1,24 +1,24 @@
-"""How a demonstration looks in a terminal: bars of votes that fill up as it goes."""
+"""How a demonstration looks in a terminal."""
 
-from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from devote.cli.terminal import console, number
 
 if TYPE_CHECKING:
-    from devote.fleet.demonstration import Happening, Outcome
-    from devote.protocol import ExperimentSpec
+    from devote.boards.experiment import Experiment
+    from devote.demo.demonstration import Happening, Outcome
+    from devote.protocol import Message
 
 EAVESDROPPED = 4
 
 
 class DemoView:
-    """Tells a demonstration line by line, with the votes so far below while it runs."""
+    """Tells a demonstration line by line, with the messages so far below while it runs."""
 
-    def __init__(self, spec: "ExperimentSpec", players: int, *, quiet: bool) -> None:
-        self._spec = spec
-        self._players = players
+    def __init__(self, experiment: "Experiment", *, quiet: bool) -> None:
+        self._spec = experiment.spec
+        self._players = experiment.players
         self._quiet = quiet
         self._console = console()
 
@@ -29,9 +29,7 @@ class DemoView:
         if not self._quiet:
             self._print(
                 f"{self._players} devices look for the best of {self._spec.n_arms} banners. "
-                "What users click stays on their device;\n"
-                f"devices only tell each other which banners are [bold]not[/bold] good enough. "
-                f"{self._votes_needed()} such votes drop a banner.\n"
+                f"What users click stays on their device;\n{self._rule()}\n"
             )
             self._status.start()
         return self
@@ -51,7 +49,7 @@ class DemoView:
         when = f"[dim]{happening.seconds:5.1f} s[/dim]  "
         if happening.kind == "open":
             self._print(f"{when}watch it at [bold]{happening.text}[/bold]")
-        elif happening.kind == "votes":
+        elif happening.kind == "messages":
             self._status.update(f"{happening.text} so far")
         elif happening.kind == "chaos":
             self._print(f"{when}[red]{happening.text}[/red]")
@@ -62,9 +60,9 @@ class DemoView:
         """The answer, what it cost, what an eavesdropper saw, and the truth beside it."""
         from rich.table import Table
 
-        arms = _arms(self._spec)
-        answer = outcome.ballot.answer
-        agreed = len(answer) == 1
+        arms, view = self._spec.arm_names, outcome.tally.view()
+        answer = outcome.tally.answer
+        agreed = outcome.status == "agreed"
         self._print("")
         if agreed:
             self._print(f"[bold green]The answer: {arms[answer[0]]}[/bold green]")
@@ -72,7 +70,7 @@ class DemoView:
             names = ", ".join(arms[k] for k in answer)
             self._print(f"[bold]Stalled: the devices could not agree between {names}[/bold]")
         table = Table(box=None, pad_edge=False, header_style="dim")
-        for column in ("banner", "votes against", "hidden click rate"):
+        for column in ("banner", view["heading"], "hidden click rate"):
             table.add_column(column, justify="left" if column == "banner" else "right")
         best = max(outcome.means)
         for k, name in enumerate(arms):
@@ -80,10 +78,10 @@ class DemoView:
                 "  <- the best" if outcome.means[k] == best else ""
             )
             style = "bold green" if agreed and k == answer[0] else ""
-            table.add_row(name, str(outcome.ballot.tally[k]), truth, style=style)
+            table.add_row(name, str(view["counts"][k]), truth, style=style)
         self._console.print(table)
         self._costs(outcome)
-        self._eavesdropper(outcome, arms)
+        self._eavesdropper(outcome)
 
     def _costs(self, outcome: "Outcome") -> None:
         self._print(
@@ -99,28 +97,38 @@ class DemoView:
         elif outcome.chaos:
             self._print("It was over before anything could be killed; use more players.")
 
-    def _eavesdropper(self, outcome: "Outcome", arms: Sequence[str]) -> None:
-        from devote.protocol import Vote
-
+    def _eavesdropper(self, outcome: "Outcome") -> None:
         seen = outcome.busiest
         self._print("\nAll that an eavesdropper saw of the most talkative device:")
         for message in seen[:EAVESDROPPED]:
-            what = (
-                f"{arms[message.arm]!r} is not good enough"
-                if isinstance(message, Vote)
-                else type(message).__name__.lower()
-            )
-            self._print(f"  [dim]{message.voter[:12]}...[/dim] says: {what}")
+            self._print(f"  [dim]{message.voter[:12]}...[/dim] says: {self._words(message)}")
         if len(seen) > EAVESDROPPED:
             self._print(
                 f"  ... and {len(seen) - EAVESDROPPED} more like it, and when each was sent"
             )
         self._print("[dim]What that gives away, and what it does not: docs/guarantees.md[/dim]")
 
-    def _votes_needed(self) -> int:
-        from devote.protocol import get_protocol
+    def _rule(self) -> str:
+        """What devices tell each other, and what follows from it."""
+        from devote.schemes import Vote
 
-        return get_protocol(self._spec.protocol).votes_needed(self._spec)
+        needed = self._spec.votes_needed
+        if Vote in self._spec.scheme.kinds:
+            return (
+                "devices only tell each other which banners are [bold]not[/bold] good enough. "
+                f"{needed} such votes drop a banner."
+            )
+        return f"{self._spec.scheme.summary} (here {needed})."
+
+    def _words(self, message: "Message") -> str:
+        from devote.protocol.messages import kind_of
+        from devote.schemes import Vote
+
+        arm = getattr(message, "arm", None)
+        name = "" if arm is None else repr(self._spec.arm_names[arm])
+        if isinstance(message, Vote):
+            return f"{name} is not good enough"
+        return f"{kind_of(message).name} {name}".rstrip()
 
     def _print(self, text: str) -> None:
         self._console.print(text, soft_wrap=True)
@@ -128,13 +136,12 @@ class DemoView:
 
 def summary(outcome: "Outcome") -> dict[str, Any]:
     """The outcome as JSON values."""
-    ballot = outcome.ballot
     return {
         "spec": outcome.experiment.spec.to_dict(),
         "players": outcome.experiment.players,
-        "status": ballot.status(outcome.experiment.players),
-        "answer": list(ballot.answer),
-        "votes": list(ballot.tally),
+        "status": outcome.status,
+        "answer": list(outcome.tally.answer),
+        "counts": outcome.tally.view()["counts"],
         "means": list(outcome.means),
         "messages": len(outcome.messages),
         "bytes": outcome.bytes_sent,
@@ -144,7 +151,3 @@ def summary(outcome: "Outcome") -> dict[str, Any]:
         "crowd_starts": outcome.crowd_starts,
         "kills": outcome.server_kills + outcome.crowd_kills,
     }
-
-
-def _arms(spec: "ExperimentSpec") -> list[str]:
-    return [str(name) for name in spec.arms]  # type: ignore[union-attr]

@@ -34,8 +34,8 @@ def device(
 ) -> None:
     """Join an experiment: with made-up clicks, or asking you at each turn (0..1, or an empty line).
 
-    What you answer stays in the store; only votes leave. Stop with Ctrl-D or Ctrl-C and go on
-    later with the same store.
+    What you answer stays in the store; only the messages of the scheme leave. Stop with Ctrl-D
+    or Ctrl-C and go on later with the same store.
 
     [bold]Examples[/bold]
 

@@ -5,22 +5,24 @@
 ['choose', 'reward', 'best', 'status']
 """
 
-from devote.fleet.async_device import AsyncDevice
-from devote.fleet.choice import Choice
-from devote.fleet.device import Device
-from devote.fleet.errors import (
-    DeviceError,
-    JoinError,
-    LateReward,
-    RepeatedReward,
-    RewardRefused,
-    SeatRefused,
+from devote.boards.database import (
     StoreBusy,
     StoreCorrupt,
     StoreError,
     StoreFull,
     StoreMismatch,
     StoreReadOnly,
+)
+from devote.fleet.async_device import AsyncDevice
+from devote.fleet.choice import Choice
+from devote.fleet.device import Device
+from devote.fleet.errors import (
+    DeviceError,
+    JoinError,
+    JoinRefused,
+    LateReward,
+    RepeatedReward,
+    RewardRefused,
     UnclearReward,
     UnknownPlay,
 )
@@ -33,10 +35,10 @@ __all__ = [
     "DeviceError",
     "DeviceStatus",
     "JoinError",
+    "JoinRefused",
     "LateReward",
     "RepeatedReward",
     "RewardRefused",
-    "SeatRefused",
     "StoreBusy",
     "StoreCorrupt",
     "StoreError",

@@ -19,36 +19,41 @@ REMEMBERED = 16
 class Bookmark:
     """Everything up to ``number`` has been read; ``complete`` once the end has been seen.
 
-    ``anchor`` is the last signatures up to there, ``ahead`` the numbers above, with their
-    signatures, that came before their turn.
+    ``anchor`` is the last signatures up to there, ``ahead`` the messages above that came before
+    their turn.
     """
 
     number: int = 0
     anchor: tuple[str, ...] = ()
     complete: bool = False
-    ahead: tuple[tuple[int, str], ...] = ()
+    ahead: tuple[Posted, ...] = ()
 
     def read_from(self, *, deep: bool) -> int:
         """What to pass as ``after``, so as to see the last message, or all remembered, again."""
         return self.number - (len(self.anchor) if deep else min(1, self.number))
 
-    def moved(self, posted: Iterable[Posted], end: int | None = None) -> "Bookmark":
-        """The bookmark after reading these; ``end`` if the board was read up to that number.
+    def moved(
+        self, posted: Iterable[Posted], end: int | None = None
+    ) -> tuple["Bookmark", list[Posted]]:
+        """The bookmark after reading these, and the messages it has moved over, in their order.
+
+        ``end`` is given if the board was read up to that number.
 
         >>> from devote.boards.board import Envelope
-        >>> from devote.protocol import Vote
+        >>> from devote.schemes import Vote
         >>> third = Posted(3, Envelope(Vote("demo", 0, 1, "a"), "c3"))
-        >>> Bookmark(number=1, anchor=("a1",)).moved([third], end=3).complete
-        False
+        >>> bookmark, passed = Bookmark(number=1, anchor=("a1",)).moved([third], end=3)
+        >>> bookmark.number, bookmark.complete, passed
+        (1, False, [])
         """
-        ahead = dict(self.ahead)
-        ahead.update((p.number, p.envelope.signature) for p in posted if p.number > self.number)
-        number, anchor = self.number, list(self.anchor)
-        while number + 1 in ahead:
-            number += 1
-            anchor.append(ahead.pop(number))
+        ahead = {p.number: p for p in (*self.ahead, *posted) if p.number > self.number}
+        passed: list[Posted] = []
+        while (number := self.number + len(passed) + 1) in ahead:
+            passed.append(ahead.pop(number))
+        anchor = (*self.anchor, *(p.envelope.signature for p in passed))[-REMEMBERED:]
+        number = self.number + len(passed)
         complete = self.complete or (end is not None and number >= end)
-        return Bookmark(number, tuple(anchor[-REMEMBERED:]), complete, tuple(ahead.items()))
+        return Bookmark(number, anchor, complete, tuple(ahead.values())), passed
 
     def holds(self, posted: Iterable[Posted], *, deep: bool) -> bool:
         """Whether what was read before is where it was, in what was read from ``read_from``."""

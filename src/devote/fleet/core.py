@@ -2,53 +2,52 @@
 
 Theory of operation. ``choose`` and ``reward`` drive the player; what was read of the board comes
 in by ``receive``; what is to be posted lies in ``waiting``. Each call is one step: it changes
-the player, commits it to the store, and only then returns, so whatever anybody outside has been
-told is on disk. If the store cannot be written, the player goes back to what is stored and the
-call may be made again.
+the player, commits it to the store together with what the player has said, and only then returns,
+so whatever anybody outside has been told is on disk. If the store cannot be written, the player
+goes back to what is stored and the call may be made again.
 
-A device never decides on half of the votes. Until the board has been read to its end once, what
-was read is stored but the player is not told: it plays all arms on its own, it may vote on what
-it has learned itself (a vote rests on the voter's own rewards only), but it takes no arm out
-because of others, and there is no answer. At the end of the backlog all of it goes in at once.
+A device never decides on half of the messages. Until the board has been read to its end once,
+what was read is stored but the player is not told: it plays all arms on its own, it may say what
+it has learned itself, but it takes no arm out because of others, and there is no answer. At the
+end of the backlog it is told everything.
 
-A place in a jury is the board's to give. The player claims one and hears from the board, as
-everybody does, who has it; a claim that was denied goes once the board shows that.
-
-The board is not trusted: every message is checked again, signature and all, and see ``Bookmark``
-for what it may hand over.
+The player hears messages in the board's order, one number after the other; a message that comes
+before its turn is kept aside (``Bookmark``). The board is not trusted: every message is checked
+again, by its signature and by the scheme's tally.
 
 Calls may come from several threads; none ever waits for the network.
 """
 
 import random
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome, Posted
+from devote.boards.database import StoreError
 from devote.boards.identity import Identity, verify
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.choice import Choice
 from devote.fleet.clock import Clock
-from devote.fleet.errors import RewardRefused, StoreError
+from devote.fleet.errors import RewardRefused
 from devote.fleet.expiry import Expiry
-from devote.fleet.health import DENIED, FORGED, Health
+from devote.fleet.health import FORGED, REFUSED, Health
 from devote.fleet.outbox import Outbox
 from devote.fleet.plays import Fate, Plays, new_play
-from devote.fleet.saving import player_fields, restore_player
 from devote.fleet.status import DeviceStatus
 from devote.fleet.store import Store
-from devote.protocol import Ballot, ExperimentSpec, Player, ProtocolError, Seat
+from devote.protocol import ExperimentSpec, Message, Player, ProtocolError, Tally
 
-_SYSTEM_DICE = random.SystemRandom().random
+_SYSTEM_RANDOM = random.SystemRandom().random
 
 
 class DeviceCore:
     """A device that has been set up in ``store``.
 
-    ``dice`` gives a uniform number in [0, 1) for each new pull. ``on_vote`` is called when
-    messages have been put into the outbox, and must return at once.
+    ``dice`` gives a uniform number in [0, 1) for each new pull, and ``noise`` one for schemes
+    that blur what they say; noise must not be guessed, so it comes from the operating system.
+    ``on_message`` is called when messages have been put into the outbox, and must return at once.
     """
 
     spec: ExperimentSpec
@@ -56,9 +55,9 @@ class DeviceCore:
     identity: Identity
     bookmark: Bookmark
     _player: Player
+    _listener: Player
     _outbox: Outbox
     _plays: Plays
-    _untold: list[Envelope]
 
     def __init__(
         self,
@@ -67,27 +66,32 @@ class DeviceCore:
         expiry: Expiry | None = None,
         clock: Clock | None = None,
         dice: Callable[[], float] | None = None,
+        noise: Callable[[], float] = _SYSTEM_RANDOM,
         check: Callable[[Envelope], bool] = verify,
     ) -> None:
         self.store = store
-        self.on_vote: Callable[[], None] = _nobody
+        self.on_message: Callable[[], None] = _nobody
         self._expiry = expiry or Expiry()
         self._clock = clock or Clock()
-        self._dice = dice or _SYSTEM_DICE
+        self._dice = dice or _SYSTEM_RANDOM
+        self._noise = noise
         self._check = check
         self._lock = threading.RLock()
         self._in_doubt = False
         self._pending_since = 0.0
         self.health = Health(self._clock)
         self._load()
+        if self._player.pending is not None:
+            age = max(0.0, self._clock.wall() - (store.load().pending_at or 0.0))
+            self._pending_since = self._clock.monotonic() - age
 
     def choose(self, u: float | None = None) -> Choice:
         """What to play: the pending choice if its reward has not come, else a new one."""
         with self._step():
             self._expire()
             if self._player.pending is None:
-                self._player.activate(self._dice() if u is None else u)
-                self._save(self._clock.wall(), new_play(), "pending")
+                self._player.activate(self._dice() if u is None else u, self._noise())
+                self._commit(new_play(), "pending", self._player.outgoing(), self._clock.wall())
                 self._pending_since = self._clock.monotonic()
             choice = self.pending()
             assert choice is not None
@@ -99,42 +103,42 @@ class DeviceCore:
             arm, play = self._player.pending, self._plays.pending
             if arm is None or play is None:
                 return None
-            return Choice(arm, str(self.spec.arms[arm]), play)  # type: ignore[index]
+            return Choice(arm, self.spec.arm_names[arm], play)
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """Learn what the choice paid, from 0 to 1; counted once or not at all, see ``Plays``."""
         with self._step():
             self._plays.check(choice)
-            self._learn(x)
+            self._learn(x, "rewarded")
 
     def best(self) -> int | None:
-        """The arm the votes have settled on, or None while they have not, or not all are read."""
+        """The arm the group has settled on; None before that, and until the first full read."""
         with self._lock:
-            shared = self._known().shared
-            return shared[0] if len(shared) == 1 else None
+            tally = self._known()
+            return tally.answer[0] if tally.status(self.players) == "agreed" else None
 
     def status(self) -> DeviceStatus:
         """How the device stands."""
         with self._lock:
-            ballot = self._known()
+            tally = self._known()
             return DeviceStatus(
                 experiment=self.spec.name,
                 voter=self.identity.voter,
-                state=ballot.status(self.players),
-                answer=ballot.answer,
-                shared=ballot.shared,
+                state=tally.status(self.players),
+                answer=tally.answer,
+                shared=tally.shared,
                 remaining=self._player.remaining,
                 sent=tuple(e.message for e in self._outbox.sent),
                 waiting=tuple(e.message for e in self._outbox.waiting),
                 complete=self.bookmark.complete,
                 synced_ago=self.health.synced_ago,
                 offline_since=self.health.offline_since,
-                degraded=self.health.degraded,
+                degraded=self.health.degraded + ((REFUSED,) if self._outbox.refused else ()),
             )
 
     @property
     def waiting(self) -> tuple[Envelope, ...]:
-        """What is to be posted, oldest first; denied messages too: an operator may mend that."""
+        """What is to be posted, oldest first; see ``Outbox`` for what was refused."""
         with self._lock:
             return self._outbox.waiting
 
@@ -142,19 +146,26 @@ class DeviceCore:
         """Note what became of a posted message."""
         with self._step():
             self._outbox.settle(envelope, outcome)
-            self._note_denied()
 
-    def openers(self, envelope: Envelope) -> tuple[Envelope, ...]:
-        """What has opened the terms up to a message's, as the board has shown it before.
+    def lost_before(self, envelope: Envelope) -> list[Envelope]:
+        """What the board has lost and must have again to take a message that it has refused.
 
-        A board that was put back to an earlier state takes no message of a term whose opening it
-        has lost, and whoever opened it may be gone; but a signed message is good in any hands.
+        A board that was put back to an earlier state may have lost what a message follows on,
+        and whoever said that may be gone; but a signed message is good in any hands.
         """
-        term = _term(envelope)
         with self._lock:
-            heard = self.store.heard() if term else []
-        opened = {_term(e): e for e in heard if 0 < _term(e) <= term}
-        return tuple(opened[number] for number in sorted(opened))
+            heard = self.store.heard()
+        tally = self.spec.scheme.tally(self.spec)
+        for there, number in heard:
+            if number is not None:
+                tally.add(there.message)
+        needed: list[Envelope] = []
+        for lost in [e for e, number in heard if number is None]:
+            if tally.refusal(envelope.message) is None:
+                break
+            if tally.refusal(lost.message) is None and tally.add(lost.message):
+                needed.append(lost)
+        return needed if tally.refusal(envelope.message) is None else []
 
     def receive(self, posted: Iterable[Posted], end: int | None = None) -> bool:
         """Take in what was read of the board; ``end`` if it was read up to that number.
@@ -162,60 +173,65 @@ class DeviceCore:
         Returns whether everything up to ``end`` has been read.
         """
         with self._step():
-            fresh = [p for p in posted if p.number > self.bookmark.number]
-            valid = [p.envelope for p in fresh if self._is_valid(p.envelope)]
-            if len(valid) < len(fresh):
+            before = self.bookmark
+            bookmark, passed = before.moved(posted, end)
+            valid = [p for p in passed if self._hear(p.envelope)]
+            if len(valid) < len(passed):
                 self.health.note("forged", FORGED)
-            bookmark = self.bookmark.moved(fresh, end)
-            if valid or bookmark != self.bookmark:
+            if (bookmark.number, bookmark.complete) != (before.number, before.complete):
                 self.store.save_heard(valid, bookmark)
             self.bookmark = bookmark
-            self._tell(valid)
-            if self._outbox.drop_lost_claims(self._player):
-                self._note_denied()
+            self._outbox.see(p.envelope for p in valid)
+            if bookmark.complete and not before.complete:
+                self._load()
+                self.bookmark = bookmark  # with what came before its turn
             at_end = end is not None and bookmark.number >= end
             if at_end:
                 self._outbox.offer_lost_ones()
             return at_end
 
     def rewind(self) -> None:
-        """Read the board from its beginning again, and offer it all own messages again."""
+        """Read the board from its beginning again, and offer it all own messages again.
+
+        What others said is kept, unless it means something only in the order of the board.
+        """
         with self._step():
-            self.store.rewind()
-            since = self._pending_since
+            self.store.rewind(forget=self.spec.scheme.needs_order)
             self._load()
-            self._pending_since = since
 
     def learn_players(self, players: int | None) -> None:
-        """Take note of how many may vote, which is what tells a stall."""
+        """Take note of how many take part, which is what tells a stall."""
         with self._step():
             if players != self.players:
                 self.store.save_players(players)
                 self.players = players
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         with self._lock:
             self.store.close()
 
     def _load(self) -> None:
         saved = self.store.load()
-        heard = self.store.heard()
-        self._outbox = Outbox(self.store)
-        own = [e.message for e, _ in self._outbox if not isinstance(e.message, Seat)]
-        told = [e.message for e in heard] if saved.bookmark.complete else []
-        self._player = restore_player(self.store.path, saved.spec, saved.player, [*told, *own])
-        self._outbox.see(self._own(heard))
-        self._plays = Plays(saved.plays)
-        self._untold = [] if saved.bookmark.complete else heard
+        heard = [e for e, _ in self.store.heard()]
+        said = [e.message for e, _ in self.store.outbox()]
+        # Where order matters the player hears its own messages from the board, as all others do.
+        own: list[Message] = [] if saved.spec.scheme.needs_order else said
+        shown = [e.message for e in heard]
+        told = [*shown, *own] if saved.bookmark.complete else own
         self.spec = saved.spec
         self.players = saved.players
         self.identity = Identity.from_private_bytes(saved.secret)
         self.bookmark = saved.bookmark
-        if self._player.pending is not None:
-            age = max(0.0, self._clock.wall() - (saved.pending_at or 0.0))
-            self._pending_since = self._clock.monotonic() - age
-        self._note_denied()
+        self._player = self.store.player(saved, told)
+        self._listener = self._player
+        if not saved.bookmark.complete:
+            self._listener = self.spec.scheme.player(self.spec, self.identity.voter)
+            for message in shown:
+                self._listener.receive(message)
+        self._outbox = Outbox(self.store, self._player.still_wants)
+        self._outbox.see(heard)
+        self._plays = Plays(saved.plays)
 
     def _expire(self) -> None:
         if self._player.pending is None:
@@ -226,47 +242,39 @@ class DeviceCore:
             self._learn(0.0, "expired")
         else:
             self._player.abandon()
-            self._save(None, self._plays.pending, "expired")
+            self._commit(self._plays.pending, "expired", [])
 
-    def _learn(self, x: float, fate: Fate = "rewarded") -> None:
-        messages = self._player.reward(x)
-        # A claim to a place that came free again may lie there still, and is offered anyway.
-        there = self._outbox.messages
-        votes = [self.identity.sign(message) for message in messages if message not in there]
-        self._save(None, self._plays.pending, fate, votes)
-        self._outbox.add(votes)
-        if votes:
-            self.on_vote()
+    def _learn(self, x: float, fate: Fate) -> None:
+        self._commit(self._plays.pending, fate, self._player.reward(x))
 
-    def _save(
-        self, pending_at: float | None, play: str | None, fate: Fate, votes: Sequence[Envelope] = ()
+    def _commit(
+        self,
+        play: str | None,
+        fate: Fate,
+        messages: Iterable[Message],
+        pending_at: float | None = None,
     ) -> None:
         assert play is not None  # a pending arm and its pending play are stored together
+        there = self._outbox.messages
+        said = [self.identity.sign(message) for message in messages if message not in there]
         plays = self._plays.note(play, fate)
-        self.store.save_step(player_fields(self._player), pending_at, plays, votes)
+        self.store.save_step(self._player.to_dict(), pending_at, plays, said)
+        self._outbox.add(said)
+        if said:
+            self.on_message()
 
-    def _tell(self, valid: list[Envelope]) -> None:
-        self._outbox.see(self._own(valid))
-        self._untold += valid
-        if self.bookmark.complete:
-            for envelope in self._untold:
-                self._player.receive(envelope.message)
-            self._untold = []
+    def _known(self) -> Tally:
+        complete = self.bookmark.complete
+        return self._player.tally if complete else self.spec.scheme.tally(self.spec)
 
-    def _known(self) -> Ballot:
-        ballot = self._player.ballot
-        if self.bookmark.complete:
-            return ballot
-        return Ballot(ballot.n_arms, ballot.quorum, ballot.n_seats)
-
-    def _is_valid(self, envelope: Envelope) -> bool:
-        return refusal(envelope, self.spec, self._check) is None
-
-    def _own(self, envelopes: Iterable[Envelope]) -> list[Envelope]:
-        return [e for e in envelopes if e.message.voter == self._player.voter]
-
-    def _note_denied(self) -> None:
-        self.health.note("denied", DENIED if self._outbox.any_denied else None)
+    def _hear(self, envelope: Envelope) -> bool:
+        """Tell a message to whoever listens, unless it is not valid."""
+        if refusal(envelope, self.spec, self._check) is not None:
+            return False
+        if self._listener.tally.refusal(envelope.message) is not None:
+            return False
+        self._listener.receive(envelope.message)
+        return True
 
     @contextmanager
     def _step(self) -> Iterator[None]:
@@ -290,10 +298,5 @@ class DeviceCore:
             self.health.note("store", None)
 
 
-def _term(envelope: Envelope) -> int:
-    message = envelope.message
-    return 0 if isinstance(message, Seat) else message.term
-
-
 def _nobody() -> None:
-    """Told of votes when no one sends them."""
+    """Told of messages when no one sends them."""

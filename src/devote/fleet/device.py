@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
+from devote.boards.board import Board
 from devote.fleet.async_device import AsyncDevice
 from devote.fleet.background import LoopThread
 from devote.fleet.choice import Choice
 from devote.fleet.clock import Clock
 from devote.fleet.expiry import OnExpire
-from devote.fleet.joining import RemoteBoard
 from devote.fleet.loop import Pace
 from devote.fleet.status import DeviceStatus
 
@@ -31,7 +31,7 @@ class Device:
     def __init__(self, device: AsyncDevice, thread: LoopThread) -> None:
         self._device = device
         self._thread = thread
-        self.core = device.core
+        self._core = device._core
 
     @classmethod
     def join(
@@ -45,7 +45,7 @@ class Device:
         dice: Callable[[], float] | None = None,
         clock: Clock | None = None,
         pace: Pace | None = None,
-        board: RemoteBoard | None = None,
+        board: Board | None = None,
     ) -> Self:
         """Take part in the experiment at ``url``; see ``AsyncDevice.join``."""
         thread = LoopThread()
@@ -75,30 +75,30 @@ class Device:
 
     def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""
-        return self.core.choose()
+        return self._core.choose()
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart; None if there is none."""
-        return self.core.pending()
+        return self._core.pending()
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """What the choice paid, from 0 to 1; see ``AsyncDevice.reward``."""
-        self.core.reward(x, choice)
+        self._core.reward(x, choice)
 
     def best(self) -> int | None:
-        """The arm the votes have settled on, or None."""
-        return self.core.best()
+        """The arm the group has settled on, or None."""
+        return self._core.best()
 
     def status(self) -> DeviceStatus:
-        """How fresh the view is, what has left the device, and how the votes stand."""
-        return self.core.status()
+        """How fresh the view is, what has left the device, and how the group stands."""
+        return self._core.status()
 
     def sync(self) -> bool:
         """Post and read now, waiting for the network; for tests and tools."""
         return self._thread.run(self._device.sync())
 
     def close(self, grace: float = 2.0) -> None:
-        """Stop, after up to ``grace`` seconds for votes still waiting; they are kept anyway."""
+        """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""
         if self._thread.is_running:
             self._thread.run(self._device.close(grace))
             self._thread.stop()

@@ -1,16 +1,21 @@
-"""What can go wrong with a device, each with its remedy; never with a reward in the text."""
+"""What can go wrong with a device, each with its remedy; never with a reward in the text.
+
+What can go wrong with its store is in ``boards.database``.
+"""
+
+from devote.errors import DevoteError
 
 
-class DeviceError(Exception):
+class DeviceError(DevoteError):
     """A device cannot do what was asked; nothing that was stored is lost."""
 
 
 class JoinError(DeviceError):
-    """The experiment could not be joined: not reachable, not ours, or not open to this device."""
+    """The experiment could not be joined."""
 
 
-class SeatRefused(JoinError):
-    """The experiment has no seat for this device: its invite is no good, or all are taken."""
+class JoinRefused(JoinError):
+    """What answers is not the experiment, or does not take this device."""
 
 
 class RewardRefused(DeviceError):
@@ -31,27 +36,3 @@ class UnclearReward(RewardRefused):
 
 class UnknownPlay(RewardRefused):
     """The device remembers no such play."""
-
-
-class StoreError(DeviceError):
-    """The device's store could not be read or written; the last committed state stands."""
-
-
-class StoreBusy(StoreError):
-    """Another process, or another device in this one, has the store open."""
-
-
-class StoreCorrupt(StoreError):
-    """The file is damaged, or is not a device store."""
-
-
-class StoreFull(StoreError):
-    """There is no room to write; what was asked has not happened and can be asked again."""
-
-
-class StoreMismatch(StoreError):
-    """The store belongs to another experiment, another specification or another version."""
-
-
-class StoreReadOnly(StoreError):
-    """The file or its folder may not be written."""

@@ -2,9 +2,9 @@
 
 from devote.fleet.clock import Clock
 
-DENIED = (
-    "The board denies a message of this device; it is kept and offered again.\n"
-    "See that the device has a seat in the experiment."
+REFUSED = (
+    "The board refuses a message of this device; it is kept and offered again.\n"
+    "Check that the device is enrolled in the experiment."
 )
 FORGED = "The board holds messages that are not valid.\nThey are ignored; tell its operator."
 

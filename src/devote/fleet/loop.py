@@ -6,16 +6,16 @@ they are tried ever more rarely, and rounds alone do the work.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from devote.boards.board import Board, BoardRefused, BoardUnavailable, EndOfBacklog
+from devote.boards.database import StoreError
 from devote.fleet.clock import Backoff
 from devote.fleet.core import DeviceCore
-from devote.fleet.errors import StoreError
-from devote.fleet.sync import Describe, sync_once
+from devote.fleet.sync import sync_once
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
@@ -40,7 +40,6 @@ async def run_forever(
     *,
     wake: asyncio.Event,
     dice: Callable[[], float],
-    describe: Describe | None = None,
     pace: Pace | None = None,
     sleep: Sleep = asyncio.sleep,
 ) -> None:
@@ -53,8 +52,10 @@ async def run_forever(
     try:
         while True:
             wake.clear()
-            check = rounds % CHECK_EVERY == 0
-            if not await sync_once(core, board, describe if check else None, deep=check):
+            done = False
+            with _noting(core):
+                done = await sync_once(core, board, deep=rounds % CHECK_EVERY == 0)
+            if not done:
                 rounds = 0
                 await _cancelled(stream)
                 stream = None
@@ -68,18 +69,28 @@ async def run_forever(
             if not stream.done():
                 after_cut.reset()
                 continue
-            stream.result()
             stream = None
             await _pause(after_cut.next(dice()), sleep, wake)
     finally:
         await _cancelled(stream)
 
 
+@contextmanager
+def _noting(core: DeviceCore) -> Iterator[None]:
+    """Whatever goes wrong, the status says so, and the loop goes on."""
+    try:
+        yield
+    except Exception as error:
+        core.health.note(
+            "sync", f"Reading and sending failed ({type(error).__name__}).\nReport this."
+        )
+
+
 async def _listen(core: DeviceCore, board: Board) -> None:
     """Take in messages as they come, until the stream breaks; the next round finds out why."""
     events = board.stream(core.bookmark.number)
     try:
-        with suppress(BoardUnavailable, BoardRefused, StoreError):
+        with _noting(core), suppress(BoardUnavailable, BoardRefused, StoreError):
             async for event in events:
                 if isinstance(event, EndOfBacklog):
                     core.receive((), event.number)

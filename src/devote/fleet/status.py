@@ -13,11 +13,11 @@ from devote.protocol import Message, Status
 class DeviceStatus:
     """A device at one moment.
 
-    ``state``, ``shared`` and ``answer`` are told by the votes read so far, and are open, all
-    and all until the board has been read to its end once (``complete``). ``answer`` is the
-    shared arms, the one with the fewest votes first. ``remaining`` is what this device has not
-    voted out for itself. ``sent`` and ``waiting`` are all that has left the device or will,
-    besides its seat. Ages are in seconds and times in seconds since 1970.
+    ``state``, ``shared`` and ``answer`` follow from the messages read so far. Until the first
+    full read of the board (``complete``) the state is open and all arms are shared. ``answer``
+    has the likeliest arm first. ``remaining`` are the arms this device has not eliminated.
+    ``sent`` and ``waiting`` are all that has left the device or will, besides its request to be
+    enrolled. Ages are in seconds and times in seconds since 1970.
 
     Paper: ``remaining`` and ``shared`` are K^n(l^n) and K(l).
     """
@@ -48,7 +48,7 @@ class DeviceStatus:
     def __str__(self) -> str:
         lines = [
             f"{self.experiment}: {self.state}, {self.freshness}",
-            f"votes sent {len(self.sent)}, waiting {len(self.waiting)}",
+            f"messages sent {len(self.sent)}, waiting {len(self.waiting)}",
         ]
         lines += [f"degraded: {reason.splitlines()[0]}" for reason in self.degraded]
         return "\n".join(lines)

@@ -2,54 +2,43 @@
 
 Every transition is one transaction, committed before anything is sent or returned, so a process
 killed at any instant finds on restart either all of a step or none of it. A reward goes in
-together with the player that has learned it and the votes that follow from it: no reward counts
-twice and no vote is lost. Posting is idempotent, so a vote that is sent again has no effect.
+together with the player that has learned it and the messages that follow from it: no reward
+counts twice and no message is lost. Posting is idempotent, so a message that is sent again has
+no effect.
 
 A power cut is harsher than a kill. Steps that only this device knows of (a pull, a reward, what
-was read) are committed without waiting for the disk (``synchronous=NORMAL`` in WAL mode: the
-file stays whole, but the last such steps may be gone). A step that puts something into the
-outbox waits (``FULL``), and with it all steps before it. So a power cut may cost at most the
-last rewards, never a vote that was sent, nor the memory of having sent it.
+was read) are committed without waiting for the disk: the file stays whole, but the last such
+steps may be gone. A step that puts something into the outbox waits, and with it all steps before
+it. So a power cut may cost at most the last rewards, never a message that was sent, nor the
+memory of having sent it.
 
-The file is locked for as long as it is open (``locking_mode=EXCLUSIVE``), which the system
-undoes when the process dies: two processes never share a store.
-
-Votes read from the board have their own table, and the player's copy of them is left out of its
-row, so that a step costs the same however many votes there are.
+The file is locked for as long as it is open: two processes never share a store. Messages read
+from the board have their own table, so a step costs the same however many there are.
 """
 
 import json
-import os
-import sqlite3
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from devote.boards.board import Envelope
-from devote.fleet import schema
+from devote.boards.board import Envelope, Posted
+from devote.boards.database import Database, StoreMismatch
+from devote.boards.identity import Identity
 from devote.fleet.bookmark import Bookmark
-from devote.fleet.errors import StoreError, StoreReadOnly
 from devote.fleet.plays import Fate
-from devote.protocol import ExperimentSpec, from_json, to_json
+from devote.fleet.tables import LAYOUT
+from devote.protocol import (
+    ExperimentSpec,
+    LocalProtocolError,
+    Message,
+    Player,
+    from_json,
+    restore_player,
+    to_json,
+)
 
-Delivery: TypeAlias = Literal["waiting", "sent", "denied"]
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What is known of an experiment before the first pull."""
-
-    address: str
-    spec: ExperimentSpec
-    players: int | None
-    secret: bytes
-    player: dict[str, Any]
-
-    def __repr__(self) -> str:
-        return f"Setup({self.address!r}, {self.spec.name!r})"
+Delivery: TypeAlias = Literal["waiting", "sent", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +49,7 @@ class Saved:
     spec: ExperimentSpec
     players: int | None
     secret: bytes
-    seated: bool
+    enrolled: bool
     player: dict[str, Any]
     pending_at: float | None
     plays: dict[str, Fate]
@@ -73,66 +62,47 @@ class Saved:
 class Store:
     """One device's state on disk; ``open`` it, ``set_up`` it once, and close it."""
 
-    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
-        self.path = path
-        self._connection = connection
-        self._lock = threading.RLock()
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._n_arms = 0
-        self._durable: bool | None = None
 
     @classmethod
     def open(cls, path: str | Path) -> "Store":
         """Open a store for this process alone, making an empty one if there is none."""
-        name = str(path)
-        _make_private(name)
-        with schema.translated(name):
-            connection = sqlite3.connect(
-                name, isolation_level=None, check_same_thread=False, timeout=0.0
-            )
-        try:
-            with schema.translated(name):
-                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute("COMMIT")
-                if not schema.is_empty(connection):
-                    schema.check(connection, name)
-        except BaseException:
-            connection.close()
-            raise
-        return cls(connection, name)
+        return cls(Database(path, LAYOUT, alone=True))
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self._database.path
 
     @property
     def is_set_up(self) -> bool:
         """Whether an experiment has been stored here."""
-        with self._lock, schema.translated(self.path):
-            return not schema.is_empty(self._connection)
+        with self._database.read() as db:
+            return db.execute("SELECT 1 FROM device").fetchone() is not None
 
-    def set_up(self, setup: Setup) -> None:
-        """Store a new device, before anybody is told of it."""
-        with self.transaction(durable=True) as connection:
-            schema.lay_out(connection)
-            connection.execute(
+    def set_up(
+        self, address: str, spec: ExperimentSpec, players: int | None, identity: Identity
+    ) -> None:
+        """Store a new device that has not played yet, before anybody is told of it."""
+        player = spec.scheme.player(spec, identity.voter).to_dict()
+        secret = identity.to_private_bytes()
+        with self._database.write() as db:
+            db.execute(
                 "INSERT INTO device (id, address, spec, fingerprint, players, secret, player)"
                 " VALUES (1, ?, ?, ?, ?, ?, ?)",
-                (
-                    setup.address,
-                    setup.spec.to_json(),
-                    setup.spec.fingerprint,
-                    setup.players,
-                    setup.secret,
-                    json.dumps(setup.player),
-                ),
+                (address, spec.to_json(), spec.fingerprint, players, secret, json.dumps(player)),
             )
 
     def load(self) -> Saved:
         """The device's row."""
-        with self._lock, schema.translated(self.path):
-            row = self._connection.execute(
-                "SELECT address, spec, players, secret, seated, player, pending_at, cursor,"
+        with self._database.read() as db:
+            row = db.execute(
+                "SELECT address, spec, players, secret, enrolled, player, pending_at, cursor,"
                 " anchor, complete, fingerprint, plays FROM device"
             ).fetchone()
-        with _readable(self.path):
+        with self._database.decoding():
             spec = ExperimentSpec.from_json(row[1])
             if spec.fingerprint != row[10]:
                 raise ValueError
@@ -142,149 +112,110 @@ class Store:
                 spec=spec,
                 players=row[2],
                 secret=row[3],
-                seated=bool(row[4]),
+                enrolled=bool(row[4]),
                 player=json.loads(row[5]),
                 pending_at=row[6],
                 plays=json.loads(row[11]),
                 bookmark=Bookmark(row[7], tuple(row[8].split()), bool(row[9])),
             )
 
-    def save_seat(self, address: str, players: int | None) -> None:
-        """Note that the board has given this device a seat, and where it is."""
-        with self.transaction(durable=True) as connection:
-            connection.execute(
-                "UPDATE device SET seated = 1, address = ?, players = ?", (address, players)
+    def player(self, saved: Saved, messages: Iterable[Message]) -> Player:
+        """The player in the row, who is told these messages."""
+        with self._database.decoding():
+            try:
+                return restore_player(saved.spec, saved.player, messages)
+            except LocalProtocolError as error:
+                raise StoreMismatch(
+                    f"The device store {self.path!r} cannot be used: {error}"
+                ) from None
+
+    def save_enrolment(self, address: str, players: int | None) -> None:
+        """Note that the board has enrolled this device, and where the board is."""
+        with self._database.write() as db:
+            db.execute(
+                "UPDATE device SET enrolled = 1, address = ?, players = ?", (address, players)
             )
 
     def save_players(self, players: int | None) -> None:
-        """Note how many may vote."""
-        with self.transaction() as connection:
-            connection.execute("UPDATE device SET players = ?", (players,))
+        """Note how many may take part."""
+        with self._database.write(durable=False) as db:
+            db.execute("UPDATE device SET players = ?", (players,))
 
     def save_step(
         self,
         player: dict[str, Any],
         pending_at: float | None,
         plays: dict[str, Fate],
-        votes: Iterable[Envelope] = (),
+        said: Iterable[Envelope] = (),
     ) -> None:
-        """Store the player and the plays after a step, and the votes it gave rise to, together."""
-        outgoing = [(to_json(e.message), e.signature) for e in votes]
-        with self.transaction(durable=bool(outgoing)) as connection:
-            connection.execute(
+        """Store the player and the plays after a step, and what the player has said, together."""
+        outgoing = [(to_json(e.message), e.signature) for e in said]
+        with self._database.write(durable=bool(outgoing)) as db:
+            db.execute(
                 "UPDATE device SET player = ?, pending_at = ?, plays = ?",
                 (json.dumps(player), pending_at, json.dumps(plays)),
             )
-            connection.executemany(
-                "INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing
-            )
+            db.executemany("INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing)
 
-    def save_heard(self, heard: Iterable[Envelope], bookmark: Bookmark) -> None:
+    def save_heard(self, heard: Iterable[Posted], bookmark: Bookmark) -> None:
         """Store what was read of the board, and how far that was, together."""
-        with self.transaction() as connection:
-            connection.executemany(
-                "INSERT OR IGNORE INTO heard (message, signature) VALUES (?, ?)",
-                [(to_json(e.message), e.signature) for e in heard],
+        with self._database.write(durable=False) as db:
+            db.executemany(
+                "INSERT INTO heard VALUES (?, ?, ?) ON CONFLICT (message) DO UPDATE"
+                " SET number = excluded.number WHERE heard.number IS NULL",
+                [(p.number, to_json(p.envelope.message), p.envelope.signature) for p in heard],
             )
-            connection.execute(
+            db.execute(
                 "UPDATE device SET cursor = ?, anchor = ?, complete = ?",
                 (bookmark.number, " ".join(bookmark.anchor), bookmark.complete),
             )
 
-    def rewind(self) -> None:
+    def rewind(self, *, forget: bool) -> None:
         """Read the board from its beginning again, and offer it all own messages again.
 
         That they were once read back from the board says nothing about the board there is now.
-        Nor do seats in the jury, which another may have there: a vote is a vote, but a seat is
-        its voter's only because the board says so.
+        With ``forget`` the same goes for the messages of others; otherwise those are kept.
         """
-        with self.transaction() as connection:
-            connection.execute(
-                "DELETE FROM heard WHERE message IN (SELECT message FROM outbox)"
-                " OR json_extract(message, '$.type') = 'seat'"
+        with self._database.write(durable=False) as db:
+            db.execute(
+                "DELETE FROM heard"
+                + ("" if forget else " WHERE message IN (SELECT message FROM outbox)")
             )
-            connection.execute("UPDATE device SET cursor = 0, anchor = ''")
-            connection.execute("UPDATE outbox SET state = 'waiting'")
+            db.execute("UPDATE heard SET number = NULL")
+            db.execute(
+                "UPDATE device SET cursor = 0, anchor = '', complete = complete AND ?",
+                (not forget,),
+            )
+            db.execute("UPDATE outbox SET state = 'waiting'")
 
     def save_delivery(self, envelope: Envelope, state: Delivery) -> None:
         """Store what became of a message that was posted."""
-        with self.transaction() as connection:
-            connection.execute(
+        with self._database.write(durable=False) as db:
+            db.execute(
                 "UPDATE outbox SET state = ? WHERE message = ?", (state, to_json(envelope.message))
             )
 
-    def drop(self, envelope: Envelope) -> None:
-        """Take a message out of the outbox for good."""
-        with self.transaction() as connection:
-            connection.execute("DELETE FROM outbox WHERE message = ?", (to_json(envelope.message),))
-
-    def heard(self) -> list[Envelope]:
-        """Everything read of the board."""
-        return [e for e, _ in self._envelopes("SELECT message, signature, '' FROM heard")]
+    def heard(self) -> list[tuple[Envelope, int | None]]:
+        """Everything heard, in the board's order, with its number on the board there is now."""
+        return self._envelopes(
+            "SELECT message, signature, number FROM heard"
+            " ORDER BY number IS NOT NULL, number, rowid"
+        )
 
     def outbox(self) -> list[tuple[Envelope, Delivery]]:
         """Every message this device has produced, oldest first, and what became of it."""
         return self._envelopes("SELECT message, signature, state FROM outbox ORDER BY seq")
 
-    def _envelopes(self, query: str) -> list[tuple[Envelope, Any]]:
-        with self._lock, schema.translated(self.path):
-            rows = self._connection.execute(query).fetchall()
-        with _readable(self.path):
-            return [(Envelope(from_json(row[0], self._n_arms), row[1]), row[2]) for row in rows]
-
-    @contextmanager
-    def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
-        """All or nothing; ``durable`` returns only once it would survive a power cut."""
-        connection = self._connection
-        with self._lock, schema.translated(self.path):
-            if durable is not self._durable:
-                connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-                self._durable = durable
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-
     def close(self) -> None:
-        """Let go of the file."""
-        with self._lock:
-            self._connection.close()
+        """Close the file."""
+        self._database.close()
 
     def remove(self) -> None:
-        """Let go of the file and remove it."""
-        self.close()
-        for suffix in ("", "-wal", "-shm"):
-            Path(self.path + suffix).unlink(missing_ok=True)
+        """Close the file and delete it."""
+        self._database.remove()
 
-
-def _make_private(path: str) -> None:
-    """Make the file, which will hold a private key, for its owner only; refuse one not writable."""
-    if path == ":memory:":
-        return
-    try:
-        # An existing file is not opened: closing it would undo the lock of whoever has it open.
-        if not os.path.exists(path):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        writable = all(os.access(p, os.W_OK) for p in (path, os.path.dirname(path) or "."))
-    except OSError:
-        writable = False
-    if not writable:
-        raise StoreReadOnly(
-            f"The device store {path!r} cannot be written.\n"
-            "See that it and its folder exist and are writable for this user."
-        )
-
-
-@contextmanager
-def _readable(path: str) -> Iterator[None]:
-    try:
-        yield
-    except StoreError:
-        raise
-    except Exception:
-        # The cause is not chained: it may quote the player, whose rewards are private.
-        raise schema.unreadable(path) from None
+    def _envelopes(self, query: str) -> list[tuple[Envelope, Any]]:
+        with self._database.read() as db:
+            rows = db.execute(query).fetchall()
+        with self._database.decoding():
+            return [(Envelope(from_json(row[0], self._n_arms), row[1]), row[2]) for row in rows]

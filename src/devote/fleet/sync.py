@@ -6,31 +6,26 @@ before the last message read, which proves that the board is there, that it is t
 read before, and that nothing was skipped.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
-
 from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome
-from devote.boards.experiment import Experiment
+from devote.boards.database import StoreError
+from devote.fleet.bookmark import Bookmark
 from devote.fleet.core import DeviceCore
-from devote.fleet.errors import StoreError
-
-Describe: TypeAlias = Callable[[], Awaitable[Experiment]]
 
 
-async def sync_once(
-    core: DeviceCore, board: Board, describe: Describe | None = None, *, deep: bool = True
-) -> bool:
+async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> bool:
     """One round: check that the experiment is ours, post what waits, read what is new.
 
-    ``deep`` looks further back to see that the board is still the one that was read before.
-    Returns whether all of it worked; if not, the device's status says why. Only the board is
-    awaited, so a board that never waits lets this be driven without an event loop.
+    Without ``deep`` the experiment is taken to be ours, and only the last message read is
+    looked at again to see that the board is still the one that was read before. Returns whether
+    all of it worked; if not, the device's status says why. Only the board is awaited, so a board
+    that never waits lets this be driven without an event loop.
     """
     try:
-        if describe is not None and not await _is_ours(core, describe):
+        if deep and not await _is_ours(core, board):
             return False
+        bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
         await _post(core, board)
-        done = await _read(core, board, deep)
+        done = await _read(core, board, bookmark, deep=deep)
     except BoardUnavailable:
         core.health.offline()
         return False
@@ -47,8 +42,8 @@ async def sync_once(
     return done
 
 
-async def _is_ours(core: DeviceCore, describe: Describe) -> bool:
-    experiment = await describe()
+async def _is_ours(core: DeviceCore, board: Board) -> bool:
+    experiment = await board.fetch_experiment()
     changed = experiment.fingerprint != core.spec.fingerprint
     core.health.note(
         "spec",
@@ -67,20 +62,21 @@ async def _is_ours(core: DeviceCore, describe: Describe) -> bool:
 async def _post(core: DeviceCore, board: Board) -> None:
     for envelope in core.waiting:
         outcome = await board.publish(envelope)
-        if outcome is Outcome.DENIED and (openers := core.openers(envelope)):
-            for opener in openers:
-                await board.publish(opener)
+        if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
+            for each in lost:
+                await board.publish(each)
             outcome = await board.publish(envelope)
         core.settle(envelope, outcome)
 
 
-async def _read(core: DeviceCore, board: Board, deep: bool) -> bool:
-    bookmark = core.bookmark  # as it is now: the stream may move it while the answer is awaited
+async def _read(core: DeviceCore, board: Board, bookmark: Bookmark, *, deep: bool) -> bool:
     snapshot = await board.snapshot(bookmark.read_from(deep=deep))
     if not bookmark.holds(snapshot.posted, deep=deep):
         core.rewind()
-        await _post(core, board)
         snapshot = await board.snapshot(0)
+        core.receive(snapshot.posted, snapshot.number)
+        await _post(core, board)
+        snapshot = await board.snapshot(core.bookmark.number)
     done = core.receive(snapshot.posted, snapshot.number)
     core.health.note(
         "gap", None if done else "The board leaves out messages.\nThey are asked for again."

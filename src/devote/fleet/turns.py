@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TextIO, TypeAlias
 
 from devote.fleet.choice import Choice
+from devote.fleet.errors import DeviceError
 from devote.fleet.status import DeviceStatus
 
 User: TypeAlias = Callable[[int], float | None]
@@ -23,12 +24,12 @@ class Playable(Protocol):
         ...
 
     def status(self) -> DeviceStatus:
-        """How the votes stand."""
+        """How the group stands."""
         ...
 
 
 def play(device: Playable, user: User, most: int | None = None) -> int:
-    """Take turns until the vote is over, the user stops, or so many; returns how many."""
+    """Take turns while there is no answer and the user goes on; returns how many."""
     turns = 0
     while device.status().state == "open" and (most is None or turns < most):
         choice = device.choose()
@@ -43,9 +44,9 @@ def play(device: Playable, user: User, most: int | None = None) -> int:
 def made_up(means: Sequence[float], arms: Sequence[str], seed: int) -> User:
     """A user who clicks on arm k with probability ``means[k]``."""
     if len(means) != len(arms):
-        raise ValueError(
+        raise DeviceError(
             f"{len(means)} means were given, but the experiment has {len(arms)} arms.\n"
-            "Give one for each arm."
+            "Pass one mean for each arm."
         )
     dice = random.Random(f"{seed}/user")
     return lambda arm: float(dice.random() < means[arm])

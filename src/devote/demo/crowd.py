@@ -2,25 +2,27 @@
 
 Each device is a real one, with its own key, store and connection. Only the users are played: who
 picks up their device next, and whether they click, comes from a problem that no device knows.
-Run as a program (``python -m devote.fleet.crowd``), it goes on from the stores it finds, so it
+Run as a program (``python -m devote.demo.crowd``), it goes on from the stores it finds, so it
 can be killed and started again at any moment.
 """
 
 import argparse
-import asyncio
 import json
 import random
 import signal
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from devote.fleet.async_device import AsyncDevice
-from devote.fleet.errors import JoinError
+from devote.fleet import Device, JoinError
 from devote.fleet.loop import Pace
 
 QUICK = Pace(every=1.0, base=0.1, cap=1.0)
-JOINING_AT_ONCE = 8
+AT_ONCE = 8
 JOIN_ATTEMPTS = 60
 JOIN_PAUSE = 0.5
 
@@ -43,50 +45,48 @@ def store_of(folder: Path, n: int) -> Path:
     return folder / f"device-{n:04d}.db"
 
 
-async def run_crowd(task: Task, report: Callable[[int], None], stop: asyncio.Event) -> int:
+def run_crowd(task: Task, report: Callable[[int], None], stop: threading.Event) -> int:
     """Let users come and go until every device has the answer; returns the pulls made here.
 
     ``report`` is told the pulls so far now and then. Only the crowd, which plays the users, can
     count them.
     """
-    devices: list[AsyncDevice] = []
-    try:
-        for start in range(0, task.count, JOINING_AT_ONCE):
-            numbers = range(start, min(start + JOINING_AT_ONCE, task.count))
-            devices += await asyncio.gather(*(_join(task, task.first + n) for n in numbers))
-        users = random.Random(f"{task.seed}/{task.first}/users")
-        pulls = 0
-        while not stop.is_set() and not all(map(_decided, devices)):
+    users = random.Random(f"{task.seed}/{task.first}/users")
+    pulls = 0
+    with ThreadPoolExecutor(AT_ONCE) as pool, ExitStack() as stack:
+        joining = [pool.submit(_join, task, task.first + n) for n in range(task.count)]
+        stack.callback(lambda: wait([pool.submit(_close, future) for future in joining]))
+        devices = [future.result() for future in joining]
+        while not stop.is_set() and not all(map(_has_answer, devices)):
             device = users.choice(devices)
-            choice = device.core.choose()
-            device.core.reward(float(users.random() < task.means[choice]), choice)
+            choice = device.choose()
+            device.reward(float(users.random() < task.means[choice]), choice)
             pulls += 1
-            if pulls % 16 == 0:
-                await asyncio.sleep(0)
             if pulls % 500 == 0:
                 report(pulls)
         report(pulls)
-        return pulls
-    finally:
-        await asyncio.gather(*(device.close() for device in devices))
+    return pulls
 
 
-async def _join(task: Task, n: int) -> AsyncDevice:
+def _join(task: Task, n: int) -> Device:
     """Join, trying again for a while if the server is away just now."""
     invite = task.invites[n] if task.invites else None
-    for attempt in range(JOIN_ATTEMPTS):
+    for attempts_left in reversed(range(JOIN_ATTEMPTS)):
         try:
-            return await AsyncDevice.join(
-                task.url, store=store_of(task.folder, n), invite=invite, pace=QUICK
-            )
+            return Device.join(task.url, store=store_of(task.folder, n), invite=invite, pace=QUICK)
         except JoinError:
-            if attempt == JOIN_ATTEMPTS - 1:
+            if not attempts_left:
                 raise
-            await asyncio.sleep(JOIN_PAUSE)
+            time.sleep(JOIN_PAUSE)
     raise AssertionError
 
 
-def _decided(device: AsyncDevice) -> bool:
+def _close(joining: "Future[Device]") -> None:
+    if joining.exception() is None:
+        joining.result().close()
+
+
+def _has_answer(device: Device) -> bool:
     return device.best() is not None or device.status().state == "stalled"
 
 
@@ -105,13 +105,10 @@ def main() -> None:
         seed=fields["seed"],
     )
 
-    async def run() -> None:
-        stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        await run_crowd(task, lambda pulls: print(pulls, flush=True), stop)
-
-    asyncio.run(run())
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    run_crowd(task, lambda pulls: print(pulls, flush=True), stop)
 
 
 if __name__ == "__main__":

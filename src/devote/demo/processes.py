@@ -16,9 +16,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.error import URLError
 
-from devote.fleet.crowd import Task
+from devote.demo.crowd import Task
+from devote.errors import DevoteError
 
 STARTING = 30.0
+
+
+class DemonstrationError(DevoteError):
+    """A process of the demonstration failed, or took too long."""
 
 
 def free_port() -> int:
@@ -84,7 +89,7 @@ class ServerProcess:
             except (URLError, OSError):
                 time.sleep(0.05)
         log = (self.folder / "server.log").read_text(errors="replace").strip()
-        raise RuntimeError(f"The server did not start.\n{log[-500:]}")
+        raise DemonstrationError(f"The server did not start.\n{log[-500:]}")
 
 
 class CrowdProcess:
@@ -120,7 +125,7 @@ class CrowdProcess:
         self._pulls.append(0)
         with (self.task.folder / "crowd.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "devote.fleet.crowd", str(self._file)],
+                [sys.executable, "-m", "devote.demo.crowd", str(self._file)],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,

@@ -1,4 +1,4 @@
-"""The main job end to end: a server, devices with hidden users, and votes between them.
+"""The main job end to end: a server, devices with hidden users, and messages between them.
 
 ``run_demonstration`` starts real processes on this machine, watches the board as anybody could,
 and tells what happens as it happens. With chaos it kills the server and devices as it goes.
@@ -15,10 +15,11 @@ from tempfile import TemporaryDirectory
 from devote.boards.board import BoardUnavailable
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
-from devote.fleet.crowd import Task
-from devote.fleet.processes import CrowdProcess, ServerProcess
-from devote.protocol import Ballot, ExperimentSpec, Message, Vote, get_protocol
+from devote.demo.crowd import Task
+from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
+from devote.protocol import ExperimentSpec, Message, Scheme, Status, Tally
 from devote.protocol.messages import to_bytes
+from devote.schemes import make_scheme
 
 BANNERS = (
     "Sport tonight",
@@ -41,8 +42,8 @@ FIRST_BLOW = 3.0
 BETWEEN_BLOWS = 2.0
 """Seconds; at least, and up to as much again and a half."""
 
-BLOWS_BY_VOTES = 4
-"""The first messages bring a blow, however early, and so does each further share of the votes."""
+BLOWS_BY_MESSAGES = 4
+"""The first message brings a blow, and so does each further share of those needed."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,6 @@ class Happening:
     kind: str
     seconds: float
     text: str
-    arm: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Outcome:
 
     experiment: Experiment
     means: tuple[float, ...]
-    ballot: Ballot
+    tally: Tally
     seconds: float
     pulls: int
     messages: tuple[Message, ...]
@@ -69,6 +69,11 @@ class Outcome:
     crowd_starts: int
     crowds: int
     chaos: bool
+
+    @property
+    def status(self) -> Status:
+        """Whether the devices have settled on one arm."""
+        return self.tally.status(self.experiment.players)
 
     @property
     def server_kills(self) -> int:
@@ -95,23 +100,26 @@ class Outcome:
         return tuple(most)
 
 
+def banner_experiment(
+    scheme: Scheme | None = None, *, players: int = 64, arms: int = len(BANNERS)
+) -> Experiment:
+    """An experiment with so many banners and devices."""
+    names = BANNERS if arms == len(BANNERS) else tuple(f"Banner {k}" for k in range(arms))
+    return Experiment(
+        ExperimentSpec(arms=names, name="banner", scheme=make_scheme(scheme)), "invite", players
+    )
+
+
 def run_demonstration(
     tell: Callable[[Happening], None],
+    experiment: Experiment,
     *,
-    players: int = 64,
     means: tuple[float, ...] = MEANS,
-    spec: ExperimentSpec | None = None,
     chaos: bool = False,
     seed: int = 0,
     workers: int = 2,
 ) -> Outcome:
     """Run it and tell it; raises if it has not ended after some minutes."""
-    names = (
-        BANNERS if len(means) == len(BANNERS) else tuple(f"Banner {k}" for k in range(len(means)))
-    )
-    spec = spec or ExperimentSpec(arms=names, name="banner")
-    get_protocol(spec.protocol).check(spec, players)
-    experiment = Experiment(spec, "invite", players)
     with TemporaryDirectory(prefix="devote-demo-") as name:
         return _Demonstration(tell, experiment, means, chaos, seed, workers, Path(name)).run()
 
@@ -138,12 +146,7 @@ class _Demonstration:
         self.server = ServerProcess(folder)
         self.crowds: list[CrowdProcess] = []
         self.messages: list[Message] = []
-        protocol = get_protocol(experiment.spec.protocol)
-        self.ballot = Ballot(
-            experiment.spec.n_arms,
-            protocol.votes_needed(experiment.spec),
-            protocol.seats_to_fill(experiment.spec),
-        )
+        self.tally = experiment.spec.scheme.tally(experiment.spec)
 
     def run(self) -> Outcome:
         self.started = time.monotonic()
@@ -157,7 +160,7 @@ class _Demonstration:
         return Outcome(
             experiment=self.experiment,
             means=self.means,
-            ballot=self.ballot,
+            tally=self.tally,
             seconds=time.monotonic() - self.started,
             pulls=sum(crowd.pulls for crowd in self.crowds),
             messages=tuple(self.messages),
@@ -190,18 +193,19 @@ class _Demonstration:
     def _watch(self, operator: Operator) -> None:
         next_blow = time.monotonic() + FIRST_BLOW
         messages_for_blow = 1
-        votes_in_all = self.ballot.quorum * (self.ballot.n_arms - 1)
+        spec = self.experiment.spec
+        share = max(1, (spec.votes_needed or 1) * (spec.n_arms - 1) // BLOWS_BY_MESSAGES)
         while any(crowd.running for crowd in self.crowds):
             if time.monotonic() - self.started > PATIENCE:
-                raise RuntimeError(f"Not over after {PATIENCE:.0f} s.\nUse fewer players.")
+                raise DemonstrationError(f"Not over after {PATIENCE:.0f} s.\nUse fewer players.")
             for crowd in self.crowds:
                 if crowd.failed:
-                    raise RuntimeError(f"A process of devices failed.\n{self._log()}")
+                    raise DemonstrationError(f"A process of devices failed.\n{self._log()}")
             self._look(operator)
             is_due = time.monotonic() > next_blow or len(self.messages) >= messages_for_blow
             if self.chaos and is_due:
                 self._strike()
-                messages_for_blow = len(self.messages) + max(1, votes_in_all // BLOWS_BY_VOTES)
+                messages_for_blow = len(self.messages) + share
                 next_blow = time.monotonic() + BETWEEN_BLOWS * (1.0 + 1.5 * self.dice.random())
             time.sleep(LOOK_EVERY)
         self._look(operator)
@@ -214,16 +218,23 @@ class _Demonstration:
         except BoardUnavailable:
             return
         for _, message in posted:
-            before = self.ballot.shared
+            before = self.tally.shared
             self.messages.append(message)
-            self.ballot.add(message)
-            for arm in before:
-                if arm not in self.ballot.shared:
-                    votes = self.ballot.tally[arm]
-                    name = tuple(self.experiment.spec.arms)[arm]  # type: ignore[arg-type]
-                    self._say("out", f"{name} is out, by {votes} votes", arm)
+            self.tally.add(message)
+            self._say_what_follows([arm for arm in before if arm not in self.tally.shared])
         if posted:
-            self._say("votes", f"{sum(isinstance(m, Vote) for m in self.messages)} votes")
+            self._say("messages", f"{len(self.messages)} messages")
+
+    def _say_what_follows(self, out: list[int]) -> None:
+        """Arms that are out because of what was said of them, or because another arm has won."""
+        names, view = self.experiment.spec.arm_names, self.tally.view()
+        counts = view["counts"]
+        against = [arm for arm in out if counts[arm] >= view["needed"]]
+        for arm in against:
+            self._say("out", f"{names[arm]} is out, by {counts[arm]} votes")
+        if out and not against:
+            (won,) = self.tally.shared
+            self._say("answer", f"{names[won]} is the answer, {view['heading']}: {counts[won]}")
 
     def _strike(self) -> None:
         alive = [crowd for crowd in self.crowds if crowd.running]
@@ -243,5 +254,5 @@ class _Demonstration:
     def _log(self) -> str:
         return (self.folder / "crowd.log").read_text(errors="replace").strip()[-800:]
 
-    def _say(self, kind: str, text: str, arm: int | None = None) -> None:
-        self.tell(Happening(kind, time.monotonic() - self.started, text, arm))
+    def _say(self, kind: str, text: str) -> None:
+        self.tell(Happening(kind, time.monotonic() - self.started, text))

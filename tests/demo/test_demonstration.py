@@ -1,8 +1,8 @@
 """The demonstration and its parts: a crowd of devices, and the processes they live in."""
 
-import asyncio
 import random
 import socket
+import threading
 import time
 
 import pytest
@@ -11,15 +11,16 @@ from tests.server.live import open_store, serving_in_thread
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.cli.demo_view import DemoView
-from devote.fleet import crowd, demonstration
-from devote.fleet.crowd import Task, run_crowd, store_of
-from devote.fleet.demonstration import Outcome, run_demonstration
-from devote.fleet.errors import JoinError
-from devote.fleet.processes import CrowdProcess, ServerProcess
-from devote.protocol import Ballot, ExperimentSpec, SpecError, Vote
+from devote.demo import crowd, demonstration
+from devote.demo.crowd import Task, run_crowd, store_of
+from devote.demo.demonstration import Outcome, banner_experiment, run_demonstration
+from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
+from devote.fleet import JoinError
+from devote.protocol import ExperimentSpec, SpecError
+from devote.schemes import Jury, Pick, Vote
 from devote.server import create_app
 
-SPEC = ExperimentSpec(arms=3, name="banner", epsilon=1.0, quorum=5)
+SPEC = ExperimentSpec(arms=3, name="banner", epsilon=1.0, scheme={"quorum": 5})
 MEANS = (0.9, 0.1, 0.1)
 N = 6
 
@@ -43,15 +44,13 @@ def task(url, folder, invites=(), first=0, count=N):
 
 def run(task, stop_after=None):
     reports = []
-
-    async def main():
-        stop = asyncio.Event()
-        if stop_after is not None:
-            asyncio.get_running_loop().call_later(stop_after, stop.set)
-        async with asyncio.timeout(120):
-            return await run_crowd(task, reports.append, stop)
-
-    return asyncio.run(main()), reports
+    stop = threading.Event()
+    timer = threading.Timer(120.0 if stop_after is None else stop_after, stop.set)
+    timer.start()
+    try:
+        return run_crowd(task, reports.append, stop), reports
+    finally:
+        timer.cancel()
 
 
 def test_a_crowd_plays_until_every_device_has_the_answer(url, store, tmp_path):
@@ -61,18 +60,19 @@ def test_a_crowd_plays_until_every_device_has_the_answer(url, store, tmp_path):
         f"device-000{n}.db" for n in range(N)
     ]
     assert store_of(tmp_path, 3) == tmp_path / "device-0003.db"
-    assert len(store.seats("banner")) == N
+    assert store.get("banner").enrolled == N
     assert store.rows("banner")[0] >= 2 * SPEC.votes_needed
 
 
 def test_a_crowd_that_is_stopped_goes_on_from_its_stores(url, store, tmp_path):
     invites = store.invite("banner", N)
     run(task(url, tmp_path, invites), stop_after=0.0)
-    assert len(store.seats("banner")) == N
-    assert store.invites("banner") == (N, N)
+    with store._database.read() as db:
+        assert db.execute("SELECT count(*), sum(used) FROM invites").fetchone() == (N, N)
+    assert store.get("banner").enrolled == N
     pulls, _ = run(task(url, tmp_path, invites))
     assert pulls > 0
-    assert len(store.seats("banner")) == N
+    assert store.get("banner").enrolled == N
 
 
 def test_a_crowd_gives_up_on_a_server_that_never_comes(tmp_path, monkeypatch):
@@ -103,7 +103,7 @@ def test_a_crowd_process_that_is_killed_goes_on_and_all_its_pulls_are_counted(ur
     finally:
         process.kill()
     messages = [m for _, m in _read(url)]
-    assert Ballot.of(messages, n_arms=3, quorum=5).answer == (0,)
+    assert tally_of(messages).answer == (0,)
 
 
 def _read(url):
@@ -144,21 +144,28 @@ def test_a_server_process_that_does_not_start_says_why(tmp_path):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         server = ServerProcess(tmp_path, port=taken.getsockname()[1])
-        with pytest.raises(RuntimeError, match="cannot be listened on"):
+        with pytest.raises(DemonstrationError, match="cannot be listened on"):
             server.start()
 
 
 def test_too_few_players_are_refused_before_anything_is_started(monkeypatch):
     monkeypatch.setattr(demonstration, "ServerProcess", None)
     with pytest.raises(SpecError, match="Use at least 28 players"):
-        run_demonstration(print, players=5)
+        run_demonstration(print, banner_experiment(players=5))
+
+
+def tally_of(messages, spec=SPEC):
+    tally = spec.scheme.tally(spec)
+    for message in messages:
+        tally.add(message)
+    return tally
 
 
 def an_outcome(votes, **changes):
     fields = {
         "experiment": Experiment(SPEC, "invite", N),
         "means": MEANS,
-        "ballot": Ballot.of(votes, n_arms=3, quorum=5),
+        "tally": tally_of(votes),
         "seconds": 1.0,
         "pulls": 10,
         "messages": tuple(votes),
@@ -181,9 +188,9 @@ def an_outcome(votes, **changes):
     ],
 )
 def test_the_end_of_the_story_tells_what_was_killed(capsys, changes, said):
-    DemoView(SPEC, N, quiet=False).conclude(an_outcome([], **changes))
+    DemoView(Experiment(SPEC, "invite", N), quiet=False).conclude(an_outcome([], **changes))
     assert said in capsys.readouterr().out
-    DemoView(SPEC, N, quiet=False).conclude(an_outcome([]))
+    DemoView(Experiment(SPEC, "invite", N), quiet=False).conclude(an_outcome([]))
     assert "killed" not in capsys.readouterr().out
 
 
@@ -197,31 +204,48 @@ def test_an_outcome_tells_what_an_eavesdropper_saw():
 @pytest.mark.slow
 @pytest.mark.parametrize("chaos", [False, True])
 def test_a_demonstration_ends_with_the_best_banner_chaos_or_not(monkeypatch, chaos):
-    spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", quorum=10)
+    spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", scheme={"quorum": 10})
     told = []
     monkeypatch.setattr(demonstration, "FIRST_BLOW", 0.2)
     monkeypatch.setattr(demonstration, "BETWEEN_BLOWS", 0.5)
-    outcome = run_demonstration(
-        told.append, players=12, means=MEANS, spec=spec, chaos=chaos, seed=3
-    )
-    assert outcome.ballot.answer == (0,)
+    experiment = Experiment(spec, "invite", 12)
+    outcome = run_demonstration(told.append, experiment, means=MEANS, chaos=chaos, seed=3)
+    assert outcome.tally.answer == (0,)
     assert outcome.pulls > 0
     assert len({(m.voter, m.arm) for m in outcome.messages}) == len(outcome.messages)
     kinds = [happening.kind for happening in told]
     assert kinds[0] == "open"
     assert kinds.count("out") == 2
-    assert all(h.text.endswith("votes") for h in told if h.kind in ("out", "votes"))
+    assert all(h.text.endswith("votes") for h in told if h.kind == "out")
     assert ("chaos" in kinds) == chaos
     assert outcome.server_starts + outcome.crowd_starts == 3 + kinds.count("chaos")
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("chaos", [False, True])
+def test_a_demonstration_of_a_jury_ends_with_its_verdict_chaos_or_not(chaos, capsys):
+    jury = Jury(seats=5, seat_after=5)
+    spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", scheme=jury)
+    experiment = Experiment(spec, "invite", 8)
+    with DemoView(experiment, quiet=False) as view:
+        outcome = run_demonstration(view.tell, experiment, means=MEANS, chaos=chaos, seed=3)
+        view.conclude(outcome)
+    assert (outcome.status, outcome.tally.answer) == ("agreed", (0,))
+    picks = sum(isinstance(message, Pick) for message in outcome.messages)
+    assert spec.votes_needed <= picks <= 5
+    said = capsys.readouterr().out
+    assert "red is the answer, picks: " in said
+    assert "pick 'red'" in said
+
+
+@pytest.mark.slow
 def test_chaos_strikes_at_the_first_votes_however_quick_the_run_is(monkeypatch):
     monkeypatch.setattr(demonstration, "FIRST_BLOW", 1e9)
-    spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", quorum=10)
+    spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", scheme={"quorum": 10})
     told = []
-    outcome = run_demonstration(told.append, players=12, means=MEANS, spec=spec, chaos=True)
-    assert outcome.ballot.answer == (0,)
+    experiment = Experiment(spec, "invite", 12)
+    outcome = run_demonstration(told.append, experiment, means=MEANS, chaos=True)
+    assert outcome.tally.answer == (0,)
     assert outcome.server_kills + outcome.crowd_kills >= 1
     assert outcome.server_kills + outcome.crowd_kills == [h.kind for h in told].count("chaos")
 
@@ -257,4 +281,4 @@ def test_blows_to_the_server_and_to_devices_change_nothing(tmp_path):
             process.kill()
         server.stop()
     assert len(set(messages)) == len(messages)
-    assert Ballot.of(messages, n_arms=3, quorum=5).answer == (0,)
+    assert tally_of(messages).answer == (0,)

@@ -1,0 +1,84 @@
+"""What the file of a device store holds, and how a file of an older version is carried over."""
+
+import json
+import sqlite3
+
+from devote.boards.database import Layout, StoreMismatch
+from devote.fleet.plays import new_play
+from devote.protocol import ExperimentSpec, SpecError
+
+TABLES = """
+CREATE TABLE device (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    address TEXT NOT NULL,
+    spec TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    players INTEGER,
+    secret BLOB NOT NULL,
+    enrolled INTEGER NOT NULL DEFAULT 0,
+    player TEXT NOT NULL,
+    pending_at REAL,
+    plays TEXT NOT NULL DEFAULT '{}',
+    cursor INTEGER NOT NULL DEFAULT 0,
+    anchor TEXT NOT NULL DEFAULT '',
+    complete INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE heard (number INTEGER, message TEXT NOT NULL UNIQUE, signature TEXT NOT NULL);
+CREATE TABLE outbox (
+    seq INTEGER PRIMARY KEY,
+    message TEXT NOT NULL UNIQUE,
+    signature TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sent', 'refused'))
+)
+"""
+"""``heard`` is what the board has shown, by its numbers; one without a number was on the board
+before it was put back to a backup, and has not been seen there since.
+"""
+
+
+def _from_version_1(db: sqlite3.Connection) -> None:
+    """Give a pending pull the name by which its reward is known since version 2."""
+    db.execute("ALTER TABLE device ADD COLUMN plays TEXT NOT NULL DEFAULT '{}'")
+    for (player,) in db.execute("SELECT player FROM device").fetchall():
+        if json.loads(player)["learner"]["pending"] is not None:
+            db.execute("UPDATE device SET plays = ?", (json.dumps({new_play(): "pending"}),))
+
+
+def _from_version_2(db: sqlite3.Connection) -> None:
+    """Write the specification as it is written today, and keep messages by their numbers.
+
+    What was heard has no numbers yet, which only schemes that need no order had.
+    """
+    for name, text in db.execute(
+        "SELECT json_extract(spec, '$.name'), spec FROM device"
+    ).fetchall():
+        try:
+            spec = ExperimentSpec.from_json(text)
+        except SpecError as error:
+            raise StoreMismatch(
+                f"The device store of experiment {name!r} cannot be used any more: {error}"
+            ) from None
+        db.execute(
+            "UPDATE device SET spec = ?, fingerprint = ?", (spec.to_json(), spec.fingerprint)
+        )
+    db.execute("ALTER TABLE device RENAME COLUMN seated TO enrolled")
+    for table in ("heard", "outbox"):
+        db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+        (statement,) = (s for s in TABLES.split(";") if f"TABLE {table} " in s)
+        db.execute(statement)
+    db.execute("INSERT INTO heard SELECT NULL, message, signature FROM old_heard")
+    db.execute(
+        "INSERT INTO outbox SELECT seq, message, signature, replace(state, 'denied', 'refused')"
+        " FROM old_outbox"
+    )
+    db.execute("DROP TABLE old_heard")
+    db.execute("DROP TABLE old_outbox")
+
+
+LAYOUT = Layout(
+    what="device store",
+    application=0x64766F74,  # dvot
+    version=3,
+    tables=TABLES,
+    upgrades={1: _from_version_1, 2: _from_version_2},
+)
