@@ -101,7 +101,7 @@ def view_run(scenario: Scenario, *, seed: int, trial: int, voters: bool = False)
     ]
     heard = sorted({message.player for message in sent if message.arm >= 0})
     player = dice.choice(heard if voters and heard else range(scenario.n_players))
-    active = run.tables.own[:, ACTIVE].tolist()
+    active = run.arena.own[:, ACTIVE].tolist()
     optimal, worst, group = _truth(scenario, player)
     return View(
         player=player,

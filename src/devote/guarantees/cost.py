@@ -100,7 +100,7 @@ def estimate_cost(
             break
         runs.append(run.outcome())
         if not run.engine.one_learner:
-            pulls.append(np.quantile(run.tables.own[:, ACTIVE], (0.5, 0.9, 1.0)))
+            pulls.append(np.quantile(run.arena.own[:, ACTIVE], (0.5, 0.9, 1.0)))
         if time.monotonic() > deadline:
             break
     per_device = np.mean(pulls, axis=0).tolist() if pulls else ()

@@ -158,7 +158,7 @@ class Scheme(ABC):
         """Whether players blur what they say, and so need noise."""
         return False
 
-    def check(self, spec: "ExperimentSpec") -> None:  # noqa: B027  # most refuse nothing
+    def check(self, spec: "ExperimentSpec") -> None:  # most refuse nothing
         """Refuse a specification with which the scheme cannot work."""
         return
 

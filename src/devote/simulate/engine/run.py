@@ -42,7 +42,7 @@ class Run:
         n, k = scenario.n_players, scenario.spec.n_arms
         rows = 1 if self.engine.one_learner else n
         own = n if self.engine.apart else rows
-        self.learners: Any = _learners(scenario, rows)
+        self.learners = _learners(scenario, rows)
         environment = scenario.problem.environment(n)
         bad = [is_suboptimal(environment, scenario.spec.epsilon, 0, 0, arm) for arm in range(k)]
         buffers: dict[str, Any] = {
@@ -160,12 +160,12 @@ class Run:
         )
 
 
-def _learners(scenario: Scenario, rows: int) -> State:
+def _learners(scenario: Scenario, rows: int) -> Any:
+    """Every learner's buffers, a row each."""
     fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
     kinds: dict[str, Any] = {"alive": np.int8, "pulls": np.int32, "ints": np.int32}
-    return State(
-        **{
-            name: np.tile(np.array(values or [0.0], dtype=kinds.get(name, np.float64)), (rows, 1))
-            for name, values in fresh._asdict().items()
-        }
-    )
+    buffers: dict[str, Any] = {
+        name: np.tile(np.array(values or [0.0], dtype=kinds.get(name, np.float64)), (rows, 1))
+        for name, values in fresh._asdict().items()
+    }
+    return State(**buffers)
