@@ -84,5 +84,4 @@ class Checks:
         return numbers
 
     def _bad(self, name: str, value: object, rule: str, remedy: str) -> DevoteError:
-        text = f"{name}={value!r} must be {rule}."
-        return self._error(f"{text}\n{remedy}" if remedy else text)
+        return self._error(f"{name}={value!r} must be {rule}.\n{remedy or 'Give such a value.'}")

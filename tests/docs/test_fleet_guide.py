@@ -93,7 +93,7 @@ def test_a_board_restored_from_a_backup_gets_its_votes_back_though_it_grew_past_
     server, tmp_path
 ):
     """As section 6 says: noticed by what was read before, not by the number alone."""
-    spec = ExperimentSpec(arms=["good", "bad"], name="banner", quorum=30)
+    spec = ExperimentSpec(arms=["good", "bad"], name="banner", scheme={"quorum": 30})
     with Operator(server.address, server.token) as operator:
         url = operator.open(Experiment(spec, "open"))
     with (

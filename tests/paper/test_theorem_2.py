@@ -98,11 +98,11 @@ def test_erratum_15_with_two_equal_arms_the_printed_bound_is_exceeded_and_not_sh
     nine exceed it with probability below 1e-8.
     """
     plan = plan_for([0.7, 0.7, *[0.1] * 8])
-    probability = p_star(plan.setting.problem.activity.weights(64), 28)
+    probability = p_star(plan.scenario.problem.activity.weights(64), 28)
     # 1,270 is the most that any of 200 devices alone needed.
     printed = theorem_2_samples(1270, p_star=probability, delta=0.05)
-    assert len(plan.quick.decided) == 20
-    assert sum(time > printed for time in plan.quick.decided) >= 9
+    assert len(plan.cost.decided) == 20
+    assert sum(time > printed for time in plan.cost.decided) >= 9
     assert plan.bound is None
     assert "2 arms are epsilon-optimal" in plan.why_no_bound
 
@@ -112,8 +112,8 @@ def test_theorem_2_is_shown_and_kept_with_one_good_arm():
     is caught with probability above .9999.
     """
     plan = plan_for([0.7, 0.4, *[0.1] * 8])
-    late = sum(time > plan.bound.samples for time in plan.quick.decided)
-    assert len(plan.quick.decided) == 20
+    late = sum(time > plan.bound.samples for time in plan.cost.decided)
+    assert len(plan.cost.decided) == 20
     assert binomial_tail(late, 20, probability=1.0 - plan.bound.probability) >= 1e-7
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from devote.kernels import COUNT, RESET, State, jitable
-from devote.kernels.tables import AGREED, OWN, RESETS, STALLED, Arena
+from devote.kernels.tables import ACTIVE, AGREED, OWN, RESETS, STALLED, Arena
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
@@ -17,6 +17,7 @@ from devote.protocol.spec import ExperimentSpec
 from devote.schemes.lone import one_device, why_unproved
 
 DONE = OWN
+IS_DONE = ACTIVE + 1
 
 
 class NoTally(Tally):
@@ -50,10 +51,11 @@ def wake(arena: Arena, state: State, player: int, noise: float) -> None:
 @jitable
 def learn(arena: Arena, state: State, player: int, n_out: int) -> None:
     """Count the learners that are done."""
+    done = int(state.ints[COUNT] == 1)
+    arena.counters[DONE] += done - arena.own[player, IS_DONE]
+    arena.own[player, IS_DONE] = done
     if n_out == RESET:
         arena.counters[RESETS] += 1
-    elif state.ints[COUNT] == 1:
-        arena.counters[DONE] += 1
 
 
 @jitable
@@ -90,7 +92,7 @@ class Isolated(Scheme):
         Promise("one answer", "claimed", "Players may end with different arms."),
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
-    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, winners)
+    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, winners, words=2)
     sends: ClassVar[str] = "nothing"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
