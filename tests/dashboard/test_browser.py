@@ -47,7 +47,7 @@ def test_real_devices_with_hidden_clicks_bring_the_right_winner_onto_the_page(
     server.open(SPEC.with_(arms=["worst", "best", "middling"]), players=8)
     page = onlooker("#banner")
     url = f"{server.address}/experiments/banner"
-    crowd = CrowdProcess(Task(url, tmp_path, 0, 8, (0.05, 0.9, 0.4), (), seed=0))
+    crowd = CrowdProcess(Task(url, tmp_path, (0.05, 0.9, 0.4), dict.fromkeys(range(8)), seed=0))
     crowd.start()
     try:
         expect(page.page.locator("#verdict")).to_have_text("The answer: best", timeout=120_000)

@@ -12,7 +12,7 @@ from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.cli.demo_view import DemoView
 from devote.demo import crowd, demonstration
-from devote.demo.crowd import Task, run_crowd, store_of
+from devote.demo.crowd import Task, run_crowd
 from devote.demo.demonstration import Outcome, banner_experiment, run_demonstration
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
 from devote.fleet import JoinError
@@ -39,7 +39,8 @@ def url(store):
 
 
 def task(url, folder, invites=(), first=0, count=N):
-    return Task(url, folder, first, count, MEANS, tuple(invites), seed=1)
+    own = {n: invites[n] if invites else None for n in range(first, first + count)}
+    return Task(url, folder, MEANS, own, seed=1)
 
 
 def run(task, stop_after=None):
@@ -59,7 +60,6 @@ def test_a_crowd_plays_until_every_device_has_the_answer(url, store, tmp_path):
     assert sorted(path.name for path in tmp_path.glob("device-*.db")) == [
         f"device-000{n}.db" for n in range(N)
     ]
-    assert store_of(tmp_path, 3) == tmp_path / "device-0003.db"
     assert store.get("banner").enrolled == N
     assert store.rows("banner")[0] >= 2 * SPEC.votes_needed
 
@@ -97,8 +97,6 @@ def test_a_crowd_process_that_is_killed_goes_on_and_all_its_pulls_are_counted(ur
     try:
         assert not process.failed, (tmp_path / "crowd.log").read_text()
         assert process.starts == 2
-        while not process.pulls and time.monotonic() < until:
-            time.sleep(0.01)  # the last line is counted by a thread
         assert process.pulls > 0
     finally:
         process.kill()
@@ -118,7 +116,7 @@ def test_a_crowd_process_that_cannot_play_says_so(tmp_path):
     while process.running:
         time.sleep(0.02)
     assert process.failed
-    assert "KeyError" in (tmp_path / "crowd.log").read_text()
+    assert "ValidationError" in (tmp_path / "crowd.log").read_text()
 
 
 def test_a_server_process_starts_is_killed_starts_again_and_stops_well(tmp_path):

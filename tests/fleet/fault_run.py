@@ -27,11 +27,10 @@ from tests.fleet.worlds import PretendServer
 
 from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import Identity
-from devote.fleet.choice import Choice
-from devote.fleet.clock import Clock
+from devote.fleet.clock import Clock, Expiry
 from devote.fleet.core import DeviceCore
 from devote.fleet.errors import RewardRefused
-from devote.fleet.expiry import Expiry
+from devote.fleet.plays import Choice
 from devote.fleet.sync import sync_once
 from devote.protocol import ExperimentSpec
 from devote.schemes import Claim, Jury

@@ -6,9 +6,9 @@ import pytest
 from tests.fleet.worlds import ME, SPEC, HandClock, play_until_vote, set_up, vote
 
 from devote.boards.board import Outcome, Posted
+from devote.fleet.clock import Expiry
 from devote.fleet.core import DeviceCore
 from devote.fleet.errors import DeviceError
-from devote.fleet.expiry import Expiry
 from devote.fleet.store import Store
 from devote.protocol import LocalProtocolError
 

@@ -78,7 +78,7 @@ def test_the_fault_run_sees_a_vote_taken_for_sent_when_no_answer_came(monkeypatc
     def sent_at_once(self):
         envelopes = waiting(self)
         for envelope in envelopes:
-            self._outbox._note(envelope, "sent")
+            self._outbox.note(envelope, "sent")
         return envelopes
 
     monkeypatch.setattr(DeviceCore, "waiting", property(sent_at_once))

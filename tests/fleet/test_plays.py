@@ -10,6 +10,7 @@ from tests.fleet.crashing_store import Crash, CrashingStore, Disk
 from tests.fleet.worlds import ME, SPEC, URL, HandClock, PretendServer, set_up
 
 from devote.fleet import AsyncDevice, Choice, Device
+from devote.fleet.clock import Expiry
 from devote.fleet.core import DeviceCore
 from devote.fleet.errors import (
     LateReward,
@@ -18,7 +19,6 @@ from devote.fleet.errors import (
     UnclearReward,
     UnknownPlay,
 )
-from devote.fleet.expiry import Expiry
 from devote.fleet.plays import KEPT
 from devote.fleet.store import Store
 from devote.protocol import LocalProtocolError, restore_player

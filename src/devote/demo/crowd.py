@@ -6,17 +6,18 @@ Run as a program (``python -m devote.demo.crowd``), it goes on from the stores i
 can be killed and started again at any moment.
 """
 
-import argparse
-import json
 import random
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from devote.fleet import Device, JoinError
 from devote.fleet.loop import Pace
@@ -29,20 +30,13 @@ JOIN_PAUSE = 0.5
 
 @dataclass(frozen=True)
 class Task:
-    """Which devices of a crowd to run here, against which experiment, and what users like."""
+    """Which experiment to join, what users like, and which devices to run, each with its invite."""
 
     url: str
     folder: Path
-    first: int
-    count: int
     means: tuple[float, ...]
-    invites: tuple[str, ...]
+    invites: Mapping[int, str | None]
     seed: int
-
-
-def store_of(folder: Path, n: int) -> Path:
-    """Where device n keeps its state."""
-    return folder / f"device-{n:04d}.db"
 
 
 def run_crowd(task: Task, report: Callable[[int], None], stop: threading.Event) -> int:
@@ -51,13 +45,13 @@ def run_crowd(task: Task, report: Callable[[int], None], stop: threading.Event) 
     ``report`` is told the pulls so far now and then. Only the crowd, which plays the users, can
     count them.
     """
-    users = random.Random(f"{task.seed}/{task.first}/users")
+    users = random.Random(f"{task.seed}/{min(task.invites)}/users")
     pulls = 0
     with ThreadPoolExecutor(AT_ONCE) as pool, ExitStack() as stack:
-        joining = [pool.submit(_join, task, task.first + n) for n in range(task.count)]
+        joining = [pool.submit(_join, task, n) for n in task.invites]
         stack.callback(lambda: wait([pool.submit(_close, future) for future in joining]))
         devices = [future.result() for future in joining]
-        while not stop.is_set() and not all(map(_has_answer, devices)):
+        while not stop.is_set() and any(device.status().state == "open" for device in devices):
             device = users.choice(devices)
             choice = device.choose()
             device.reward(float(users.random() < task.means[choice]), choice)
@@ -70,15 +64,15 @@ def run_crowd(task: Task, report: Callable[[int], None], stop: threading.Event) 
 
 def _join(task: Task, n: int) -> Device:
     """Join, trying again for a while if the server is away just now."""
-    invite = task.invites[n] if task.invites else None
-    for attempts_left in reversed(range(JOIN_ATTEMPTS)):
+    store, attempts = task.folder / f"device-{n:04d}.db", 1
+    while True:
         try:
-            return Device.join(task.url, store=store_of(task.folder, n), invite=invite, pace=QUICK)
+            return Device.join(task.url, store=store, invite=task.invites[n], pace=QUICK)
         except JoinError:
-            if not attempts_left:
+            if attempts >= JOIN_ATTEMPTS:
                 raise
+            attempts += 1
             time.sleep(JOIN_PAUSE)
-    raise AssertionError
 
 
 def _close(joining: "Future[Device]") -> None:
@@ -86,25 +80,9 @@ def _close(joining: "Future[Device]") -> None:
         joining.result().close()
 
 
-def _has_answer(device: Device) -> bool:
-    return device.best() is not None or device.status().state == "stalled"
-
-
 def main() -> None:
-    """Run the devices named in a JSON file and print the pulls made, a number per line."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("task", type=Path)
-    fields = json.loads(parser.parse_args().task.read_text())
-    task = Task(
-        url=fields["url"],
-        folder=Path(fields["folder"]),
-        first=fields["first"],
-        count=fields["count"],
-        means=tuple(fields["means"]),
-        invites=tuple(fields["invites"]),
-        seed=fields["seed"],
-    )
-
+    """Run the devices of the task in a JSON file and print the pulls made, a number per line."""
+    task = TypeAdapter(Task).validate_json(Path(sys.argv[1]).read_bytes())
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -6,8 +6,9 @@ and tells what happens as it happens. With chaos it kills the server and devices
 
 import random
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +37,7 @@ BANNERS = (
 """Ten banners, as in the paper's own example of promoting television."""
 
 MEANS = (0.7, 0.5, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)
+WORKERS = 2
 PATIENCE = 300.0
 LOOK_EVERY = 0.25
 FIRST_BLOW = 3.0
@@ -93,11 +95,9 @@ class Outcome:
     @property
     def busiest(self) -> tuple[Message, ...]:
         """All that the device with the most messages has sent: what an eavesdropper saw of it."""
-        by_voter: dict[str, list[Message]] = {}
-        for message in self.messages:
-            by_voter.setdefault(message.voter, []).append(message)
-        most: list[Message] = max(by_voter.values(), key=len) if by_voter else []
-        return tuple(most)
+        spoken = Counter(message.voter for message in self.messages)
+        busiest = max(spoken, key=spoken.__getitem__, default=None)
+        return tuple(message for message in self.messages if message.voter == busiest)
 
 
 def banner_experiment(
@@ -117,45 +117,46 @@ def run_demonstration(
     means: tuple[float, ...] = MEANS,
     chaos: bool = False,
     seed: int = 0,
-    workers: int = 2,
 ) -> Outcome:
     """Run it and tell it; raises if it has not ended after some minutes."""
     with TemporaryDirectory(prefix="devote-demo-") as name:
-        return _Demonstration(tell, experiment, means, chaos, seed, workers, Path(name)).run()
+        return _Demonstration(tell, experiment, means, chaos, seed, Path(name)).run()
 
 
+@dataclass
 class _Demonstration:
-    def __init__(
-        self,
-        tell: Callable[[Happening], None],
-        experiment: Experiment,
-        means: tuple[float, ...],
-        chaos: bool,
-        seed: int,
-        workers: int,
-        folder: Path,
-    ) -> None:
-        self.tell = tell
-        self.experiment = experiment
-        self.means = means
-        self.chaos = chaos
-        self.seed = seed
-        self.workers = workers
-        self.folder = folder
-        self.dice = random.Random(f"{seed}/chaos")
-        self.server = ServerProcess(folder)
+    tell: Callable[[Happening], None]
+    experiment: Experiment
+    means: tuple[float, ...]
+    chaos: bool
+    seed: int
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.dice = random.Random(f"{self.seed}/chaos")
+        self.server = ServerProcess(self.folder)
         self.crowds: list[CrowdProcess] = []
         self.messages: list[Message] = []
-        self.tally = experiment.spec.scheme.tally(experiment.spec)
+        self.tally = self.experiment.spec.scheme.tally(self.experiment.spec)
+        self.started = time.monotonic()
 
     def run(self) -> Outcome:
-        self.started = time.monotonic()
-        with self._running(), Operator(self.server.address, self.server.token) as operator:
+        self.server.start()
+        with ExitStack() as running:
+            running.callback(self.server.stop)
+            operator = running.enter_context(Operator(self.server.address, self.server.token))
             url = operator.open(self.experiment)
             assert self.experiment.players is not None
-            invites = tuple(operator.invites(self.experiment.name, self.experiment.players))
+            invites = operator.invites(self.experiment.name, self.experiment.players)
             self._say("open", f"{self.server.address}/#{self.experiment.name}")
-            self._start_crowds(url, invites)
+            share = -(-len(invites) // WORKERS)
+            for first in range(0, len(invites), share):
+                own = dict(enumerate(invites[first : first + share], first))
+                crowd = CrowdProcess(Task(url, self.folder, self.means, own, self.seed))
+                crowd.start()
+                running.callback(crowd.kill)
+                self.crowds.append(crowd)
+            self._say("devices", f"{len(invites)} devices in {len(self.crowds)} processes")
             self._watch(operator)
         return Outcome(
             experiment=self.experiment,
@@ -170,29 +171,8 @@ class _Demonstration:
             chaos=self.chaos,
         )
 
-    @contextmanager
-    def _running(self) -> Iterator[None]:
-        self.server.start()
-        try:
-            yield
-        finally:
-            for crowd in self.crowds:
-                crowd.kill()
-            self.server.stop()
-
-    def _start_crowds(self, url: str, invites: tuple[str, ...]) -> None:
-        share = -(-len(invites) // self.workers)
-        for first in range(0, len(invites), share):
-            count = min(share, len(invites) - first)
-            task = Task(url, self.folder, first, count, self.means, invites, self.seed)
-            crowd = CrowdProcess(task)
-            crowd.start()
-            self.crowds.append(crowd)
-        self._say("devices", f"{len(invites)} devices in {len(self.crowds)} processes")
-
     def _watch(self, operator: Operator) -> None:
-        next_blow = time.monotonic() + FIRST_BLOW
-        messages_for_blow = 1
+        next_blow, messages_for_blow = time.monotonic() + FIRST_BLOW, 1
         spec = self.experiment.spec
         share = max(1, (spec.votes_needed or 1) * (spec.n_arms - 1) // BLOWS_BY_MESSAGES)
         while any(crowd.running for crowd in self.crowds):
@@ -200,7 +180,7 @@ class _Demonstration:
                 raise DemonstrationError(f"Not over after {PATIENCE:.0f} s.\nUse fewer players.")
             for crowd in self.crowds:
                 if crowd.failed:
-                    raise DemonstrationError(f"A process of devices failed.\n{self._log()}")
+                    raise DemonstrationError(f"A process of devices failed.\n{crowd.complaints}")
             self._look(operator)
             is_due = time.monotonic() > next_blow or len(self.messages) >= messages_for_blow
             if self.chaos and is_due:
@@ -211,10 +191,9 @@ class _Demonstration:
         self._look(operator)
 
     def _look(self, operator: Operator) -> None:
+        spec = self.experiment.spec
         try:
-            posted = operator.messages(
-                self.experiment.name, self.experiment.spec.n_arms, len(self.messages)
-            )
+            posted = operator.messages(spec.name, spec.n_arms, len(self.messages))
         except BoardUnavailable:
             return
         for _, message in posted:
@@ -238,21 +217,15 @@ class _Demonstration:
 
     def _strike(self) -> None:
         alive = [crowd for crowd in self.crowds if crowd.running]
+        victim: CrowdProcess | ServerProcess = self.server
+        what = "the server; it comes back from its store"
         if alive and self.dice.random() < 0.5:
             victim = self.dice.choice(alive)
-            victim.kill()
-            victim.start()
-            first, last = victim.task.first, victim.task.first + victim.task.count - 1
-            self._say(
-                "chaos", f"killed devices {first} to {last}; they come back from their stores"
-            )
-        else:
-            self.server.kill()
-            self.server.start()
-            self._say("chaos", "killed the server; it comes back from its store")
-
-    def _log(self) -> str:
-        return (self.folder / "crowd.log").read_text(errors="replace").strip()[-800:]
+            devices = victim.task.invites
+            what = f"devices {min(devices)} to {max(devices)}; they come back from their stores"
+        victim.kill()
+        victim.start()
+        self._say("chaos", f"killed {what}")
 
     def _say(self, kind: str, text: str) -> None:
         self.tell(Happening(kind, time.monotonic() - self.started, text))

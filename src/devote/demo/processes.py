@@ -3,18 +3,15 @@
 They are real ones, to be killed at will; only what was started here is ever ended, by its id.
 """
 
-import json
-import os
 import secrets
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from urllib.error import URLError
+
+from pydantic import TypeAdapter
 
 from devote.demo.crowd import Task
 from devote.errors import DevoteError
@@ -26,49 +23,77 @@ class DemonstrationError(DevoteError):
     """A process of the demonstration failed, or took too long."""
 
 
-def free_port() -> int:
-    """A port of this machine that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+class _Process:
+    """A Python program that can be killed and started again.
 
+    What it prints goes to a file for each start, its errors to one log.
+    """
 
-@dataclass
-class ServerProcess:
-    """A ``devote serve`` on a free port of this machine, with its store in a folder."""
-
-    folder: Path
-    port: int = field(default_factory=free_port)
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    starts: int = 0
+    def __init__(self, name: Path, log: Path, *arguments: str) -> None:
+        self._name = name
+        self._log = log
+        self._command = [sys.executable, "-m", *arguments]
+        self._printed: list[Path] = []
+        self.starts = 0
 
     @property
-    def address(self) -> str:
-        """Where it answers."""
-        return f"http://127.0.0.1:{self.port}"
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended by itself, but not well."""
+        return self._process.poll() not in (None, 0)
+
+    @property
+    def complaints(self) -> str:
+        """The end of the log."""
+        return self._log.read_text(errors="replace").strip()[-800:]
 
     def start(self) -> None:
-        """Start, and wait until it answers."""
-        token_file = self.folder / "operator.token"
-        if not token_file.exists():
-            token_file.touch(mode=0o600)
-            token_file.write_text(self.token)
-        arguments = ["serve", "--store", str(self.folder / "server.db")]
-        arguments += ["--port", str(self.port), "--token-file", str(token_file)]
-        with (self.folder / "server.log").open("ab") as log:
+        """Start it, the first time or again."""
+        printed = self._name.with_suffix(f".{self.starts}.out")
+        with printed.open("wb") as out, self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "devote.cli.main", *arguments],
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                start_new_session=True,
+                self._command, stdout=out, stderr=log, start_new_session=True
             )
+        self._printed.append(printed)
         self.starts += 1
-        self._await_health()
 
     def kill(self) -> None:
         """End it as a power cut would."""
         self._process.kill()
         self._process.wait()
+
+
+class ServerProcess(_Process):
+    """A ``devote serve`` on a free port of this machine, with its store in a folder."""
+
+    def __init__(self, folder: Path, port: int | None = None) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = port or free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{port}"
+        self.token = secrets.token_urlsafe(32)
+        token_file = folder / "operator.token"
+        token_file.touch(mode=0o600)
+        token_file.write_text(self.token)
+        arguments = ["serve", "--store", str(folder / "server.db")]
+        arguments += ["--port", str(port), "--token-file", str(token_file)]
+        name = folder / "server"
+        super().__init__(name, name.with_suffix(".log"), "devote.cli.main", *arguments)
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        super().start()
+        deadline = time.monotonic() + STARTING
+        while self.running and time.monotonic() < deadline:
+            try:
+                with urllib.request.urlopen(f"{self.address}/health", timeout=1):
+                    return
+            except OSError:
+                time.sleep(0.05)
+        raise DemonstrationError(f"The server did not start.\n{self.complaints}")
 
     def stop(self) -> None:
         """End it well."""
@@ -78,69 +103,19 @@ class ServerProcess:
         except subprocess.TimeoutExpired:
             self.kill()
 
-    def _await_health(self) -> None:
-        deadline = time.monotonic() + STARTING
-        while time.monotonic() < deadline:
-            if self._process.poll() is not None:
-                break
-            try:
-                with urllib.request.urlopen(f"{self.address}/health", timeout=1):
-                    return
-            except (URLError, OSError):
-                time.sleep(0.05)
-        log = (self.folder / "server.log").read_text(errors="replace").strip()
-        raise DemonstrationError(f"The server did not start.\n{log[-500:]}")
 
-
-class CrowdProcess:
+class CrowdProcess(_Process):
     """A process that runs some devices of a crowd; started again, it goes on from their stores."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.starts = 0
-        self._pulls: list[int] = []
-        self._file = task.folder / f"crowd-{task.first:04d}.json"
-        fields = asdict(task) | {"folder": str(task.folder)}
-        self._file.touch(mode=0o600)
-        self._file.write_text(json.dumps(fields))
+        file = task.folder / f"crowd-{min(task.invites):04d}.json"
+        file.touch(mode=0o600)
+        file.write_bytes(TypeAdapter(Task).dump_json(task))
+        super().__init__(file, task.folder / "crowd.log", "devote.demo.crowd", str(file))
 
     @property
     def pulls(self) -> int:
         """Pulls of all starts so far, as far as they have been reported."""
-        return sum(self._pulls)
-
-    @property
-    def running(self) -> bool:
-        """Whether its devices are still at it."""
-        return self._process.poll() is None
-
-    @property
-    def failed(self) -> bool:
-        """Whether it ended by itself, but not well."""
-        return self._process.poll() not in (None, 0)
-
-    def start(self) -> None:
-        """Start the devices."""
-        self.starts += 1
-        self._pulls.append(0)
-        with (self.task.folder / "crowd.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "devote.demo.crowd", str(self._file)],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            )
-        threading.Thread(target=self._count, args=(self._process,), daemon=True).start()
-
-    def kill(self) -> None:
-        """End all its devices as a power cut would."""
-        self._process.kill()
-        self._process.wait()
-
-    def _count(self, process: "subprocess.Popen[bytes]") -> None:
-        at = len(self._pulls) - 1
-        assert process.stdout is not None
-        with process.stdout:
-            for line in process.stdout:
-                self._pulls[at] = int(line)
+        reports = [printed.read_text().split() for printed in self._printed]
+        return sum(int(report[-1]) for report in reports if report)

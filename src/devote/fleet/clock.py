@@ -1,4 +1,4 @@
-"""The two clocks of a device, and how long to wait before trying again.
+"""The two clocks of a device, how long a pull waits for its reward, and when to try again.
 
 Ages are measured on the monotonic clock, so a wall clock that jumps changes nothing while the
 process runs. Only a pull that was pending across a restart has its age told by the wall clock,
@@ -7,7 +7,12 @@ because nothing else survives one; an age that would be negative counts as none.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from devote.fleet.errors import DeviceError
+
+OnExpire: TypeAlias = Literal["drop", "zero"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,27 +23,45 @@ class Clock:
     monotonic: Callable[[], float] = time.monotonic
 
 
-@dataclass(slots=True)
-class Backoff:
-    """Waiting times that double up to a cap, each drawn evenly from nothing up to that time.
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """After ``after`` seconds a pull is dropped as if it had not been, or counts as a reward of 0.
 
-    The full range, not a part of it: a server that comes back must not meet all devices at once.
+    ``zero`` suits rewards that can only be seen to come (a click); ``drop`` suits a reward that
+    got lost. Without ``after`` a pull waits for ever. A pull is looked at when the next arm is
+    asked for: a late reward that comes before that still counts, one that comes after is refused.
 
-    >>> backoff = Backoff(base=1.0, cap=5.0)
-    >>> [backoff.next(u=0.5) for _ in range(4)]
-    [0.5, 1.0, 2.0, 2.5]
+    >>> Expiry(after=30.0, on_expire="zero").is_due(age=31.0)
+    True
     """
 
-    base: float = 0.5
-    cap: float = 60.0
-    _tries: int = field(default=0, init=False)
+    after: float | None = None
+    on_expire: OnExpire = "drop"
 
-    def next(self, u: float) -> float:
-        """How long to wait before the next try, from the uniform number ``u``."""
-        longest = min(self.cap, self.base * 2.0 ** min(self._tries, 32))
-        self._tries += 1
-        return u * longest
+    def __post_init__(self) -> None:
+        if self.on_expire not in get_args(OnExpire):
+            raise DeviceError(
+                f"on_expire={self.on_expire!r} must be 'drop' or 'zero'.\n"
+                "'drop' forgets the pull, 'zero' counts it as a reward of 0."
+            )
+        if self.after is not None and not self.after > 0.0:
+            raise DeviceError(
+                f"expire_after={self.after!r} must be more than 0 seconds.\n"
+                "Leave it out for pulls that wait for ever."
+            )
 
-    def reset(self) -> None:
-        """Begin again: something has worked."""
-        self._tries = 0
+    def is_due(self, age: float) -> bool:
+        """Whether a pull of this age has expired."""
+        return self.after is not None and age >= self.after
+
+
+def backoff(tries: int, u: float, *, base: float, cap: float) -> float:
+    """How long to wait after so many failed tries: up to ``base``, doubled by each, up to ``cap``.
+
+    The uniform number ``u`` picks from the full range, not a part of it: a server that comes back
+    must not meet all devices at once.
+
+    >>> [backoff(tries, u=0.5, base=1.0, cap=5.0) for tries in range(4)]
+    [0.5, 1.0, 2.0, 2.5]
+    """
+    return u * min(cap, base * 2.0 ** min(tries, 32))

@@ -22,26 +22,25 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import KW_ONLY, dataclass, field
 
 from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome, Posted
 from devote.boards.database import StoreError
 from devote.boards.identity import Identity, verify
 from devote.fleet.bookmark import Bookmark
-from devote.fleet.choice import Choice
-from devote.fleet.clock import Clock
+from devote.fleet.clock import Clock, Expiry
 from devote.fleet.errors import RewardRefused
-from devote.fleet.expiry import Expiry
-from devote.fleet.health import FORGED, REFUSED, Health
 from devote.fleet.outbox import Outbox
-from devote.fleet.plays import Fate, Plays, new_play
-from devote.fleet.status import DeviceStatus
+from devote.fleet.plays import Choice, Fate, Plays, new_play
+from devote.fleet.status import FORGED, REFUSED, DeviceStatus, Health
 from devote.fleet.store import Store
-from devote.protocol import ExperimentSpec, Message, Player, ProtocolError, Tally
+from devote.protocol import Message, Player, ProtocolError
 
-_SYSTEM_RANDOM = random.SystemRandom().random
+SYSTEM_RANDOM = random.SystemRandom().random
 
 
+@dataclass(eq=False, repr=False)
 class DeviceCore:
     """A device that has been set up in ``store``.
 
@@ -50,49 +49,37 @@ class DeviceCore:
     ``on_message`` is called when messages have been put into the outbox, and must return at once.
     """
 
-    spec: ExperimentSpec
-    players: int | None
-    identity: Identity
-    bookmark: Bookmark
-    _player: Player
-    _listener: Player
-    _outbox: Outbox
-    _plays: Plays
+    store: Store
+    _: KW_ONLY
+    expiry: Expiry = field(default_factory=Expiry)
+    clock: Clock = field(default_factory=Clock)
+    dice: Callable[[], float] = SYSTEM_RANDOM
+    noise: Callable[[], float] = SYSTEM_RANDOM
+    check: Callable[[Envelope], bool] = verify
+    on_message: Callable[[], None] = lambda: None
+    players: int | None = field(init=False)
+    bookmark: Bookmark = field(init=False)
+    _player: Player = field(init=False)
+    _outbox: Outbox = field(init=False)
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        expiry: Expiry | None = None,
-        clock: Clock | None = None,
-        dice: Callable[[], float] | None = None,
-        noise: Callable[[], float] = _SYSTEM_RANDOM,
-        check: Callable[[Envelope], bool] = verify,
-    ) -> None:
-        self.store = store
-        self.on_message: Callable[[], None] = _nobody
-        self._expiry = expiry or Expiry()
-        self._clock = clock or Clock()
-        self._dice = dice or _SYSTEM_RANDOM
-        self._noise = noise
-        self._check = check
+    def __post_init__(self) -> None:
+        self.health = Health(self.clock)
         self._lock = threading.RLock()
         self._in_doubt = False
         self._pending_since = 0.0
-        self.health = Health(self._clock)
         self._load()
         if self._player.pending is not None:
-            age = max(0.0, self._clock.wall() - (store.load().pending_at or 0.0))
-            self._pending_since = self._clock.monotonic() - age
+            age = max(0.0, self.clock.wall() - (self.store.load().pending_at or 0.0))
+            self._pending_since = self.clock.monotonic() - age
 
     def choose(self, u: float | None = None) -> Choice:
         """What to play: the pending choice if its reward has not come, else a new one."""
         with self._step():
             self._expire()
             if self._player.pending is None:
-                self._player.activate(self._dice() if u is None else u, self._noise())
-                self._commit(new_play(), "pending", self._player.outgoing(), self._clock.wall())
-                self._pending_since = self._clock.monotonic()
+                self._player.activate(self.dice() if u is None else u, self.noise())
+                self._commit("pending", self._player.outgoing())
+                self._pending_since = self.clock.monotonic()
             choice = self.pending()
             assert choice is not None
             return choice
@@ -109,31 +96,34 @@ class DeviceCore:
         """Learn what the choice paid, from 0 to 1; counted once or not at all, see ``Plays``."""
         with self._step():
             self._plays.check(choice)
-            self._learn(x, "rewarded")
+            self._commit("rewarded", self._player.reward(x))
 
     def best(self) -> int | None:
         """The arm the group has settled on; None before that, and until the first full read."""
-        with self._lock:
-            tally = self._known()
-            return tally.answer[0] if tally.status(self.players) == "agreed" else None
+        status = self.status()
+        return status.answer[0] if status.state == "agreed" else None
 
     def status(self) -> DeviceStatus:
         """How the device stands."""
         with self._lock:
-            tally = self._known()
+            complete, tally = self.bookmark.complete, self._player.tally
+            if not complete:
+                tally = self.spec.scheme.tally(self.spec)
+            refused = REFUSED if self._outbox.refused else None
+            troubles = (self.health.store, self.health.sync, self.health.forged, refused)
             return DeviceStatus(
                 experiment=self.spec.name,
                 voter=self.identity.voter,
-                state=tally.status(self.players),
                 answer=tally.answer,
                 shared=tally.shared,
                 remaining=self._player.remaining,
                 sent=tuple(e.message for e in self._outbox.sent),
                 waiting=tuple(e.message for e in self._outbox.waiting),
-                complete=self.bookmark.complete,
+                state=tally.status(self.players),
+                complete=complete,
                 synced_ago=self.health.synced_ago,
                 offline_since=self.health.offline_since,
-                degraded=self.health.degraded + ((REFUSED,) if self._outbox.refused else ()),
+                degraded=tuple(trouble for trouble in troubles if trouble is not None),
             )
 
     @property
@@ -145,7 +135,7 @@ class DeviceCore:
     def settle(self, envelope: Envelope, outcome: Outcome) -> None:
         """Note what became of a posted message."""
         with self._step():
-            self._outbox.settle(envelope, outcome)
+            self._outbox.note(envelope, "refused" if outcome is Outcome.REFUSED else "sent")
 
     def lost_before(self, envelope: Envelope) -> list[Envelope]:
         """What the board has lost and must have again to take a message that it has refused.
@@ -177,7 +167,7 @@ class DeviceCore:
             bookmark, passed = before.moved(posted, end)
             valid = [p for p in passed if self._hear(p.envelope)]
             if len(valid) < len(passed):
-                self.health.note("forged", FORGED)
+                self.health.forged = FORGED
             if (bookmark.number, bookmark.complete) != (before.number, before.complete):
                 self.store.save_heard(valid, bookmark)
             self.bookmark = bookmark
@@ -234,44 +224,32 @@ class DeviceCore:
         self._plays = Plays(saved.plays)
 
     def _expire(self) -> None:
-        if self._player.pending is None:
+        age = self.clock.monotonic() - self._pending_since
+        if self._player.pending is None or not self.expiry.is_due(age):
             return
-        if not self._expiry.is_due(self._clock.monotonic() - self._pending_since):
-            return
-        if self._expiry.on_expire == "zero":
-            self._learn(0.0, "expired")
+        if self.expiry.on_expire == "zero":
+            self._commit("expired", self._player.reward(0.0))
         else:
             self._player.abandon()
-            self._commit(self._plays.pending, "expired", [])
+            self._commit("expired", [])
 
-    def _learn(self, x: float, fate: Fate) -> None:
-        self._commit(self._plays.pending, fate, self._player.reward(x))
-
-    def _commit(
-        self,
-        play: str | None,
-        fate: Fate,
-        messages: Iterable[Message],
-        pending_at: float | None = None,
-    ) -> None:
+    def _commit(self, fate: Fate, messages: Iterable[Message]) -> None:
+        """Store a step: what became of the pending play, or a new one, and what is to be said."""
+        play = new_play() if fate == "pending" else self._plays.pending
         assert play is not None  # a pending arm and its pending play are stored together
         there = self._outbox.messages
         said = [self.identity.sign(message) for message in messages if message not in there]
         plays = self._plays.note(play, fate)
+        pending_at = self.clock.wall() if fate == "pending" else None
         self.store.save_step(self._player.to_dict(), pending_at, plays, said)
         self._outbox.add(said)
         if said:
             self.on_message()
 
-    def _known(self) -> Tally:
-        complete = self.bookmark.complete
-        return self._player.tally if complete else self.spec.scheme.tally(self.spec)
-
     def _hear(self, envelope: Envelope) -> bool:
         """Tell a message to whoever listens, unless it is not valid."""
-        if refusal(envelope, self.spec, self._check) is not None:
-            return False
-        if self._listener.tally.refusal(envelope.message) is not None:
+        refused = refusal(envelope, self.spec, self.check)
+        if refused or self._listener.tally.refusal(envelope.message) is not None:
             return False
         self._listener.receive(envelope.message)
         return True
@@ -290,13 +268,9 @@ class DeviceCore:
             except BaseException as error:
                 self._in_doubt = True
                 if isinstance(error, StoreError):
-                    self.health.note("store", str(error))
+                    self.health.store = str(error)
                 with suppress(StoreError):
                     self._load()
                     self._in_doubt = False
                 raise
-            self.health.note("store", None)
-
-
-def _nobody() -> None:
-    """Told of messages when no one sends them."""
+            self.health.store = None

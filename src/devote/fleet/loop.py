@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from devote.boards.board import Board, BoardRefused, BoardUnavailable, EndOfBacklog
 from devote.boards.database import StoreError
-from devote.fleet.clock import Backoff
+from devote.fleet.clock import backoff
 from devote.fleet.core import DeviceCore
 from devote.fleet.sync import sync_once
 
@@ -45,10 +45,8 @@ async def run_forever(
 ) -> None:
     """Keep a device in step with its board until cancelled; ``wake`` asks for a round now."""
     pace = pace or Pace()
-    after_failure = Backoff(pace.base, pace.cap)
-    after_cut = Backoff(pace.base, pace.every)
     stream: asyncio.Task[None] | None = None
-    rounds = 0
+    rounds = failures = cuts = 0
     try:
         while True:
             wake.clear()
@@ -56,21 +54,21 @@ async def run_forever(
             with _noting(core):
                 done = await sync_once(core, board, deep=rounds % CHECK_EVERY == 0)
             if not done:
-                rounds = 0
                 await _cancelled(stream)
                 stream = None
-                await sleep(after_failure.next(dice()))
+                await sleep(backoff(failures, dice(), base=pace.base, cap=pace.cap))
+                rounds, failures = 0, failures + 1
                 continue
-            rounds += 1
-            after_failure.reset()
+            rounds, failures = rounds + 1, 0
             if stream is None:
                 stream = asyncio.create_task(_listen(core, board))
             await _pause(pace.every * (0.5 + dice()), sleep, wake, stream)
             if not stream.done():
-                after_cut.reset()
+                cuts = 0
                 continue
             stream = None
-            await _pause(after_cut.next(dice()), sleep, wake)
+            await _pause(backoff(cuts, dice(), base=pace.base, cap=pace.every), sleep, wake)
+            cuts += 1
     finally:
         await _cancelled(stream)
 
@@ -81,9 +79,7 @@ def _noting(core: DeviceCore) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        core.health.note(
-            "sync", f"Reading and sending failed ({type(error).__name__}).\nReport this."
-        )
+        core.health.sync = f"Reading and sending failed ({type(error).__name__}).\nReport this."
 
 
 async def _listen(core: DeviceCore, board: Board) -> None:
@@ -103,16 +99,13 @@ async def _listen(core: DeviceCore, board: Board) -> None:
 
 
 async def _pause(
-    seconds: float, sleep: Sleep, wake: asyncio.Event, stream: asyncio.Task[None] | None = None
+    seconds: float, sleep: Sleep, wake: asyncio.Event, *streams: asyncio.Task[None]
 ) -> None:
-    """Wait so long, or until woken, or until the stream breaks."""
+    """Wait so long, or until woken, or until a stream breaks."""
     timer = asyncio.ensure_future(sleep(seconds))
     woken = asyncio.ensure_future(wake.wait())
-    waits: set[asyncio.Future[Any]] = {timer, woken}
     try:
-        await asyncio.wait(
-            waits if stream is None else {*waits, stream}, return_when=asyncio.FIRST_COMPLETED
-        )
+        await asyncio.wait({timer, woken, *streams}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         await _cancelled(timer)
         await _cancelled(woken)

@@ -6,7 +6,7 @@ a board that was put back to an earlier state is offered all of it again.
 
 from collections.abc import Callable, Iterable
 
-from devote.boards.board import Envelope, Outcome
+from devote.boards.board import Envelope
 from devote.fleet.store import Delivery, Store
 from devote.protocol import Message
 
@@ -21,38 +21,38 @@ class Outbox:
         self._store = store
         self._wanted = wanted
         self._seen: set[str] = set()
-        self._entries = store.outbox()
+        self._entries: dict[Envelope, Delivery] = dict(store.outbox())
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """All of them."""
-        return tuple(e.message for e, _ in self._entries)
+        return tuple(envelope.message for envelope in self._entries)
 
     @property
     def sent(self) -> tuple[Envelope, ...]:
         """What the board has acknowledged."""
-        return tuple(e for e, state in self._entries if state == "sent")
+        return tuple(e for e, state in self._entries.items() if state == "sent")
+
+    @property
+    def refused(self) -> tuple[Envelope, ...]:
+        """What the board has refused and is still wanted."""
+        refused = (e for e, state in self._entries.items() if state == "refused")
+        return tuple(e for e in refused if self._wanted(e.message))
 
     @property
     def waiting(self) -> tuple[Envelope, ...]:
         """What is to be posted, with what was refused and is still wanted."""
         refused = self.refused
-        return tuple(e for e, state in self._entries if state == "waiting" or e in refused)
-
-    @property
-    def refused(self) -> tuple[Envelope, ...]:
-        """What the board has refused and is still wanted."""
-        return tuple(
-            e for e, state in self._entries if state == "refused" and self._wanted(e.message)
-        )
+        return tuple(e for e, state in self._entries.items() if state == "waiting" or e in refused)
 
     def add(self, stored: Iterable[Envelope]) -> None:
         """Take in messages that are stored already, with the step they follow from."""
-        self._entries += [(envelope, "waiting") for envelope in stored]
+        self._entries |= dict.fromkeys(stored, "waiting")
 
-    def settle(self, envelope: Envelope, outcome: Outcome) -> None:
-        """Note what became of a posted message."""
-        self._note(envelope, "refused" if outcome is Outcome.REFUSED else "sent")
+    def note(self, envelope: Envelope, state: Delivery) -> None:
+        """Store what became of a posted message."""
+        self._store.save_delivery(envelope, state)
+        self._entries[envelope] = state
 
     def see(self, shown: Iterable[Envelope]) -> None:
         """Note what the board has shown."""
@@ -62,8 +62,4 @@ class Outbox:
         """Offer again what was acknowledged but is not on the board, read to its end."""
         for envelope in self.sent:
             if envelope.signature not in self._seen:
-                self._note(envelope, "waiting")
-
-    def _note(self, envelope: Envelope, state: Delivery) -> None:
-        self._store.save_delivery(envelope, state)
-        self._entries = [(e, state if e == envelope else s) for e, s in self._entries]
+                self.note(envelope, "waiting")

@@ -6,7 +6,51 @@ Nothing here tells of a reward, how often an arm was played, or what it paid on 
 import time
 from dataclasses import dataclass
 
+from devote.fleet.clock import Clock
 from devote.protocol import Message, Status
+
+REFUSED = (
+    "The board refuses a message of this device; it is kept and offered again.\n"
+    "Check that the device is enrolled in the experiment."
+)
+FORGED = "The board holds messages that are not valid.\nThey are ignored; tell its operator."
+
+
+@dataclass
+class Health:
+    """When the board was last read to its end, and what stands in the way: None if nothing.
+
+    ``store`` is about the last step, ``sync`` about the last round with the board, ``forged``
+    about all that was read.
+
+    >>> health = Health(Clock(wall=lambda: 7.0, monotonic=lambda: 1.0))
+    >>> health.offline()
+    >>> health.offline_since, health.synced_ago
+    (7.0, None)
+    """
+
+    clock: Clock
+    offline_since: float | None = None
+    store: str | None = None
+    sync: str | None = None
+    forged: str | None = None
+    _synced_at: float | None = None
+
+    @property
+    def synced_ago(self) -> float | None:
+        """Seconds since the board was last read to its end, or None if it never was."""
+        synced_at = self._synced_at
+        return None if synced_at is None else max(0.0, self.clock.monotonic() - synced_at)
+
+    def synced(self) -> None:
+        """The board has been read to its end."""
+        self._synced_at = self.clock.monotonic()
+        self.offline_since = None
+
+    def offline(self) -> None:
+        """The board could not be reached."""
+        if self.offline_since is None:
+            self.offline_since = self.clock.wall()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +68,12 @@ class DeviceStatus:
 
     experiment: str
     voter: str
-    state: Status
     answer: tuple[int, ...]
     shared: tuple[int, ...]
     remaining: tuple[int, ...]
     sent: tuple[Message, ...]
     waiting: tuple[Message, ...]
+    state: Status
     complete: bool
     synced_ago: float | None
     offline_since: float | None

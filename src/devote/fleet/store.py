@@ -99,24 +99,20 @@ class Store:
         """The device's row."""
         with self._database.read() as db:
             row = db.execute(
-                "SELECT address, spec, players, secret, enrolled, player, pending_at, cursor,"
-                " anchor, complete, fingerprint, plays FROM device"
+                "SELECT spec, fingerprint, address, players, secret, enrolled, player, pending_at,"
+                " plays, cursor, anchor, complete FROM device"
             ).fetchone()
         with self._database.decoding():
-            spec = ExperimentSpec.from_json(row[1])
-            if spec.fingerprint != row[10]:
+            text, fingerprint, address, players, secret, enrolled, player, since, plays, *read = row
+            spec = ExperimentSpec.from_json(text)
+            if spec.fingerprint != fingerprint:
                 raise ValueError
             self._n_arms = spec.n_arms
+            number, anchor, complete = read
+            bookmark = Bookmark(number, tuple(anchor.split()), bool(complete))
+            player, plays = json.loads(player), json.loads(plays)
             return Saved(
-                address=row[0],
-                spec=spec,
-                players=row[2],
-                secret=row[3],
-                enrolled=bool(row[4]),
-                player=json.loads(row[5]),
-                pending_at=row[6],
-                plays=json.loads(row[11]),
-                bookmark=Bookmark(row[7], tuple(row[8].split()), bool(row[9])),
+                address, spec, players, secret, bool(enrolled), player, since, plays, bookmark
             )
 
     def player(self, saved: Saved, messages: Iterable[Message]) -> Player:

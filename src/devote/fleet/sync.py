@@ -8,8 +8,13 @@ read before, and that nothing was skipped.
 
 from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome
 from devote.boards.database import StoreError
-from devote.fleet.bookmark import Bookmark
 from devote.fleet.core import DeviceCore
+
+CHANGED = (
+    "The experiment's specification has changed on the board; nothing is sent or read.\n"
+    "Join the new one with a new store, or restore the old specification."
+)
+GAP = "The board leaves out messages.\nThey are asked for again."
 
 
 async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> bool:
@@ -21,42 +26,38 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
     that never waits lets this be driven without an event loop.
     """
     try:
-        if deep and not await _is_ours(core, board):
-            return False
-        bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
-        await _post(core, board)
-        done = await _read(core, board, bookmark, deep=deep)
+        if deep:
+            experiment = await board.fetch_experiment()
+            if experiment.fingerprint != core.spec.fingerprint:
+                raise BoardRefused(CHANGED)
+            core.learn_players(experiment.players)
+        done = await _post_and_read(core, board, deep=deep)
     except BoardUnavailable:
         core.health.offline()
         return False
     except BoardRefused as error:
         core.health.offline()
-        core.health.note("board", str(error))
+        core.health.sync = str(error)
         return False
     except StoreError:
         return False  # the core has noted it
-    core.health.note("board", None)
-    core.health.note("sync", None)
+    core.health.sync = None if done else GAP
     if done:
         core.health.synced()
     return done
 
 
-async def _is_ours(core: DeviceCore, board: Board) -> bool:
-    experiment = await board.fetch_experiment()
-    changed = experiment.fingerprint != core.spec.fingerprint
-    core.health.note(
-        "spec",
-        "The experiment's specification has changed on the board; nothing is sent or read.\n"
-        "Join the new one with a new store, or restore the old specification."
-        if changed
-        else None,
-    )
-    if changed:
-        core.health.offline()
-    else:
-        core.learn_players(experiment.players)
-    return not changed
+async def _post_and_read(core: DeviceCore, board: Board, *, deep: bool) -> bool:
+    bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
+    await _post(core, board)
+    snapshot = await board.snapshot(bookmark.read_from(deep=deep))
+    if not bookmark.holds(snapshot.posted, deep=deep):
+        core.rewind()
+        snapshot = await board.snapshot(0)
+        core.receive(snapshot.posted, snapshot.number)
+        await _post(core, board)
+        snapshot = await board.snapshot(core.bookmark.number)
+    return core.receive(snapshot.posted, snapshot.number)
 
 
 async def _post(core: DeviceCore, board: Board) -> None:
@@ -67,18 +68,3 @@ async def _post(core: DeviceCore, board: Board) -> None:
                 await board.publish(each)
             outcome = await board.publish(envelope)
         core.settle(envelope, outcome)
-
-
-async def _read(core: DeviceCore, board: Board, bookmark: Bookmark, *, deep: bool) -> bool:
-    snapshot = await board.snapshot(bookmark.read_from(deep=deep))
-    if not bookmark.holds(snapshot.posted, deep=deep):
-        core.rewind()
-        snapshot = await board.snapshot(0)
-        core.receive(snapshot.posted, snapshot.number)
-        await _post(core, board)
-        snapshot = await board.snapshot(core.bookmark.number)
-    done = core.receive(snapshot.posted, snapshot.number)
-    core.health.note(
-        "gap", None if done else "The board leaves out messages.\nThey are asked for again."
-    )
-    return done

@@ -62,17 +62,16 @@ def _from_version_2(db: sqlite3.Connection) -> None:
             "UPDATE device SET spec = ?, fingerprint = ?", (spec.to_json(), spec.fingerprint)
         )
     db.execute("ALTER TABLE device RENAME COLUMN seated TO enrolled")
-    for table in ("heard", "outbox"):
-        db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+    state = "replace(state, 'denied', 'refused')"
+    for table, columns in (
+        ("heard", "NULL, message, signature"),
+        ("outbox", f"seq, message, signature, {state}"),
+    ):
+        db.execute(f"ALTER TABLE {table} RENAME TO old")
         (statement,) = (s for s in TABLES.split(";") if f"TABLE {table} " in s)
         db.execute(statement)
-    db.execute("INSERT INTO heard SELECT NULL, message, signature FROM old_heard")
-    db.execute(
-        "INSERT INTO outbox SELECT seq, message, signature, replace(state, 'denied', 'refused')"
-        " FROM old_outbox"
-    )
-    db.execute("DROP TABLE old_heard")
-    db.execute("DROP TABLE old_outbox")
+        db.execute(f"INSERT INTO {table} SELECT {columns} FROM old")
+        db.execute("DROP TABLE old")
 
 
 LAYOUT = Layout(

@@ -2,33 +2,16 @@
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Protocol, TextIO, TypeAlias
+from typing import TextIO, TypeAlias
 
-from devote.fleet.choice import Choice
+from devote.fleet.device import Device
 from devote.fleet.errors import DeviceError
-from devote.fleet.status import DeviceStatus
 
 User: TypeAlias = Callable[[int], float | None]
 """Shown an arm, it says what that was worth, or None to stop."""
 
 
-class Playable(Protocol):
-    """What a turn needs of a device."""
-
-    def choose(self) -> Choice:
-        """The arm to play."""
-        ...
-
-    def reward(self, x: float, choice: Choice) -> None:
-        """What it paid."""
-        ...
-
-    def status(self) -> DeviceStatus:
-        """How the group stands."""
-        ...
-
-
-def play(device: Playable, user: User, most: int | None = None) -> int:
+def play(device: Device, user: User, most: int | None = None) -> int:
     """Take turns while there is no answer and the user goes on; returns how many."""
     turns = 0
     while device.status().state == "open" and (most is None or turns < most):
