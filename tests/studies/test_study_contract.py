@@ -13,11 +13,10 @@ from matplotlib.collections import LineCollection
 
 import devote.studies
 from devote.studies import Settings, studies
-from devote.studies.drawing.canvas import save
-from devote.studies.drawing.style import BARS, house_style
+from devote.studies.claim import VERDICTS
+from devote.studies.drawing.style import BARS, house_style, save
 from devote.studies.registry import MODULES
 from devote.studies.sweeping import run, sweeps_for
-from devote.studies.verdicts import VERDICTS
 
 TINY = Settings(players=(32,), trials=2)
 PNG = b"\x89PNG\r\n\x1a\n"

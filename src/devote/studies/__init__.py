@@ -10,10 +10,9 @@ Needs the extras ``sim`` and ``plots``.
 """
 
 from devote.studies.claim import Claim
-from devote.studies.errors import StudyError
 from devote.studies.registry import choose, studies
 from devote.studies.reproduce import Reproduction, reproduce
-from devote.studies.settings import Settings, parse_players
+from devote.studies.settings import Settings, StudyError, parse_players
 from devote.studies.study import Study
 
 __all__ = [

@@ -11,14 +11,11 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
-from devote.studies.claim import Claim
+from devote.studies.claim import Case, Claim, Range
 from devote.studies.drawing import style
-from devote.studies.drawing.canvas import footnote, panels
 from devote.studies.estimates import exact
 from devote.studies.gaps import first_switch, mean_gaps
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study
-from devote.studies.verdicts import Case, Range
+from devote.studies.study import Study
 
 Gaps = tuple[Fraction, ...]
 
@@ -32,14 +29,9 @@ REMAINING = (2,) * (len(POSITIVE) - 1)
 """K_i: both of two arms remain at every step."""
 
 
-def nothing(settings: Settings) -> list[Planned]:
-    """There is nothing to run."""
-    return []
-
-
 def draw_gaps(gaps: Gaps, title: str) -> Figure:
     """Bars for the gap at each time, a line for the mean gap."""
-    figure, (axes,) = panels(1, size=(7.0, 3.7), right=0.97)
+    figure, (axes,) = style.panels(1, size=(7.0, 3.7), right=0.97)
     means = mean_gaps(gaps, REMAINING)
     times = list(range(1, len(means) + 1))
     now = [float(gap) for gap in gaps[: len(means)]]
@@ -77,7 +69,7 @@ def draw_gaps(gaps: Gaps, title: str) -> Figure:
     axes.set_ylabel("best arm's mean − another's")
     axes.set_title(title)
     axes.legend(loc="lower left", frameon=False, fontsize=8.5, borderaxespad=0.2)
-    footnote(
+    style.footnote(
         figure,
         f"Two arms; each step's gap is the mean of the next {REMAINING[0]} times (Assumption 4 as "
         "printed). Exact arithmetic, no simulation.",
@@ -126,13 +118,13 @@ def switches_at_7() -> Claim:
 STUDIES = (
     Study(
         "mean-gap",
-        nothing,
+        lambda _: [],
         lambda _: draw_gaps(POSITIVE, "Assumption 4 holds: the mean gap stays positive"),
         lambda _: [stays_positive()],
     ),
     Study(
         "mean-gap-switch",
-        nothing,
+        lambda _: [],
         lambda _: draw_gaps(SWITCHING, "Assumption 4 does not hold: a switch occurs"),
         lambda _: [switches_at_7()],
     ),

@@ -1,19 +1,17 @@
 """Measurements that several studies make: how algorithms compare, number by number."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
+from devote.studies.claim import Case, Range
 from devote.studies.estimates import Estimate, ratio
-from devote.studies.table import Table
-from devote.studies.variants import RADIUS_FORMS, SUBROUTINES, Variant
-from devote.studies.verdicts import Case, Range
+from devote.studies.study import Table
+from devote.studies.variants import Variant
 
 CLEARLY = 1.05
 """One algorithm clearly outperforms another if the other needs 5 % more samples, or worse."""
 
 Line = tuple[Variant, str, str]
 """A curve: subroutine, scheme, problem."""
-
-Measure = Callable[[Variant], tuple[Estimate, ...]]
 
 
 def at_each(
@@ -33,13 +31,16 @@ def compared(
     )
 
 
-def by_subroutine(measure: Measure, asked: Range, reading: str = "") -> tuple[Case, ...]:
-    """A case for each subroutine that a sentence about both SER3 and UGapEc is checked with."""
-    return tuple(Case(name, measure(v), asked, v.form, reading) for name, v in SUBROUTINES.items())
-
-
-def by_form(measure: Measure, asked: Range, reading: str = "", label: str = "") -> tuple[Case, ...]:
-    """A case for each form of SER3's radius."""
+def cases_for(
+    variants: Mapping[str, Variant],
+    measure: Callable[[Variant], tuple[Estimate, ...]],
+    asked: Range,
+    *,
+    reading: str = "",
+    label: str = "",
+) -> tuple[Case, ...]:
+    """A case for each variant: ``SUBROUTINES``, or ``RADIUS_FORMS`` for SER3 alone."""
     return tuple(
-        Case(f"{label}{form}", measure(v), asked, form, reading) for form, v in RADIUS_FORMS.items()
+        Case(f"{label}{name}", measure(variant), asked, variant.form, reading)
+        for name, variant in variants.items()
     )

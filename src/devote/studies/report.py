@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from devote.studies.claim import Claim, spoken_interval
-from devote.studies.estimates import CONFIDENCE
+from devote.studies.claim import VERDICTS, Case, Claim
+from devote.studies.estimates import CONFIDENCE, Estimate
 from devote.studies.settings import Settings
 from devote.studies.variants import FORM, RADIUS_FORMS
-from devote.studies.verdicts import VERDICTS, Case
 
 
 def as_json(claims: Sequence[Claim], settings: Settings, versions: dict[str, str]) -> str:
@@ -118,7 +117,7 @@ def _multiplicity(claims: Sequence[Claim]) -> str:
 def _row(claim: Claim) -> str:
     # The reading that counts first.
     cases = sorted(claim.cases, key=lambda case: (case.reading != "", case.form not in ("", FORM)))
-    measured = [f"*{_capital(claim.measured)}.*", *map(_case, cases)]
+    measured = [f"*{claim.measured[:1].upper()}{claim.measured[1:]}.*", *map(_case, cases)]
     if claim.note:
         measured.append(f"_{claim.note}_")
     said = f"{_said(claim)} ({claim.where})"
@@ -153,5 +152,29 @@ def _case(case: Case) -> str:
     return f"{label}: {text} ({case.told})"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def spoken(value: float) -> str:
+    """A number as a person writes it: three digits that count, thousands set apart.
+
+    >>> [spoken(x) for x in (0.98765, 12.345, 1584.6, 3962000.0, 252.0)]
+    ['0.988', '12.3', '1,585', '3,960,000', '252']
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    if float(value).is_integer() and abs(value) < 10_000:
+        return f"{value:,.0f}"
+    magnitude = math.floor(math.log10(abs(value)))
+    if magnitude >= 4:
+        value = round(value, 2 - magnitude)
+    return f"{value:,.{min(6, max(0, 2 - magnitude))}f}"
+
+
+def spoken_interval(estimate: Estimate) -> str:
+    """A number with its interval, which is left out where there is no doubt.
+
+    >>> spoken_interval(Estimate(1.01, 0.99, 1.03, "N = 32"))
+    '1.01 [0.990, 1.03] at N = 32'
+    """
+    text = spoken(estimate.value)
+    if estimate.low != estimate.high:
+        text += f" [{spoken(estimate.low)}, {spoken(estimate.high)}]"
+    return f"{text} at {estimate.at}" if estimate.at else text

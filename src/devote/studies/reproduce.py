@@ -10,9 +10,8 @@ from devote.simulate.result import versions
 from devote.simulate.sweep.sweep import Progress
 from devote.studies import report
 from devote.studies.claim import Claim
-from devote.studies.errors import StudyError
 from devote.studies.registry import choose
-from devote.studies.settings import Settings
+from devote.studies.settings import Settings, StudyError
 from devote.studies.sweeping import run
 
 
@@ -58,13 +57,14 @@ def reproduce(
     asked = settings or Settings()
     folder = _folder(Path(out))
     table = run(chosen, asked, folder / "results", workers=workers, dask=dask, progress=progress)
-    from devote.studies.drawing.canvas import save
-    from devote.studies.drawing.style import house_style
+    from devote.studies.drawing.style import house_style, save
 
     written: list[Path] = []
     claims: list[Claim] = []
     for study in chosen:
-        claims += _marked(study.claims(table), asked)
+        for claim in study.claims(table):
+            # A verdict that rests on the range of players is marked if the range was cut.
+            claims.append(replace(claim, missing=asked.missing if claim.over_players else ()))
         with house_style():
             figure = study.figure(table)
         written += save(figure, folder, study.name)
@@ -72,14 +72,6 @@ def reproduce(
     for form, text in (("md", report.as_markdown), ("json", report.as_json)):
         write_whole(folder / f"claims.{form}", text(claims, asked, versions()).encode())
     return Reproduction(asked, folder, tuple(written), tuple(claims))
-
-
-def _marked(claims: Sequence[Claim], settings: Settings) -> list[Claim]:
-    """The claims, those that rest on the range of players marked if it was cut."""
-    return [
-        replace(claim, missing=settings.missing) if claim.over_players else claim
-        for claim in claims
-    ]
 
 
 def _folder(out: Path) -> Path:

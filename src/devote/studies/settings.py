@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from devote.studies.errors import StudyError
+from devote.errors import DevoteError
 
 PAPER_PLAYERS = (32, 64, 128, 256, 512, 1024)
 """Paper: Figures 6 to 8; the numbers of players run from 32, in powers of two."""
@@ -12,6 +12,10 @@ PAPER_TRIALS = 20
 
 QUORUM = 28
 MOST_PLAYERS = 1 << 20
+
+
+class StudyError(DevoteError, ValueError):
+    """A figure that does not exist, or settings or a folder that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,12 @@ class Settings:
         if not self.players:
             raise StudyError("There are no numbers of players.\nGive some, such as 32..1024.")
         object.__setattr__(self, "players", tuple(sorted(set(self.players))))
-        if self.players[0] < QUORUM or self.players[-1] > MOST_PLAYERS:
-            wrong = next(n for n in self.players if not QUORUM <= n <= MOST_PLAYERS)
-            raise StudyError(
-                f"{wrong} players: the paper's settings need {QUORUM} votes to eliminate an arm.\n"
-                f"Use from {QUORUM} to {MOST_PLAYERS:,} players; the paper has 32..1024."
-            )
+        for n in self.players:
+            if not QUORUM <= n <= MOST_PLAYERS:
+                raise StudyError(
+                    f"{n} players: the paper's settings need {QUORUM} votes to eliminate an arm.\n"
+                    f"Use from {QUORUM} to {MOST_PLAYERS:,} players; the paper has 32..1024."
+                )
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -68,8 +72,4 @@ def parse_players(text: str) -> tuple[int, ...]:
         raise StudyError(
             f"players={text!r} runs backwards or from nothing.\nWrite the smaller number first."
         )
-    doubled = []
-    while start <= end:
-        doubled.append(start)
-        start *= 2
-    return tuple(doubled)
+    return tuple(start << i for i in range((end // start).bit_length()))

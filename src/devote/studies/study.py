@@ -4,14 +4,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from devote.simulate import Scenario
+import numpy as np
+from numpy.typing import NDArray
+
+from devote.simulate import Result, Scenario
 from devote.studies.claim import Claim
 from devote.studies.settings import Settings
-from devote.studies.table import Table
-from devote.studies.variants import SCHEMES, Variant
+from devote.studies.variants import SCHEMES, SUBROUTINES, Variant
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+ALONE_FACTOR = 50
+"""A single learner is cheap and its spread is the question: this many times the trials."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +27,35 @@ class Planned:
     trials: int
 
 
-def no_claims(table: Table) -> list[Claim]:
-    """For a study that no sentence of the paper is about."""
-    return []
+class Table:
+    """Results by the scenario they came from: what figures and claims read.
+
+    A scenario that was not run is a ``KeyError``.
+    """
+
+    def __init__(self, results: Iterable[Result], settings: Settings) -> None:
+        self._results = {result.scenario: result for result in results}
+        self.players = settings.players
+        self.trials = settings.trials
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __getitem__(self, scenario: Scenario) -> Result:
+        return self._results[scenario]
+
+    def samples(
+        self, variant: Variant, scheme: str, problem: str, n_players: int
+    ) -> NDArray[np.float64]:
+        """The samples of each trial of one point of a curve."""
+        return self[variant.scenario(problem, scheme, n_players)].samples.astype(np.float64)
+
+    def trials_by_players(
+        self, variant: Variant, scheme: str, problem: str, players: Iterable[int] | None = None
+    ) -> NDArray[np.float64]:
+        """The samples of a curve, all of it by default: a row per trial, a column per number."""
+        sizes = self.players if players is None else players
+        return np.stack([self.samples(variant, scheme, problem, n) for n in sizes], axis=1)
 
 
 @dataclass(frozen=True)
@@ -38,14 +69,14 @@ class Study:
     name: str
     scenarios: Callable[[Settings], list[Planned]]
     figure: "Callable[[Table], Figure]"
-    claims: Callable[[Table], list[Claim]] = no_claims
+    claims: Callable[[Table], list[Claim]] = lambda _: []
 
 
 def grid(
     settings: Settings,
-    *,
     problems: Iterable[str],
-    variants: Iterable[Variant],
+    *,
+    variants: Iterable[Variant] = SUBROUTINES.values(),
     schemes: Iterable[str] = tuple(SCHEMES),
 ) -> list[Planned]:
     """Every combination, at every number of players."""
@@ -57,3 +88,9 @@ def grid(
         for scheme in ways
         for n_players in settings.players
     ]
+
+
+def shared_learners(settings: Settings, problem: str) -> list[Planned]:
+    """The 0-privacy baseline on one problem, with every subroutine."""
+    trials = ALONE_FACTOR * settings.trials
+    return [Planned(variant.shared(problem), trials) for variant in SUBROUTINES.values()]

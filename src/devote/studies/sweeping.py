@@ -10,11 +10,9 @@ from pathlib import Path
 
 from devote.simulate import Result, ResultError, Scenario, run_sweep
 from devote.simulate.sweep.sweep import Progress
-from devote.studies.errors import StudyError
 from devote.studies.registry import studies
-from devote.studies.settings import Settings
-from devote.studies.study import Study
-from devote.studies.table import Table
+from devote.studies.settings import Settings, StudyError
+from devote.studies.study import Study, Table
 
 Sweeps = dict[tuple[str, int], list[Scenario]]
 """Scenarios by the file they are kept in: owner and number of trials."""

@@ -7,9 +7,8 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from devote.studies.drawing.canvas import save
 from devote.studies.drawing.labels import EndLabel, write_labels
-from devote.studies.drawing.style import BARS, GREY, bars, house_style
+from devote.studies.drawing.style import BARS, GREY, bars, house_style, save
 from devote.studies.estimates import Estimate
 from devote.studies.eta_buys.sweep import EtaSweep, Point
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from devote.simulate import Result
-from devote.studies.claim import Claim
+from devote.studies.claim import Case, Claim, Range
 from devote.studies.estimates import Estimate, ratio
+from devote.studies.study import Table
 from devote.studies.switches.sweep import (
     HORIZON,
     HORIZONS,
@@ -22,8 +23,6 @@ from devote.studies.switches.sweep import (
     printed_phi,
     scenario,
 )
-from devote.studies.table import Table
-from devote.studies.verdicts import Case, Range
 from devote.theory import ser4_message_bound
 
 

@@ -9,8 +9,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from devote.problems import get_problem
 from devote.studies.drawing import style
-from devote.studies.drawing.canvas import footnote, panels
 from devote.studies.estimates import Estimate, mean
+from devote.studies.study import Table
 from devote.studies.switches.claims import shares_over_time, total
 from devote.studies.switches.sweep import (
     HORIZON,
@@ -20,24 +20,21 @@ from devote.studies.switches.sweep import (
     WINDOW,
     printed_phi,
 )
-from devote.studies.table import Table
 
 DSER3, DSER4 = style.SUBROUTINES["SER3 (union)"], style.SUBROUTINES["SER4"]
 
 
 def figure(table: Table) -> Figure:
     """Panel (a) over time, panel (b) over phi."""
-    drawn, (left, right) = panels(2, right=0.98, between=0.24)
+    drawn, (left, right) = style.panels(2, right=0.98, between=0.24)
     _over_time(left, table)
     _over_phi(right, table)
-    footnote(
+    style.footnote(
         drawn,
-        [
-            f"Problem 4, {table.players[0]} players: the best arm (.8, the next .4) switches at "
-            f"60,000 and 120,000. Means of {table.trials} trials. {style.BARS} Radius “union”.",
-            "(a) Share of the plays in each window of 6,000. (b) After DSER3 has agreed, its "
-            "players go on with the arm they agreed on.",
-        ],
+        f"Problem 4, {table.players[0]} players: the best arm (.8, the next .4) switches at "
+        f"60,000 and 120,000. Means of {table.trials} trials. {style.BARS} Radius “union”.",
+        "(a) Share of the plays in each window of 6,000. (b) After DSER3 has agreed, its "
+        "players go on with the arm they agreed on.",
     )
     return drawn
 

@@ -1,18 +1,100 @@
-"""What section 5.2 and the caption say about problem 1, messages and votes."""
+"""Uniform players: samples and messages of six algorithms.
+
+Paper: the figure "Uniform distribution of players", panels (a) and (b).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from devote.studies.claim import Claim
+from devote.studies.claim import Case, Claim, Range
+from devote.studies.drawing import style
+from devote.studies.drawing.curves import Curve, curve, draw_counts, samples_figure
 from devote.studies.estimates import Estimate, deviation_ratio, exact, mean, ratio
-from devote.studies.measuring import at_each, by_form, by_subroutine
-from devote.studies.problem_1.sweep import extremes
-from devote.studies.single_learners import ALONE_FACTOR, alone, zero_privacy
-from devote.studies.table import Table
-from devote.studies.variants import SER3, UGAPEC, Variant
-from devote.studies.verdicts import Case, Range
+from devote.studies.measuring import at_each, cases_for
+from devote.studies.settings import Settings
+from devote.studies.study import ALONE_FACTOR, Planned, Study, Table, grid, shared_learners
+from devote.studies.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
 RESULTS = "section 5.2"
 CAPTION = "figure 'Uniform distribution of players', caption"
+
+
+def extremes(players: tuple[int, ...]) -> list[int]:
+    """The smallest and the largest number of players."""
+    return sorted({players[0], players[-1]})
+
+
+def scenarios(settings: Settings) -> list[Planned]:
+    """All six algorithms, SER3 in both forms; and single learners many times over."""
+    variants = (*RADIUS_FORMS.values(), UGAPEC)
+    single = [
+        Planned(variant.alone(n), ALONE_FACTOR * settings.trials)
+        for n in extremes(settings.players)
+        for variant in variants
+    ]
+    crowd = grid(settings, ["1"], variants=variants)
+    return crowd + shared_learners(settings, "1") + single
+
+
+def figure(table: Table) -> Figure:
+    """Panel (a) samples, panel (b) messages."""
+    return samples_figure(
+        table,
+        "1",
+        _draw_messages,
+        "(b) As the paper counts: a vote sent to all is one message, a shared sample is "
+        "N−1. Grey: votes counted like samples, once per receiver.",
+    )
+
+
+def _draw_messages(axes: Axes, table: Table) -> None:
+    def per_receiver(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
+        return tuple(
+            Estimate((n - 1) * e.value, (n - 1) * e.low, (n - 1) * e.high)
+            for n, e in zip(table.players, estimates, strict=True)
+        )
+
+    def shared_samples(variant: Variant) -> Curve:
+        """Of 0-privacy: each sample goes to N - 1 others."""
+        one = mean(table[variant.shared()].samples)
+        return Curve(
+            x=tuple(map(float, table.players)),
+            estimates=per_receiver([one] * len(table.players)),
+            label=f"0-privacy {variant.label}",
+            colour=style.SUBROUTINES[variant.label],
+            line=style.dots(variant.label),
+        )
+
+    ways = [SER3.scenario("1", "decentralized", n) for n in table.players]
+    sent = tuple(mean(table[way].broadcasts) for way in ways)
+    votes = curve(
+        table,
+        SER3,
+        scheme="decentralized",
+        problem="1",
+        estimates=sent,
+        label="Decentralized",
+        colour=style.BLACK,
+    )
+    by_receiver = replace(
+        votes,
+        label="Decentralized × (N−1)",
+        colour=style.GREY,
+        estimates=per_receiver(sent),
+        line="-.",
+        marker="",
+    )
+    curves = [shared_samples(SER3), shared_samples(UGAPEC), votes, by_receiver]
+    draw_counts(axes, table, curves, of="messages")
+    axes.set_ylim(bottom=30)
+    axes.annotate(
+        "1-privacy: no messages", (0.03, 0.03), xycoords="axes fraction", color=style.GREY, size=8.5
+    )
+    axes.set_title("(b) Problem 1: messages")
 
 
 def claims(table: Table) -> list[Claim]:
@@ -30,7 +112,7 @@ def claims(table: Table) -> list[Claim]:
 
 
 def _the_same(table: Table) -> Claim:
-    ugapec = table[zero_privacy(UGAPEC)].samples
+    ugapec = table[UGAPEC.shared()].samples
     return Claim(
         name="0-privacy-same",
         quote="The sample complexities of 0-privacy baselines are the same",
@@ -38,7 +120,9 @@ def _the_same(table: Table) -> Claim:
         measured="samples of 0-privacy SER3 / samples of 0-privacy UGapEc, over "
         f"{ALONE_FACTOR * table.trials:,} trials",
         asked="within 10 % of 1",
-        cases=by_form(lambda v: (ratio(table[zero_privacy(v)].samples, ugapec),), Range(0.9, 1.1)),
+        cases=cases_for(
+            RADIUS_FORMS, lambda v: (ratio(table[v.shared()].samples, ugapec),), Range(0.9, 1.1)
+        ),
         over_players=False,
     )
 
@@ -50,7 +134,7 @@ def _eight_hundred(table: Table) -> Claim:
         where=CAPTION,
         measured=f"samples of 0-privacy, over {ALONE_FACTOR * table.trials:,} trials",
         asked="within 10 % of 800",
-        cases=by_subroutine(lambda v: (mean(table[zero_privacy(v)].samples),), Range(720, 880)),
+        cases=cases_for(SUBROUTINES, lambda v: (mean(table[v.shared()].samples),), Range(720, 880)),
         across="subroutine",
         over_players=False,
     )
@@ -88,7 +172,7 @@ def _zero(table: Table) -> Claim:
         where=RESULTS,
         measured="messages of 1-privacy",
         asked="0 exactly",
-        cases=by_subroutine(lambda v: at_each(table.players, sent, v), Range(0, 0)),
+        cases=cases_for(SUBROUTINES, lambda v: at_each(table.players, sent, v), Range(0, 0)),
         across="subroutine",
     )
 
@@ -124,7 +208,12 @@ def _orders_of_magnitude(table: Table) -> Claim:
         return mean(np.log10(pooled / votes))
 
     def counted(count: str, reading: str = "") -> tuple[Case, ...]:
-        return by_form(lambda v: at_each(table.players, orders, v, count), Range(3, 4), reading)
+        return cases_for(
+            RADIUS_FORMS,
+            lambda v: at_each(table.players, orders, v, count),
+            Range(3, 4),
+            reading=reading,
+        )
 
     return Claim(
         name="orders-of-magnitude",
@@ -141,7 +230,7 @@ def _orders_of_magnitude(table: Table) -> Claim:
 
 def _variance(table: Table) -> Claim:
     def spread(variant: Variant, n: int) -> Estimate:
-        return deviation_ratio(table[alone(variant, n)].samples, table[alone(UGAPEC, n)].samples)
+        return deviation_ratio(table[variant.alone(n)].samples, table[UGAPEC.alone(n)].samples)
 
     return Claim(
         name="1-privacy-variance",
@@ -150,7 +239,9 @@ def _variance(table: Table) -> Claim:
         measured="standard deviation of one player's samples at delta/N, SER3 / UGapEc, over "
         f"{ALONE_FACTOR * table.trials:,} trials",
         asked="above 1",
-        cases=by_form(lambda v: at_each(extremes(table.players), spread, v), Range(low=1.0)),
+        cases=cases_for(
+            RADIUS_FORMS, lambda v: at_each(extremes(table.players), spread, v), Range(low=1.0)
+        ),
     )
 
 
@@ -166,5 +257,8 @@ def _groups_of_voters(table: Table) -> Claim:
         where=RESULTS,
         measured="players of Decentralized SER3 who vote at least once; one group would be 28",
         asked="29 or more",
-        cases=by_form(lambda v: at_each(table.players, voters, v), Range(low=29)),
+        cases=cases_for(RADIUS_FORMS, lambda v: at_each(table.players, voters, v), Range(low=29)),
     )
+
+
+STUDIES = (Study("problem-1", scenarios, figure, claims),)

@@ -1,18 +1,60 @@
-"""What section 5.2 says about uneven players: who suffers, who gains, and the two regimes."""
+"""Half of the players generates 80 % of the events: samples of six algorithms.
+
+Paper: the figure "50 % of players generates 80 % of events", panel (a).
+"""
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from devote.studies.claim import Claim
-from devote.studies.estimates import Estimate, exponent, mean, mean_count, ratio
-from devote.studies.measuring import by_subroutine, compared
-from devote.studies.problem_2.subroutines import subroutine_claims
-from devote.studies.table import Table
-from devote.studies.variants import Variant
-from devote.studies.verdicts import Case, Range
+from devote.studies.claim import Case, Claim, Range
+from devote.studies.drawing.curves import curve, draw_counts, samples_figure
+from devote.studies.estimates import Estimate, exponent, mean, mean_count, ratio, slopes
+from devote.studies.measuring import CLEARLY, cases_for, compared
+from devote.studies.settings import Settings
+from devote.studies.study import Planned, Study, Table, grid, shared_learners
+from devote.studies.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
 WHERE = "section 5.2"
 DIP = (32, 64)
 """Paper: "between 32 to 64 players"."""
+STATIONARY = ("1", "2")
+
+
+def scenarios(settings: Settings) -> list[Planned]:
+    """All six algorithms on problem 2, and on problem 1, with which the paper compares it."""
+    return grid(settings, STATIONARY) + shared_learners(settings, "2")
+
+
+def figure(table: Table) -> Figure:
+    """Panel (a) the six algorithms, panel (b) both problems side by side."""
+    return samples_figure(
+        table,
+        "2",
+        _draw_both_problems,
+        "Problem 2: half of the players generates 80 % of the events. With 32 players the 28 "
+        "votes an arm needs must wait for rare players; with 64 they need not.",
+    )
+
+
+def _draw_both_problems(axes: Axes, table: Table) -> None:
+    curves = [
+        curve(
+            table,
+            variant,
+            scheme="decentralized",
+            problem=problem,
+            label=f"{variant.label}, problem {problem}",
+            **look,
+        )
+        for variant in (SER3, UGAPEC)
+        for problem, look in (("2", {}), ("1", {"marker": "", "width": 1.0}))
+    ]
+    draw_counts(axes, table, curves)
+    axes.set_title("(b) Decentralized, problems 1 and 2")
 
 
 def claims(table: Table) -> list[Claim]:
@@ -55,7 +97,9 @@ def claims(table: Table) -> list[Claim]:
             n_players=64,
             asked=("below 1", Range(high=1.0)),
         ),
-        *subroutine_claims(table),
+        _outperforms(table),
+        _gain_grows(table),
+        _decentralized(table),
     ]
 
 
@@ -77,7 +121,7 @@ def _super_linear(table: Table) -> Claim:
         where=WHERE,
         measured="exponent b of samples ~ N^b",
         asked="above 1",
-        cases=by_subroutine(growth, Range(low=1.0)),
+        cases=cases_for(SUBROUTINES, growth, Range(low=1.0)),
         across="subroutine",
         along="problem",
     )
@@ -96,8 +140,11 @@ def _uneven(
     words, wanted = asked
 
     def cases(players: tuple[int, ...], reading: str = "") -> tuple[Case, ...]:
-        return by_subroutine(
-            lambda v: compared(table, (v, scheme, "2"), (v, scheme, "1"), players), wanted, reading
+        return cases_for(
+            SUBROUTINES,
+            lambda v: compared(table, (v, scheme, "2"), (v, scheme, "1"), players),
+            wanted,
+            reading=reading,
         )
 
     meant = tuple(n for n in table.players if n >= least)
@@ -127,7 +174,7 @@ def _dip(table: Table) -> Claim:
         where=WHERE,
         measured="samples of Decentralized Elimination on problem 2 with 64 players / with 32",
         asked="below 1",
-        cases=by_subroutine(change, Range(high=1.0)),
+        cases=cases_for(SUBROUTINES, change, Range(high=1.0)),
         across="subroutine",
         over_players=False,
     )
@@ -151,8 +198,8 @@ def _linear(table: Table) -> Claim:
     cases: tuple[Case, ...] = ()
     if len(players) >= 3:
         power = "as a power of N, exponent from .9 to 1.1"
-        cases = by_subroutine(straight, Range(0.8, 1.25)) + by_subroutine(
-            proportional, Range(0.9, 1.1), power
+        cases = cases_for(SUBROUTINES, straight, Range(0.8, 1.25)) + cases_for(
+            SUBROUTINES, proportional, Range(0.9, 1.1), reading=power
         )
     return Claim(
         name="linear-from-64",
@@ -187,7 +234,73 @@ def _rare_voters(
         where=WHERE,
         measured=f"infrequent players who vote before the end, with {n_players} players",
         asked=f"{words}, a run",
-        cases=by_subroutine(rare_voters, wanted),
+        cases=cases_for(SUBROUTINES, rare_voters, wanted),
         across="subroutine",
         over_players=False,
     )
+
+
+def _on_both(measure: Callable[..., tuple[Estimate, ...]], least: float) -> tuple[Case, ...]:
+    """A case for each problem and form; ``measure`` takes SER3 and the problem."""
+    cases: list[Case] = []
+    for problem in STATIONARY:
+        on_it = partial(measure, problem=problem)
+        cases += cases_for(RADIUS_FORMS, on_it, Range(low=least), label=f"problem {problem}, ")
+    return tuple(cases)
+
+
+def _outperforms(table: Table) -> Claim:
+    def slower(ser3: Variant, problem: str) -> tuple[Estimate, ...]:
+        return compared(table, (ser3, "isolated", problem), (UGAPEC, "isolated", problem))
+
+    return Claim(
+        name="1-privacy-ugapec-better",
+        quote="1-privacy-UGapEc clearly outperforms 1-privacy-SER3 on stationary problems",
+        where=WHERE,
+        measured="samples of 1-privacy SER3 / samples of 1-privacy UGapEc",
+        asked=f"above {CLEARLY}",
+        cases=_on_both(slower, CLEARLY),
+        across="problem",
+    )
+
+
+def _gain_grows(table: Table) -> Claim:
+    def per_doubling(ser3: Variant, problem: str) -> tuple[Estimate, ...]:
+        if len(table.players) < 2:
+            return ()
+        above, below = (
+            np.log2(table.trials_by_players(v, "isolated", problem)) for v in (ser3, UGAPEC)
+        )
+        doublings = np.log2(np.array(table.players, dtype=np.float64))
+        return (mean(100 * (2 ** slopes(doublings, above - below) - 1)),)
+
+    return Claim(
+        name="1-privacy-ugapec-gain-grows",
+        quote="Moreover, the performance gain of 1-privacy-UGapEc increases with the number of "
+        "players",
+        where=WHERE,
+        measured="change of samples of 1-privacy SER3 / samples of 1-privacy UGapEc with each "
+        "doubling of N, in per cent",
+        asked="above 0",
+        cases=_on_both(per_doubling, 0.0),
+        across="problem",
+        note="Whether there is a gain at all is the row before.",
+    )
+
+
+def _decentralized(table: Table) -> Claim:
+    def faster(ser3: Variant, problem: str) -> tuple[Estimate, ...]:
+        return compared(table, (UGAPEC, "decentralized", problem), (ser3, "decentralized", problem))
+
+    return Claim(
+        name="decentralized-ser3-better",
+        quote="Decentralized SER3 clearly outperforms Decentralized UGapEc",
+        where=WHERE,
+        measured="samples of Decentralized UGapEc / samples of Decentralized SER3",
+        asked=f"above {CLEARLY}",
+        cases=_on_both(faster, CLEARLY),
+        across="problem",
+    )
+
+
+STUDIES = (Study("problem-2", scenarios, figure, claims),)
