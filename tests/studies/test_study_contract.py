@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection
 
 import devote.studies
 from devote.studies import Settings, studies
-from devote.studies.claim import VERDICTS
+from devote.studies.claim import VERDICTS, sentences
 from devote.studies.drawing.style import BARS, house_style, save
 from devote.studies.registry import MODULES
 from devote.studies.sweeping import run, sweeps_for
@@ -119,4 +119,5 @@ def test_names_of_claims_are_unique(results):
     table = run(list(studies().values()), TINY, results, workers=1)
     names = [claim.name for study in studies().values() for claim in study.claims(table)]
     assert len(names) == len(set(names))
+    assert set(names) == set(sentences()), "every sentence is judged"
     assert len(names) >= 20

@@ -2,7 +2,8 @@
 
 A study is one file, or a folder, with ``scenarios``, ``figure`` and ``claims``, gathered in its
 ``STUDIES``; the list of all is ``registry.MODULES``, where the contract tests find a new one. To
-add a row to the table of claims, return one more ``Claim`` from a study's ``claims``.
+add a row to the table of claims, write its sentence in ``sentences.toml`` and return it with its
+cases from a study's ``claims``.
 ``reproduce`` runs them. ``planning`` and ``eta_buys`` draw what ``devote plan`` and
 ``devote audit privacy`` ran.
 

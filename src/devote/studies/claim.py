@@ -10,8 +10,11 @@ Cases of another ``reading`` or ``form`` have verdicts of their own beside it.
 """
 
 import math
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from devote.studies.estimates import CONFIDENCE, Estimate
@@ -188,3 +191,18 @@ class Claim:
             "cases": [case.to_dict() for case in self.cases],
             "note": self.note,
         }
+
+
+@cache
+def sentences() -> dict[str, dict[str, Any]]:
+    """The texts of every row, by name: ``sentences.toml``."""
+    return tomllib.loads((Path(__file__).parent / "sentences.toml").read_text(encoding="utf-8"))
+
+
+def judged(name: str, cases: Iterable[Case], **numbers: float) -> Claim:
+    """The sentence of this name with its cases; ``numbers`` fill the braces in its texts."""
+    texts: dict[str, Any] = {
+        key: text.format(**numbers) if isinstance(text, str) else text
+        for key, text in sentences()[name].items()
+    }
+    return Claim(name=name, cases=tuple(cases), **texts)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from devote.problems import Problem, Split, get_problem
 from devote.simulate import Scenario
-from devote.studies.claim import Claim, Range
+from devote.studies.claim import Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.labels import EndLabel, write_labels
 from devote.studies.estimates import Estimate, proportion
@@ -96,23 +96,16 @@ def figure(table: Table) -> Figure:
 
 def claims(table: Table) -> list[Claim]:
     """What section 6 says about users with different best arms."""
+    assert QUORUM is not None
     return [
-        Claim(
-            name="best-arm-of-the-frequent",
-            quote="When Assumption 2 does not hold, Decentralized Elimination finds with high "
-            "probability the best arm of the most frequent players.",
-            where="section 6",
-            measured="runs that end with the best arm of the frequent players, who make "
-            f"{100 * SHARE:g} % of the events; {N_PLAYERS} players, {ROUNDS * table.trials} runs",
-            asked=f"at least {1 - DELTA}",
-            cases=cases_for(
-                SUBROUTINES, lambda variant: found(table, variant), Range(low=1 - DELTA)
-            ),
-            across="subroutine",
-            along="number of frequent players",
-            note=f"They must be at least the {QUORUM} who eliminate an arm (erratum 21); fewer "
-            "were outvoted by the rest.",
-            over_players=False,
+        judged(
+            "best-arm-of-the-frequent",
+            cases_for(SUBROUTINES, lambda v: found(table, v), Range(low=1 - DELTA)),
+            share=100 * SHARE,
+            players=N_PLAYERS,
+            runs=ROUNDS * table.trials,
+            least=1 - DELTA,
+            quorum=QUORUM,
         )
     ]
 

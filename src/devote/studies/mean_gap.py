@@ -6,12 +6,11 @@ Paper: section 4, the two figures "Mean gap versus time".
 """
 
 from fractions import Fraction
-from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
-from devote.studies.claim import Case, Claim, Range
+from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.estimates import exact
 from devote.studies.gaps import first_switch, mean_gaps
@@ -77,42 +76,18 @@ def draw_gaps(gaps: Gaps, title: str) -> Figure:
     return figure
 
 
-_BY_CONSTRUCTION: dict[str, Any] = {
-    "note": "The sequence was chosen to do what the caption says.",
-    "over_players": False,
-    "uncounted": "true by construction",
-}
-
-
 def stays_positive() -> Claim:
     """The caption of the first figure."""
     means = enumerate(mean_gaps(POSITIVE, REMAINING), 1)
     estimates = tuple(exact(float(mean), f"time {time}") for time, mean in means)
-    return Claim(
-        name="mean-gap-positive",
-        quote="Assumption 4 holds: the mean gap stays positive.",
-        where="section 4, first figure 'Mean gap versus time', caption",
-        measured="mean gap of a sequence of our own (the paper prints no numbers)",
-        asked="above 0 at all times",
-        cases=(Case("computed", estimates, Range(low=1e-6)),),
-        along="time",
-        **_BY_CONSTRUCTION,
-    )
+    return judged("mean-gap-positive", [Case("computed", estimates, Range(low=1e-6))])
 
 
 def switches_at_7() -> Claim:
     """The caption of the second figure."""
     time = first_switch(mean_gaps(SWITCHING, REMAINING))
-    return Claim(
-        name="mean-gap-switch",
-        quote="Assumption 4 does not hold: a switch occurs a time 7.",
-        where="section 4, second figure 'Mean gap versus time', caption",
-        measured="first time at which the mean gap of a sequence of our own (the paper prints "
-        "no numbers) is no longer positive",
-        asked="7 exactly",
-        cases=(Case("computed", () if time is None else (exact(time),), Range(7, 7)),),
-        **_BY_CONSTRUCTION,
-    )
+    estimates = () if time is None else (exact(time),)
+    return judged("mean-gap-switch", [Case("computed", estimates, Range(7, 7))])
 
 
 STUDIES = (

@@ -5,7 +5,7 @@ Paper: the figure "Decentralized Median Elimination", panels (a) and (b).
 
 from matplotlib.figure import Figure
 
-from devote.studies.claim import Case, Claim, Range
+from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import LOWER_BOUND, curve, draw_counts
 from devote.studies.measuring import CLEARLY, compared
@@ -65,34 +65,17 @@ def claims(table: Table) -> list[Claim]:
             for problem in PROBLEMS
         ]
 
+    outperformed = (
+        *cases(MEDIAN_ELIMINATION, SUCCESSIVE_ELIMINATION, CLEARLY),
+        *cases(MEDIAN_ELIMINATION, UGAPEC, CLEARLY),
+    )
+    suits = (
+        *(case for ser3 in RADIUS_FORMS.values() for case in cases(UGAPEC, ser3, 1.0)),
+        *cases(UGAPEC, SUCCESSIVE_ELIMINATION, 1.0, OTHER),
+    )
     return [
-        Claim(
-            name="median-elimination-outperformed",
-            quote="in practice [Median Elimination] is clearly outperformed by Successive "
-            "Elimination or UGapEc on both problems",
-            where="section 5.2",
-            measured="samples of Decentralized Median Elimination / samples of the other",
-            asked=f"above {CLEARLY}",
-            cases=(
-                *cases(MEDIAN_ELIMINATION, SUCCESSIVE_ELIMINATION, CLEARLY),
-                *cases(MEDIAN_ELIMINATION, UGAPEC, CLEARLY),
-            ),
-            across="problem and subroutine",
-        ),
-        Claim(
-            name="successive-elimination-suits",
-            quote="successive elimination algorithms are better suited for the decentralized "
-            "exploration problem than explore-then-commit algorithms",
-            where="section 6",
-            measured="samples of Decentralized UGapEc / samples of SER3, the pair of the paper's "
-            "experiments",
-            asked="above 1",
-            cases=(
-                *(case for v in RADIUS_FORMS.values() for case in cases(UGAPEC, v, 1.0)),
-                *cases(UGAPEC, SUCCESSIVE_ELIMINATION, 1.0, OTHER),
-            ),
-            across="problem",
-        ),
+        judged("median-elimination-outperformed", outperformed, clearly=CLEARLY),
+        judged("successive-elimination-suits", suits),
     ]
 
 

@@ -3,14 +3,16 @@
 Paper: the figure "Uniform distribution of players", panels (a) and (b).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from devote.studies.claim import Case, Claim, Range
+from devote.simulate import Result
+from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_counts, samples_figure
 from devote.studies.estimates import Estimate, deviation_ratio, exact, mean, ratio
@@ -18,9 +20,6 @@ from devote.studies.measuring import at_each, cases_for
 from devote.studies.settings import Settings
 from devote.studies.study import ALONE_FACTOR, Planned, Study, Table, grid, shared_learners
 from devote.studies.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
-
-RESULTS = "section 5.2"
-CAPTION = "figure 'Uniform distribution of players', caption"
 
 
 def extremes(players: tuple[int, ...]) -> list[int]:
@@ -98,167 +97,80 @@ def _draw_messages(axes: Axes, table: Table) -> None:
 
 
 def claims(table: Table) -> list[Claim]:
-    """The rows."""
-    return [
-        _the_same(table),
-        _eight_hundred(table),
-        _quorum(table),
-        _zero(table),
-        _one_per_other_player(table),
-        _orders_of_magnitude(table),
-        _variance(table),
-        _groups_of_voters(table),
-    ]
-
-
-def _the_same(table: Table) -> Claim:
+    """What section 5.2 and the caption say about problem 1, messages and votes."""
+    runs = ALONE_FACTOR * table.trials
     ugapec = table[UGAPEC.shared()].samples
-    return Claim(
-        name="0-privacy-same",
-        quote="The sample complexities of 0-privacy baselines are the same",
-        where=CAPTION,
-        measured="samples of 0-privacy SER3 / samples of 0-privacy UGapEc, over "
-        f"{ALONE_FACTOR * table.trials:,} trials",
-        asked="within 10 % of 1",
-        cases=cases_for(
-            RADIUS_FORMS, lambda v: (ratio(table[v.shared()].samples, ugapec),), Range(0.9, 1.1)
-        ),
-        over_players=False,
-    )
-
-
-def _eight_hundred(table: Table) -> Claim:
-    return Claim(
-        name="0-privacy-800",
-        quote="The sample complexities of 0-privacy baselines are the same: 800.",
-        where=CAPTION,
-        measured=f"samples of 0-privacy, over {ALONE_FACTOR * table.trials:,} trials",
-        asked="within 10 % of 800",
-        cases=cases_for(SUBROUTINES, lambda v: (mean(table[v.shared()].samples),), Range(720, 880)),
-        across="subroutine",
-        over_players=False,
-    )
-
-
-def _quorum(table: Table) -> Claim:
-    def votes_per_arm(n: int) -> Estimate:
-        return mean(table[SER3.scenario("1", "decentralized", n)].broadcasts / 9)
-
     quorum = SER3.spec().votes_needed
     assert quorum is not None
-    return Claim(
-        name="quorum-28",
-        quote="the number M [...] of player votes required to eliminate an arm is 28",
-        where=RESULTS,
-        measured="M by the formula; votes broadcast / arms eliminated by Decentralized SER3",
-        asked="28 exactly",
-        cases=(
-            Case("formula", (exact(quorum),), Range(28, 28)),
-            Case("counted", at_each(table.players, votes_per_arm), Range(28, 28)),
-        ),
-        across="formula or count",
-        note="0.9^28 = 0.0523 is more than delta = 0.05: 28 votes fall short, 29 would do "
-        "(erratum 6).",
-    )
 
+    def result(variant: Variant, scheme: str, n: int) -> Result:
+        return table[variant.scenario("1", scheme, n)]
 
-def _zero(table: Table) -> Claim:
-    def sent(variant: Variant, n: int) -> Estimate:
-        return mean(table[variant.scenario("1", "isolated", n)].broadcasts)
+    def votes_per_arm(n: int) -> Estimate:
+        return mean(result(SER3, "decentralized", n).broadcasts / 9)
 
-    return Claim(
-        name="1-privacy-silent",
-        quote="1-privacy baselines send zero messages",
-        where=RESULTS,
-        measured="messages of 1-privacy",
-        asked="0 exactly",
-        cases=cases_for(SUBROUTINES, lambda v: at_each(table.players, sent, v), Range(0, 0)),
-        across="subroutine",
-    )
+    def sent_alone(variant: Variant, n: int) -> Estimate:
+        return mean(result(variant, "isolated", n).broadcasts)
 
-
-def _one_per_other_player(table: Table) -> Claim:
     def per_sample(count: str, n: int) -> Estimate:
-        result = table[UGAPEC.scenario("1", "pooled", n)]
-        return ratio(getattr(result, count) / (n - 1), result.samples)
+        shared = result(UGAPEC, "pooled", n)
+        return ratio(getattr(shared, count) / (n - 1), shared.samples)
 
-    return Claim(
-        name="0-privacy-messages",
-        quote="0-privacy baselines send N-1 messages per time step until the epsilon-optimal "
-        "arm is found",
-        where=RESULTS,
-        measured="messages of 0-privacy UGapEc per sample, divided by N-1",
-        asked="1 exactly",
-        cases=tuple(
-            Case(label, at_each(table.players, per_sample, count), Range(1, 1), reading=reading)
-            for label, count, reading in (
-                ("a message per receiver", "deliveries", ""),
-                ("UGapEc", "broadcasts", "a broadcast counted as one message"),
-            )
-        ),
-    )
+    def orders(count: str, variant: Variant, n: int) -> Estimate:
+        votes = getattr(result(variant, "decentralized", n), count)
+        return mean(np.log10(result(variant, "pooled", n).deliveries / votes))
 
-
-def _orders_of_magnitude(table: Table) -> Claim:
-    """Counted in both ways (erratum 9)."""
-
-    def orders(variant: Variant, count: str, n: int) -> Estimate:
-        pooled = table[variant.scenario("1", "pooled", n)].deliveries
-        votes = getattr(table[variant.scenario("1", "decentralized", n)], count)
-        return mean(np.log10(pooled / votes))
-
-    def counted(count: str, reading: str = "") -> tuple[Case, ...]:
-        return cases_for(
-            RADIUS_FORMS,
-            lambda v: at_each(table.players, orders, v, count),
-            Range(3, 4),
-            reading=reading,
-        )
-
-    return Claim(
-        name="orders-of-magnitude",
-        quote="Decentralized SER3 needs three to four orders of magnitude less messages than "
-        "0-privacy-SER3",
-        where=RESULTS,
-        measured="log10 of messages of 0-privacy SER3 / messages of Decentralized SER3",
-        asked="from 3 to 4",
-        cases=counted("broadcasts") + counted("deliveries", "counted like for like"),
-        note="As printed, a sample shared with all is N-1 messages and a vote sent to all is one; "
-        "like for like, both are N-1 (erratum 9).",
-    )
-
-
-def _variance(table: Table) -> Claim:
     def spread(variant: Variant, n: int) -> Estimate:
         return deviation_ratio(table[variant.alone(n)].samples, table[UGAPEC.alone(n)].samples)
 
-    return Claim(
-        name="1-privacy-variance",
-        quote="1-privacy-UGapEc reduces the variance of the sample complexity",
-        where=RESULTS,
-        measured="standard deviation of one player's samples at delta/N, SER3 / UGapEc, over "
-        f"{ALONE_FACTOR * table.trials:,} trials",
-        asked="above 1",
-        cases=cases_for(
-            RADIUS_FORMS, lambda v: at_each(extremes(table.players), spread, v), Range(low=1.0)
+    def voters(variant: Variant, n: int) -> Estimate:
+        return mean((result(variant, "decentralized", n).first_vote >= 0).sum(axis=1))
+
+    def each(measure: Callable[..., Estimate], *what: object) -> tuple[Estimate, ...]:
+        return at_each(table.players, measure, *what)
+
+    same = cases_for(
+        RADIUS_FORMS, lambda v: (ratio(table[v.shared()].samples, ugapec),), Range(0.9, 1.1)
+    )
+    eight_hundred = cases_for(
+        SUBROUTINES, lambda v: (mean(table[v.shared()].samples),), Range(720, 880)
+    )
+    needed = (
+        Case("formula", (exact(quorum),), Range(28, 28)),
+        Case("counted", each(votes_per_arm), Range(28, 28)),
+    )
+    silent = cases_for(SUBROUTINES, lambda v: each(sent_alone, v), Range(0, 0))
+    one_each = (
+        Case("a message per receiver", each(per_sample, "deliveries"), Range(1, 1)),
+        Case(
+            "UGapEc",
+            each(per_sample, "broadcasts"),
+            Range(1, 1),
+            reading="a broadcast counted as one message",
         ),
     )
-
-
-def _groups_of_voters(table: Table) -> Claim:
-    def voters(variant: Variant, n: int) -> Estimate:
-        result = table[variant.scenario("1", "decentralized", n)]
-        return mean((result.first_vote >= 0).sum(axis=1))
-
-    return Claim(
-        name="groups-of-voters",
-        quote="the different suboptimal arms [...] are progressively eliminated by different "
-        "groups of voting players",
-        where=RESULTS,
-        measured="players of Decentralized SER3 who vote at least once; one group would be 28",
-        asked="29 or more",
-        cases=cases_for(RADIUS_FORMS, lambda v: at_each(table.players, voters, v), Range(low=29)),
+    # Counted in both ways (erratum 9).
+    magnitude = [
+        case
+        for count, reading in (("broadcasts", ""), ("deliveries", "counted like for like"))
+        for case in cases_for(
+            RADIUS_FORMS, partial(each, orders, count), Range(3, 4), reading=reading
+        )
+    ]
+    variance = cases_for(
+        RADIUS_FORMS, lambda v: at_each(extremes(table.players), spread, v), Range(low=1.0)
     )
+    groups = cases_for(RADIUS_FORMS, lambda v: each(voters, v), Range(low=29))
+    return [
+        judged("0-privacy-same", same, runs=runs),
+        judged("0-privacy-800", eight_hundred, runs=runs),
+        judged("quorum-28", needed),
+        judged("1-privacy-silent", silent),
+        judged("0-privacy-messages", one_each),
+        judged("orders-of-magnitude", magnitude),
+        judged("1-privacy-variance", variance, runs=runs),
+        judged("groups-of-voters", groups),
+    ]
 
 
 STUDIES = (Study("problem-1", scenarios, figure, claims),)

@@ -8,7 +8,7 @@ from itertools import product
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from devote.studies.claim import Case, Claim, Range
+from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import curve, draw_curves, samples_figure
 from devote.studies.drawing.labels import write_labels
@@ -18,7 +18,6 @@ from devote.studies.settings import Settings
 from devote.studies.study import Planned, Study, Table, grid, shared_learners
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, SER3, UGAPEC, Variant
 
-WHERE = "section 5.2"
 WAYS = {scheme: SCHEMES[scheme] for scheme in ("isolated", "decentralized")}
 SHIFTS = (0.94, 0.98, 1.02, 1.06)
 """Four curves side by side at each number of players, so that no bar hides another."""
@@ -91,34 +90,15 @@ def claims(table: Table) -> list[Claim]:
         reading = "UGapEc alone, relative to problem 1"
         return Case(WAYS[scheme], found, Range(low=1.0), reading=reading)
 
-    outperformed = [
-        Claim(
-            name=f"{name.lower()}-drift",
-            quote=f"[When the mean rewards of suboptimal arms are decreasing,] {name} UGapEc [is] "
-            f"outperformed by {name} SER3",
-            where=WHERE,
-            measured=f"samples of {name} UGapEc / samples of {name} SER3 on problem 3",
-            asked="above 1",
-            cases=behind(scheme),
-        )
-        for scheme, name in WAYS.items()
-    ]
-    collapse = Claim(
-        name="ugapec-collapses",
-        quote="in comparison to SER3 the performances of UGapEc, which is not designed for "
-        "non-stationary rewards, collapse",
-        where=WHERE,
-        measured="samples of UGapEc / samples of SER3 on problem 3: after a colon the paper goes "
-        "on with the two rows above",
-        asked="above 1",
-        cases=(
-            *(case for way, name in WAYS.items() for case in behind(way, f"{name}, ")),
-            *(case for way, name in WAYS.items() for case in lagging(way, f"{name}, ")),
-            *map(slower, WAYS),
-        ),
-        across="scheme",
+    collapse = (
+        *(case for way, name in WAYS.items() for case in behind(way, f"{name}, ")),
+        *(case for way, name in WAYS.items() for case in lagging(way, f"{name}, ")),
+        *map(slower, WAYS),
     )
-    return [*outperformed, collapse]
+    return [
+        *(judged(f"{name.lower()}-drift", behind(way)) for way, name in WAYS.items()),
+        judged("ugapec-collapses", collapse),
+    ]
 
 
 STUDIES = (Study("problem-3", scenarios, figure, claims),)

@@ -7,7 +7,7 @@ from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Decentralized, Isolated, Jury
 from devote.simulate import Scenario
-from devote.studies.claim import Case, Claim, Range
+from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.estimates import Estimate, proportion
 from devote.studies.measuring import at_each
@@ -114,71 +114,32 @@ def figure(table: Table) -> Figure:
 
 def claims(table: Table) -> list[Claim]:
     """What Theorem 1 says, judged; and the same sentence for the jury."""
-    return [_failure(table), _jury(table), _stalls(table), _privacy(table)]
 
-
-def _failure(table: Table) -> Claim:
-    failed = at_each(table.players, lost, table, WORST)
-    return Claim(
-        name="theorem-1-failure",
-        quote="Decentralized Elimination finds an epsilon-optimal arm with a failure probability "
-        "delta <= eta^M",
-        where="Theorem 1, part 2 of its proof",
-        measured="runs that lose the best of two arms when each subroutine fails with "
-        "probability exactly eta, as Property 1 allows",
-        asked=f"at most eta^M = {CLAIMED:.4f}",
-        cases=(Case("decentralized", failed, Range(high=CLAIMED)),),
-        note="The proof counts M fixed players; any M of N can vote (erratum 7). It holds at "
-        "N = M. What holds with a real subroutine is in docs/guarantees.md.",
-    )
-
-
-def _jury(table: Table) -> Claim:
-    failed = at_each(table.players, lost, table, WORST_JURY)
-    return Claim(
-        name="theorem-1-failure-of-a-jury",
-        quote="A jury of players who learn alone, seated by activity alone, of whom enough pick "
-        "the same arm, ends with a wrong one with probability at most delta",
-        where="docs/proofs.md, Theorem J",
-        measured=f"runs that lose the best of two arms when {NEEDED} of {JURY.seats} jurors "
-        f"decide and each subroutine fails with probability exactly eta = {WORST_JURY.eta:g}",
-        asked=f"at most delta = {DELTA}",
-        cases=(Case("jury", failed, Range(high=DELTA)),),
-        note=f"The exact value is P(Bin({JURY.seats}, eta) >= {NEEDED}) = {PROMISE:.4f} at every "
-        "N: what is promised.",
-        uncounted="this project's own theorem",
-    )
-
-
-def _stalls(table: Table) -> Claim:
     def agreed(n: int) -> Estimate:
         return proportion(status == "agreed" for status in table[Scenario(SPEC, TIED, n)].status)
 
-    return Claim(
-        name="theorem-1-ends",
-        quote="it exists a time such that for K-1 arms there are M voting players",
-        where="Theorem 1, part 2 of its proof",
-        measured="runs in which the vote came down to one arm, with two tied best arms",
-        asked="more than half, at each number of players",
-        cases=(Case("two tied arms", at_each(table.players, agreed), Range(low=0.5)),),
-        note="With N <= 2M - 2 a tie may split the players for good (errata 5 and 20).",
-    )
-
-
-def _privacy(table: Table) -> Claim:
+    failed, jury = (at_each(table.players, lost, table, spec) for spec in (WORST, WORST_JURY))
+    ended = at_each(table.players, agreed)
     named = proportion(table[ALONE].epsilon_optimal.tolist()).located("one player's whole vote")
-    return Claim(
-        name="theorem-1-privacy",
-        quote="the adversary cannot infer what arm is epsilon-optimal for player n with a "
-        "probability higher than 1 - eta",
-        where="Definition 3; Theorem 1, part 1 of its proof",
-        measured="runs in which the one arm that a player has not voted against is epsilon-optimal",
-        asked=f"at most 1 - eta = {1 - ETA:.1f}",
-        cases=(Case("a player who votes to the end", (named,), Range(high=1 - ETA)),),
-        along="player",
-        over_players=False,
-        note="The inequality runs the other way (erratum 8): at least 1 - eta.",
-    )
+    voter = Case("a player who votes to the end", (named,), Range(high=1 - ETA))
+    return [
+        judged(
+            "theorem-1-failure",
+            [Case("decentralized", failed, Range(high=CLAIMED))],
+            claimed=CLAIMED,
+        ),
+        judged(
+            "theorem-1-failure-of-a-jury",
+            [Case("jury", jury, Range(high=DELTA))],
+            needed=NEEDED,
+            seats=JURY.seats,
+            eta=WORST_JURY.eta,
+            delta=DELTA,
+            promise=PROMISE,
+        ),
+        judged("theorem-1-ends", [Case("two tied arms", ended, Range(low=0.5))]),
+        judged("theorem-1-privacy", [voter], cap=1 - ETA),
+    ]
 
 
 STUDIES = (Study("theorem-1", scenarios, figure, claims),)

@@ -64,7 +64,9 @@ def _lines(axes: Any, sweep: EtaSweep, value: Callable[[Point], float], *, top: 
     axes.set_xticks(range(len(etas)), [f"{eta:g}".lstrip("0") for eta in etas])
     axes.set_xlabel("η")
     ends = []
-    for (colour, mark), (n_players, points) in zip(cycle(LOOKS), sweep.by_players.items(), strict=False):
+    for (colour, mark), (n_players, points) in zip(
+        cycle(LOOKS), sweep.by_players.items(), strict=False
+    ):
         x = [etas.index(point.eta) for point in points]
         y = [value(point) for point in points]
         axes.plot(x, y, color=colour, marker=mark, markersize=4)

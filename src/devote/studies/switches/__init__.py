@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from devote.problems import get_problem
 from devote.simulate import Result, Scenario
-from devote.studies.claim import Case, Claim, Range
+from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.estimates import Estimate, mean, ratio
 from devote.studies.settings import Settings
@@ -171,58 +171,28 @@ def _percentage(estimate: Estimate) -> Estimate:
 
 
 def claims(table: Table) -> list[Claim]:
-    """The rows."""
-    return [_handles_switches(table), _messages(table)]
-
-
-def _handles_switches(table: Table) -> Claim:
-    without = total(table, None)
-    printed = printed_phi(table.players[0])
+    """What section 4 says about DSER4."""
+    n = table.players[0]
+    without, printed = total(table, None), printed_phi(n)
 
     def against(phi: float) -> Estimate:
-        return ratio(total(table, phi), without).located(_named(phi))
+        return ratio(total(table, phi), without).located(f"phi = {phi:.2g}")
 
-    return Claim(
-        name="dser4-handles-switches",
-        quote="DSER4 handles any sequence of rewards: when Assumption 4 does not hold a switch "
-        "occurs",
-        where="section 4",
-        measured="suboptimal plays of DSER4 / suboptimal plays of DSER3 on problem 4",
-        asked="below 1",
-        cases=(
-            Case("phi chosen by trying", (against(PHI),), Range(high=1.0)),
-            Case("phi that Theorem 4 sets", (against(printed),), Range(high=1.0)),
-        ),
-        across="phi",
-        note=f"Theorem 4's proof sets phi to {printed:.2g}, a reset every {1 / printed:,.0f} "
-        f"pulls; {PHI:g} is one every {1 / PHI:,.0f}.",
-    )
-
-
-def _messages(table: Table) -> Claim:
-    n = table.players[0]
-
-    def share(phi: float) -> Estimate:
+    def messages(phi: float) -> Estimate:
         sent = table[scenario(n, HORIZON, phi)].broadcasts
         bound = ser4_message_bound(phi, horizon=HORIZON, quorum=QUORUM, n_arms=10)
-        return ratio(sent, [bound] * len(sent)).located(_named(phi))
+        return ratio(sent, [bound] * len(sent)).located(f"phi = {phi:.2g}")
 
-    shares = tuple(share(phi) for phi in (*PHIS, printed_phi(n)))
-    return Claim(
-        name="dser4-messages",
-        quote="DSER4 [...] exchanges on average at most phi T (M K - 1) messages",
-        where="section 4, Theorem 4",
-        measured="messages of DSER4 on problem 4 / phi T (M K - 1)",
-        asked="at most 1",
-        cases=(Case("broadcasts", shares, Range(high=1.0)),),
-        along="phi",
-        note="As printed the bound leaves out the term that a run starts in, so that a small phi "
-        "may break it.",
+    plays = (
+        Case("phi chosen by trying", (against(PHI),), Range(high=1.0)),
+        Case("phi that Theorem 4 sets", (against(printed),), Range(high=1.0)),
     )
-
-
-def _named(phi: float) -> str:
-    return f"phi = {phi:.2g}"
+    shares = tuple(messages(phi) for phi in (*PHIS, printed))
+    numbers = {"phi": PHI, "often": 1 / PHI, "printed": printed, "seldom": 1 / printed}
+    return [
+        judged("dser4-handles-switches", plays, **numbers),
+        judged("dser4-messages", [Case("broadcasts", shares, Range(high=1.0))]),
+    ]
 
 
 STUDIES = (Study("switches", scenarios, figure, claims),)
