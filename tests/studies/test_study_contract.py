@@ -16,7 +16,7 @@ from devote.studies import Settings, studies
 from devote.studies.claim import VERDICTS, sentences
 from devote.studies.drawing.style import BARS, house_style, save
 from devote.studies.registry import MODULES
-from devote.studies.sweeping import run, sweeps_for
+from devote.studies.reproduce import run, sweeps_for
 
 TINY = Settings(players=(32,), trials=2)
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -60,8 +60,8 @@ def test_every_study_has_its_three_parts():
 
 
 def test_figures_and_claims_never_simulate():
-    """Only ``sweeping`` runs what studies plan, and only two modules run what a command asks."""
-    runners = {"sweeping.py", "planning/sweep.py", "eta_buys/sweep.py", "switches/phi_table.py"}
+    """Only ``reproduce`` runs what studies plan, and only two modules run what a command asks."""
+    runners = {"reproduce.py", "planning/sweep.py", "eta_buys/sweep.py", "switches/phi_table.py"}
     running = ("run_sweep", "import simulate", "simulate.engine", "run_trial", "view_runs")
     for path in HOME.rglob("*.py"):
         text = path.read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import pytest
 from devote.problems import get_problem
 from devote.simulate import simulate
 from devote.studies import Settings, choose
-from devote.studies.sweeping import run
+from devote.studies.reproduce import run
 from devote.studies.switches import (
     HORIZON,
     PHI,

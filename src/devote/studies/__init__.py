@@ -10,17 +10,13 @@ cases from a study's ``claims``.
 Needs the extras ``sim`` and ``plots``.
 """
 
-from devote.studies.claim import Claim
 from devote.studies.registry import choose, studies
 from devote.studies.reproduce import Reproduction, reproduce
-from devote.studies.settings import Settings, StudyError, parse_players
-from devote.studies.study import Study
+from devote.studies.study import Settings, StudyError, parse_players
 
 __all__ = [
-    "Claim",
     "Reproduction",
     "Settings",
-    "Study",
     "StudyError",
     "choose",
     "parse_players",

@@ -12,9 +12,8 @@ from devote.studies.drawing import style
 from devote.studies.drawing.labels import EndLabel, write_labels
 from devote.studies.estimates import Estimate, proportion
 from devote.studies.measuring import cases_for
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study, Table
-from devote.studies.variants import DELTA, FORM, SER3, SUBROUTINES, UGAPEC, Variant
+from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.variants import DELTA, FORM, QUORUM, SER3, SUBROUTINES, UGAPEC, Variant
 
 N_PLAYERS = 64
 SHARE = 0.8
@@ -27,7 +26,6 @@ ROUNDS = 5
 FREQUENT_ARM = 0
 """The best arm of the frequent players in problem 5."""
 
-QUORUM = SER3.spec().votes_needed
 SHIFTS = (-0.35, 0.35)
 """Points side by side, so that no bar hides another."""
 
@@ -66,7 +64,6 @@ def found(table: Table, variant: Variant) -> tuple[Estimate, ...]:
 def figure(table: Table) -> Figure:
     """How often the frequent players' best arm wins, against how many they are."""
     drawn, [axes] = style.panels(1, size=(7.2, 4.0), right=0.83, bottom=0.225)
-    assert QUORUM is not None
     axes.axvline(QUORUM, color=style.GREY, linewidth=1.0, dashes=(4, 3))
     axes.text(QUORUM + 1, 0.5, f"M = {QUORUM} votes", color=style.GREY, fontsize=8.5)
     line, marker = style.LINES["decentralized"]
@@ -96,7 +93,6 @@ def figure(table: Table) -> Figure:
 
 def claims(table: Table) -> list[Claim]:
     """What section 6 says about users with different best arms."""
-    assert QUORUM is not None
     return [
         judged(
             "best-arm-of-the-frequent",

@@ -9,8 +9,7 @@ from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import LOWER_BOUND, curve, draw_counts
 from devote.studies.measuring import CLEARLY, compared
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study, Table, grid
+from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import (
     FORM,
     MEDIAN_ELIMINATION,

@@ -17,9 +17,16 @@ from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_counts, samples_figure
 from devote.studies.estimates import Estimate, deviation_ratio, exact, mean, ratio
 from devote.studies.measuring import at_each, cases_for
-from devote.studies.settings import Settings
-from devote.studies.study import ALONE_FACTOR, Planned, Study, Table, grid, shared_learners
-from devote.studies.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
+from devote.studies.study import (
+    ALONE_FACTOR,
+    Planned,
+    Settings,
+    Study,
+    Table,
+    grid,
+    shared_learners,
+)
+from devote.studies.variants import QUORUM, RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
 
 def extremes(players: tuple[int, ...]) -> list[int]:
@@ -100,8 +107,6 @@ def claims(table: Table) -> list[Claim]:
     """What section 5.2 and the caption say about problem 1, messages and votes."""
     runs = ALONE_FACTOR * table.trials
     ugapec = table[UGAPEC.shared()].samples
-    quorum = SER3.spec().votes_needed
-    assert quorum is not None
 
     def result(variant: Variant, scheme: str, n: int) -> Result:
         return table[variant.scenario("1", scheme, n)]
@@ -136,7 +141,7 @@ def claims(table: Table) -> list[Claim]:
         SUBROUTINES, lambda v: (mean(table[v.shared()].samples),), Range(720, 880)
     )
     needed = (
-        Case("formula", (exact(quorum),), Range(28, 28)),
+        Case("formula", (exact(QUORUM),), Range(28, 28)),
         Case("counted", each(votes_per_arm), Range(28, 28)),
     )
     silent = cases_for(SUBROUTINES, lambda v: each(sent_alone, v), Range(0, 0))

@@ -13,8 +13,7 @@ from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing.curves import curve, draw_counts, samples_figure
 from devote.studies.estimates import Estimate, exponent, mean, mean_count, ratio, slopes
 from devote.studies.measuring import CLEARLY, cases_for, compared
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study, Table, grid, shared_learners
+from devote.studies.study import Planned, Settings, Study, Table, grid, shared_learners
 from devote.studies.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
 DIP = (32, 64)

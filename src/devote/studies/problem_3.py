@@ -3,6 +3,7 @@
 Paper: the figure "the mean rewards of suboptimal arms linearly decrease", panel (b).
 """
 
+from functools import partial
 from itertools import product
 
 from matplotlib.axes import Axes
@@ -14,8 +15,7 @@ from devote.studies.drawing.curves import curve, draw_curves, samples_figure
 from devote.studies.drawing.labels import write_labels
 from devote.studies.estimates import Estimate, mean
 from devote.studies.measuring import at_each, cases_for, compared
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study, Table, grid, shared_learners
+from devote.studies.study import Planned, Settings, Study, Table, grid, shared_learners
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, SER3, UGAPEC, Variant
 
 WAYS = {scheme: SCHEMES[scheme] for scheme in ("isolated", "decentralized")}
@@ -58,46 +58,41 @@ def _draw_relative(axes: Axes, table: Table) -> None:
 def claims(table: Table) -> list[Claim]:
     """What section 5.2 says about decreasing rewards."""
 
-    def behind(scheme: str, label: str = "") -> tuple[Case, ...]:
+    def behind(scheme: str, ser3: Variant) -> tuple[Estimate, ...]:
         """How many times SER3's samples UGapEc takes on problem 3."""
-        return cases_for(
-            RADIUS_FORMS,
-            lambda v: compared(table, (UGAPEC, scheme, "3"), (v, scheme, "3")),
-            Range(low=1.0),
-            label=label,
-        )
+        return compared(table, (UGAPEC, scheme, "3"), (ser3, scheme, "3"))
 
-    def lagging(scheme: str, label: str) -> tuple[Case, ...]:
+    def lagging(scheme: str, ser3: Variant) -> tuple[Estimate, ...]:
         """Trial by trial: how far UGapEc lags behind SER3 with the drift, against without it."""
 
-        def lag(variant: Variant, n: int) -> Estimate:
+        def lag(n: int) -> Estimate:
             drifting, steady = (
-                table.samples(UGAPEC, scheme, p, n) / table.samples(variant, scheme, p, n)
+                table.samples(UGAPEC, scheme, p, n) / table.samples(ser3, scheme, p, n)
                 for p in ("3", "1")
             )
             return mean(drifting / steady)
 
-        return cases_for(
-            RADIUS_FORMS,
-            lambda v: at_each(table.players, lag, v),
-            Range(low=1.0),
-            reading="against SER3, relative to problem 1",
-            label=label,
-        )
+        return at_each(table.players, lag)
 
     def slower(scheme: str) -> Case:
         found = compared(table, (UGAPEC, scheme, "3"), (UGAPEC, scheme, "1"))
         reading = "UGapEc alone, relative to problem 1"
         return Case(WAYS[scheme], found, Range(low=1.0), reading=reading)
 
-    collapse = (
-        *(case for way, name in WAYS.items() for case in behind(way, f"{name}, ")),
-        *(case for way, name in WAYS.items() for case in lagging(way, f"{name}, ")),
-        *map(slower, WAYS),
-    )
+    above = Range(low=1.0)
+    relative = "against SER3, relative to problem 1"
+    collapse = [
+        case
+        for measure, reading in ((behind, ""), (lagging, relative))
+        for way, name in WAYS.items()
+        for case in cases_for(
+            RADIUS_FORMS, partial(measure, way), above, reading=reading, label=f"{name}, "
+        )
+    ]
+    drift = {way: cases_for(RADIUS_FORMS, partial(behind, way), above) for way in WAYS}
     return [
-        *(judged(f"{name.lower()}-drift", behind(way)) for way, name in WAYS.items()),
-        judged("ugapec-collapses", collapse),
+        *(judged(f"{WAYS[way].lower()}-drift", cases) for way, cases in drift.items()),
+        judged("ugapec-collapses", [*collapse, *map(slower, WAYS)]),
     ]
 
 

@@ -12,8 +12,15 @@ from devote.studies.drawing.curves import Curve, curve, draw_curves, level
 from devote.studies.drawing.labels import write_labels
 from devote.studies.estimates import ratio
 from devote.studies.measuring import compared
-from devote.studies.settings import Settings
-from devote.studies.study import ALONE_FACTOR, Planned, Study, Table, grid, shared_learners
+from devote.studies.study import (
+    ALONE_FACTOR,
+    Planned,
+    Settings,
+    Study,
+    Table,
+    grid,
+    shared_learners,
+)
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, UGAPEC
 
 PROBLEMS = ("1", "2", "3")

@@ -5,8 +5,7 @@ from functools import cache
 from importlib import import_module
 
 from devote.errors import did_you_mean
-from devote.studies.settings import StudyError
-from devote.studies.study import Study
+from devote.studies.study import Study, StudyError
 
 MODULES = (
     "problem_1",

@@ -8,7 +8,7 @@ from typing import Any
 
 from devote.studies.claim import VERDICTS, Case, Claim
 from devote.studies.estimates import CONFIDENCE, Estimate
-from devote.studies.settings import Settings
+from devote.studies.study import Settings
 from devote.studies.variants import FORM, RADIUS_FORMS
 
 
@@ -43,7 +43,12 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
     """The table, with how to read it."""
     counts = ", ".join(f"{n} {verdict}" for verdict, n in tally(claims).items() if n)
     made_with = ", ".join(f"{name} {version}" for name, version in versions.items())
-    players = ", ".join(f"{n}" for n in settings.players)
+    players, left_out = (", ".join(map(str, n)) for n in (settings.players, settings.missing))
+    cut = [
+        f"**The range of players was cut**: the paper's N = {left_out} was not run. Verdicts that "
+        "rest on the range are marked *(range cut)*: with the whole range they may differ.",
+        "",
+    ]
     lines = [
         "# The paper's claims, checked",
         "",
@@ -51,7 +56,7 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
         f"{settings.seed}; {made_with}. "
         f"{sum(tally(claims).values())} sentences: {counts}.",
         "",
-        *_cut(settings),
+        *(cut if settings.missing else ()),
         f"Numbers are means with their {100 * CONFIDENCE:g} % intervals, at the places where they "
         "are lowest and highest. A sentence *holds* if every interval lies within what it asks "
         "for, *does not hold* if every interval lies outside, and else *depends*; what on is said. "
@@ -66,7 +71,7 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
         "",
         "| the paper says | verdict |",
         "|---|---|",
-        *(f"| {_said(claim)} | {_ruling(claim)} |" for claim in claims),
+        *(f"| “{claim.quote}” | {_ruling(claim)} |" for claim in claims),
         "",
         "## In full",
         "",
@@ -75,18 +80,6 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
         *(_row(claim) for claim in claims),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _cut(settings: Settings) -> list[str]:
-    """What a reader must know first if numbers of players were left out."""
-    if not settings.missing:
-        return []
-    left_out = ", ".join(f"{n}" for n in settings.missing)
-    return [
-        f"**The range of players was cut**: the paper's N = {left_out} was not run. Verdicts that "
-        "rest on the range are marked *(range cut)*: with the whole range they may differ.",
-        "",
-    ]
 
 
 def _forms(claims: Sequence[Claim]) -> str:
@@ -120,13 +113,9 @@ def _row(claim: Claim) -> str:
     measured = [f"*{claim.measured[:1].upper()}{claim.measured[1:]}.*", *map(_case, cases)]
     if claim.note:
         measured.append(f"_{claim.note}_")
-    said = f"{_said(claim)} ({claim.where})"
+    said = f"“{claim.quote}” ({claim.where})"
     cells = (said, claim.asked, "<br>".join(measured), _ruling(claim))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _said(claim: Claim) -> str:
-    return f"“{claim.quote}”"
 
 
 def _ruling(claim: Claim) -> str:
@@ -143,12 +132,12 @@ def _case(case: Case) -> str:
     ordered = sorted(case.estimates, key=lambda estimate: estimate.value)
     if not ordered:
         return f"{label}: not measured"
-    text = spoken_interval(ordered[0])
-    lowest, highest = ordered[0].value, ordered[-1].value
-    if len(ordered) > 1 and not math.isclose(lowest, highest, rel_tol=1e-9):
-        text += f" … {spoken_interval(ordered[-1])}"
+    lowest, highest = ordered[0], ordered[-1]
+    text = spoken_interval(lowest)
+    if not math.isclose(lowest.value, highest.value, rel_tol=1e-9):
+        text += f" … {spoken_interval(highest)}"
     elif len(ordered) > 1:
-        text = f"{spoken_interval(ordered[0]).partition(' at ')[0]} everywhere"
+        text = f"{spoken_interval(lowest.located(''))} everywhere"
     return f"{label}: {text} ({case.told})"
 
 

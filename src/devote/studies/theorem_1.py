@@ -5,24 +5,22 @@ from matplotlib.figure import Figure
 
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
-from devote.schemes import Decentralized, Isolated, Jury
+from devote.schemes import Isolated, Jury
 from devote.simulate import Scenario
 from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.estimates import Estimate, proportion
 from devote.studies.measuring import at_each
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study, Table
+from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.variants import DELTA, ETA, QUORUM
 from devote.theory import claimed_failure, vote_failure
 
-ETA, DELTA = 0.9, 0.05
 ROUNDS = 50
 """Times the trials asked for: failures are rare, and these runs are short."""
 
 WORST = ExperimentSpec(arms=2, algorithm="worst_case", eta=ETA, delta=DELTA)
 """A subroutine that fails with probability exactly eta, under the paper's vote."""
 
-QUORUM = Decentralized().votes_needed(WORST)
 CLAIMED = claimed_failure(ETA, QUORUM)
 
 JURY = Jury(seats=11)

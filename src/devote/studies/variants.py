@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
-from devote.schemes import make_scheme
+from devote.schemes import Decentralized, make_scheme
 from devote.simulate import Scenario
 
 EPSILON, DELTA, ETA = 0.25, 0.05, 0.9
@@ -73,6 +73,9 @@ UGAPEC = Variant("UGapEc", "ugapec")
 MEDIAN_ELIMINATION = Variant("Median Elimination", "median_elimination")
 SUCCESSIVE_ELIMINATION = Variant("Successive Elimination", "successive_elimination")
 SER4 = Variant("SER4", "ser4", {"radius": "union"})
+
+QUORUM = Decentralized().votes_needed(SER3.spec())
+"""Votes that eliminate an arm under the paper's settings: 28."""
 
 RADIUS_FORMS = {FORM: SER3, "union": SER3_UNION}
 """SER3 with each form of its radius, the first one first."""

@@ -22,9 +22,8 @@ from devote.simulate import Result, Scenario
 from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.estimates import Estimate, mean, ratio
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study, Table
-from devote.studies.variants import DELTA, SER3_UNION, SER4
+from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.variants import DELTA, QUORUM, SER3_UNION, SER4
 from devote.theory import printed_phi as printed_phi_of
 from devote.theory import ser4_message_bound
 
@@ -38,7 +37,6 @@ PHI = 4e-5
 
 PHIS = (5e-6, 1e-5, 2e-5, PHI, 8e-5, 1.6e-4, 3.2e-4, 6.4e-4)
 
-QUORUM = SER4.spec(phi=PHI).votes_needed or 0
 DSER3, DSER4 = style.SUBROUTINES["SER3 (union)"], style.SUBROUTINES["SER4"]
 
 
@@ -62,7 +60,9 @@ def scenario(n_players: int, horizon: int, phi: float | None = None) -> Scenario
     return Scenario(spec, PROBLEM, n_players, horizon)
 
 
-def printed_phi(n_players: int, *, quorum: int = QUORUM, n_switches: int = 2) -> float:
+def printed_phi(
+    n_players: int, *, quorum: int = QUORUM, n_switches: int = len(PROBLEM.switches)
+) -> float:
     """The probability of a reset that the paper prints.
 
     Paper: Theorem 4, end of its proof.

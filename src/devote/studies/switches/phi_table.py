@@ -8,11 +8,11 @@ Paper: Theorem 4, end of its proof; erratum 17.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from devote.problems import Problem, get_problem
+from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import simulate
 from devote.studies.estimates import Estimate, ratio
-from devote.studies.switches import printed_phi, suboptimal_plays
+from devote.studies.switches import PROBLEM, printed_phi, suboptimal_plays
 from devote.studies.variants import SER3_UNION, SER4
 from devote.theory import recommended_phi, reset_plays
 
@@ -42,7 +42,7 @@ class Fleet:
     @property
     def problem(self) -> Problem:
         """Problem 4 with a switch after every stretch, to an arm that was never best before."""
-        first = get_problem("4").means
+        first = PROBLEM.means
         assert self.switches < 5
         arms = [tuple(first[(k - 4 * i) % 10] for k in range(10)) for i in range(self.switches + 1)]
         switches = tuple((self.stretch * i, arms[i]) for i in range(1, self.switches + 1))
@@ -50,7 +50,7 @@ class Fleet:
 
     def plays_per_term(self, *, seed: int) -> float:
         """C: the mean suboptimal plays until the vote has answered."""
-        still = Problem("one term", get_problem("4").means)
+        still = Problem("one term", PROBLEM.means)
         runs = simulate(self.spec, still, self.n_players, trials=TERM_RUNS, seed=seed)
         return float(runs.suboptimal_plays.mean())
 
