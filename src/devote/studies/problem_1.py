@@ -17,15 +17,7 @@ from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_counts, samples_figure
 from devote.studies.estimates import Estimate, deviation_ratio, exact, mean, ratio
 from devote.studies.measuring import at_each, cases_for
-from devote.studies.study import (
-    ALONE_FACTOR,
-    Planned,
-    Settings,
-    Study,
-    Table,
-    grid,
-    shared_learners,
-)
+from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
 from devote.studies.variants import QUORUM, RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
 
@@ -42,8 +34,7 @@ def scenarios(settings: Settings) -> list[Planned]:
         for n in extremes(settings.players)
         for variant in variants
     ]
-    crowd = grid(settings, ["1"], variants=variants)
-    return crowd + shared_learners(settings, "1") + single
+    return grid(settings, ["1"], variants=variants, shared=["1"]) + single
 
 
 def figure(table: Table) -> Figure:

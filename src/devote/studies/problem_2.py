@@ -13,7 +13,7 @@ from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing.curves import curve, draw_counts, samples_figure
 from devote.studies.estimates import Estimate, exponent, mean, mean_count, ratio, slopes
 from devote.studies.measuring import CLEARLY, cases_for, compared
-from devote.studies.study import Planned, Settings, Study, Table, grid, shared_learners
+from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
 DIP = (32, 64)
@@ -23,7 +23,7 @@ STATIONARY = ("1", "2")
 
 def scenarios(settings: Settings) -> list[Planned]:
     """All six algorithms on problem 2, and on problem 1, with which the paper compares it."""
-    return grid(settings, STATIONARY) + shared_learners(settings, "2")
+    return grid(settings, STATIONARY, shared=["2"])
 
 
 def figure(table: Table) -> Figure:

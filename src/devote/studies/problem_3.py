@@ -15,7 +15,7 @@ from devote.studies.drawing.curves import curve, draw_curves, samples_figure
 from devote.studies.drawing.labels import write_labels
 from devote.studies.estimates import Estimate, mean
 from devote.studies.measuring import at_each, cases_for, compared
-from devote.studies.study import Planned, Settings, Study, Table, grid, shared_learners
+from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, SER3, UGAPEC, Variant
 
 WAYS = {scheme: SCHEMES[scheme] for scheme in ("isolated", "decentralized")}
@@ -25,7 +25,7 @@ SHIFTS = (0.94, 0.98, 1.02, 1.06)
 
 def scenarios(settings: Settings) -> list[Planned]:
     """All six algorithms on problem 3, and on problem 1, the same arms without the drift."""
-    return grid(settings, ["1", "3"]) + shared_learners(settings, "3")
+    return grid(settings, ["1", "3"], shared=["3"])
 
 
 def figure(table: Table) -> Figure:

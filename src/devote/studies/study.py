@@ -1,6 +1,6 @@
 """What a study is: what to run, how to draw it, and what it must show; and what it is given."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -145,21 +145,20 @@ def grid(
     settings: Settings,
     problems: Iterable[str],
     *,
-    variants: Iterable[Variant] = SUBROUTINES.values(),
-    schemes: Iterable[str] = tuple(SCHEMES),
+    variants: Sequence[Variant] = tuple(SUBROUTINES.values()),
+    schemes: Sequence[str] = tuple(SCHEMES),
+    shared: Iterable[str] = (),
 ) -> list[Planned]:
-    """Every combination, at every number of players."""
-    chosen, ways = tuple(variants), tuple(schemes)
-    return [
+    """Every combination, at every number of players.
+
+    On the problems in ``shared`` also the one learner of the 0-privacy baseline, by itself.
+    """
+    crowd = [
         Planned(variant.scenario(problem, scheme, n_players), settings.trials)
         for problem in problems
-        for variant in chosen
-        for scheme in ways
+        for variant in variants
+        for scheme in schemes
         for n_players in settings.players
     ]
-
-
-def shared_learners(settings: Settings, problem: str) -> list[Planned]:
-    """The 0-privacy baseline on one problem, with every subroutine."""
-    trials = ALONE_FACTOR * settings.trials
-    return [Planned(variant.shared(problem), trials) for variant in SUBROUTINES.values()]
+    learners = [variant.shared(p) for p in shared for variant in SUBROUTINES.values()]
+    return crowd + [Planned(one, ALONE_FACTOR * settings.trials) for one in learners]
