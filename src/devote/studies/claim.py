@@ -11,19 +11,22 @@ Cases of another ``reading`` or ``form`` have verdicts of their own beside it.
 
 import math
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from devote.studies.estimates import CONFIDENCE, Estimate
-from devote.studies.variants import FORM, RADIUS_FORMS
+from devote.studies.variants import FORM, RADIUS_FORMS, Variant
 
 Verdict: TypeAlias = Literal["holds", "does not hold", "depends", "not measured"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 ROUNDING = 1e-9
+CLEARLY = 1.05
+"""One algorithm clearly outperforms another if the other needs 5 % more samples, or worse."""
+
 CHANCE = "chance: more trials would tell"
 
 
@@ -191,6 +194,21 @@ class Claim:
             "cases": [case.to_dict() for case in self.cases],
             "note": self.note,
         }
+
+
+def cases_for(
+    variants: Mapping[str, Variant],
+    measure: Callable[[Variant], tuple[Estimate, ...]],
+    asked: Range,
+    *,
+    reading: str = "",
+    label: str = "",
+) -> tuple[Case, ...]:
+    """A case for each variant: ``SUBROUTINES``, or ``RADIUS_FORMS`` for SER3 alone."""
+    return tuple(
+        Case(f"{label}{name}", measure(variant), asked, variant.form, reading)
+        for name, variant in variants.items()
+    )
 
 
 @cache

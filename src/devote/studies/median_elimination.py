@@ -5,10 +5,9 @@ Paper: the figure "Decentralized Median Elimination", panels (a) and (b).
 
 from matplotlib.figure import Figure
 
-from devote.studies.claim import Case, Claim, Range, judged
+from devote.studies.claim import CLEARLY, Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import LOWER_BOUND, curve, draw_counts
-from devote.studies.measuring import CLEARLY, compared
 from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import (
     FORM,
@@ -56,7 +55,7 @@ def claims(table: Table) -> list[Claim]:
         return [
             Case(
                 f"problem {problem}, {better.form or better.label}",
-                compared(table, (worse, WAY, problem), (better, WAY, problem)),
+                table.compared((worse, WAY, problem), (better, WAY, problem)),
                 Range(low=least),
                 better.form,
                 reading,

@@ -3,7 +3,7 @@
 Paper: the figure "Uniform distribution of players", panels (a) and (b).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,11 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from devote.simulate import Result
-from devote.studies.claim import Case, Claim, Range, judged
+from devote.studies.claim import Case, Claim, Range, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_counts, samples_figure
 from devote.studies.estimates import Estimate, deviation_ratio, exact, mean, ratio
-from devote.studies.measuring import at_each, cases_for
 from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
 from devote.studies.variants import QUORUM, RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
@@ -122,9 +121,6 @@ def claims(table: Table) -> list[Claim]:
     def voters(variant: Variant, n: int) -> Estimate:
         return mean((result(variant, "decentralized", n).first_vote >= 0).sum(axis=1))
 
-    def each(measure: Callable[..., Estimate], *what: object) -> tuple[Estimate, ...]:
-        return at_each(table.players, measure, *what)
-
     same = cases_for(
         RADIUS_FORMS, lambda v: (ratio(table[v.shared()].samples, ugapec),), Range(0.9, 1.1)
     )
@@ -133,14 +129,14 @@ def claims(table: Table) -> list[Claim]:
     )
     needed = (
         Case("formula", (exact(QUORUM),), Range(28, 28)),
-        Case("counted", each(votes_per_arm), Range(28, 28)),
+        Case("counted", table.at_each(votes_per_arm), Range(28, 28)),
     )
-    silent = cases_for(SUBROUTINES, lambda v: each(sent_alone, v), Range(0, 0))
+    silent = cases_for(SUBROUTINES, lambda v: table.at_each(sent_alone, v), Range(0, 0))
     one_each = (
-        Case("a message per receiver", each(per_sample, "deliveries"), Range(1, 1)),
+        Case("a message per receiver", table.at_each(per_sample, "deliveries"), Range(1, 1)),
         Case(
             "UGapEc",
-            each(per_sample, "broadcasts"),
+            table.at_each(per_sample, "broadcasts"),
             Range(1, 1),
             reading="a broadcast counted as one message",
         ),
@@ -150,13 +146,15 @@ def claims(table: Table) -> list[Claim]:
         case
         for count, reading in (("broadcasts", ""), ("deliveries", "counted like for like"))
         for case in cases_for(
-            RADIUS_FORMS, partial(each, orders, count), Range(3, 4), reading=reading
+            RADIUS_FORMS, partial(table.at_each, orders, count), Range(3, 4), reading=reading
         )
     ]
     variance = cases_for(
-        RADIUS_FORMS, lambda v: at_each(extremes(table.players), spread, v), Range(low=1.0)
+        RADIUS_FORMS,
+        lambda v: table.at_each(spread, v, players=extremes(table.players)),
+        Range(low=1.0),
     )
-    groups = cases_for(RADIUS_FORMS, lambda v: each(voters, v), Range(low=29))
+    groups = cases_for(RADIUS_FORMS, lambda v: table.at_each(voters, v), Range(low=29))
     return [
         judged("0-privacy-same", same, runs=runs),
         judged("0-privacy-800", eight_hundred, runs=runs),

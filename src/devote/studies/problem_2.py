@@ -9,10 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from devote.studies.claim import Case, Claim, Range, judged
+from devote.studies.claim import CLEARLY, Case, Claim, Range, cases_for, judged
 from devote.studies.drawing.curves import curve, draw_counts, samples_figure
 from devote.studies.estimates import Estimate, exponent, mean, mean_count, ratio, slopes
-from devote.studies.measuring import CLEARLY, cases_for, compared
 from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
@@ -72,7 +71,7 @@ def claims(table: Table) -> list[Claim]:
     ) -> tuple[Case, ...]:
         return cases_for(
             SUBROUTINES,
-            lambda v: compared(table, (v, scheme, "2"), (v, scheme, "1"), players),
+            lambda v: table.compared((v, scheme, "2"), (v, scheme, "1"), players),
             asked,
             reading=reading,
         )
@@ -140,7 +139,7 @@ def _ugapec_against_ser3(table: Table) -> list[Claim]:
     """On the two stationary problems."""
 
     def slower(ser3: Variant, problem: str) -> tuple[Estimate, ...]:
-        return compared(table, (ser3, "isolated", problem), (UGAPEC, "isolated", problem))
+        return table.compared((ser3, "isolated", problem), (UGAPEC, "isolated", problem))
 
     def per_doubling(ser3: Variant, problem: str) -> tuple[Estimate, ...]:
         if len(table.players) < 2:
@@ -152,7 +151,7 @@ def _ugapec_against_ser3(table: Table) -> list[Claim]:
         return (mean(100 * (2 ** slopes(doublings, above - below) - 1)),)
 
     def faster(ser3: Variant, problem: str) -> tuple[Estimate, ...]:
-        return compared(table, (UGAPEC, "decentralized", problem), (ser3, "decentralized", problem))
+        return table.compared((UGAPEC, "decentralized", problem), (ser3, "decentralized", problem))
 
     return [
         judged(

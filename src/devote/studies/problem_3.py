@@ -9,12 +9,11 @@ from itertools import product
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from devote.studies.claim import Case, Claim, Range, judged
+from devote.studies.claim import Case, Claim, Range, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import curve, draw_curves, samples_figure
 from devote.studies.drawing.labels import write_labels
 from devote.studies.estimates import Estimate, mean
-from devote.studies.measuring import at_each, cases_for, compared
 from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, SER3, UGAPEC, Variant
 
@@ -60,7 +59,7 @@ def claims(table: Table) -> list[Claim]:
 
     def behind(scheme: str, ser3: Variant) -> tuple[Estimate, ...]:
         """How many times SER3's samples UGapEc takes on problem 3."""
-        return compared(table, (UGAPEC, scheme, "3"), (ser3, scheme, "3"))
+        return table.compared((UGAPEC, scheme, "3"), (ser3, scheme, "3"))
 
     def lagging(scheme: str, ser3: Variant) -> tuple[Estimate, ...]:
         """Trial by trial: how far UGapEc lags behind SER3 with the drift, against without it."""
@@ -72,10 +71,10 @@ def claims(table: Table) -> list[Claim]:
             )
             return mean(drifting / steady)
 
-        return at_each(table.players, lag)
+        return table.at_each(lag)
 
     def slower(scheme: str) -> Case:
-        found = compared(table, (UGAPEC, scheme, "3"), (UGAPEC, scheme, "1"))
+        found = table.compared((UGAPEC, scheme, "3"), (UGAPEC, scheme, "1"))
         reading = "UGapEc alone, relative to problem 1"
         return Case(WAYS[scheme], found, Range(low=1.0), reading=reading)
 

@@ -11,7 +11,6 @@ from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_curves, level
 from devote.studies.drawing.labels import write_labels
 from devote.studies.estimates import ratio
-from devote.studies.measuring import compared
 from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, UGAPEC
 
@@ -54,7 +53,7 @@ def _curves(table: Table, problem: str) -> list[Curve]:
     curves = []
     for form, variant in RADIUS_FORMS.items():
         for scheme in ("decentralized", "isolated"):
-            relative = compared(table, (variant, scheme, problem), (UGAPEC, scheme, problem))
+            relative = table.compared((variant, scheme, problem), (UGAPEC, scheme, problem))
             name = f"{SCHEMES[scheme]}, {form}"
             curves.append(
                 curve(

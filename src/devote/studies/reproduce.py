@@ -54,7 +54,7 @@ def run(
     for (owner, trials), scenarios in sweeps.items():
         suffix = "" if trials == settings.trials else f"-{trials}-trials"
 
-        def report(done: int, _: int, label: str, before: int = before) -> None:
+        def tell(done: int, _: int, label: str, before: int = before) -> None:
             if progress is not None:
                 progress(before + done, total, label)
 
@@ -66,7 +66,7 @@ def run(
                 workers=workers,
                 results=folder / f"{owner}{suffix}.jsonl",
                 dask=dask,
-                progress=report,
+                progress=tell,
             )
         except ResultError as error:
             raise StudyError(f"{error}\nThe results are in {folder}.") from None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from devote.errors import DevoteError
 from devote.simulate import Result, Scenario
 from devote.studies.claim import Claim
+from devote.studies.estimates import Estimate, ratio
 from devote.studies.variants import QUORUM, SCHEMES, SUBROUTINES, Variant
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ PAPER_TRIALS = 20
 """Paper: section 5.1, "averaged over 20 trials"."""
 
 MOST_PLAYERS = 1 << 20
+
+Line = tuple[Variant, str, str]
+"""A curve: subroutine, scheme, problem."""
 
 ALONE_FACTOR = 50
 """A single learner is cheap and its spread is the question: this many times the trials."""
@@ -125,6 +129,21 @@ class Table:
         """The samples of a curve, all of it by default: a row per trial, a column per number."""
         sizes = self.players if players is None else players
         return np.stack([self.samples(variant, scheme, problem, n) for n in sizes], axis=1)
+
+    def at_each(
+        self, measure: Callable[..., Estimate], *what: object, players: Iterable[int] | None = None
+    ) -> tuple[Estimate, ...]:
+        """``measure(*what, n)`` for each number of players."""
+        sizes = self.players if players is None else players
+        return tuple(measure(*what, n).located(f"N = {n}") for n in sizes)
+
+    def compared(
+        self, above: Line, below: Line, players: Iterable[int] | None = None
+    ) -> tuple[Estimate, ...]:
+        """The samples of one curve relative to another's, at each number of players."""
+        return self.at_each(
+            lambda n: ratio(self.samples(*above, n), self.samples(*below, n)), players=players
+        )
 
 
 @dataclass(frozen=True)

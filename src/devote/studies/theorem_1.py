@@ -10,7 +10,6 @@ from devote.simulate import Scenario
 from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.estimates import Estimate, proportion
-from devote.studies.measuring import at_each
 from devote.studies.study import Planned, Settings, Study, Table
 from devote.studies.variants import DELTA, ETA, QUORUM
 from devote.theory import claimed_failure, vote_failure
@@ -116,8 +115,8 @@ def claims(table: Table) -> list[Claim]:
     def agreed(n: int) -> Estimate:
         return proportion(status == "agreed" for status in table[Scenario(SPEC, TIED, n)].status)
 
-    failed, jury = (at_each(table.players, lost, table, spec) for spec in (WORST, WORST_JURY))
-    ended = at_each(table.players, agreed)
+    failed, jury = (table.at_each(lost, table, spec) for spec in (WORST, WORST_JURY))
+    ended = table.at_each(agreed)
     named = proportion(table[ALONE].epsilon_optimal.tolist()).located("one player's whole vote")
     voter = Case("a player who votes to the end", (named,), Range(high=1 - ETA))
     return [
