@@ -105,16 +105,15 @@ def slopes(x: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.floa
 
 def deviation_ratio(numerator: ArrayLike, denominator: ArrayLike) -> Estimate:
     """The ratio of two standard deviations, by the jackknife of its logarithm."""
-    above, below = _paired(numerator, denominator)
-    n = len(above)
+    pair = _paired(numerator, denominator)
+    n = len(pair[0])
 
-    def log_ratio(kept: NDArray[np.int64]) -> float:
-        return math.log(float(above[kept].std(ddof=1)) / float(below[kept].std(ddof=1)))
+    def log_ratio(left_out: list[int]) -> float:
+        above, below = (float(np.delete(side, left_out).std(ddof=1)) for side in pair)
+        return math.log(above / below)
 
-    every = np.arange(n)
-    whole = log_ratio(every)
-    left_out = [log_ratio(np.delete(every, i)) for i in range(n)]
-    pseudo = n * whole - (n - 1) * np.array(left_out)
+    whole = log_ratio([])
+    pseudo = n * whole - (n - 1) * np.array([log_ratio([i]) for i in range(n)])
     logs = _around(whole, pseudo)
     return Estimate(math.exp(whole), math.exp(logs.low), math.exp(logs.high))
 

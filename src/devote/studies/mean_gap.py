@@ -8,7 +8,6 @@ Paper: section 4, the two figures "Mean gap versus time".
 from fractions import Fraction
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator
 
 from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
@@ -62,7 +61,7 @@ def draw_gaps(gaps: Gaps, title: str) -> Figure:
     axes.set_xlim(0.4, times[-1] + 0.6)
     low, high = axes.get_ylim()
     axes.set_ylim(low - 0.2 * (high - low), high)
-    axes.xaxis.set_major_locator(FixedLocator(times))
+    axes.set_xticks(times)
     axes.grid(False, axis="x")
     axes.set_xlabel("time (round-robin steps)")
     axes.set_ylabel("best arm's mean − another's")

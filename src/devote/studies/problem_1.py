@@ -132,14 +132,10 @@ def claims(table: Table) -> list[Claim]:
         Case("counted", table.at_each(votes_per_arm), Range(28, 28)),
     )
     silent = cases_for(SUBROUTINES, lambda v: table.at_each(sent_alone, v), Range(0, 0))
+    as_one = "a broadcast counted as one message"
     one_each = (
         Case("a message per receiver", table.at_each(per_sample, "deliveries"), Range(1, 1)),
-        Case(
-            "UGapEc",
-            table.at_each(per_sample, "broadcasts"),
-            Range(1, 1),
-            reading="a broadcast counted as one message",
-        ),
+        Case("UGapEc", table.at_each(per_sample, "broadcasts"), Range(1, 1), reading=as_one),
     )
     # Counted in both ways (erratum 9).
     magnitude = [

@@ -5,7 +5,6 @@ say so in their rows. No sentence is about the radius itself.
 """
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_curves, level
@@ -15,6 +14,7 @@ from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, 
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, UGAPEC
 
 PROBLEMS = ("1", "2", "3")
+TICKS = (0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4)
 
 
 def scenarios(settings: Settings) -> list[Planned]:
@@ -30,9 +30,8 @@ def figure(table: Table) -> Figure:
         labels = draw_curves(axes, _curves(table, problem))
         style.players_axis(axes, table.players)
         axes.set_yscale("log", base=2)
-        axes.yaxis.set_major_locator(FixedLocator([0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4]))
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.set_yticks(TICKS, [f"{value:g}" for value in TICKS])
+        axes.minorticks_off()
         axes.set_ylim(0.34, 1.5)
         axes.set_title(f"Problem {problem}")
         if problem == PROBLEMS[-1]:

@@ -40,19 +40,12 @@ ALONE = Scenario(SPEC.with_(delta=ETA, eta=ETA, scheme=Isolated()), get_problem(
 
 def scenarios(settings: Settings) -> list[Planned]:
     """The worst subroutine under both votes, two tied arms, and a player alone."""
-    trials = ROUNDS * settings.trials
-    plan = (
-        (WORST, TWO_ARMS, trials),
-        (WORST_JURY, TWO_ARMS, trials),
-        (SPEC, TIED, settings.trials),
-    )
+    players, trials = settings.players, ROUNDS * settings.trials
+    worst = [Scenario(spec, TWO_ARMS, n) for spec in (WORST, WORST_JURY) for n in players]
+    tied = [Scenario(SPEC, TIED, n) for n in players]
     return [
-        *(
-            Planned(Scenario(spec, on, n), runs)
-            for spec, on, runs in plan
-            for n in settings.players
-        ),
-        Planned(ALONE, trials),
+        *(Planned(scenario, trials) for scenario in (*worst, ALONE)),
+        *(Planned(scenario, settings.trials) for scenario in tied),
     ]
 
 
@@ -115,25 +108,16 @@ def claims(table: Table) -> list[Claim]:
     def agreed(n: int) -> Estimate:
         return proportion(status == "agreed" for status in table[Scenario(SPEC, TIED, n)].status)
 
-    failed, jury = (table.at_each(lost, table, spec) for spec in (WORST, WORST_JURY))
+    failed = Case("decentralized", table.at_each(lost, table, WORST), Range(high=CLAIMED))
+    jury = Case("jury", table.at_each(lost, table, WORST_JURY), Range(high=DELTA))
+    numbers = {"needed": NEEDED, "seats": JURY.seats, "promise": PROMISE}
+    numbers |= {"eta": WORST_JURY.eta, "delta": DELTA}
     ended = table.at_each(agreed)
     named = proportion(table[ALONE].epsilon_optimal.tolist()).located("one player's whole vote")
     voter = Case("a player who votes to the end", (named,), Range(high=1 - ETA))
     return [
-        judged(
-            "theorem-1-failure",
-            [Case("decentralized", failed, Range(high=CLAIMED))],
-            claimed=CLAIMED,
-        ),
-        judged(
-            "theorem-1-failure-of-a-jury",
-            [Case("jury", jury, Range(high=DELTA))],
-            needed=NEEDED,
-            seats=JURY.seats,
-            eta=WORST_JURY.eta,
-            delta=DELTA,
-            promise=PROMISE,
-        ),
+        judged("theorem-1-failure", [failed], claimed=CLAIMED),
+        judged("theorem-1-failure-of-a-jury", [jury], **numbers),
         judged("theorem-1-ends", [Case("two tied arms", ended, Range(low=0.5))]),
         judged("theorem-1-privacy", [voter], cap=1 - ETA),
     ]

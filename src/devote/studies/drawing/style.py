@@ -15,7 +15,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from PIL import Image
 
 from devote.files import write_whole
@@ -164,9 +164,8 @@ def count_text(value: float) -> str:
 def players_axis(axes: Axes, players: tuple[int, ...]) -> None:
     """The number of players, on a log axis with a tick for each number that was run."""
     axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_locator(FixedLocator(list(players)))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
+    axes.set_xticks(players, [f"{n}" for n in players])
+    axes.minorticks_off()
     axes.set_xlim(players[0] / 1.15, players[-1] * 1.15)
     axes.set_xlabel("number of players N")
 

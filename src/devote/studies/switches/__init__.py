@@ -14,7 +14,6 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
 from devote.problems import get_problem
@@ -127,9 +126,9 @@ def _over_time(axes: Axes, table: Table) -> None:
         axes.text(HORIZON - 2_000, height, name, color=colour, fontsize=8.5, ha="right")
     axes.set_ylim(0, 115)
     axes.set_xlim(0, HORIZON)
-    axes.xaxis.set_major_locator(FixedLocator([0, 60_000, 120_000, 180_000]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.count_text(x)))
-    axes.yaxis.set_major_locator(FixedLocator([0, 25, 50, 75, 100]))
+    times = [0, 60_000, 120_000, 180_000]
+    axes.set_xticks(times, [style.count_text(time) for time in times])
+    axes.set_yticks([0, 25, 50, 75, 100])
     axes.set_xlabel("time (pulls of all players)")
     axes.set_ylabel("suboptimal plays, %")
     axes.set_title("(a) Suboptimal plays over time")
@@ -157,8 +156,8 @@ def _over_phi(axes: Axes, table: Table) -> None:
     )
     axes.text(PHI, estimates[3].value - 7, "DSER4", color=DSER4, fontsize=8.5)
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(FixedLocator([1e-5, 1e-4, 1e-3]))
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks([1e-5, 1e-4, 1e-3])
+    axes.minorticks_off()
     axes.set_ylim(0, 100)
     axes.set_xlabel("probability φ of a reset after a pull")
     axes.set_ylabel("suboptimal plays in all, %")
