@@ -1,4 +1,4 @@
-"""The list of studies. To add one, write its file or folder and add its line here."""
+"""The list of studies. To add one, write its module and add its line here."""
 
 from collections.abc import Sequence
 from functools import cache

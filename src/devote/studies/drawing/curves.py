@@ -36,7 +36,7 @@ class Curve:
 
 
 def curve(table: Table, variant: Variant, *, scheme: str, problem: str, **other: Any) -> Curve:
-    """The samples of one algorithm on one problem, in its colour and line; ``other`` fields so."""
+    """The samples of one algorithm on one problem in its own look; ``other`` replaces fields."""
     line, marker = style.LINES[scheme]
     results = [table[variant.scenario(problem, scheme, n)] for n in table.players]
     samples = Curve(
