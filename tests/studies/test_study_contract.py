@@ -13,11 +13,10 @@ from matplotlib.collections import LineCollection
 
 import devote.studies
 from devote.studies import Settings, studies
-from devote.studies.drawing.canvas import save
-from devote.studies.drawing.style import BARS, house_style
+from devote.studies.claim import VERDICTS, sentences
+from devote.studies.drawing.style import BARS, house_style, save
 from devote.studies.registry import MODULES
-from devote.studies.sweeping import run, sweeps_for
-from devote.studies.verdicts import VERDICTS
+from devote.studies.reproduce import run, sweeps_for
 
 TINY = Settings(players=(32,), trials=2)
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -54,19 +53,15 @@ def test_every_study_is_in_the_registry():
     assert {name.replace("-", "_") for name in studies()} >= set(MODULES)
 
 
-def test_every_folder_has_its_three_files_and_every_file_its_three_parts():
-    for home in homes().values():
-        if home.name == "__init__.py":
-            files = {p.name for p in home.parent.iterdir()}
-            assert {"sweep.py", "figure.py", "claims.py"} <= files
-        else:
-            module = import_module(f"devote.studies.{home.stem}")
-            assert all(callable(study.scenarios) for study in module.STUDIES)
+def test_every_study_has_its_three_parts():
+    for name in MODULES:
+        for study in import_module(f"devote.studies.{name}").STUDIES:
+            assert all(callable(part) for part in (study.scenarios, study.figure, study.claims))
 
 
 def test_figures_and_claims_never_simulate():
-    """Only ``sweeping`` runs what studies plan, and only two modules run what a command asks."""
-    runners = {"sweeping.py", "planning/sweep.py", "eta_buys/sweep.py", "switches/phi_table.py"}
+    """Only ``reproduce`` runs what studies plan, and only two modules run what a command asks."""
+    runners = {"reproduce.py", "planning/sweep.py", "eta_buys/sweep.py", "switches/phi_table.py"}
     running = ("run_sweep", "import simulate", "simulate.engine", "run_trial", "view_runs")
     for path in HOME.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -124,4 +119,5 @@ def test_names_of_claims_are_unique(results):
     table = run(list(studies().values()), TINY, results, workers=1)
     names = [claim.name for study in studies().values() for claim in study.claims(table)]
     assert len(names) == len(set(names))
+    assert set(names) == set(sentences()), "every sentence is judged"
     assert len(names) >= 20

@@ -6,10 +6,18 @@ import pytest
 from devote.problems import get_problem
 from devote.simulate import simulate
 from devote.studies import Settings, choose
-from devote.studies.sweeping import run
-from devote.studies.switches.claims import shares_over_time, suboptimal_plays, total
+from devote.studies.reproduce import run
+from devote.studies.switches import (
+    HORIZON,
+    PHI,
+    WINDOW,
+    printed_phi,
+    scenario,
+    shares_over_time,
+    suboptimal_plays,
+    total,
+)
 from devote.studies.switches.phi_table import Fleet
-from devote.studies.switches.sweep import HORIZON, PHI, WINDOW, printed_phi, scenario
 
 TINY = Settings(players=(32,), trials=2)
 

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from devote.studies.claim import Claim
+from devote.studies.claim import CHANCE, VERDICTS, Case, Claim, Range, depends_on, verdict
 from devote.studies.estimates import Estimate
 from devote.studies.report import tally
-from devote.studies.verdicts import CHANCE, VERDICTS, Case, Range, depends_on, verdict
 
 ABOVE_ONE = Range(low=1.0)
 YES = Estimate(1.3, 1.2, 1.4, "N = 32")

@@ -83,10 +83,7 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Estimate:
     >>> ratio([2.0, 4.0], [1.0, 2.0])
     Estimate(value=2.0, low=2.0, high=2.0, at='')
     """
-    above = np.asarray(numerator, dtype=np.float64)
-    below = np.asarray(denominator, dtype=np.float64)
-    n = min(len(above), len(below))
-    above, below = above[:n], below[:n]
+    above, below = _paired(numerator, denominator)
     value = float(above.mean() / below.mean())
     return _around(value, (above - value * below) / below.mean())
 
@@ -97,27 +94,35 @@ def exponent(players: ArrayLike, trials: NDArray[np.float64]) -> Estimate:
     >>> round(exponent([32, 64, 128], np.array([[1.0, 4.0, 16.0], [3.0, 12.0, 48.0]])).value, 9)
     2.0
     """
-    log_n = np.log(np.asarray(players, dtype=np.float64))
-    centred = log_n - log_n.mean()
-    slopes = np.log(trials) @ centred / (centred @ centred)
-    return mean(slopes)
+    return mean(slopes(np.log(np.asarray(players, dtype=np.float64)), np.log(trials)))
+
+
+def slopes(x: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The slope over ``x`` of a straight line through each row."""
+    centred = x - x.mean()
+    return np.asarray(rows @ centred / (centred @ centred))
 
 
 def deviation_ratio(numerator: ArrayLike, denominator: ArrayLike) -> Estimate:
     """The ratio of two standard deviations, by the jackknife of its logarithm."""
-    above = np.asarray(numerator, dtype=np.float64)
-    below = np.asarray(denominator, dtype=np.float64)
-    n = min(len(above), len(below))
-    above, below = above[:n], below[:n]
-    whole = _log_deviations(above, below)
-    left_out = [_log_deviations(np.delete(above, i), np.delete(below, i)) for i in range(n)]
-    pseudo = n * whole - (n - 1) * np.array(left_out)
+    pair = _paired(numerator, denominator)
+    n = len(pair[0])
+
+    def log_ratio(left_out: list[int]) -> float:
+        above, below = (float(np.delete(side, left_out).std(ddof=1)) for side in pair)
+        return math.log(above / below)
+
+    whole = log_ratio([])
+    pseudo = n * whole - (n - 1) * np.array([log_ratio([i]) for i in range(n)])
     logs = _around(whole, pseudo)
     return Estimate(math.exp(whole), math.exp(logs.low), math.exp(logs.high))
 
 
-def _log_deviations(above: NDArray[np.float64], below: NDArray[np.float64]) -> float:
-    return math.log(float(above.std(ddof=1)) / float(below.std(ddof=1)))
+def _paired(above: ArrayLike, below: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two rows of trials, as far as both go."""
+    first, second = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+    n = min(len(first), len(second))
+    return first[:n], second[:n]
 
 
 def _around(value: float, spread: NDArray[np.float64]) -> Estimate:

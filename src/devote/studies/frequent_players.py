@@ -7,17 +7,12 @@ from matplotlib.figure import Figure
 
 from devote.problems import Problem, Split, get_problem
 from devote.simulate import Scenario
-from devote.studies.claim import Claim
+from devote.studies.claim import Claim, Range, cases_for, judged
 from devote.studies.drawing import style
-from devote.studies.drawing.canvas import footnote, panels
 from devote.studies.drawing.labels import EndLabel, write_labels
 from devote.studies.estimates import Estimate, proportion
-from devote.studies.measuring import by_subroutine
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study
-from devote.studies.table import Table
-from devote.studies.variants import DELTA, FORM, SER3, SUBROUTINES, UGAPEC, Variant
-from devote.studies.verdicts import Range
+from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.variants import DELTA, FORM, QUORUM, SER3, SUBROUTINES, UGAPEC, Variant
 
 N_PLAYERS = 64
 SHARE = 0.8
@@ -30,7 +25,6 @@ ROUNDS = 5
 FREQUENT_ARM = 0
 """The best arm of the frequent players in problem 5."""
 
-QUORUM = SER3.spec().votes_needed
 SHIFTS = (-0.35, 0.35)
 """Points side by side, so that no bar hides another."""
 
@@ -68,8 +62,7 @@ def found(table: Table, variant: Variant) -> tuple[Estimate, ...]:
 
 def figure(table: Table) -> Figure:
     """How often the frequent players' best arm wins, against how many they are."""
-    drawn, [axes] = panels(1, size=(7.2, 4.0), right=0.83, bottom=0.225)
-    assert QUORUM is not None
+    drawn, [axes] = style.panels(1, size=(7.2, 4.0), right=0.83, bottom=0.225)
     axes.axvline(QUORUM, color=style.GREY, linewidth=1.0, dashes=(4, 3))
     axes.text(QUORUM + 1, 0.5, f"M = {QUORUM} votes", color=style.GREY, fontsize=8.5)
     line, marker = style.LINES["decentralized"]
@@ -89,7 +82,7 @@ def figure(table: Table) -> Figure:
     axes.set_ylabel("runs that end with their best arm")
     axes.set_title("Users with different best arms: do the frequent win?")
     write_labels(axes, labels)
-    footnote(
+    style.footnote(
         drawn,
         f"Decentralized; the frequent players make {100 * SHARE:g} % of the events. SER3 with "
         f"radius “{FORM}”.\nPoints: share of {ROUNDS * table.trials} runs. {style.BARS}",
@@ -100,20 +93,14 @@ def figure(table: Table) -> Figure:
 def claims(table: Table) -> list[Claim]:
     """What section 6 says about users with different best arms."""
     return [
-        Claim(
-            name="best-arm-of-the-frequent",
-            quote="When Assumption 2 does not hold, Decentralized Elimination finds with high "
-            "probability the best arm of the most frequent players.",
-            where="section 6",
-            measured="runs that end with the best arm of the frequent players, who make "
-            f"{100 * SHARE:g} % of the events; {N_PLAYERS} players, {ROUNDS * table.trials} runs",
-            asked=f"at least {1 - DELTA}",
-            cases=by_subroutine(lambda variant: found(table, variant), Range(low=1 - DELTA)),
-            across="subroutine",
-            along="number of frequent players",
-            note=f"They must be at least the {QUORUM} who eliminate an arm (erratum 21); fewer "
-            "were outvoted by the rest.",
-            over_players=False,
+        judged(
+            "best-arm-of-the-frequent",
+            cases_for(SUBROUTINES, lambda v: found(table, v), Range(low=1 - DELTA)),
+            share=100 * SHARE,
+            players=N_PLAYERS,
+            runs=ROUNDS * table.trials,
+            least=1 - DELTA,
+            quorum=QUORUM,
         )
     ]
 

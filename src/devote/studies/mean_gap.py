@@ -6,19 +6,14 @@ Paper: section 4, the two figures "Mean gap versus time".
 """
 
 from fractions import Fraction
-from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator
 
-from devote.studies.claim import Claim
+from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
-from devote.studies.drawing.canvas import footnote, panels
 from devote.studies.estimates import exact
 from devote.studies.gaps import first_switch, mean_gaps
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study
-from devote.studies.verdicts import Case, Range
+from devote.studies.study import Study
 
 Gaps = tuple[Fraction, ...]
 
@@ -32,14 +27,9 @@ REMAINING = (2,) * (len(POSITIVE) - 1)
 """K_i: both of two arms remain at every step."""
 
 
-def nothing(settings: Settings) -> list[Planned]:
-    """There is nothing to run."""
-    return []
-
-
 def draw_gaps(gaps: Gaps, title: str) -> Figure:
     """Bars for the gap at each time, a line for the mean gap."""
-    figure, (axes,) = panels(1, size=(7.0, 3.7), right=0.97)
+    figure, (axes,) = style.panels(1, size=(7.0, 3.7), right=0.97)
     means = mean_gaps(gaps, REMAINING)
     times = list(range(1, len(means) + 1))
     now = [float(gap) for gap in gaps[: len(means)]]
@@ -71,13 +61,13 @@ def draw_gaps(gaps: Gaps, title: str) -> Figure:
     axes.set_xlim(0.4, times[-1] + 0.6)
     low, high = axes.get_ylim()
     axes.set_ylim(low - 0.2 * (high - low), high)
-    axes.xaxis.set_major_locator(FixedLocator(times))
+    axes.set_xticks(times)
     axes.grid(False, axis="x")
     axes.set_xlabel("time (round-robin steps)")
     axes.set_ylabel("best arm's mean − another's")
     axes.set_title(title)
     axes.legend(loc="lower left", frameon=False, fontsize=8.5, borderaxespad=0.2)
-    footnote(
+    style.footnote(
         figure,
         f"Two arms; each step's gap is the mean of the next {REMAINING[0]} times (Assumption 4 as "
         "printed). Exact arithmetic, no simulation.",
@@ -85,54 +75,30 @@ def draw_gaps(gaps: Gaps, title: str) -> Figure:
     return figure
 
 
-_BY_CONSTRUCTION: dict[str, Any] = {
-    "note": "The sequence was chosen to do what the caption says.",
-    "over_players": False,
-    "uncounted": "true by construction",
-}
-
-
 def stays_positive() -> Claim:
     """The caption of the first figure."""
     means = enumerate(mean_gaps(POSITIVE, REMAINING), 1)
     estimates = tuple(exact(float(mean), f"time {time}") for time, mean in means)
-    return Claim(
-        name="mean-gap-positive",
-        quote="Assumption 4 holds: the mean gap stays positive.",
-        where="section 4, first figure 'Mean gap versus time', caption",
-        measured="mean gap of a sequence of our own (the paper prints no numbers)",
-        asked="above 0 at all times",
-        cases=(Case("computed", estimates, Range(low=1e-6)),),
-        along="time",
-        **_BY_CONSTRUCTION,
-    )
+    return judged("mean-gap-positive", [Case("computed", estimates, Range(low=1e-6))])
 
 
 def switches_at_7() -> Claim:
     """The caption of the second figure."""
     time = first_switch(mean_gaps(SWITCHING, REMAINING))
-    return Claim(
-        name="mean-gap-switch",
-        quote="Assumption 4 does not hold: a switch occurs a time 7.",
-        where="section 4, second figure 'Mean gap versus time', caption",
-        measured="first time at which the mean gap of a sequence of our own (the paper prints "
-        "no numbers) is no longer positive",
-        asked="7 exactly",
-        cases=(Case("computed", () if time is None else (exact(time),), Range(7, 7)),),
-        **_BY_CONSTRUCTION,
-    )
+    estimates = () if time is None else (exact(time),)
+    return judged("mean-gap-switch", [Case("computed", estimates, Range(7, 7))])
 
 
 STUDIES = (
     Study(
         "mean-gap",
-        nothing,
+        lambda _: [],
         lambda _: draw_gaps(POSITIVE, "Assumption 4 holds: the mean gap stays positive"),
         lambda _: [stays_positive()],
     ),
     Study(
         "mean-gap-switch",
-        nothing,
+        lambda _: [],
         lambda _: draw_gaps(SWITCHING, "Assumption 4 does not hold: a switch occurs"),
         lambda _: [switches_at_7()],
     ),

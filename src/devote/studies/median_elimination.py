@@ -3,24 +3,12 @@
 Paper: the figure "Decentralized Median Elimination", panels (a) and (b).
 """
 
-from dataclasses import replace
-
 from matplotlib.figure import Figure
 
-from devote.studies.claim import Claim
+from devote.studies.claim import CLEARLY, Case, Claim, Range, judged
 from devote.studies.drawing import style
-from devote.studies.drawing.canvas import footnote, panels
-from devote.studies.drawing.curves import (
-    LOWER_BOUND,
-    curve,
-    draw_curves,
-    draw_lower_bound,
-    finish,
-)
-from devote.studies.measuring import CLEARLY, compared
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study, grid
-from devote.studies.table import Table
+from devote.studies.drawing.curves import LOWER_BOUND, curve, draw_counts
+from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import (
     FORM,
     MEDIAN_ELIMINATION,
@@ -31,7 +19,6 @@ from devote.studies.variants import (
     UGAPEC,
     Variant,
 )
-from devote.studies.verdicts import Case, Range
 
 WAY = "decentralized"
 PROBLEMS = ("1", "2")
@@ -41,29 +28,22 @@ OTHER = "with Successive Elimination for SER3"
 def scenarios(settings: Settings) -> list[Planned]:
     """Decentralized Median Elimination, and what it is compared with, on problems 1 and 2."""
     variants = (*SUBROUTINES.values(), SUCCESSIVE_ELIMINATION, MEDIAN_ELIMINATION)
-    return grid(settings, problems=PROBLEMS, variants=variants, schemes=[WAY])
+    return grid(settings, PROBLEMS, variants=variants, schemes=[WAY])
 
 
 def figure(table: Table) -> Figure:
     """Samples of four decentralized algorithms: panel (a) problem 1, panel (b) problem 2."""
-    drawn, axes = panels(2)
+    drawn, axes = style.panels(2)
     variants = (MEDIAN_ELIMINATION, SUCCESSIVE_ELIMINATION, UGAPEC, SER3)
     for letter, problem, panel in zip("ab", PROBLEMS, axes, strict=True):
-        curves = [
-            replace(curve(table, variant=v, scheme=WAY, problem=problem), label=v.label)
-            for v in variants
-        ]
-        labels = draw_curves(panel, curves)
-        labels.append(draw_lower_bound(panel, table, problem))
-        finish(panel, table, labels, of="samples")
+        curves = [curve(table, v, scheme=WAY, problem=problem, label=v.label) for v in variants]
+        draw_counts(panel, table, curves, bound=problem)
         panel.set_title(f"({letter}) Problem {problem}: samples until all are done")
-    footnote(
+    style.footnote(
         drawn,
-        [
-            f"All under Decentralized Elimination. Points: means of {table.trials} trials. "
-            f"{style.BARS} SER3 with radius “{FORM}”.",
-            LOWER_BOUND,
-        ],
+        f"All under Decentralized Elimination. Points: means of {table.trials} trials. "
+        f"{style.BARS} SER3 with radius “{FORM}”.",
+        LOWER_BOUND,
     )
     return drawn
 
@@ -75,7 +55,7 @@ def claims(table: Table) -> list[Claim]:
         return [
             Case(
                 f"problem {problem}, {better.form or better.label}",
-                compared(table, (worse, WAY, problem), (better, WAY, problem)),
+                table.compared((worse, WAY, problem), (better, WAY, problem)),
                 Range(low=least),
                 better.form,
                 reading,
@@ -83,34 +63,17 @@ def claims(table: Table) -> list[Claim]:
             for problem in PROBLEMS
         ]
 
+    outperformed = (
+        *cases(MEDIAN_ELIMINATION, SUCCESSIVE_ELIMINATION, CLEARLY),
+        *cases(MEDIAN_ELIMINATION, UGAPEC, CLEARLY),
+    )
+    suits = (
+        *(case for ser3 in RADIUS_FORMS.values() for case in cases(UGAPEC, ser3, 1.0)),
+        *cases(UGAPEC, SUCCESSIVE_ELIMINATION, 1.0, OTHER),
+    )
     return [
-        Claim(
-            name="median-elimination-outperformed",
-            quote="in practice [Median Elimination] is clearly outperformed by Successive "
-            "Elimination or UGapEc on both problems",
-            where="section 5.2",
-            measured="samples of Decentralized Median Elimination / samples of the other",
-            asked=f"above {CLEARLY}",
-            cases=(
-                *cases(MEDIAN_ELIMINATION, SUCCESSIVE_ELIMINATION, CLEARLY),
-                *cases(MEDIAN_ELIMINATION, UGAPEC, CLEARLY),
-            ),
-            across="problem and subroutine",
-        ),
-        Claim(
-            name="successive-elimination-suits",
-            quote="successive elimination algorithms are better suited for the decentralized "
-            "exploration problem than explore-then-commit algorithms",
-            where="section 6",
-            measured="samples of Decentralized UGapEc / samples of SER3, the pair of the paper's "
-            "experiments",
-            asked="above 1",
-            cases=(
-                *(case for v in RADIUS_FORMS.values() for case in cases(UGAPEC, v, 1.0)),
-                *cases(UGAPEC, SUCCESSIVE_ELIMINATION, 1.0, OTHER),
-            ),
-            across="problem",
-        ),
+        judged("median-elimination-outperformed", outperformed, clearly=CLEARLY),
+        judged("successive-elimination-suits", suits),
     ]
 
 

@@ -4,85 +4,63 @@ The paper prints no radius; two valid ones give different answers to some of its
 say so in their rows. No sentence is about the radius itself.
 """
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from devote.studies.drawing import style
-from devote.studies.drawing.canvas import footnote, panels
-from devote.studies.drawing.curves import Curve, draw_curves, level
-from devote.studies.drawing.labels import EndLabel, write_labels
+from devote.studies.drawing.curves import Curve, curve, draw_curves, level
+from devote.studies.drawing.labels import write_labels
 from devote.studies.estimates import ratio
-from devote.studies.measuring import compared
-from devote.studies.settings import Settings
-from devote.studies.single_learners import ALONE_FACTOR, shared_learners, zero_privacy
-from devote.studies.study import Planned, Study, grid
-from devote.studies.table import Table
-from devote.studies.variants import RADIUS_FORMS, SCHEMES, SUBROUTINES, UGAPEC
+from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
+from devote.studies.variants import RADIUS_FORMS, SCHEMES, UGAPEC
 
 PROBLEMS = ("1", "2", "3")
+TICKS = (0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4)
 
 
 def scenarios(settings: Settings) -> list[Planned]:
     """SER3 in both forms and UGapEc, on the paper's three problems."""
-    crowd = grid(settings, problems=PROBLEMS, variants=SUBROUTINES.values())
-    return crowd + [p for problem in ("1", "3") for p in shared_learners(settings, problem)]
+    return grid(settings, PROBLEMS, shared=["1", "3"])
 
 
 def figure(table: Table) -> Figure:
     """One panel per problem, on one scale."""
-    drawn, axes = panels(3, size=(10.0, 4.3), right=0.835, between=0.1, sharey=True)
-    for problem, panel in zip(PROBLEMS, axes, strict=True):
-        labels = _draw_problem(panel, table, problem)
-        panel.set_title(f"Problem {problem}")
+    drawn, panels = style.panels(3, size=(10.0, 4.3), between=0.1, sharey=True)
+    for problem, axes in zip(PROBLEMS, panels, strict=True):
+        axes.axhline(1.0, color=style.BLACK, linewidth=0.9)
+        labels = draw_curves(axes, _curves(table, problem))
+        style.players_axis(axes, table.players)
+        axes.set_yscale("log", base=2)
+        axes.set_yticks(TICKS, [f"{value:g}" for value in TICKS])
+        axes.minorticks_off()
+        axes.set_ylim(0.34, 1.5)
+        axes.set_title(f"Problem {problem}")
         if problem == PROBLEMS[-1]:
-            write_labels(panel, labels)
-    axes[0].set_ylabel("samples of SER3 / samples of UGapEc")
-    footnote(
+            write_labels(axes, labels)
+    panels[0].set_ylabel("samples of SER3 / samples of UGapEc")
+    style.footnote(
         drawn,
-        [
-            f"Points: ratios of means over {table.trials} trials (0-privacy, which does not "
-            f"depend on N: one line, {ALONE_FACTOR * table.trials:,}). {style.BARS} Below 1 "
-            "SER3 needs fewer samples.",
-            "The paper, which prints no radius, has 1-privacy above 1 on problems 1 and 2, "
-            "below 1 on problem 3, and 0-privacy at 1.",
-        ],
+        f"Points: ratios of means over {table.trials} trials (0-privacy, which does not "
+        f"depend on N: one line, {ALONE_FACTOR * table.trials:,}). {style.BARS} Below 1 "
+        "SER3 needs fewer samples.",
+        "The paper, which prints no radius, has 1-privacy above 1 on problems 1 and 2, "
+        "below 1 on problem 3, and 0-privacy at 1.",
     )
     return drawn
-
-
-def _draw_problem(axes: Axes, table: Table, problem: str) -> list[EndLabel]:
-    axes.axhline(1.0, color=style.BLACK, linewidth=0.9)
-    labels = draw_curves(axes, _curves(table, problem))
-    style.players_axis(axes, table.players)
-    axes.set_yscale("log", base=2)
-    axes.yaxis.set_major_locator(FixedLocator([0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4]))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_ylim(0.34, 1.5)
-    return labels
 
 
 def _curves(table: Table, problem: str) -> list[Curve]:
     curves = []
     for form, variant in RADIUS_FORMS.items():
         for scheme in ("decentralized", "isolated"):
-            line, marker = style.LINES[scheme]
+            relative = table.compared((variant, scheme, problem), (UGAPEC, scheme, problem))
+            name = f"{SCHEMES[scheme]}, {form}"
             curves.append(
-                Curve(
-                    x=tuple(map(float, table.players)),
-                    estimates=compared(
-                        table, (variant, scheme, problem), (UGAPEC, scheme, problem)
-                    ),
-                    label=f"{SCHEMES[scheme]}, {form}",
-                    colour=style.SUBROUTINES[variant.label],
-                    line=line,
-                    marker=marker,
+                curve(
+                    table, variant, scheme=scheme, problem=problem, estimates=relative, label=name
                 )
             )
-        shared = [table[zero_privacy(v, problem)].samples for v in (variant, UGAPEC)]
-        name = f"{SCHEMES['pooled']}, {form}"
-        curves.append(level(table, ratio(*shared), label=name, variant=variant))
+        shared = ratio(*(table[v.shared(problem)].samples for v in (variant, UGAPEC)))
+        curves.append(level(table, shared, label=f"{SCHEMES['pooled']}, {form}", variant=variant))
     return curves
 
 

@@ -1,12 +1,11 @@
-"""The list of studies. To add one, write its file or folder and add its line here."""
+"""The list of studies. To add one, write its module and add its line here."""
 
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 
 from devote.errors import did_you_mean
-from devote.studies.errors import StudyError
-from devote.studies.study import Study
+from devote.studies.study import Study, StudyError
 
 MODULES = (
     "problem_1",

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from devote.studies.claim import Claim, spoken_interval
-from devote.studies.estimates import CONFIDENCE
-from devote.studies.settings import Settings
+from devote.studies.claim import VERDICTS, Case, Claim
+from devote.studies.estimates import CONFIDENCE, Estimate
+from devote.studies.study import Settings
 from devote.studies.variants import FORM, RADIUS_FORMS
-from devote.studies.verdicts import VERDICTS, Case
 
 
 def as_json(claims: Sequence[Claim], settings: Settings, versions: dict[str, str]) -> str:
@@ -44,7 +43,12 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
     """The table, with how to read it."""
     counts = ", ".join(f"{n} {verdict}" for verdict, n in tally(claims).items() if n)
     made_with = ", ".join(f"{name} {version}" for name, version in versions.items())
-    players = ", ".join(f"{n}" for n in settings.players)
+    players, left_out = (", ".join(map(str, n)) for n in (settings.players, settings.missing))
+    cut = [
+        f"**The range of players was cut**: the paper's N = {left_out} was not run. Verdicts that "
+        "rest on the range are marked *(range cut)*: with the whole range they may differ.",
+        "",
+    ]
     lines = [
         "# The paper's claims, checked",
         "",
@@ -52,7 +56,7 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
         f"{settings.seed}; {made_with}. "
         f"{sum(tally(claims).values())} sentences: {counts}.",
         "",
-        *_cut(settings),
+        *(cut if settings.missing else ()),
         f"Numbers are means with their {100 * CONFIDENCE:g} % intervals, at the places where they "
         "are lowest and highest. A sentence *holds* if every interval lies within what it asks "
         "for, *does not hold* if every interval lies outside, and else *depends*; what on is said. "
@@ -67,7 +71,7 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
         "",
         "| the paper says | verdict |",
         "|---|---|",
-        *(f"| {_said(claim)} | {_ruling(claim)} |" for claim in claims),
+        *(f"| “{claim.quote}” | {_ruling(claim)} |" for claim in claims),
         "",
         "## In full",
         "",
@@ -76,18 +80,6 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
         *(_row(claim) for claim in claims),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _cut(settings: Settings) -> list[str]:
-    """What a reader must know first if numbers of players were left out."""
-    if not settings.missing:
-        return []
-    left_out = ", ".join(f"{n}" for n in settings.missing)
-    return [
-        f"**The range of players was cut**: the paper's N = {left_out} was not run. Verdicts that "
-        "rest on the range are marked *(range cut)*: with the whole range they may differ.",
-        "",
-    ]
 
 
 def _forms(claims: Sequence[Claim]) -> str:
@@ -118,16 +110,12 @@ def _multiplicity(claims: Sequence[Claim]) -> str:
 def _row(claim: Claim) -> str:
     # The reading that counts first.
     cases = sorted(claim.cases, key=lambda case: (case.reading != "", case.form not in ("", FORM)))
-    measured = [f"*{_capital(claim.measured)}.*", *map(_case, cases)]
+    measured = [f"*{claim.measured[:1].upper()}{claim.measured[1:]}.*", *map(_case, cases)]
     if claim.note:
         measured.append(f"_{claim.note}_")
-    said = f"{_said(claim)} ({claim.where})"
+    said = f"“{claim.quote}” ({claim.where})"
     cells = (said, claim.asked, "<br>".join(measured), _ruling(claim))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _said(claim: Claim) -> str:
-    return f"“{claim.quote}”"
 
 
 def _ruling(claim: Claim) -> str:
@@ -144,14 +132,38 @@ def _case(case: Case) -> str:
     ordered = sorted(case.estimates, key=lambda estimate: estimate.value)
     if not ordered:
         return f"{label}: not measured"
-    text = spoken_interval(ordered[0])
-    lowest, highest = ordered[0].value, ordered[-1].value
-    if len(ordered) > 1 and not math.isclose(lowest, highest, rel_tol=1e-9):
-        text += f" … {spoken_interval(ordered[-1])}"
+    lowest, highest = ordered[0], ordered[-1]
+    text = spoken_interval(lowest)
+    if not math.isclose(lowest.value, highest.value, rel_tol=1e-9):
+        text += f" … {spoken_interval(highest)}"
     elif len(ordered) > 1:
-        text = f"{spoken_interval(ordered[0]).partition(' at ')[0]} everywhere"
+        text = f"{spoken_interval(lowest.located(''))} everywhere"
     return f"{label}: {text} ({case.told})"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def spoken(value: float) -> str:
+    """A number as a person writes it: three digits that count, thousands set apart.
+
+    >>> [spoken(x) for x in (0.98765, 12.345, 1584.6, 3962000.0, 252.0)]
+    ['0.988', '12.3', '1,585', '3,960,000', '252']
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    if float(value).is_integer() and abs(value) < 10_000:
+        return f"{value:,.0f}"
+    magnitude = math.floor(math.log10(abs(value)))
+    if magnitude >= 4:
+        value = round(value, 2 - magnitude)
+    return f"{value:,.{min(6, max(0, 2 - magnitude))}f}"
+
+
+def spoken_interval(estimate: Estimate) -> str:
+    """A number with its interval, which is left out where there is no doubt.
+
+    >>> spoken_interval(Estimate(1.01, 0.99, 1.03, "N = 32"))
+    '1.01 [0.990, 1.03] at N = 32'
+    """
+    text = spoken(estimate.value)
+    if estimate.low != estimate.high:
+        text += f" [{spoken(estimate.low)}, {spoken(estimate.high)}]"
+    return f"{text} at {estimate.at}" if estimate.at else text

@@ -1,4 +1,9 @@
-"""The whole of it: run, draw, judge, write."""
+"""The whole of it: run, draw, judge, write.
+
+Studies share scenarios. A scenario belongs to the first study, in the order of the registry,
+that plans it; its results are in that study's file whichever figures are asked for, so that any
+later run finds them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,14 +11,67 @@ from pathlib import Path
 from typing import Any
 
 from devote.files import write_whole
+from devote.simulate import Result, ResultError, Scenario, run_sweep
 from devote.simulate.result import versions
 from devote.simulate.sweep.sweep import Progress
 from devote.studies import report
 from devote.studies.claim import Claim
-from devote.studies.errors import StudyError
-from devote.studies.registry import choose
-from devote.studies.settings import Settings
-from devote.studies.sweeping import run
+from devote.studies.registry import choose, studies
+from devote.studies.study import Settings, Study, StudyError, Table
+
+Sweeps = dict[tuple[str, int], list[Scenario]]
+"""Scenarios by the file they are kept in: owner and number of trials."""
+
+
+def sweeps_for(chosen: Sequence[Study], settings: Settings) -> Sweeps:
+    """The sweeps that own any scenario that the chosen studies need."""
+    owners: dict[Scenario, tuple[str, int]] = {}
+    sweeps: Sweeps = {}
+    for study in dict.fromkeys((*studies().values(), *chosen)):
+        for planned in study.scenarios(settings):
+            if planned.scenario not in owners:
+                owner = (study.name, planned.trials)
+                owners[planned.scenario] = owner
+                sweeps.setdefault(owner, []).append(planned.scenario)
+    needed = {owners[planned.scenario] for study in chosen for planned in study.scenarios(settings)}
+    return {owner: scenarios for owner, scenarios in sweeps.items() if owner in needed}
+
+
+def run(
+    chosen: Sequence[Study],
+    settings: Settings,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Run what is missing, and gather everything the chosen studies read."""
+    sweeps = sweeps_for(chosen, settings)
+    total = sum(trials * len(scenarios) for (_, trials), scenarios in sweeps.items())
+    gathered: list[Result] = []
+    before = 0
+    for (owner, trials), scenarios in sweeps.items():
+        suffix = "" if trials == settings.trials else f"-{trials}-trials"
+
+        def tell(done: int, _: int, label: str, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, total, label)
+
+        try:
+            gathered += run_sweep(
+                scenarios,
+                trials=trials,
+                seed=settings.seed,
+                workers=workers,
+                results=folder / f"{owner}{suffix}.jsonl",
+                dask=dask,
+                progress=tell,
+            )
+        except ResultError as error:
+            raise StudyError(f"{error}\nThe results are in {folder}.") from None
+        before += trials * len(scenarios)
+    return Table(gathered, settings)
 
 
 @dataclass(frozen=True)
@@ -58,13 +116,14 @@ def reproduce(
     asked = settings or Settings()
     folder = _folder(Path(out))
     table = run(chosen, asked, folder / "results", workers=workers, dask=dask, progress=progress)
-    from devote.studies.drawing.canvas import save
-    from devote.studies.drawing.style import house_style
+    from devote.studies.drawing.style import house_style, save
 
     written: list[Path] = []
     claims: list[Claim] = []
     for study in chosen:
-        claims += _marked(study.claims(table), asked)
+        for claim in study.claims(table):
+            # A verdict that rests on the range of players is marked if the range was cut.
+            claims.append(replace(claim, missing=asked.missing if claim.over_players else ()))
         with house_style():
             figure = study.figure(table)
         written += save(figure, folder, study.name)
@@ -72,14 +131,6 @@ def reproduce(
     for form, text in (("md", report.as_markdown), ("json", report.as_json)):
         write_whole(folder / f"claims.{form}", text(claims, asked, versions()).encode())
     return Reproduction(asked, folder, tuple(written), tuple(claims))
-
-
-def _marked(claims: Sequence[Claim], settings: Settings) -> list[Claim]:
-    """The claims, those that rest on the range of players marked if it was cut."""
-    return [
-        replace(claim, missing=settings.missing) if claim.over_players else claim
-        for claim in claims
-    ]
 
 
 def _folder(out: Path) -> Path:

@@ -1,17 +1,95 @@
-"""What a study is: what to run, how to draw it, and what it must show."""
+"""What a study is: what to run, how to draw it, and what it must show; and what it is given."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from devote.simulate import Scenario
+import numpy as np
+from numpy.typing import NDArray
+
+from devote.errors import DevoteError
+from devote.simulate import Result, Scenario
 from devote.studies.claim import Claim
-from devote.studies.settings import Settings
-from devote.studies.table import Table
-from devote.studies.variants import SCHEMES, Variant
+from devote.studies.estimates import Estimate, ratio
+from devote.studies.variants import QUORUM, SCHEMES, SUBROUTINES, Variant
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+PAPER_PLAYERS = (32, 64, 128, 256, 512, 1024)
+"""Paper: Figures 6 to 8; the numbers of players run from 32, in powers of two."""
+
+PAPER_TRIALS = 20
+"""Paper: section 5.1, "averaged over 20 trials"."""
+
+MOST_PLAYERS = 1 << 20
+
+Line = tuple[Variant, str, str]
+"""A curve: subroutine, scheme, problem."""
+
+ALONE_FACTOR = 50
+"""A single learner is cheap and its spread is the question: this many times the trials."""
+
+
+class StudyError(DevoteError, ValueError):
+    """A figure that does not exist, or settings or a folder that cannot be used."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Trials, numbers of players and the seed of one reproduction."""
+
+    players: tuple[int, ...] = PAPER_PLAYERS
+    trials: int = PAPER_TRIALS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.trials < 2:
+            raise StudyError(
+                f"trials={self.trials} gives no interval.\nUse at least 2; the paper has 20."
+            )
+        if not self.players:
+            raise StudyError("There are no numbers of players.\nGive some, such as 32..1024.")
+        object.__setattr__(self, "players", tuple(sorted(set(self.players))))
+        for n in self.players:
+            if not QUORUM <= n <= MOST_PLAYERS:
+                raise StudyError(
+                    f"{n} players: the paper's settings need {QUORUM} votes to eliminate an arm.\n"
+                    f"Use from {QUORUM} to {MOST_PLAYERS:,} players; the paper has 32..1024."
+                )
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The paper's numbers of players that are left out: verdicts may differ without them.
+
+        >>> Settings(players=(32, 64, 128)).missing
+        (256, 512, 1024)
+        """
+        return tuple(n for n in PAPER_PLAYERS if n not in self.players)
+
+
+def parse_players(text: str) -> tuple[int, ...]:
+    """Numbers of players: a list such as ``32,64``, or ``32..1024``, doubling from the first.
+
+    >>> parse_players("32..256")
+    (32, 64, 128, 256)
+    >>> parse_players("32,1024")
+    (32, 1024)
+    """
+    first, dots, last = text.partition("..")
+    try:
+        if not dots:
+            return tuple(int(part) for part in text.split(","))
+        start, end = int(first), int(last)
+    except ValueError:
+        raise StudyError(
+            f"players={text!r} is not a list of numbers.\nWrite 32..1024 or 32,64,128."
+        ) from None
+    if not 1 <= start <= end:
+        raise StudyError(
+            f"players={text!r} runs backwards or from nothing.\nWrite the smaller number first."
+        )
+    return tuple(start << i for i in range((end // start).bit_length()))
 
 
 @dataclass(frozen=True)
@@ -22,9 +100,50 @@ class Planned:
     trials: int
 
 
-def no_claims(table: Table) -> list[Claim]:
-    """For a study that no sentence of the paper is about."""
-    return []
+class Table:
+    """Results by the scenario they came from: what figures and claims read.
+
+    A scenario that was not run is a ``KeyError``.
+    """
+
+    def __init__(self, results: Iterable[Result], settings: Settings) -> None:
+        self._results = {result.scenario: result for result in results}
+        self.players = settings.players
+        self.trials = settings.trials
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __getitem__(self, scenario: Scenario) -> Result:
+        return self._results[scenario]
+
+    def samples(
+        self, variant: Variant, scheme: str, problem: str, n_players: int
+    ) -> NDArray[np.float64]:
+        """The samples of each trial of one point of a curve."""
+        return self[variant.scenario(problem, scheme, n_players)].samples.astype(np.float64)
+
+    def trials_by_players(
+        self, variant: Variant, scheme: str, problem: str, players: Iterable[int] | None = None
+    ) -> NDArray[np.float64]:
+        """The samples of a curve, all of it by default: a row per trial, a column per number."""
+        sizes = self.players if players is None else players
+        return np.stack([self.samples(variant, scheme, problem, n) for n in sizes], axis=1)
+
+    def at_each(
+        self, measure: Callable[..., Estimate], *what: object, players: Iterable[int] | None = None
+    ) -> tuple[Estimate, ...]:
+        """``measure(*what, n)`` for each number of players."""
+        sizes = self.players if players is None else players
+        return tuple(measure(*what, n).located(f"N = {n}") for n in sizes)
+
+    def compared(
+        self, above: Line, below: Line, players: Iterable[int] | None = None
+    ) -> tuple[Estimate, ...]:
+        """The samples of one curve relative to another's, at each number of players."""
+        return self.at_each(
+            lambda n: ratio(self.samples(*above, n), self.samples(*below, n)), players=players
+        )
 
 
 @dataclass(frozen=True)
@@ -38,22 +157,27 @@ class Study:
     name: str
     scenarios: Callable[[Settings], list[Planned]]
     figure: "Callable[[Table], Figure]"
-    claims: Callable[[Table], list[Claim]] = no_claims
+    claims: Callable[[Table], list[Claim]] = lambda _: []
 
 
 def grid(
     settings: Settings,
-    *,
     problems: Iterable[str],
-    variants: Iterable[Variant],
-    schemes: Iterable[str] = tuple(SCHEMES),
+    *,
+    variants: Sequence[Variant] = tuple(SUBROUTINES.values()),
+    schemes: Sequence[str] = tuple(SCHEMES),
+    shared: Iterable[str] = (),
 ) -> list[Planned]:
-    """Every combination, at every number of players."""
-    chosen, ways = tuple(variants), tuple(schemes)
-    return [
+    """Every combination, at every number of players.
+
+    On the problems in ``shared`` also the one learner of the 0-privacy baseline, by itself.
+    """
+    crowd = [
         Planned(variant.scenario(problem, scheme, n_players), settings.trials)
         for problem in problems
-        for variant in chosen
-        for scheme in ways
+        for variant in variants
+        for scheme in schemes
         for n_players in settings.players
     ]
+    learners = [variant.shared(p) for p in shared for variant in SUBROUTINES.values()]
+    return crowd + [Planned(one, ALONE_FACTOR * settings.trials) for one in learners]

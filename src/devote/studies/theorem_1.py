@@ -1,34 +1,26 @@
 """Theorem 1 with subroutines as bad as Property 1 allows, and what holds instead."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.figure import Figure
 
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
-from devote.schemes import Decentralized, Isolated, Jury
-from devote.simulate import Result, Scenario
-from devote.studies.claim import Claim
-from devote.studies.drawing.canvas import footnote, panels
-from devote.studies.drawing.style import BARS, BLACK, GREY, bars
+from devote.schemes import Isolated, Jury
+from devote.simulate import Scenario
+from devote.studies.claim import Case, Claim, Range, judged
+from devote.studies.drawing import style
 from devote.studies.estimates import Estimate, proportion
-from devote.studies.measuring import at_each
-from devote.studies.settings import Settings
-from devote.studies.study import Planned, Study
-from devote.studies.table import Table
-from devote.studies.verdicts import Case, Range
+from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.variants import DELTA, ETA, QUORUM
 from devote.theory import claimed_failure, vote_failure
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-ETA, DELTA = 0.9, 0.05
 ROUNDS = 50
 """Times the trials asked for: failures are rare, and these runs are short."""
 
 WORST = ExperimentSpec(arms=2, algorithm="worst_case", eta=ETA, delta=DELTA)
-QUORUM = Decentralized().votes_needed(WORST)
+"""A subroutine that fails with probability exactly eta, under the paper's vote."""
+
+CLAIMED = claimed_failure(ETA, QUORUM)
 
 JURY = Jury(seats=11)
 WORST_JURY = WORST.with_(scheme=JURY, eta=0.2)
@@ -38,166 +30,97 @@ PROMISE = JURY.failure(WORST_JURY, NEEDED)
 
 TWO_ARMS = Problem("worst-case", (0.9, 0.1))
 TIED = Problem("tied", (0.7, 0.7, *[0.1] * 8))
+"""Two best arms, as in an A/A test."""
+
 SPEC = ExperimentSpec(arms=10, eta=ETA, delta=DELTA)
 
 # Isolated players get delta / N: alone, and with delta = eta, that is eta.
 ALONE = Scenario(SPEC.with_(delta=ETA, eta=ETA, scheme=Isolated()), get_problem("1"), 1)
 
 
-def worst(n_players: int) -> Scenario:
-    """Subroutines that fail with probability exactly eta, under the paper's vote."""
-    return Scenario(WORST, TWO_ARMS, n_players)
-
-
-def worst_jury(n_players: int) -> Scenario:
-    """The same under a jury."""
-    return Scenario(WORST_JURY, TWO_ARMS, n_players)
-
-
-def tied(n_players: int) -> Scenario:
-    """Two best arms, as in an A/A test."""
-    return Scenario(SPEC, TIED, n_players)
-
-
 def scenarios(settings: Settings) -> list[Planned]:
     """The worst subroutine under both votes, two tied arms, and a player alone."""
-    trials = ROUNDS * settings.trials
+    players, trials = settings.players, ROUNDS * settings.trials
+    worst = [Scenario(spec, TWO_ARMS, n) for spec in (WORST, WORST_JURY) for n in players]
+    tied = [Scenario(SPEC, TIED, n) for n in players]
     return [
-        *(Planned(worst(n), trials) for n in settings.players),
-        *(Planned(worst_jury(n), trials) for n in settings.players),
-        *(Planned(tied(n), settings.trials) for n in settings.players),
-        Planned(ALONE, trials),
+        *(Planned(scenario, trials) for scenario in (*worst, ALONE)),
+        *(Planned(scenario, settings.trials) for scenario in tied),
     ]
 
 
-def lost(result: Result) -> Estimate:
-    """How often the best arm, arm 0, is not among those left."""
-    return proportion(0 not in arms for arms in result.winners)
+def lost(table: Table, spec: ExperimentSpec, n_players: int) -> Estimate:
+    """How often the best of two arms, arm 0, is not among those left."""
+    winners = table[Scenario(spec, TWO_ARMS, n_players)].winners
+    return proportion(0 not in arms for arms in winners)
 
 
-def figure(table: Table) -> "Figure":
+def figure(table: Table) -> Figure:
     """Failure of both votes over N, beside the claim and what any M of N give.
 
     Paper: Theorem 1.
     """
-    drawn, [axes] = panels(1, size=(7.2, 3.9), right=0.8)
+    drawn, [axes] = style.panels(1, size=(7.2, 3.9), right=0.8)
     for n in table.players:
-        for scenario, mark, fill in ((worst(n), "o", BLACK), (worst_jury(n), "D", "white")):
-            found = lost(table[scenario])
-            bars(axes, [n], [found], BLACK)
-            axes.plot([n], [found.value], mark, color=BLACK, markerfacecolor=fill)
+        for spec, mark, fill in ((WORST, "o", style.BLACK), (WORST_JURY, "D", "white")):
+            found = lost(table, spec, n)
+            style.bars(axes, [n], [found], style.BLACK)
+            axes.plot([n], [found.value], mark, color=style.BLACK, markerfacecolor=fill)
     last = max(table.players[-1], table.players[0] + 4)
     grid = range(QUORUM, last + 1)
     exact = [vote_failure(n, lone=ETA, quorum=QUORUM) for n in grid]
-    axes.plot(list(grid), exact, color=BLACK, linewidth=1.0)
-    claimed = claimed_failure(ETA, QUORUM)
-    axes.axhline(claimed, color=GREY, linestyle=(0, (4, 2)), linewidth=1.2)
-    _players_axis(axes, table.players)
-    axes.set_ylim(-0.03, 1.05)
-    axes.set_ylabel("best arm voted out")
-    axes.set_title("Subroutines that fail with probability η")
-    for text, height, colour in (
-        (f"decentralized:\nany {QUORUM} of N, η = {ETA:g}", 1.0, BLACK),
-        (f"claimed, ηᴹ = {claimed:.3f}", 0.115, GREY),
-        (f"jury: {NEEDED} of {JURY.seats}, η = {WORST_JURY.eta:g}", 0.0, BLACK),
-    ):
-        axes.annotate(
-            text,
-            (1.02, (height + 0.03) / 1.08),
-            xycoords="axes fraction",
-            va="center",
-            fontsize=8.5,
-            color=colour,
-        )
-    footnote(
-        drawn,
-        f"Points: share of {ROUNDS * table.trials:,} runs, hollow for the jury (promised "
-        f"{PROMISE:.3f}). {BARS}\nLine: P(Bin(N, η) ≥ {QUORUM}), computed.",
-    )
-    return drawn
-
-
-def _players_axis(axes: "Axes", players: tuple[int, ...]) -> None:
-    """A tick for each number that was run, on a scale that opens where all happens: next to M."""
+    axes.plot(list(grid), exact, color=style.BLACK, linewidth=1.0)
+    axes.axhline(CLAIMED, color=style.GREY, linestyle=(0, (4, 2)), linewidth=1.2)
+    # A tick for each number that was run, on a scale that opens where all happens: next to M.
     start = QUORUM - 1
     axes.set_xscale(
         "function",
         functions=(lambda n: np.log2(np.maximum(n - start, 0.5)), lambda x: 2.0**x + start),
     )
-    axes.set_xticks(players, [f"{n:,}" for n in players])
+    axes.set_xticks(table.players, [f"{n:,}" for n in table.players])
     axes.minorticks_off()
-    axes.set_xlim(start + 0.75, start + 1.25 * (max(players) - start))
+    axes.set_xlim(start + 0.75, start + 1.25 * (table.players[-1] - start))
     axes.set_xlabel("number of players")
+    axes.set_ylim(-0.03, 1.05)
+    axes.set_ylabel("best arm voted out")
+    axes.set_title("Subroutines that fail with probability η")
+    for text, height, colour in (
+        (f"decentralized:\nany {QUORUM} of N, η = {ETA:g}", 1.0, style.BLACK),
+        (f"claimed, ηᴹ = {CLAIMED:.3f}", 0.115, style.GREY),
+        (f"jury: {NEEDED} of {JURY.seats}, η = {WORST_JURY.eta:g}", 0.0, style.BLACK),
+    ):
+        place = (1.02, (height + 0.03) / 1.08)
+        axes.annotate(
+            text, place, xycoords="axes fraction", va="center", fontsize=8.5, color=colour
+        )
+    style.footnote(
+        drawn,
+        f"Points: share of {ROUNDS * table.trials:,} runs, hollow for the jury (promised "
+        f"{PROMISE:.3f}). {style.BARS}",
+        f"Line: P(Bin(N, η) ≥ {QUORUM}), computed.",
+    )
+    return drawn
 
 
 def claims(table: Table) -> list[Claim]:
     """What Theorem 1 says, judged; and the same sentence for the jury."""
-    return [_failure(table), _jury(table), _stalls(table), _privacy(table)]
 
-
-def _failure(table: Table) -> Claim:
-    claimed = claimed_failure(ETA, QUORUM)
-    failed = at_each(table.players, lambda n: lost(table[worst(n)]))
-    return Claim(
-        name="theorem-1-failure",
-        quote="Decentralized Elimination finds an epsilon-optimal arm with a failure probability "
-        "delta <= eta^M",
-        where="Theorem 1, part 2 of its proof",
-        measured="runs that lose the best of two arms when each subroutine fails with "
-        "probability exactly eta, as Property 1 allows",
-        asked=f"at most eta^M = {claimed:.4f}",
-        cases=(Case("decentralized", failed, Range(high=claimed)),),
-        note="The proof counts M fixed players; any M of N can vote (erratum 7). It holds at "
-        "N = M. What holds with a real subroutine is in docs/guarantees.md.",
-    )
-
-
-def _jury(table: Table) -> Claim:
-    failed = at_each(table.players, lambda n: lost(table[worst_jury(n)]))
-    return Claim(
-        name="theorem-1-failure-of-a-jury",
-        quote="A jury of players who learn alone, seated by activity alone, of whom enough pick "
-        "the same arm, ends with a wrong one with probability at most delta",
-        where="docs/proofs.md, Theorem J",
-        measured=f"runs that lose the best of two arms when {NEEDED} of {JURY.seats} jurors "
-        f"decide and each subroutine fails with probability exactly eta = {WORST_JURY.eta:g}",
-        asked=f"at most delta = {DELTA}",
-        cases=(Case("jury", failed, Range(high=DELTA)),),
-        note=f"The exact value is P(Bin({JURY.seats}, eta) >= {NEEDED}) = {PROMISE:.4f} at every "
-        "N: what is promised.",
-        uncounted="this project's own theorem",
-    )
-
-
-def _stalls(table: Table) -> Claim:
     def agreed(n: int) -> Estimate:
-        return proportion(status == "agreed" for status in table[tied(n)].status)
+        return proportion(status == "agreed" for status in table[Scenario(SPEC, TIED, n)].status)
 
-    return Claim(
-        name="theorem-1-ends",
-        quote="it exists a time such that for K-1 arms there are M voting players",
-        where="Theorem 1, part 2 of its proof",
-        measured="runs in which the vote came down to one arm, with two tied best arms",
-        asked="more than half, at each number of players",
-        cases=(Case("two tied arms", at_each(table.players, agreed), Range(low=0.5)),),
-        note="With N <= 2M - 2 a tie may split the players for good (errata 5 and 20).",
-    )
-
-
-def _privacy(table: Table) -> Claim:
+    failed = Case("decentralized", table.at_each(lost, table, WORST), Range(high=CLAIMED))
+    jury = Case("jury", table.at_each(lost, table, WORST_JURY), Range(high=DELTA))
+    numbers = {"needed": NEEDED, "seats": JURY.seats, "promise": PROMISE}
+    numbers |= {"eta": WORST_JURY.eta, "delta": DELTA}
+    ended = table.at_each(agreed)
     named = proportion(table[ALONE].epsilon_optimal.tolist()).located("one player's whole vote")
-    return Claim(
-        name="theorem-1-privacy",
-        quote="the adversary cannot infer what arm is epsilon-optimal for player n with a "
-        "probability higher than 1 - eta",
-        where="Definition 3; Theorem 1, part 1 of its proof",
-        measured="runs in which the one arm that a player has not voted against is epsilon-optimal",
-        asked=f"at most 1 - eta = {1 - ETA:.1f}",
-        cases=(Case("a player who votes to the end", (named,), Range(high=1 - ETA)),),
-        along="player",
-        over_players=False,
-        note="The inequality runs the other way (erratum 8): at least 1 - eta.",
-    )
+    voter = Case("a player who votes to the end", (named,), Range(high=1 - ETA))
+    return [
+        judged("theorem-1-failure", [failed], claimed=CLAIMED),
+        judged("theorem-1-failure-of-a-jury", [jury], **numbers),
+        judged("theorem-1-ends", [Case("two tied arms", ended, Range(low=0.5))]),
+        judged("theorem-1-privacy", [voter], cap=1 - ETA),
+    ]
 
 
 STUDIES = (Study("theorem-1", scenarios, figure, claims),)

@@ -1,24 +1,21 @@
 """Curves over the number of players: means of the trials, with their intervals."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
+from matplotlib.figure import Figure
 
 from devote.problems import get_problem
-from devote.simulate.result import Result
 from devote.studies.drawing import style
 from devote.studies.drawing.labels import EndLabel, write_labels
 from devote.studies.estimates import Estimate, exact, mean
-from devote.studies.table import Table
-from devote.studies.variants import DELTA, EPSILON, SCHEMES, Variant
+from devote.studies.study import ALONE_FACTOR, Table
+from devote.studies.variants import DELTA, EPSILON, FORM, SCHEMES, SER3, UGAPEC, Variant
 from devote.theory import sample_lower_bound
 
 LOWER_BOUND = "Lower bound: these arms, any algorithm that errs with probability δ at most."
-
-Measure = Callable[[Result], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -38,30 +35,19 @@ class Curve:
     shift: float = 1.0
 
 
-def samples(result: Result) -> NDArray[np.int64]:
-    """What most curves show."""
-    return result.samples
-
-
-def curve(
-    table: Table,
-    *,
-    variant: Variant,
-    scheme: str,
-    problem: str,
-    measure: Measure = samples,
-) -> Curve:
-    """The curve of one algorithm on one problem, in its colour and line."""
+def curve(table: Table, variant: Variant, *, scheme: str, problem: str, **other: Any) -> Curve:
+    """The samples of one algorithm on one problem in its own look; ``other`` replaces fields."""
     line, marker = style.LINES[scheme]
     results = [table[variant.scenario(problem, scheme, n)] for n in table.players]
-    return Curve(
+    samples = Curve(
         x=tuple(map(float, table.players)),
-        estimates=tuple(mean(measure(result)) for result in results),
+        estimates=tuple(mean(result.samples) for result in results),
         label=f"{SCHEMES[scheme]} {variant.label}",
         colour=style.SUBROUTINES[variant.label],
         line=line,
         marker=marker,
     )
+    return replace(samples, **other)
 
 
 def level(table: Table, estimate: Estimate, *, label: str, variant: Variant) -> Curve:
@@ -87,16 +73,51 @@ def draw_curves(axes: Axes, curves: Sequence[Curve]) -> list[EndLabel]:
     return [EndLabel(c.x[-1], c.estimates[-1].value, c.label, c.colour) for c in curves]
 
 
-def draw_lower_bound(axes: Axes, table: Table, problem: str) -> EndLabel:
-    """What the arms of a stationary problem take at least, whatever the algorithm."""
-    bound = sample_lower_bound(get_problem(problem).means, epsilon=EPSILON, delta=DELTA)
-    ends = [table.players[0], table.players[-1]]
-    axes.plot(ends, [bound, bound], color=style.BLACK, linewidth=1.0, dashes=(1, 2))
-    return EndLabel(ends[-1], bound, "lower bound", style.BLACK)
+def draw_counts(
+    axes: Axes, table: Table, curves: Sequence[Curve], *, of: str = "samples", bound: str = ""
+) -> None:
+    """Draw curves of counts, name their ends, set both axes.
 
-
-def finish(axes: Axes, table: Table, labels: Sequence[EndLabel], *, of: str) -> None:
-    """Set both axes, then write the labels where the lines have come to lie."""
+    With ``bound``, draw what the arms of that stationary problem take at least, whatever the
+    algorithm.
+    """
+    labels = draw_curves(axes, curves)
+    if bound:
+        least = sample_lower_bound(get_problem(bound).means, epsilon=EPSILON, delta=DELTA)
+        ends = [table.players[0], table.players[-1]]
+        axes.plot(ends, [least, least], color=style.BLACK, linewidth=1.0, dashes=(1, 2))
+        labels.append(EndLabel(ends[-1], least, "lower bound", style.BLACK))
     style.players_axis(axes, table.players)
     style.counts_axis(axes, of)
     write_labels(axes, labels)
+
+
+def samples_figure(
+    table: Table, problem: str, draw_beside: Callable[[Axes, Table], None], note: str
+) -> Figure:
+    """Panel (a): samples of the six algorithms on one problem; panel (b): another view.
+
+    The lower bound is drawn where arms do not change.
+    """
+    drawn, (left, right) = style.panels(2, size=(10.0, 4.4), bottom=0.245)
+    curves = [
+        curve(table, variant, scheme=scheme, problem=problem)
+        for scheme in ("decentralized", "isolated")
+        for variant in (SER3, UGAPEC)
+    ]
+    for variant in (SER3, UGAPEC):
+        pooled = mean(table[variant.shared(problem)].samples)
+        name = f"0-privacy {variant.label}"
+        curves.append(level(table, pooled, label=name, variant=variant))
+    steady = not get_problem(problem).drift
+    draw_counts(left, table, curves, bound=problem if steady else "")
+    left.set_title(f"(a) Problem {problem}: samples until all are done")
+    draw_beside(right, table)
+    style.footnote(
+        drawn,
+        f"Points: means of {table.trials} trials. {style.BARS} SER3 with radius “{FORM}”.",
+        "0-privacy does not depend on N: one line, "
+        f"{ALONE_FACTOR * table.trials:,} trials.{f' {LOWER_BOUND}' if steady else ''}",
+        note,
+    )
+    return drawn

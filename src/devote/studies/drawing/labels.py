@@ -7,6 +7,8 @@ from matplotlib.axes import Axes
 
 from devote.studies.drawing.style import GREY
 
+SIZE = 8.5
+
 
 @dataclass(frozen=True)
 class EndLabel:
@@ -26,33 +28,26 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
     >>> spread([10.0, 10.0, 50.0], gap=10.0, low=0.0, high=100.0)
     [5.0, 15.0, 50.0]
     """
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+
+    def start(block: list[int]) -> float:
+        length = gap * (len(block) - 1)
+        centred = sum(wanted[i] for i in block) / len(block) - length / 2
+        return max(low, min(centred, high - length))
+
     blocks: list[list[int]] = []
-    starts: list[float] = []
-    for i in order:
+    for i in sorted(range(len(wanted)), key=lambda i: wanted[i]):
         blocks.append([i])
-        starts.append(_start(blocks[-1], wanted, gap, low, high))
-        while len(blocks) > 1 and starts[-2] + gap * len(blocks[-2]) > starts[-1]:
+        while len(blocks) > 1 and start(blocks[-2]) + gap * len(blocks[-2]) > start(blocks[-1]):
             last = blocks.pop()
-            starts.pop()
             blocks[-1] += last
-            starts[-1] = _start(blocks[-1], wanted, gap, low, high)
     placed = [0.0] * len(wanted)
-    for block, start in zip(blocks, starts, strict=True):
+    for block in blocks:
         for rank, i in enumerate(block):
-            placed[i] = start + gap * rank
+            placed[i] = start(block) + gap * rank
     return placed
 
 
-def _start(
-    block: Sequence[int], wanted: Sequence[float], gap: float, low: float, high: float
-) -> float:
-    length = gap * (len(block) - 1)
-    centred = sum(wanted[i] for i in block) / len(block) - length / 2
-    return max(low, min(centred, high - length))
-
-
-def write_labels(axes: Axes, labels: Sequence[EndLabel], *, size: float = 8.5) -> None:
+def write_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
     """Write the labels right of the axes, with a thin leader to a line that is not level."""
     if not labels:
         return
@@ -62,23 +57,17 @@ def write_labels(axes: Axes, labels: Sequence[EndLabel], *, size: float = 8.5) -
     points = 72.0 / figure.dpi
     ends = [axes.transData.transform((label.x, label.y)) * points for label in labels]
     bottom, top = axes.bbox.y0 * points, axes.bbox.y1 * points
-    heights = spread([y for _, y in ends], size * 1.3, bottom, top)
+    heights = spread([y for _, y in ends], SIZE * 1.3, bottom, top)
+    leader = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 1.0, "shrinkB": 4.0}
     for label, (_, y), height in zip(labels, ends, heights, strict=True):
-        offset = height - y
         axes.annotate(
             label.text,
             xy=(label.x, label.y),
-            xytext=(22.0, offset),
+            xytext=(22.0, height - y),
             textcoords="offset points",
             color=label.colour,
-            fontsize=size,
+            fontsize=SIZE,
             va="center",
             annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": GREY,
-                "linewidth": 0.5,
-                "shrinkA": 1.0,
-                "shrinkB": 4.0,
-            },
+            arrowprops=leader,
         )

@@ -48,6 +48,17 @@ class EtaSweep(Sheet):
     runs: int
     seed: int
 
+    @property
+    def etas(self) -> list[float]:
+        """Every eta, in order."""
+        return sorted({point.eta for point in self.points})
+
+    @property
+    def by_players(self) -> dict[int, list[Point]]:
+        """The points of each number of players, fewest players first."""
+        sizes = sorted({point.n_players for point in self.points})
+        return {n: [point for point in self.points if point.n_players == n] for n in sizes}
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Read what ``to_dict`` gave."""

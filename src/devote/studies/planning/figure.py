@@ -33,7 +33,9 @@ def draw_plan(sweep: PlanSweep, out: str | Path) -> Path:
     _scale_samples(above, sweep)
     below.set_ylim(bottom=0)
     below.set_xlabel(LABELS[sweep.axis])
-    _name_values(below, sweep)
+    if sweep.axis != "eta":
+        below.set_xticks(sweep.values, [f"{value:,g}" for value in sweep.values])
+        below.minorticks_off()
     first = sweep.rows[0]
     spec = first["spec"]
     above.set_title(
@@ -81,10 +83,3 @@ def _mark_trouble(axes: Any, sweep: PlanSweep) -> None:
         label = "some runs without one answer"
         axes.plot(*zip(*points, strict=True), color=BLACK, label=label, **style)
         axes.legend(frameon=False, fontsize=8, loc="best")
-
-
-def _name_values(axes: Any, sweep: PlanSweep) -> None:
-    if sweep.axis == "eta":
-        return
-    axes.set_xticks(sweep.values, [f"{value:,g}" for value in sweep.values])
-    axes.minorticks_off()

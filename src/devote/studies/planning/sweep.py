@@ -1,6 +1,5 @@
 """Samples and votes against eta, the number of players, or epsilon, and a file that keeps them."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from devote.errors import did_you_mean
 from devote.guarantees.summary import summarise
 from devote.protocol import SpecError
-from devote.simulate import Result, Scenario, run_sweep
+from devote.simulate import Scenario, run_sweep
 from devote.simulate.sweep.sweep import Progress
 from devote.studies.sheet import Sheet
 
@@ -26,20 +25,6 @@ class PlanSweep(Sheet):
     rows: tuple[dict[str, Any], ...]
 
 
-def plan_scenarios(base: Scenario, axis: str) -> dict[float, Scenario]:
-    """The values of the axis that can work at all, with a scenario for each."""
-    if axis not in AXES:
-        raise SpecError(
-            f"sweep={axis!r} is not known.\n{did_you_mean(axis, AXES)}"
-            f"Use one of: {', '.join(AXES)}."
-        )
-    found = {}
-    for value in _values(base, axis):
-        with suppress(SpecError):
-            found[value] = _scenario(base, axis, value)
-    return found
-
-
 def sweep_plan(
     base: Scenario,
     axis: str,
@@ -49,7 +34,7 @@ def sweep_plan(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> PlanSweep:
-    """Simulate the plan at each value of the axis.
+    """Simulate the plan at each value of the axis that can work at all.
 
     >>> from devote.problems import Problem
     >>> from devote.protocol import ExperimentSpec
@@ -57,17 +42,25 @@ def sweep_plan(
     >>> sweep_plan(base, "players", trials=1, workers=1).values
     (28, 32, 64)
     """
-    planned = plan_scenarios(base, axis)
+    if axis not in AXES:
+        raise SpecError(
+            f"sweep={axis!r} is not known.\n{did_you_mean(axis, AXES)}"
+            f"Use one of: {', '.join(AXES)}."
+        )
+    planned: dict[float, Scenario] = {}
+    for value in _values(base, axis):
+        with suppress(SpecError):
+            if axis == "players":
+                planned[value] = replace(base, n_players=int(value))
+            else:
+                planned[value] = replace(base, spec=base.spec.with_(**{axis: value}))
     scenarios = list(planned.values())
     results = run_sweep(scenarios, trials=trials, seed=seed, workers=workers, progress=progress)
-    return PlanSweep(axis, tuple(planned), _rows(results))
-
-
-def _rows(results: Sequence[Result]) -> tuple[dict[str, Any], ...]:
     # The wall time of one scenario is not known when many share the machine.
     rows = (summarise(result, wall_seconds=0.0) for result in results)
     timing = {"wall_seconds", "pulls_per_second"}
-    return tuple({key: row[key] for key in row if key not in timing} for row in rows)
+    untimed = tuple({key: row[key] for key in row if key not in timing} for row in rows)
+    return PlanSweep(axis, tuple(planned), untimed)
 
 
 def _values(base: Scenario, axis: str) -> list[float]:
@@ -78,9 +71,3 @@ def _values(base: Scenario, axis: str) -> list[float]:
     least = max(2, base.scheme.fewest_players(base.spec))
     powers = {2**i for i in range(1, 31) if least < 2**i < base.n_players}
     return sorted({least, *powers, base.n_players})
-
-
-def _scenario(base: Scenario, axis: str, value: float) -> Scenario:
-    if axis == "players":
-        return replace(base, n_players=int(value))
-    return replace(base, spec=base.spec.with_(**{axis: value}))

@@ -8,12 +8,13 @@ Paper: Theorem 4, end of its proof; erratum 17.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from devote.problems import Problem, get_problem
+from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import simulate
 from devote.studies.estimates import Estimate, ratio
-from devote.studies.switches.claims import suboptimal_plays
-from devote.theory import printed_phi, recommended_phi, reset_plays
+from devote.studies.switches import PROBLEM, printed_phi, suboptimal_plays
+from devote.studies.variants import SER3_UNION, SER4
+from devote.theory import recommended_phi, reset_plays
 
 TERM_RUNS = 20
 """Simulated terms from which C is taken, as many as ``devote plan`` runs."""
@@ -31,14 +32,7 @@ class Fleet:
     @property
     def spec(self) -> ExperimentSpec:
         """Without resets."""
-        return ExperimentSpec(
-            arms=10,
-            algorithm="ser3",
-            options={"radius": "union"},
-            epsilon=0.25,
-            eta=self.eta,
-            delta=0.05,
-        )
+        return SER3_UNION.spec().with_(eta=self.eta)
 
     @property
     def horizon(self) -> int:
@@ -48,7 +42,7 @@ class Fleet:
     @property
     def problem(self) -> Problem:
         """Problem 4 with a switch after every stretch, to an arm that was never best before."""
-        first = get_problem("4").means
+        first = PROBLEM.means
         assert self.switches < 5
         arms = [tuple(first[(k - 4 * i) % 10] for k in range(10)) for i in range(self.switches + 1)]
         switches = tuple((self.stretch * i, arms[i]) for i in range(1, self.switches + 1))
@@ -56,38 +50,23 @@ class Fleet:
 
     def plays_per_term(self, *, seed: int) -> float:
         """C: the mean suboptimal plays until the vote has answered."""
-        still = Problem("one term", get_problem("4").means)
+        still = Problem("one term", PROBLEM.means)
         runs = simulate(self.spec, still, self.n_players, trials=TERM_RUNS, seed=seed)
         return float(runs.suboptimal_plays.mean())
 
     def printed(self) -> float:
         """Theorem 4's phi."""
-        return printed_phi(
-            self.switches,
-            p_star=1.0 / self.n_players,
-            n_arms=10,
-            quorum=self.spec.votes_needed or 0,
-            delta=self.spec.delta,
-        )
-
-    def _with_resets(self, phi: float) -> ExperimentSpec:
-        return self.spec.with_(algorithm="ser4", options={"radius": "union", "phi": phi})
+        quorum = self.spec.votes_needed or 0
+        return printed_phi(self.n_players, quorum=quorum, n_switches=self.switches)
 
     def over_no_resets(self, phis: Sequence[float], *, trials: int, seed: int) -> list[Estimate]:
         """Suboptimal plays at each phi over those without resets."""
-        plays = [
-            suboptimal_plays(
-                simulate(
-                    spec,
-                    self.problem,
-                    self.n_players,
-                    trials=trials,
-                    seed=seed,
-                    horizon=self.horizon,
-                )
-            )
-            for spec in (self.spec, *(self._with_resets(phi) for phi in phis))
+        specs = [self.spec, *(SER4.spec(phi=phi).with_(eta=self.eta) for phi in phis)]
+        where = (self.problem, self.n_players)
+        runs = [
+            simulate(spec, *where, trials=trials, seed=seed, horizon=self.horizon) for spec in specs
         ]
+        plays = [suboptimal_plays(run) for run in runs]
         return [ratio(with_resets, plays[0]) for with_resets in plays[1:]]
 
 
