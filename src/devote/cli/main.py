@@ -1,11 +1,12 @@
 """The entry point: which subcommands there are, loaded only when one is called.
 
-To add a subcommand, write ``cli/<name>.py`` with ``app = typer.Typer()`` and its commands, and
-add one line to ``COMMANDS``. A file's heavy imports belong inside its functions, so that
-``devote --help`` stays quick.
+To add a subcommand, write ``cli/<name>.py`` with a function of that name (or a ``typer.Typer``, for
+commands below it), and add one line to ``COMMANDS``. A file's heavy imports belong inside its
+functions, so that ``devote --help`` stays quick.
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -32,7 +33,32 @@ COMMANDS = {
     "algorithms": "The subroutines there are.",
     "problems": "The problems there are.",
 }
-"""Each name is the module ``devote.cli.<name>`` (a dash in a name is an underscore there)."""
+FILES = dict.fromkeys(("schemes", "algorithms", "problems"), "listings")
+FILES["invites"] = "experiments"
+"""The file of a subcommand that does not have one of its own name."""
+
+
+def load(name: str) -> Any:
+    """The subcommand of that name, ready to run."""
+    found = getattr(import_module(f"devote.cli.{FILES.get(name, name)}"), name)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(rich_markup_mode="rich", add_completion=False)
+        alone.command()(found)
+        found = alone
+    command: Any = get_command(found)
+    command.name = name
+    for one in (command, *getattr(command, "commands", {}).values()):
+        one.help = _space_examples(one.help or "")
+    return command
+
+
+def _space_examples(text: str) -> str:
+    """Each example becomes a paragraph: lines of one paragraph would be joined."""
+    words, *found = re.split("^(Examples?):$", text, flags=re.M)
+    if not found:
+        return words
+    title, lines = found
+    return "\n\n".join([f"{words}[bold]{title}[/bold]", *map(str.strip, lines.strip().splitlines())])
 
 
 class LazyGroup(TyperGroup):
@@ -48,10 +74,7 @@ class LazyGroup(TyperGroup):
         name, stub, rest = super().resolve_command(ctx, args)
         if name is None or stub is None:
             return name, stub, rest
-        module = import_module(f"devote.cli.{name.replace('-', '_')}")
-        command = get_command(module.app)
-        command.name = name
-        return name, command, rest
+        return name, load(name), rest
 
 
 app = typer.Typer(

@@ -7,10 +7,10 @@ is decorated with ``scenario_options`` takes all of them and gets them as its fi
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeAlias
 
-import typer
+from typer import Option
 
 from devote.cli.values import read_means, read_pairs
 from devote.problems import Problem, get_problem
@@ -23,7 +23,7 @@ DEFAULT_PROBLEM = "1"
 
 Means: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="LIST",
         help="Mean reward of each arm, such as .7,.5,.3; with --problem it replaces the "
         "problem's arms and keeps who wakes.",
@@ -31,7 +31,7 @@ Means: TypeAlias = Annotated[
 ]
 SchemeName: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--scheme",
         metavar="NAME",
         help="How the group decides, one of `devote schemes`; the first of them if left out.",
@@ -39,17 +39,15 @@ SchemeName: TypeAlias = Annotated[
 ]
 Parameters: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scheme; may be repeated."),
+    Option("--set", metavar="NAME=VALUE", help="A parameter of the scheme; may be repeated."),
 ]
-Players: TypeAlias = Annotated[int, typer.Option(metavar="N", help="Number of devices.")]
-Seed: TypeAlias = Annotated[
-    int, typer.Option(metavar="S", help="The same seed gives the same numbers.")
-]
+Players: TypeAlias = Annotated[int, Option(metavar="N", help="Number of devices.")]
+Seed: TypeAlias = Annotated[int, Option(metavar="S", help="The same seed gives the same numbers.")]
 Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="One JSON object on stdout instead of a table.")
+    bool, Option("--json", help="One JSON object on stdout instead of a table.")
 ]
 Workers: TypeAlias = Annotated[
-    int, typer.Option(min=0, metavar="W", help="Processes to run trials in; 0: one per core.")
+    int, Option(min=0, metavar="W", help="Processes to run trials in; 0: one per core.")
 ]
 
 
@@ -70,35 +68,33 @@ class ScenarioOptions:
     scheme: SchemeName = None
     parameters: Parameters = None
     algorithm: Annotated[
-        str, typer.Option(metavar="NAME", help="The subroutine, one of `devote algorithms`.")
+        str, Option(metavar="NAME", help="The subroutine, one of `devote algorithms`.")
     ] = "ser3"
     option: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="An option of the subroutine; may be repeated."),
+        Option(metavar="NAME=VALUE", help="An option of the subroutine; may be repeated."),
     ] = None
     means: Means = None
-    problem: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One of `devote problems`.")
-    ] = None
+    problem: Annotated[str | None, Option(metavar="NAME", help="One of `devote problems`.")] = None
     activity: Annotated[
         str | None,
-        typer.Option(metavar="WHO", help="Who wakes: uniform, split, zipf:1.1 or weights:1,2,3."),
+        Option(metavar="WHO", help="Who wakes: uniform, split, zipf:1.1 or weights:1,2,3."),
     ] = None
     players: Players = 64
     epsilon: Annotated[
-        float, typer.Option(metavar="E", help="How far from the best an arm may be and still do.")
+        float, Option(metavar="E", help="How far from the best an arm may be and still do.")
     ] = 0.25
     eta: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="P",
             help="Error allowed to one device alone; the scheme's default if left out.",
         ),
     ] = None
-    delta: Annotated[float, typer.Option(metavar="P", help="Error allowed to the group.")] = 0.05
+    delta: Annotated[float, Option(metavar="P", help="Error allowed to the group.")] = 0.05
     horizon: Annotated[
         int | None,
-        typer.Option(metavar="T", help="Stop after this many pulls; unfinished runs say so."),
+        Option(metavar="T", help="Stop after this many pulls; unfinished runs say so."),
     ] = None
 
     def read_problem(self, assumed: Problem | None = None) -> Problem:
@@ -117,12 +113,9 @@ class ScenarioOptions:
         else:
             problem = get_problem(DEFAULT_PROBLEM if self.problem is None else self.problem)
             if numbers is not None:
-                problem = replace(
-                    problem,
-                    name=f"{problem.name} (your means)",
-                    means=numbers,
-                    summary=f"the players of problem {problem.name}; means given by hand",
-                )
+                name = f"{problem.name} (your means)"
+                summary = f"the players of problem {problem.name}; means given by hand"
+                problem = replace(problem, name=name, means=numbers, summary=summary)
         return problem if self.activity is None else problem.with_activity(self.activity)
 
     def read_spec(self, n_arms: int) -> ExperimentSpec:
@@ -154,7 +147,12 @@ def scenario_options(
 
     ``without`` names those that it does not take, ``defaults`` are its own.
     """
-    shared = [item for item in fields(ScenarioOptions) if item.name not in without]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    shared = [
+        item.replace(kind=kind, default=defaults.get(item.name, item.default))
+        for item in inspect.signature(ScenarioOptions).parameters.values()
+        if item.name not in without
+    ]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -162,18 +160,8 @@ def scenario_options(
             asked = ScenarioOptions(**{item.name: given.pop(item.name) for item in shared})
             command(asked, **given)
 
-        kind = inspect.Parameter.KEYWORD_ONLY
-        common = [
-            inspect.Parameter(
-                item.name,
-                kind,
-                default=defaults.get(item.name, item.default),
-                annotation=item.type,
-            )
-            for item in shared
-        ]
         _, *own = inspect.signature(command).parameters.values()
-        parameters = [*common, *(item.replace(kind=kind) for item in own)]
+        parameters = [*shared, *(item.replace(kind=kind) for item in own)]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return run
 

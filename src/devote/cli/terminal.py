@@ -1,9 +1,9 @@
 """How things are shown: JSON, consoles, a progress bar on stderr, numbers a person can read."""
 
-import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from json import dumps
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,7 +15,12 @@ Progress = Callable[[int, int, str], None]
 
 def show_json(value: Any) -> None:
     """One JSON object on stdout."""
-    print(json.dumps(value, allow_nan=False))
+    print(dumps(value, allow_nan=False))
+
+
+def tell(values: Any, json: bool, show: Callable[[Any], None]) -> None:
+    """Print the answer of a command: as one JSON object, or as ``show`` prints it for a person."""
+    (show_json if json else show)(values)
 
 
 def console() -> "Console":
@@ -26,36 +31,18 @@ def console() -> "Console":
     return out if out.is_terminal else Console(highlight=False, width=100)
 
 
-def show_listing(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table of things by name, the first column; the last tells where each comes from."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), header_style="dim")
-    for place, column in enumerate(columns):
-        table.add_column(column, style={0: "bold", len(columns) - 1: "dim"}.get(place, ""))
-    for row in rows:
-        table.add_row(*row)
-    console().print(table)
-
-
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A bar with rate and time left on stderr, if that is a terminal; gone when done."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
 
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
+    bar = progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         disable=not sys.stderr.isatty(),
         transient=True,

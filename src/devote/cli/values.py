@@ -25,20 +25,6 @@ def read_means(text: str) -> tuple[float, ...]:
     return tuple(map(float, words))
 
 
-def read_sizes(text: str) -> tuple[int, ...]:
-    """A list of numbers of players.
-
-    >>> read_sizes("32,64")
-    (32, 64)
-    """
-    try:
-        return tuple(int(word) for word in text.split(","))
-    except ValueError:
-        raise CommandError(
-            f"--players {text!r} is not a list of whole numbers.\nWrite 64, or 32,64,128."
-        ) from None
-
-
 def read_pairs(flag: str, words: Sequence[str] | None) -> dict[str, str | float]:
     """Names with values; what looks like a number is one.
 
