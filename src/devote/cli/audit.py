@@ -7,6 +7,7 @@ import typer
 from typer import Option
 
 from devote.cli import options
+from devote.cli.options import takes
 
 audit = typer.Typer(
     help="What each promise is worth: measured, with exact intervals.",
@@ -17,9 +18,8 @@ audit = typer.Typer(
 
 Figure = Annotated[
     Path | None,
-    Option(
-        metavar="FILE",
-        help="Draw success over eta from .1 to .99 and over N instead, as .svg, .pdf and .png.",
+    takes(
+        "FILE", "Draw success over eta from .1 to .99 and over N instead, as .svg, .pdf and .png."
     ),
 ]
 
@@ -28,25 +28,14 @@ Figure = Annotated[
 @options.scenario_options("players")
 def correctness(
     asked: options.ScenarioOptions,
-    hard: Annotated[
-        bool, Option("--hard", help="The set of hard problems instead of one.")
-    ] = False,
+    hard: Annotated[bool, Option("--hard", help="A set of hard problems instead of one.")] = False,
     worst_case: Annotated[
         bool, Option("--worst-case", help="Subroutines that fail with probability eta.")
     ] = False,
-    players: Annotated[
-        str | None, Option(metavar="LIST", help="Numbers of devices, such as 32,64.")
-    ] = None,
-    precision: Annotated[
-        float, Option(metavar="P", help="Half the width of the interval to reach.")
-    ] = 0.02,
-    confidence: Annotated[
-        float, Option(metavar="P", help="Confidence of the exact intervals.")
-    ] = 0.95,
+    players: Annotated[str | None, takes("LIST", "Numbers of devices, such as 32,64.")] = None,
+    precision: Annotated[float, takes("P", "Half the width of the interval to reach.")] = 0.02,
+    confidence: Annotated[float, takes("P", "Confidence of the exact intervals.")] = 0.95,
     yes: Annotated[bool, Option("--yes", help="Go on however long it takes.")] = False,
-    seed: options.Seed = 0,
-    workers: options.Workers = 1,
-    json: options.Json = False,
 ) -> None:
     """How often the vote is really wrong, beside what is claimed and what is proved.
 
@@ -70,10 +59,9 @@ def correctness(
         measuring: dict[str, Any] = {
             "precision": precision,
             "confidence": confidence,
-            "seed": seed,
-            "workers": workers or None,
             "allow_long": yes,
             "progress": progress,
+            **asked.running,
         }
         if worst_case:
             measuring |= {"eta": asked.eta, "delta": asked.delta, "players": sizes or PLAYERS}
@@ -87,20 +75,15 @@ def correctness(
             ]
             rows = [audit_correctness(one, **measuring) for one in scenarios]
     told = {"rows": [row.to_dict() for row in rows], "precision": precision}
-    tell(told, json, lambda _: show_correctness(rows, asked.delta))
+    tell(told, asked.json, lambda _: show_correctness(rows, asked.delta))
 
 
 @audit.command()
 @options.scenario_options()
 def privacy(
     asked: options.ScenarioOptions,
-    runs: Annotated[
-        int, Option(metavar="R", help="Runs per question; half of them teach.")
-    ] = 2_000,
+    runs: Annotated[int, takes("R", "Runs per question; half of them teach.")] = 2_000,
     figure: Figure = None,
-    seed: options.Seed = 0,
-    workers: options.Workers = 1,
-    json: options.Json = False,
 ) -> None:
     """What one device's messages give away to somebody who knows the algorithm.
 
@@ -117,15 +100,14 @@ def privacy(
     from devote.cli.audit_view import show_pictures, show_privacy
     from devote.cli.terminal import progress_bar, tell
 
-    measuring: dict[str, Any] = {"runs": runs, "seed": seed, "workers": workers or None}
     if figure is not None:
         from devote.cli.output_file import draw_sweep
         from devote.studies.eta_buys.figure import draw_eta
         from devote.studies.eta_buys.sweep import sweep_eta
 
-        _, pictures, data = draw_sweep(figure, draw_eta, sweep_eta, **measuring)
+        _, pictures, data = draw_sweep(figure, draw_eta, sweep_eta, runs=runs, **asked.running)
         drawn = {"pictures": [str(path) for path in pictures], "data": str(data)}
-        return tell(drawn, json, show_pictures)
+        return tell(drawn, asked.json, show_pictures)
     scenario = asked.read_scenario()
     spec, horizon = scenario.spec, scenario.horizon
     with progress_bar() as progress:
@@ -134,8 +116,9 @@ def privacy(
             scenario.problem,
             scenario.n_players,
             horizon=horizon,
+            runs=runs,
             progress=progress,
-            **measuring,
+            **asked.running,
         )
     told = {"eta": spec.eta, "leaks": [leak.to_dict() for leak in leaks]}
-    return tell(told, json, lambda _: show_privacy(leaks, spec.eta))
+    return tell(told, asked.json, lambda _: show_privacy(leaks, spec.eta))

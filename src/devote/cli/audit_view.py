@@ -6,8 +6,7 @@ from typing import Any
 from rich.text import Text
 
 from devote.audit import Correctness, Leak, Rate, Refusal
-from devote.cli.tables import table
-from devote.cli.terminal import console, number
+from devote.cli.terminal import console, number, table
 
 STAND_IN = {
     "group": "its players form no groups",

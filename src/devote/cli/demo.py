@@ -12,9 +12,7 @@ def demo(
     means: options.Means = None,
     scheme: options.SchemeName = None,
     parameters: options.Parameters = None,
-    chaos: Annotated[
-        bool, Option("--chaos", help="Kill the server and devices as it goes.")
-    ] = False,
+    chaos: Annotated[bool, Option("--chaos", help="Kill server and devices as it goes.")] = False,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -28,11 +26,10 @@ def demo(
     """
     from devote.cli.demo_view import DemoView, summary
     from devote.cli.terminal import tell
-    from devote.cli.values import read_means
     from devote.demo.demonstration import MEANS, banner_experiment, run_demonstration
     from devote.problems import Problem
 
-    rates = MEANS if means is None else read_means(means)
+    rates = MEANS if means is None else options.read_means(means)
     Problem("hidden", rates)  # refuses what cannot be a click rate
     how = options.read_scheme(scheme, parameters)
     experiment = banner_experiment(how, players=players, arms=len(rates))

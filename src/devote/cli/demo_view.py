@@ -5,8 +5,7 @@ from typing import Any, Self
 from rich.status import Status
 
 from devote.boards.experiment import Experiment
-from devote.cli.tables import table
-from devote.cli.terminal import console, number
+from devote.cli.terminal import console, number, table
 from devote.demo.demonstration import Happening, Outcome
 from devote.protocol import Message
 from devote.protocol.messages import kind_of

@@ -8,25 +8,21 @@ import typer
 from typer import Option
 
 from devote.cli import options
+from devote.cli.options import takes
 
 Means = Annotated[
-    str | None,
-    Option(metavar="LIST", help="Play the user with these click rates; without it, you do."),
+    str | None, takes("LIST", "Play the user with these click rates; without it, you do.")
 ]
 
 
 def device(
     url: Annotated[str, typer.Argument(metavar="URL", help="The experiment's address.")],
-    store: Annotated[Path, Option(metavar="FILE", help="Where the device keeps its state.")] = Path(
-        "device.db"
-    ),
+    store: Annotated[Path, takes("FILE", "Where the device keeps its state.")] = Path("device.db"),
     invite: Annotated[
         str | None, Option(help="A single-use invite; needed the first time only.")
     ] = None,
     means: Means = None,
-    pulls: Annotated[
-        int | None, Option(min=1, metavar="N", help="Stop after so many; else at the answer.")
-    ] = None,
+    pulls: Annotated[int | None, takes("N", "Stop after so many, or at the answer.", min=1)] = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -40,11 +36,10 @@ def device(
         devote device http://127.0.0.1:8600/experiments/banner --means .7,.5,.3 --pulls 1000
     """
     from devote.cli.terminal import tell
-    from devote.cli.values import read_means
     from devote.fleet import Device
     from devote.fleet.turns import ask, made_up, play
 
-    rates = None if means is None else read_means(means)
+    rates = None if means is None else options.read_means(means)
     with Device.join(url, store=store, invite=invite) as joined:
         if rates is None:
             users = ask(joined.arms, sys.stdin, lambda text: typer.echo(text, err=json))

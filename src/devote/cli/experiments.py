@@ -7,14 +7,15 @@ import typer
 
 from devote.cli import options
 from devote.cli.errors import CommandError
-from devote.cli.terminal import console, tell
+from devote.cli.options import takes
+from devote.cli.terminal import console, table, tell
 
 if TYPE_CHECKING:
     from devote.boards.operator import Operator
 
-Server: TypeAlias = Annotated[str, typer.Option(metavar="URL", help="The server's address.")]
+Server: TypeAlias = Annotated[str, takes("URL", "The server's address.")]
 TokenFile: TypeAlias = Annotated[
-    Path, typer.Option(metavar="FILE", help="The operator's token, as `devote serve` wrote it.")
+    Path, takes("FILE", "The operator's token, as `devote serve` wrote it.")
 ]
 
 SERVER = "http://127.0.0.1:8600"
@@ -41,12 +42,8 @@ def open_(
     spec: Annotated[
         Path, typer.Argument(metavar="SPEC", help="A specification: a .toml or .json file.")
     ],
-    enrolment: Annotated[
-        str, typer.Option(metavar="HOW", help="invite, or open for trying out.")
-    ] = "invite",
-    players: Annotated[
-        int | None, typer.Option(metavar="N", help="At most so many devices; tells a stall.")
-    ] = None,
+    enrolment: Annotated[str, takes("HOW", "invite, or open for trying out.")] = "invite",
+    players: Annotated[int | None, takes("N", "At most so many devices; tells a stall.")] = None,
     server: Server = SERVER,
     token_file: TokenFile = TOKEN_FILE,
     json: options.Json = False,
@@ -78,7 +75,6 @@ def list_(server: Server = SERVER, json: options.Json = False) -> None:
         devote experiments list
     """
     from devote.boards.operator import Operator
-    from devote.cli.tables import table
 
     with Operator(server, None) as calls:
         found = calls.experiments()
@@ -100,7 +96,7 @@ def list_(server: Server = SERVER, json: options.Json = False) -> None:
 
 def invites(
     experiment: Annotated[str, typer.Argument(help="The experiment's name.")],
-    count: Annotated[int, typer.Option(min=1, metavar="N", help="How many.")] = 1,
+    count: Annotated[int, takes("N", "How many.", min=1)] = 1,
     server: Server = SERVER,
     token_file: TokenFile = TOKEN_FILE,
     json: options.Json = False,

@@ -58,7 +58,9 @@ def _space_examples(text: str) -> str:
     if not found:
         return words
     title, lines = found
-    return "\n\n".join([f"{words}[bold]{title}[/bold]", *map(str.strip, lines.strip().splitlines())])
+    return "\n\n".join(
+        [f"{words}[bold]{title}[/bold]", *map(str.strip, lines.strip().splitlines())]
+    )
 
 
 class LazyGroup(TyperGroup):

@@ -4,10 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
 from devote.cli import options
 from devote.cli.errors import CommandError
+from devote.cli.options import takes
 
 if TYPE_CHECKING:
     from devote.guarantees.resets import Changes
@@ -15,42 +14,26 @@ if TYPE_CHECKING:
 DEFAULT_ARMS = 10
 
 Switches = Annotated[
-    int | None,
-    Option(
-        metavar="S", help="ser4: how often the best arm is expected to change within --horizon."
-    ),
+    int | None, takes("S", "ser4: how often the best arm is expected to change within --horizon.")
 ]
 
 
-@options.scenario_options(players=1000, epsilon=0.1)
+@options.scenario_options(players=1000, epsilon=0.1, workers=0)
 def plan(
     asked: options.ScenarioOptions,
-    arms: Annotated[
-        int | None,
-        Option(metavar="K", help="Number of options; with --means it follows from them."),
-    ] = None,
+    arms: Annotated[int | None, takes("K", "Number of options, if --means does not tell.")] = None,
     events_per_day: Annotated[
-        float | None, Option(metavar="E", help="Events of all devices together, to tell how long.")
+        float | None, takes("E", "Events of all devices together, to tell how long.")
     ] = None,
     switches: Switches = None,
     trials: Annotated[
-        int | None,
-        Option(min=1, metavar="T", help="Trials to simulate. [default: 20; in a sweep 5]"),
+        int | None, takes("T", "Trials to simulate. [default: 20; in a sweep 5]", min=1)
     ] = None,
-    seconds: Annotated[
-        float, Option(min=0.1, metavar="S", help="Most time for the simulation.")
-    ] = 5.0,
-    sweep: Annotated[
-        str | None,
-        Option(metavar="AXIS", help="Draw costs against eta, players or epsilon instead."),
-    ] = None,
+    seconds: Annotated[float, takes("S", "Most time for the simulation.", min=0.1)] = 5.0,
+    sweep: Annotated[str | None, takes("AXIS", "Draw costs over eta, players or epsilon.")] = None,
     out: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="The sweep's picture, .png or .svg; data go beside it."),
+        Path | None, takes("FILE", "The sweep's picture, .png or .svg; data go beside it.")
     ] = None,
-    workers: options.Workers = 0,
-    seed: options.Seed = 0,
-    json: options.Json = False,
 ) -> None:
     """What it will cost with your fleet, before anything is deployed.
 
@@ -92,11 +75,10 @@ def plan(
             base=Scenario(spec, problem, asked.players),
             axis=sweep,
             trials=trials or 5,
-            seed=seed,
-            workers=workers or None,
+            **asked.running,
         )
         drawn = {"picture": str(picture), "data": str(data), **swept.to_dict()}
-        return tell(drawn, json, show_sweep)
+        return tell(drawn, asked.json, show_sweep)
     if out is not None:
         raise CommandError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
     made = make_plan(
@@ -105,11 +87,11 @@ def plan(
         asked.players,
         events_per_day=events_per_day,
         trials=trials or 20,
-        seed=seed,
+        seed=asked.seed,
         seconds=seconds,
         changes=changes,
     )
-    return tell(made.to_dict(), json, show_plan)
+    return tell(made.to_dict(), asked.json, show_plan)
 
 
 def _changes(asked: options.ScenarioOptions, switches: int | None) -> "Changes | None":

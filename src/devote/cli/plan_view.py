@@ -6,8 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from devote.cli.simulate_view import failure_table, standing
-from devote.cli.tables import frame, table
-from devote.cli.terminal import console, duration, number, probability
+from devote.cli.terminal import console, duration, number, panel, probability, table
 
 DAY = 86400.0
 
@@ -19,7 +18,7 @@ def show_plan(plan: dict[str, Any]) -> None:
     facts = {"votes needed": plan["votes_needed"], **plan["facts"], "can stall": stall}
     promises = [(one["name"], standing(one), one["words"]) for one in plan["promises"]]
     console().print(
-        frame(
+        panel(
             f"[bold]{plan['scheme']} {spec['algorithm']}[/bold], "
             f"{len(spec['arms'])} arms, {plan['n_players']:,} devices, "
             f"epsilon {spec['epsilon']:g}, delta {spec['delta']:g}, eta {spec['eta']:g}",

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Option
 
 from devote.cli import options
+from devote.cli.options import takes
 
 if TYPE_CHECKING:
     from devote.studies import Reproduction
@@ -18,20 +18,12 @@ def reproduce(
     figures: Annotated[
         list[str] | None, typer.Argument(metavar="FIGURE", help="Which; all by default.")
     ] = None,
-    trials: Annotated[
-        int, Option(metavar="T", help="Trials of each point; single learners take 50 times that.")
-    ] = 20,
-    players: Annotated[
-        str, Option(metavar="RANGE", help="Numbers of players: doubling, or a list.")
-    ] = "32..1024",
-    out: Annotated[
-        Path, Option(metavar="DIR", help="Where figures, claims and results go.")
-    ] = Path("reproduction"),
+    trials: Annotated[int, takes("T", "Trials per point; 50 times that for single learners.")] = 20,
+    players: Annotated[str, takes("RANGE", "Numbers of players: doubled, or a list.")] = "32..1024",
+    out: Annotated[Path, takes("DIR", "For figures, claims and results.")] = Path("reproduction"),
     seed: options.Seed = 0,
     workers: options.Workers = 0,
-    dask: Annotated[
-        str | None, Option(metavar="ADDRESS", help="Run on this cluster: tcp://host:8786.")
-    ] = None,
+    dask: Annotated[str | None, takes("ADDRESS", "Run on this cluster: tcp://host:8786.")] = None,
     json: options.Json = False,
 ) -> None:
     """Run the paper's section 5 again: every figure, and every sentence judged.
@@ -64,8 +56,7 @@ def reproduce(
 
 
 def _show(done: "Reproduction") -> None:
-    from devote.cli.tables import table
-    from devote.cli.terminal import console
+    from devote.cli.terminal import console, table
 
     rows = []
     for claim in done.claims:

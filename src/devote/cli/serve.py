@@ -6,27 +6,22 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
+from devote.cli.options import takes
+
 
 def serve(
-    store: Annotated[
-        Path, Option(metavar="FILE", help="Where experiments and messages are kept.")
-    ] = Path("devote-server.db"),
+    store: Annotated[Path, takes("FILE", "Where everything is kept.")] = Path("devote-server.db"),
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(min=1, max=65535, help="Port to listen on.")] = 8600,
     token_file: Annotated[
         Path | None,
-        Option(
-            metavar="FILE",
-            help="The operator's token; made if it is not there. Default: beside the store.",
-        ),
+        takes("FILE", "The operator's token; made if it is not there. Default: beside the store."),
     ] = None,
-    certificate: Annotated[
-        Path | None, Option(metavar="PEM", help="TLS certificate; needs --key.")
-    ] = None,
-    key: Annotated[Path | None, Option(metavar="PEM", help="TLS private key.")] = None,
+    certificate: Annotated[Path | None, takes("PEM", "TLS certificate; needs --key.")] = None,
+    key: Annotated[Path | None, takes("PEM", "TLS private key.")] = None,
     limit: Annotated[
         list[str] | None,
-        Option(metavar="NAME=VALUE", help="Change a limit, such as streams=200; may be repeated."),
+        takes("NAME=VALUE", "Change a limit, such as streams=200; may be repeated."),
     ] = None,
 ) -> None:
     """Serve experiments to devices, and a page to watch them on.

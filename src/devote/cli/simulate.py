@@ -4,22 +4,16 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
 from devote.cli import options
 from devote.cli.errors import CommandError
+from devote.cli.options import takes
 
 
 @options.scenario_options()
 def simulate(
     asked: options.ScenarioOptions,
-    trials: Annotated[int, Option(min=1, metavar="T", help="Number of trials.")] = 20,
-    seed: options.Seed = 0,
-    workers: options.Workers = 1,
-    save: Annotated[
-        Path | None, Option(metavar="FILE.npz", help="Keep every trial, for devote.Result.load.")
-    ] = None,
-    json: options.Json = False,
+    trials: Annotated[int, takes("T", "Number of trials.", min=1)] = 20,
+    save: Annotated[Path | None, takes("FILE.npz", "Keep trials for devote.Result.load.")] = None,
 ) -> None:
     """Run trials of one scenario: samples, messages, who won.
 
@@ -46,9 +40,7 @@ def simulate(
     with progress_bar() as progress:
         compile_loop(scenario)
         begin = time.perf_counter()
-        [result] = run_sweep(
-            [scenario], trials=trials, seed=seed, workers=workers or None, progress=progress
-        )
+        [result] = run_sweep([scenario], trials=trials, progress=progress, **asked.running)
         seconds = time.perf_counter() - begin
     if save is not None:
         result.save(save)
@@ -57,4 +49,4 @@ def simulate(
             f"0 of {trials} trials ended within --horizon {scenario.horizon} pulls.\n"
             "Raise --horizon, or leave --horizon out to run to the end."
         )
-    tell(summarise(result, wall_seconds=seconds), json, show_summary)
+    tell(summarise(result, wall_seconds=seconds), asked.json, show_summary)

@@ -5,8 +5,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from devote.cli.tables import frame, table
-from devote.cli.terminal import console, duration, number, probability
+from devote.cli.terminal import console, duration, number, panel, probability, table
 
 STANDINGS = {"proved": "green", "measured": "cyan", "claimed": "yellow", "refuted": "red"}
 STATUS_WORDS = {
@@ -31,7 +30,7 @@ def show_summary(summary: dict[str, Any]) -> None:
     promises = Text.from_markup(f"[bold]promises[/]  {standings}")
     rate = number(summary["pulls_per_second"] / 1e6)
     console().print(
-        frame(
+        panel(
             f"[bold]{summary['scheme']} {spec['algorithm']}{options}[/bold], "
             f"problem {summary['problem']['name']}, {summary['n_players']:,} players, "
             f"{len(spec['arms'])} arms",

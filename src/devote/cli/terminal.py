@@ -1,13 +1,23 @@
-"""How things are shown: JSON, consoles, a progress bar on stderr, numbers a person can read."""
+"""How things are shown: JSON, tables, a progress bar on stderr, numbers a person can read."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from json import dumps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich import progress
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "l": {},
+    "r": {"justify": "right"},
+    "b": {"style": "bold"},
+    "d": {"style": "dim"},
+}
 
 Progress = Callable[[int, int, str], None]
 """Called with how many are done, of how many, and what they are."""
@@ -23,20 +33,47 @@ def tell(values: Any, json: bool, show: Callable[[Any], None]) -> None:
     (show_json if json else show)(values)
 
 
-def console() -> "Console":
+def console() -> Console:
     """Where tables go; wide enough to be read when nobody watches."""
-    from rich.console import Console
-
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=100)
+
+
+def table(
+    layout: str, heads: Sequence[str], rows: Iterable[Iterable[RenderableType]], **look: Any
+) -> Table:
+    """A table without lines.
+
+    ``layout`` has one letter per column: left, right, bold or dim; a capital is never wrapped.
+    The last letter is that of all further columns. ``look`` goes to ``rich.table.Table``.
+    """
+    made = Table(**{"box": None, "pad_edge": False, "header_style": "dim", **look})
+    for head, letter in zip(heads, layout.ljust(len(heads), layout[-1]), strict=True):
+        made.add_column(head, no_wrap=letter.isupper(), **LOOKS[letter.lower()])
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def panel(
+    title: str, parts: Sequence[RenderableType], subtitle: str = "", width: int = 100
+) -> Panel:
+    """A frame around several parts, with an empty line between two."""
+    spaced = [item for part in parts for item in (Text(), part)][1:]
+    return Panel(
+        Group(*spaced),
+        title=title,
+        subtitle=subtitle or None,
+        title_align="left",
+        subtitle_align="right",
+        padding=(1, 2),
+        width=width,
+    )
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A bar with rate and time left on stderr, if that is a terminal; gone when done."""
-    from rich import progress
-    from rich.console import Console
-
     bar = progress.Progress(
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),

@@ -6,23 +6,23 @@ from typing import Annotated
 from typer import Option
 
 from devote.cli import options
+from devote.cli.options import takes
 
 FRAMES_PER_SECOND = 20
 FULL_SPEED_STEP = 4096
 
 
-@options.scenario_options()
+@options.scenario_options("workers", "json")
 def watch(
     asked: options.ScenarioOptions,
     speed: Annotated[
         float | None,
-        Option(
+        takes(
+            "PULLS",
+            "Pulls per second; 0: as fast as it goes. [default: 3000 in a terminal, else 0]",
             min=0,
-            metavar="PULLS",
-            help="Pulls per second; 0: as fast as it goes. [default: 3000 in a terminal, else 0]",
         ),
     ] = None,
-    seed: options.Seed = 0,
     json: Annotated[
         bool, Option("--json", help="One JSON object per event, a line each, and the end.")
     ] = False,
@@ -49,7 +49,7 @@ def watch(
     step = max(1, int(rate / FRAMES_PER_SECOND)) if rate else FULL_SPEED_STEP
     with choose_view(scenario, out, json=json) as show:
         due = time.monotonic()
-        for frame in frames(scenario, seed=seed, step=step):
+        for frame in frames(scenario, seed=asked.seed, step=step):
             show(frame)
             if rate and not frame.over:
                 due = max(due + step / rate, time.monotonic())

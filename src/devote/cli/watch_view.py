@@ -8,8 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from devote.cli import tables
-from devote.cli.terminal import show_json
+from devote.cli.terminal import panel, show_json, table
 from devote.simulate.frames import Frame
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event
@@ -79,7 +78,7 @@ def picture(scenario: Scenario, frame: Frame) -> RenderableType:
     view = scenario.scheme.tally(spec).view()
     needed = view["needed"]
     said = f"{view['heading']}, of {needed}" if needed else ""
-    arms = tables.table("rrlr" if needed else "r", ("arm", "mean", said, "", "holders"), ())
+    arms = table("rrlr" if needed else "r", ("arm", "mean", said, "", "holders"), ())
     for arm in range(spec.n_arms):
         votes = frame.votes[arm]
         counted = (_bar(votes, needed), str(votes)) if needed else ("", "")
@@ -88,12 +87,12 @@ def picture(scenario: Scenario, frame: Frame) -> RenderableType:
     done = _bar(frame.players_done, frame.n_learners)
     count = f"{frame.players_done:,} of {frame.n_learners:,}"
     rows = [("players down to one arm", done, count)]
-    progress = tables.table("l", ("", "", ""), rows, show_header=False)
+    progress = table("l", ("", "", ""), rows, show_header=False)
     colour = COLOURS[frame.status] if frame.over else "cyan"
     words = ending(frame) if frame.over else f"running, {frame.n_shared} arms left"
     if frame.term:
         words += f", term {frame.term}"
-    return tables.frame(
+    return panel(
         f"[bold]{scenario.label}[/bold]",
         [arms, Group(progress, Text(words, style=f"bold {colour}"))],
         subtitle=f"{frame.samples:,} samples, {frame.broadcasts:,} broadcasts",
