@@ -9,19 +9,7 @@ from typer import Option
 from devote.cli import options
 from devote.cli.options import takes
 
-audit = typer.Typer(
-    help="What each promise is worth: measured, with exact intervals.",
-    rich_markup_mode="rich",
-    add_completion=False,
-    no_args_is_help=True,
-)
-
-Figure = Annotated[
-    Path | None,
-    takes(
-        "FILE", "Draw success over eta from .1 to .99 and over N instead, as .svg, .pdf and .png."
-    ),
-]
+audit = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
 @audit.command()
@@ -83,7 +71,9 @@ def correctness(
 def privacy(
     asked: options.ScenarioOptions,
     runs: Annotated[int, takes("R", "Runs per question; half of them teach.")] = 2_000,
-    figure: Figure = None,
+    figure: Annotated[
+        Path | None, takes("FILE", "Draw success over eta and over N instead.")
+    ] = None,
 ) -> None:
     """What one device's messages give away to somebody who knows the algorithm.
 

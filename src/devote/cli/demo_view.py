@@ -12,10 +12,7 @@ from devote.protocol.messages import kind_of
 from devote.schemes import Vote
 
 EAVESDROPPED = 4
-LINES = {
-    "open": "watch it at [bold]{}[/bold]",
-    "chaos": "[red]{}[/red]",
-}
+LINES = {"open": "watch it at [bold]{}[/bold]", "chaos": "[red]{}[/red]"}
 """How some kinds of happenings are told; others in their own words."""
 
 
@@ -25,17 +22,15 @@ class DemoView:
     def __init__(self, experiment: Experiment, *, quiet: bool) -> None:
         self._spec = experiment.spec
         self._players = experiment.players
-        self._quiet = quiet
-        self._console = console()
+        self._console = console(quiet)
         self._status = Status("starting the server ...", console=self._console)
 
     def __enter__(self) -> Self:
-        if not self._quiet:
-            self._print(
-                f"{self._players} devices look for the best of {self._spec.n_arms} banners. "
-                f"What users click stays on their device;\n{self._rule()}\n"
-            )
-            self._status.start()
+        self._print(
+            f"{self._players} devices look for the best of {self._spec.n_arms} banners. "
+            f"What users click stays on their device;\n{self._rule()}\n"
+        )
+        self._status.start()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -43,8 +38,6 @@ class DemoView:
 
     def tell(self, happening: Happening) -> None:
         """Show what has just happened."""
-        if self._quiet:
-            return
         if happening.kind == "messages":
             self._status.update(f"{happening.text} so far")
         else:

@@ -10,10 +10,6 @@ from typer import Option
 from devote.cli import options
 from devote.cli.options import takes
 
-Means = Annotated[
-    str | None, takes("LIST", "Play the user with these click rates; without it, you do.")
-]
-
 
 def device(
     url: Annotated[str, typer.Argument(metavar="URL", help="The experiment's address.")],
@@ -21,7 +17,7 @@ def device(
     invite: Annotated[
         str | None, Option(help="A single-use invite; needed the first time only.")
     ] = None,
-    means: Means = None,
+    means: Annotated[str | None, takes("LIST", "Click rates of a user to play for you.")] = None,
     pulls: Annotated[int | None, takes("N", "Stop after so many, or at the answer.", min=1)] = None,
     seed: options.Seed = 0,
     json: options.Json = False,

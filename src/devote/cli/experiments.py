@@ -21,7 +21,7 @@ TokenFile: TypeAlias = Annotated[
 SERVER = "http://127.0.0.1:8600"
 TOKEN_FILE = Path("devote-server.db.token")
 
-experiments = typer.Typer(rich_markup_mode="rich", add_completion=False, no_args_is_help=True)
+experiments = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
 def _operator(server: str, token_file: Path) -> "Operator":

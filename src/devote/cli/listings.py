@@ -1,6 +1,6 @@
 """``devote schemes``, ``devote algorithms``, ``devote problems``: what there is to choose from."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -15,25 +15,38 @@ Told = dict[str, Any]
 
 def _listing(
     summary: str,
-    heads: Sequence[str],
+    columns: Mapping[str, str],
     known: Mapping[str, Any],
-    describe: Callable[[Any], Told],
-    show: Callable[[Told], Sequence[str]],
+    tell_one: Callable[[Any], Told],
 ) -> Callable[[bool], None]:
-    """A command that lists what is known: ``describe`` is for JSON, ``show`` for a row."""
-    layout = "b" + "l" * (len(heads) - 2) + "d"
+    """A command that lists what is known; ``columns`` are heads and keys of what is told."""
+    layout = "b" + "l" * (len(columns) - 2) + "d"
+
+    def show(told: list[Told]) -> None:
+        rows = [[{**one, "summary": _words(one)}[key] for key in columns.values()] for one in told]
+        console().print(table(layout, list(columns), rows, padding=(0, 2, 1, 0)))
 
     def listing(json: options.Json = False) -> None:
-        rows = [describe(one) for one in known.values()]
-        look = {"padding": (0, 2, 1, 0)}
-        tell(rows, json, lambda _: console().print(table(layout, heads, map(show, rows), **look)))
+        tell([tell_one(one) for one in known.values()], json, show)
 
-    name = f"devote {heads[0]}s"
+    name = f"devote {next(iter(columns))}s"
     listing.__doc__ = f"{summary}\n\nExamples:\n{name}\n{name} --json"
     return listing
 
 
-def _scheme(scheme: Any) -> Told:
+def _words(told: Told) -> str:
+    """The summary, and below it what can be set."""
+    lines = [] if told.get("deployable", True) else ["a baseline, for simulations only"]
+    for item in told.get("parameters", ()):
+        default = "" if item["default"] is None else item["default"]
+        lines.append(f"--set {item['name']}={default}  {item['meaning']}")
+    for name, allowed in told.get("options", {}).items():
+        choice = " or ".join(allowed) if isinstance(allowed, tuple) else f"{allowed:g}"
+        lines.append(f"--option {name}={choice}")
+    return "\n".join([told["summary"], *(f"[dim]{line}[/dim]" for line in lines)])
+
+
+def _tell_scheme(scheme: Any) -> Told:
     names = ("name", "summary", "paper_name", "deployable", "default_eta")
     parameters = [
         {"name": item.name, "default": item.default, "meaning": scheme.remedies.get(item.name, "")}
@@ -42,50 +55,26 @@ def _scheme(scheme: Any) -> Told:
     return {**{name: getattr(scheme, name) for name in names}, "parameters": parameters}
 
 
-def _scheme_row(told: Told) -> Sequence[str]:
-    words = told["summary"]
-    if not told["deployable"]:
-        words += "\n[dim]a baseline, for simulations only[/dim]"
-    for item in told["parameters"]:
-        default = "" if item["default"] is None else item["default"]
-        words += f"\n[dim]--set {item['name']}={default}  {item['meaning']}[/dim]"
-    return told["name"], words, told["paper_name"]
-
-
-def _algorithm(algorithm: Any) -> Told:
-    names = ("name", "summary", "source", "endless")
-    return {
-        **{name: getattr(algorithm, name) for name in names},
-        "options": dict(algorithm.options),
-    }
-
-
-def _algorithm_row(told: Told) -> Sequence[str]:
-    words = told["summary"]
-    for name, allowed in told["options"].items():
-        choice = " or ".join(allowed) if isinstance(allowed, tuple) else f"{allowed:g}"
-        words += f"\n[dim]--option {name}={choice}[/dim]"
-    return told["name"], words, told["source"]
+def _tell_algorithm(algorithm: Any) -> Told:
+    told = {name: getattr(algorithm, name) for name in ("name", "summary", "source", "endless")}
+    return {**told, "options": dict(algorithm.options)}
 
 
 schemes = _listing(
     "The schemes there are: how a group decides, with the parameters of each.",
-    ("scheme", "how the group decides", "in the paper"),
+    {"scheme": "name", "how the group decides": "summary", "in the paper": "paper_name"},
     SCHEMES,
-    _scheme,
-    _scheme_row,
+    _tell_scheme,
 )
 algorithms = _listing(
     "The subroutines there are, with their options and where they come from.",
-    ("algorithm", "what it does", "source"),
+    {"algorithm": "name", "what it does": "summary", "source": "source"},
     ALGORITHMS,
-    _algorithm,
-    _algorithm_row,
+    _tell_algorithm,
 )
 problems = _listing(
     "The problems there are: what arms pay, who wakes, and where each comes from.",
-    ("problem", "what it is", "who wakes", "source"),
+    {"problem": "name", "what it is": "summary", "who wakes": "activity", "source": "source"},
     PROBLEMS,
     lambda problem: problem.to_dict(),
-    lambda told: [told[name] for name in ("name", "summary", "activity", "source")],
 )

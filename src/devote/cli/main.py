@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from devote.cli.errors import BAD_INPUT, BROKEN_PIPE, as_line, is_bad_input
+from devote.cli.errors import BAD_INPUT, BROKEN_PIPE, bad_input
 
 COMMANDS = {
     "simulate": "Run trials of one scenario: samples, messages, who won.",
@@ -42,13 +42,13 @@ def load(name: str) -> Any:
     """The subcommand of that name, ready to run."""
     found = getattr(import_module(f"devote.cli.{FILES.get(name, name)}"), name)
     if not isinstance(found, typer.Typer):
-        alone = typer.Typer(rich_markup_mode="rich", add_completion=False)
+        alone = typer.Typer(add_completion=False)
         alone.command()(found)
         found = alone
     command: Any = get_command(found)
     command.name = name
     for one in (command, *getattr(command, "commands", {}).values()):
-        one.help = _space_examples(one.help or "")
+        one.help = _space_examples(one.help or COMMANDS[name])
     return command
 
 
@@ -58,9 +58,8 @@ def _space_examples(text: str) -> str:
     if not found:
         return words
     title, lines = found
-    return "\n\n".join(
-        [f"{words}[bold]{title}[/bold]", *map(str.strip, lines.strip().splitlines())]
-    )
+    examples = map(str.strip, lines.strip().splitlines())
+    return "\n\n".join([f"{words}[bold]{title}[/bold]", *examples])
 
 
 class LazyGroup(TyperGroup):
@@ -79,12 +78,7 @@ class LazyGroup(TyperGroup):
         return name, load(name), rest
 
 
-app = typer.Typer(
-    cls=LazyGroup,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _print_version(wanted: bool) -> None:
@@ -124,9 +118,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return _nobody_reads()
     except Exception as error:
-        if "--traceback" in given or not is_bad_input(error):
+        line = bad_input(error)
+        if "--traceback" in given or line is None:
             raise
-        if line := as_line(error):
+        if line:
             typer.echo(f"devote: {line}", err=True)
         return BAD_INPUT
     return code if isinstance(code, int) else 0

@@ -31,27 +31,18 @@ def takes(metavar: str, meaning: str, *names: str, **limits: Any) -> Any:
 
 
 Means = Annotated[
-    str | None,
-    takes(
-        "LIST",
-        "Mean reward of each arm, such as .7,.5,.3; with --problem it replaces the "
-        "problem's arms and keeps who wakes.",
-    ),
+    str | None, takes("LIST", "Means of the arms, such as .7,.5,.3; in place of the problem's.")
 ]
 SchemeName = Annotated[
     str | None,
-    takes(
-        "NAME",
-        "How the group decides, one of `devote schemes`; the first of them if left out.",
-        "--scheme",
-    ),
+    takes("NAME", "How the group decides; by default the first of `devote schemes`.", "--scheme"),
 ]
 Parameters = Annotated[
     list[str] | None, takes("NAME=VALUE", "A parameter of the scheme; may be repeated.", "--set")
 ]
 Players = Annotated[int, takes("N", "Number of devices.")]
 Seed = Annotated[int, takes("S", "The same seed gives the same numbers.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables and text.")]
 Workers = Annotated[int, takes("W", "Processes to run in; 0: one per core.", min=0)]
 
 

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ARMS = 10
 
-Switches = Annotated[
-    int | None, takes("S", "ser4: how often the best arm is expected to change within --horizon.")
-]
-
 
 @options.scenario_options(players=1000, epsilon=0.1, workers=0)
 def plan(
@@ -25,7 +21,9 @@ def plan(
     events_per_day: Annotated[
         float | None, takes("E", "Events of all devices together, to tell how long.")
     ] = None,
-    switches: Switches = None,
+    switches: Annotated[
+        int | None, takes("S", "ser4: expected changes of the best arm within --horizon.")
+    ] = None,
     trials: Annotated[
         int | None, takes("T", "Trials to simulate. [default: 20; in a sweep 5]", min=1)
     ] = None,

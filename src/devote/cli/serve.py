@@ -14,8 +14,7 @@ def serve(
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(min=1, max=65535, help="Port to listen on.")] = 8600,
     token_file: Annotated[
-        Path | None,
-        takes("FILE", "The operator's token; made if it is not there. Default: beside the store."),
+        Path | None, takes("FILE", "The operator's token, made if missing. Default: by the store.")
     ] = None,
     certificate: Annotated[Path | None, takes("PEM", "TLS certificate; needs --key.")] = None,
     key: Annotated[Path | None, takes("PEM", "TLS private key.")] = None,

@@ -13,12 +13,8 @@ STATUS_WORDS = {
     "stalled": ("yellow", "players split over several arms: no message can settle it any more"),
     "unfinished": ("red", "the horizon came first"),
 }
-BOUNDS = {
-    "claimed": "claimed bound",
-    "if one arm is good": "if one arm is good",
-    "proved": "proved bound",
-}
-"""How the columns are headed."""
+BOUNDS = {"claimed": "claimed bound", "proved": "proved bound"}
+"""How columns are headed that do not have the bound's own name."""
 
 
 def show_summary(summary: dict[str, Any]) -> None:
@@ -49,11 +45,7 @@ def _costs(summary: dict[str, Any]) -> RenderableType:
     decide = "" if needed is None else f"; {needed} about one arm decide on it"
     rows = [
         ("samples", samples, "pulls of all players together"),
-        (
-            "to decide",
-            summary["samples_to_decision"],
-            "until the group has its answer; the rest hear of it later",
-        ),
+        ("to decide", summary["samples_to_decision"], "until the group has its answer"),
         ("per device", device, "on average; some wake more often"),
         ("broadcasts", summary["broadcasts"], summary["sends"] + decide),
         ("deliveries", summary["deliveries"], f"a broadcast reaches {n_players - 1:,} others"),
@@ -119,7 +111,7 @@ def standing(promise: dict[str, Any]) -> str:
 
 def failure_table(failure: dict[str, Any], delta: float) -> RenderableType:
     """What was asked for, and beside it what is claimed or proved."""
-    names = (BOUNDS[row["name"]] for row in failure["bounds"])
+    names = (BOUNDS.get(row["name"], row["name"]) for row in failure["bounds"])
     values = (probability(row["value"]) for row in failure["bounds"])
     heads = ("chance of a wrong answer", "asked for", *names)
     return table("br", heads, [("", probability(delta), *values)])

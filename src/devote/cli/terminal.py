@@ -7,20 +7,12 @@ from json import dumps
 from typing import Any
 
 from rich import progress
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-LOOKS: dict[str, dict[str, Any]] = {
-    "l": {},
-    "r": {"justify": "right"},
-    "b": {"style": "bold"},
-    "d": {"style": "dim"},
-}
-
-Progress = Callable[[int, int, str], None]
-"""Called with how many are done, of how many, and what they are."""
+STYLES = {"b": "bold", "d": "dim"}
 
 
 def show_json(value: Any) -> None:
@@ -33,10 +25,10 @@ def tell(values: Any, json: bool, show: Callable[[Any], None]) -> None:
     (show_json if json else show)(values)
 
 
-def console() -> Console:
+def console(quiet: bool = False) -> Console:
     """Where tables go; wide enough to be read when nobody watches."""
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=100)
+    out = Console(highlight=False, quiet=quiet)
+    return out if out.is_terminal else Console(highlight=False, quiet=quiet, width=100)
 
 
 def table(
@@ -49,7 +41,9 @@ def table(
     """
     made = Table(**{"box": None, "pad_edge": False, "header_style": "dim", **look})
     for head, letter in zip(heads, layout.ljust(len(heads), layout[-1]), strict=True):
-        made.add_column(head, no_wrap=letter.isupper(), **LOOKS[letter.lower()])
+        justify: JustifyMethod = "right" if letter in "rR" else "left"
+        style = STYLES.get(letter.lower(), "")
+        made.add_column(head, style=style, justify=justify, no_wrap=letter.isupper())
     for row in rows:
         made.add_row(*row)
     return made
@@ -72,8 +66,11 @@ def panel(
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """A bar with rate and time left on stderr, if that is a terminal; gone when done."""
+def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
+    """A bar with rate and time left on stderr, if that is a terminal; gone when done.
+
+    Call it with how many are done, of how many, and what they are.
+    """
     bar = progress.Progress(
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),

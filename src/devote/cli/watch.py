@@ -3,8 +3,6 @@
 import time
 from typing import Annotated
 
-from typer import Option
-
 from devote.cli import options
 from devote.cli.options import takes
 
@@ -12,24 +10,20 @@ FRAMES_PER_SECOND = 20
 FULL_SPEED_STEP = 4096
 
 
-@options.scenario_options("workers", "json")
+@options.scenario_options("workers")
 def watch(
     asked: options.ScenarioOptions,
     speed: Annotated[
         float | None,
         takes(
-            "PULLS",
-            "Pulls per second; 0: as fast as it goes. [default: 3000 in a terminal, else 0]",
-            min=0,
+            "PULLS", "Pulls per second; 0: no limit. [default: 3000 in a terminal, else 0]", min=0
         ),
     ] = None,
-    json: Annotated[
-        bool, Option("--json", help="One JSON object per event, a line each, and the end.")
-    ] = False,
 ) -> None:
     """One run, live in the terminal: arms, messages about them, players done.
 
-    Where stdout is not a terminal, each message, elimination and reset is a line.
+    Where stdout is not a terminal, each message, elimination and reset is a line; with --json, a
+    JSON object.
 
     Examples:
         devote watch --problem 1 --players 64
@@ -44,10 +38,10 @@ def watch(
     from devote.simulate.frames import frames
 
     out = console()
-    live = out.is_terminal and not json
+    live = out.is_terminal and not asked.json
     rate = (3000.0 if live else 0.0) if speed is None else speed
     step = max(1, int(rate / FRAMES_PER_SECOND)) if rate else FULL_SPEED_STEP
-    with choose_view(scenario, out, json=json) as show:
+    with choose_view(scenario, out, json=asked.json) as show:
         due = time.monotonic()
         for frame in frames(scenario, seed=asked.seed, step=step):
             show(frame)
