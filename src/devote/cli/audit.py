@@ -72,7 +72,7 @@ def privacy(
     asked: options.ScenarioOptions,
     runs: Annotated[int, takes("R", "Runs per question; half of them teach.")] = 2_000,
     figure: Annotated[
-        Path | None, takes("FILE", "Draw success over eta and over N instead.")
+        Path | None, takes("FILE", "Draw success over eta and N instead, as .svg, .pdf and .png.")
     ] = None,
 ) -> None:
     """What one device's messages give away to somebody who knows the algorithm.
@@ -99,16 +99,9 @@ def privacy(
         drawn = {"pictures": [str(path) for path in pictures], "data": str(data)}
         return tell(drawn, asked.json, show_pictures)
     scenario = asked.read_scenario()
-    spec, horizon = scenario.spec, scenario.horizon
+    spec, problem, n_players = scenario.spec, scenario.problem, scenario.n_players
+    how = {"horizon": scenario.horizon, "runs": runs, **asked.running}
     with progress_bar() as progress:
-        leaks = audit_privacy(
-            spec,
-            scenario.problem,
-            scenario.n_players,
-            horizon=horizon,
-            runs=runs,
-            progress=progress,
-            **asked.running,
-        )
+        leaks = audit_privacy(spec, problem, n_players, progress=progress, **how)
     told = {"eta": spec.eta, "leaks": [leak.to_dict() for leak in leaks]}
     return tell(told, asked.json, lambda _: show_privacy(leaks, spec.eta))

@@ -4,9 +4,6 @@ import typer
 
 from devote.errors import DevoteError
 
-BAD_INPUT = 2
-"""The exit code."""
-
 BROKEN_PIPE = 141
 """The exit code where nobody reads the output any more: 128 and the number of SIGPIPE."""
 

@@ -1,7 +1,7 @@
 """``devote experiments`` and ``devote invites``: what the operator of a server does."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,10 +13,8 @@ from devote.cli.terminal import console, table, tell
 if TYPE_CHECKING:
     from devote.boards.operator import Operator
 
-Server: TypeAlias = Annotated[str, takes("URL", "The server's address.")]
-TokenFile: TypeAlias = Annotated[
-    Path, takes("FILE", "The operator's token, as `devote serve` wrote it.")
-]
+Server = Annotated[str, takes("URL", "The server's address.")]
+TokenFile = Annotated[Path, takes("FILE", "The operator's token, as `devote serve` wrote it.")]
 
 SERVER = "http://127.0.0.1:8600"
 TOKEN_FILE = Path("devote-server.db.token")
@@ -79,17 +77,11 @@ def list_(server: Server = SERVER, json: options.Json = False) -> None:
     with Operator(server, None) as calls:
         found = calls.experiments()
     heads = ("experiment", "arms", "scheme", "enrolment", "devices", "at most")
-    rows = [
-        (
-            item.name,
-            str(item.spec.n_arms),
-            item.spec.scheme.name,
-            item.enrolment,
-            str(item.enrolled),
-            "any" if item.players is None else str(item.players),
-        )
-        for item in found
-    ]
+    rows = []
+    for item in found:
+        most = "any" if item.players is None else str(item.players)
+        row = (item.name, str(item.spec.n_arms), item.spec.scheme.name, item.enrolment)
+        rows.append((*row, str(item.enrolled), most))
     told = [item.to_dict() for item in found]
     tell(told, json, lambda _: console().print(table("bl", heads, rows)))
 

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from devote.cli.errors import BAD_INPUT, BROKEN_PIPE, bad_input
+from devote.cli.errors import BROKEN_PIPE, bad_input
 
 COMMANDS = {
     "simulate": "Run trials of one scenario: samples, messages, who won.",
@@ -73,9 +73,7 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Let the stubs find the name or suggest the nearest, then load what is behind it."""
         name, stub, rest = super().resolve_command(ctx, args)
-        if name is None or stub is None:
-            return name, stub, rest
-        return name, load(name), rest
+        return name, stub if name is None else load(name), rest
 
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -123,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         if line:
             typer.echo(f"devote: {line}", err=True)
-        return BAD_INPUT
+        return 2
     return code if isinstance(code, int) else 0
 
 

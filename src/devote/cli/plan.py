@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from devote.cli import options
 from devote.cli.errors import CommandError
 from devote.cli.options import takes
-
-if TYPE_CHECKING:
-    from devote.guarantees.resets import Changes
+from devote.guarantees.resets import Changes
 
 DEFAULT_ARMS = 10
 
@@ -66,15 +64,10 @@ def plan(
         from devote.studies.planning.figure import draw_plan
         from devote.studies.planning.sweep import sweep_plan
 
-        swept, picture, data = draw_sweep(
-            out or Path(f"plan-{sweep}.png"),
-            draw_plan,
-            sweep_plan,
-            base=Scenario(spec, problem, asked.players),
-            axis=sweep,
-            trials=trials or 5,
-            **asked.running,
-        )
+        scenario = Scenario(spec, problem, asked.players)
+        how = {"trials": trials or 5, **asked.running}
+        picture = out or Path(f"plan-{sweep}.png")
+        swept, _, data = draw_sweep(picture, draw_plan, sweep_plan, scenario, sweep, **how)
         drawn = {"picture": str(picture), "data": str(data), **swept.to_dict()}
         return tell(drawn, asked.json, show_sweep)
     if out is not None:
@@ -92,7 +85,7 @@ def plan(
     return tell(made.to_dict(), asked.json, show_plan)
 
 
-def _changes(asked: options.ScenarioOptions, switches: int | None) -> "Changes | None":
+def _changes(asked: options.ScenarioOptions, switches: int | None) -> Changes | None:
     """What a plan for ser4 must know, and no other takes."""
     if asked.algorithm != "ser4":
         if switches is None and asked.horizon is None:
@@ -105,7 +98,4 @@ def _changes(asked: options.ScenarioOptions, switches: int | None) -> "Changes |
             "A plan for ser4 needs to know what changes.\n"
             "Give --switches, how often the best arm does, and --horizon, within how many events."
         )
-
-    from devote.guarantees.resets import Changes
-
     return Changes(switches, asked.horizon)

@@ -1,7 +1,7 @@
 """``devote reproduce``: the paper's figures, and its sentences judged."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,15 +43,9 @@ def reproduce(
     from devote.cli.terminal import progress_bar, tell
 
     settings = studies.Settings(players=studies.parse_players(players), trials=trials, seed=seed)
+    how: dict[str, Any] = {"out": out, "workers": workers or None, "dask": dask}
     with progress_bar() as progress:
-        done = studies.reproduce(
-            figures or (),
-            settings=settings,
-            out=out,
-            workers=workers or None,
-            dask=dask,
-            progress=progress,
-        )
+        done = studies.reproduce(figures or (), settings=settings, progress=progress, **how)
     tell(done.to_dict(), json, lambda _: _show(done))
 
 

@@ -53,15 +53,12 @@ def _costs(summary: dict[str, Any]) -> RenderableType:
     ]
     if summary["resets"]["mean"] > 0:
         rows.append(("resets", summary["resets"], "everything forgotten, a new term opened"))
-    return table(
-        "brrd",
-        ("per trial", "mean", "± std", ""),
-        [
-            (name, number(value["mean"]), number(value["std"]), words)
-            for name, value, words in rows
-            if value
-        ],
-    )
+    shown = [
+        (name, number(value["mean"]), number(value["std"]), words)
+        for name, value, words in rows
+        if value
+    ]
+    return table("brrd", ("per trial", "mean", "± std", ""), shown)
 
 
 def _endings(summary: dict[str, Any]) -> RenderableType:
