@@ -23,7 +23,7 @@ def plan(
         int | None, takes("S", "ser4: expected changes of the best arm within --horizon.")
     ] = None,
     trials: Annotated[
-        int | None, takes("T", "Trials to simulate. [default: 20; in a sweep 5]", min=1)
+        int | None, takes("T", "Trials to simulate (default: 20, in a sweep 5).", min=1)
     ] = None,
     seconds: Annotated[float, takes("S", "Most time for the simulation.", min=0.1)] = 5.0,
     sweep: Annotated[str | None, takes("AXIS", "Draw costs over eta, players or epsilon.")] = None,

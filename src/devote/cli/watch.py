@@ -15,7 +15,7 @@ def watch(
     asked: options.ScenarioOptions,
     speed: Annotated[
         float | None,
-        takes("PULLS", "Pulls per second; 0: no limit. [default: 3000 in a terminal, or 0]", min=0),
+        takes("PULLS", "Pulls per second; 0: no limit. (default: 3000 in a terminal, or 0)", min=0),
     ] = None,
 ) -> None:
     """One run, live in the terminal: arms, messages about them, players done.
