@@ -45,7 +45,7 @@ def _costs(summary: dict[str, Any]) -> RenderableType:
     decide = "" if needed is None else f"; {needed} about one arm decide on it"
     rows = [
         ("samples", samples, "pulls of all players together"),
-        ("to decide", summary["samples_to_decision"], "until the group has its answer"),
+        ("to decide", summary["samples_to_decision"], "until the answer; others hear of it later"),
         ("per device", device, "on average; some wake more often"),
         ("broadcasts", summary["broadcasts"], summary["sends"] + decide),
         ("deliveries", summary["deliveries"], f"a broadcast reaches {n_players - 1:,} others"),
