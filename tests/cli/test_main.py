@@ -1,10 +1,8 @@
-import importlib
 import re
 
 import pytest
-from typer.main import get_command
 
-from devote.cli.main import COMMANDS
+from devote.cli.main import COMMANDS, load
 
 
 def test_help_lists_every_command(devote):
@@ -22,8 +20,7 @@ def _leaves(command):
 
 def commands(name):
     """The command of that name, or all those below it."""
-    module = importlib.import_module(f"devote.cli.{name.replace('-', '_')}")
-    return _leaves(get_command(module.app))
+    return _leaves(load(name))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -3,7 +3,7 @@ import json
 
 from rich.console import Console
 
-from devote.cli.watch_view import Screen
+from devote.cli.watch_view import choose_view
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, simulate
@@ -73,8 +73,8 @@ def test_the_screen_shows_arms_votes_and_players_done():
         spec = ExperimentSpec(arms=3, scheme=scheme)
         scenario = Scenario(spec, Problem("toy", [0.9, 0.1, 0.1]), 32)
         out = io.StringIO()
-        with Screen(scenario, Console(file=out, force_terminal=True, width=100)) as screen:
+        with choose_view(scenario, Console(file=out, force_terminal=True, width=100)) as show:
             for frame in frames(scenario, step=500):
-                screen.show(frame)
+                show(frame)
         assert "players down to one arm" in out.getvalue()
         assert "every player holds arm 0" in out.getvalue()

@@ -1,1 +1,1 @@
-"""The ``devote`` command: one subcommand per file, each renders what one library function gives."""
+"""The ``devote`` command: subcommands, each renders what one library function gives."""

@@ -4,84 +4,56 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from devote.cli import options
-from devote.cli.values import read_sizes
+from devote.cli.options import takes
 
-app = typer.Typer(rich_markup_mode="rich", add_completion=False, no_args_is_help=True)
-
-Precision = Annotated[
-    float, typer.Option(metavar="P", help="Half the width of the interval to reach.")
-]
-Confidence = Annotated[float, typer.Option(metavar="P", help="Confidence of the exact intervals.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Go on however long it takes.")]
-SizeList = Annotated[
-    str | None, typer.Option("--players", metavar="LIST", help="Numbers of devices, such as 32,64.")
-]
+audit = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
-@app.callback()
-def audit() -> None:
-    """What each promise is worth: measured, with exact intervals."""
-
-
-@app.command()
+@audit.command()
 @options.scenario_options("players")
 def correctness(
     asked: options.ScenarioOptions,
-    hard: Annotated[
-        bool, typer.Option("--hard", help="The set of hard problems instead of one.")
-    ] = False,
+    hard: Annotated[bool, Option("--hard", help="A set of hard problems instead of one.")] = False,
     worst_case: Annotated[
-        bool, typer.Option("--worst-case", help="Subroutines that fail with probability eta.")
+        bool, Option("--worst-case", help="Subroutines that fail with probability eta.")
     ] = False,
-    players: SizeList = None,
-    precision: Precision = 0.02,
-    confidence: Confidence = 0.95,
-    yes: Yes = False,
-    seed: options.Seed = 0,
-    workers: options.Workers = 1,
-    json: options.Json = False,
+    players: Annotated[str | None, takes("LIST", "Numbers of devices, such as 32,64.")] = None,
+    precision: Annotated[float, takes("P", "Half the width of the interval to reach.")] = 0.02,
+    confidence: Annotated[float, takes("P", "Confidence of the exact intervals.")] = 0.95,
+    yes: Annotated[bool, Option("--yes", help="Go on however long it takes.")] = False,
 ) -> None:
     """How often the vote is really wrong, beside what is claimed and what is proved.
 
     Runs until the exact interval for the failure probability is tight enough.
 
-    [bold]Examples[/bold]
-
-    devote audit correctness --worst-case
-
-    devote audit correctness --scheme jury --hard --algorithm kl_racing
-
-    devote audit correctness --problem 1 --players 64 --precision .005
-
-    devote audit correctness --problem 4 --algorithm ser4 --option phi=4e-5 --horizon 180000
+    Examples:
+        devote audit correctness --worst-case
+        devote audit correctness --scheme jury --hard --algorithm kl_racing
+        devote audit correctness --problem 1 --players 64 --precision .005
+        devote audit correctness --problem 4 --algorithm ser4 --option phi=4e-5 --horizon 180000
     """
     from devote.audit import audit_correctness, audit_worst_case, hard_problems
     from devote.audit.worst_case import PLAYERS
-    from devote.cli import terminal
     from devote.cli.audit_view import show_correctness
+    from devote.cli.terminal import progress_bar, tell
     from devote.simulate import Scenario
+    from devote.studies import parse_players
 
-    measuring: dict[str, Any] = {
-        "precision": precision,
-        "confidence": confidence,
-        "seed": seed,
-        "workers": workers or None,
-        "allow_long": yes,
-    }
-    sizes = () if players is None else read_sizes(players)
-    with terminal.progress_bar() as progress:
+    sizes = () if players is None else parse_players(players)
+    with progress_bar() as progress:
+        measuring: dict[str, Any] = {
+            "precision": precision,
+            "confidence": confidence,
+            "allow_long": yes,
+            "progress": progress,
+            **asked.running,
+        }
         if worst_case:
-            rows: list[Any] = list(
-                audit_worst_case(
-                    eta=asked.eta,
-                    delta=asked.delta,
-                    players=sizes or PLAYERS,
-                    progress=progress,
-                    **measuring,
-                )
-            )
+            measuring |= {"eta": asked.eta, "delta": asked.delta, "players": sizes or PLAYERS}
+            rows = audit_worst_case(**measuring)
         else:
             problems = hard_problems(asked.epsilon) if hard else (asked.read_problem(),)
             scenarios = [
@@ -89,87 +61,47 @@ def correctness(
                 for problem in problems
                 for n in sizes or (asked.players,)
             ]
-            rows = [audit_correctness(one, progress=progress, **measuring) for one in scenarios]
-    if json:
-        terminal.show_json({"rows": [row.to_dict() for row in rows], "precision": precision})
-    else:
-        show_correctness(rows, asked.delta)
+            rows = [audit_correctness(one, **measuring) for one in scenarios]
+    told = {"rows": [row.to_dict() for row in rows], "precision": precision}
+    tell(told, asked.json, lambda _: show_correctness(rows, asked.delta))
 
 
-@app.command()
+@audit.command()
 @options.scenario_options()
 def privacy(
     asked: options.ScenarioOptions,
-    runs: Annotated[
-        int, typer.Option(metavar="R", help="Runs per question; half of them teach.")
-    ] = 2_000,
+    runs: Annotated[int, takes("R", "Runs per question; half of them teach.")] = 2_000,
     figure: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw success over eta from .1 to .99 and over N instead, as .svg, .pdf and .png.",
-        ),
+        Path | None, takes("FILE", "Draw success over eta and N instead, as .svg, .pdf and .png.")
     ] = None,
-    seed: options.Seed = 0,
-    workers: options.Workers = 1,
-    json: options.Json = False,
 ) -> None:
     """What one device's messages give away to somebody who knows the algorithm.
 
     Adversaries name its best arm, tell its group, tell whether it is a frequent user; with its own
     messages alone and with everybody's.
 
-    [bold]Examples[/bold]
-
-    devote audit privacy --problem 1 --players 64
-
-    devote audit privacy --scheme jury --runs 4000 --json
-
-    devote audit privacy --algorithm ser4 --option phi=2e-5 --horizon 100000 --players 32
-
-    devote audit privacy --figure privacy.svg
+    Examples:
+        devote audit privacy --problem 1 --players 64
+        devote audit privacy --scheme jury --runs 4000 --json
+        devote audit privacy --algorithm ser4 --option phi=2e-5 --horizon 100000 --players 32
+        devote audit privacy --figure privacy.svg
     """
     from devote.audit import audit_privacy
-    from devote.cli import terminal
-    from devote.cli.audit_view import show_privacy
+    from devote.cli.audit_view import show_pictures, show_privacy
+    from devote.cli.terminal import progress_bar, tell
 
     if figure is not None:
-        _draw(figure, runs, seed, workers, json)
-        return
+        from devote.cli.output_file import draw_sweep
+        from devote.studies.eta_buys.figure import draw_eta
+        from devote.studies.eta_buys.sweep import sweep_eta
+
+        _, pictures, data = draw_sweep(figure, draw_eta, sweep_eta, runs=runs, **asked.running)
+        drawn = {"pictures": [str(path) for path in pictures], "data": str(data)}
+        return tell(drawn, asked.json, show_pictures)
     scenario = asked.read_scenario()
-    with terminal.progress_bar() as progress:
-        leaks = audit_privacy(
-            scenario.spec,
-            scenario.problem,
-            scenario.n_players,
-            horizon=scenario.horizon,
-            runs=runs,
-            seed=seed,
-            workers=workers or None,
-            progress=progress,
-        )
-    eta = scenario.spec.eta
-    if json:
-        terminal.show_json({"eta": eta, "leaks": [leak.to_dict() for leak in leaks]})
-    else:
-        show_privacy(leaks, eta)
-
-
-def _draw(figure: Path, runs: int, seed: int, workers: int, json: bool) -> None:
-    from devote.cli.output_file import check_writable
-    from devote.cli.terminal import console, progress_bar, show_json
-
-    check_writable(figure, (".png", ".svg"))
-
-    from devote.studies.eta_buys.figure import draw_eta
-    from devote.studies.eta_buys.sweep import EtaSweep, sweep_eta
-
-    data = figure.with_suffix(".json")
+    spec, problem, n_players = scenario.spec, scenario.problem, scenario.n_players
+    how = {"horizon": scenario.horizon, "runs": runs, **asked.running}
     with progress_bar() as progress:
-        swept = sweep_eta(runs=runs, seed=seed, workers=workers or None, progress=progress)
-    swept.save(data)
-    pictures = draw_eta(EtaSweep.load(data), figure)
-    if json:
-        show_json({"pictures": [str(path) for path in pictures], "data": str(data)})
-    else:
-        console().print(f"Pictures: {', '.join(map(str, pictures))}\nData: {data}")
+        leaks = audit_privacy(spec, problem, n_players, progress=progress, **how)
+    told = {"eta": spec.eta, "leaks": [leak.to_dict() for leak in leaks]}
+    return tell(told, asked.json, lambda _: show_privacy(leaks, spec.eta))

@@ -3,61 +3,63 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from devote.audit import Correctness, Leak, Rate, Refusal
-from devote.cli.terminal import console, number
+from devote.cli.terminal import console, number, table
 
 STAND_IN = {
     "group": "its players form no groups",
     "activity": "its players wake equally often",
 }
+CORRECTNESS = "problem,scheme,N,runs,failed,interval,claimed,proved,stalled,lone"
+PRIVACY = "question,sees,success,interval,without,cap,voted,all but one,silent,DP eps"
+COUNTS = "activations,sees,median error,interval,without,within 10 %,interval,without"
+"""How the columns of each table are headed."""
 
 
 def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> None:
     """Print one row per scenario, and what the columns mean."""
-    table = _table(
-        "problem", "scheme", "N", "runs", "failed", "interval", "claimed", "proved",
-        "stalled", "lone",
-    )  # fmt: skip
+    shown: list[tuple[str | Text, ...]] = []
     notes: dict[str, str] = {}
     for row in rows:
         if isinstance(row, Refusal):
-            table.add_row("-", row.scheme, str(row.n_players), *["-"] * 7)
+            shown.append(("-", row.scheme, str(row.n_players), *["-"] * 7))
             notes[f"{row.scheme} N={row.n_players}"] = row.why
             continue
-        spec = row.scenario.spec
-        colour = "red" if row.failure.interval[0] > delta else "green"
-        table.add_row(
-            row.scenario.problem.name,
-            row.scenario.scheme.name,
-            str(row.scenario.n_players),
-            f"{row.failure.runs:,}",
-            Text(f"{row.failure.value:.4f}", style=colour),
-            _interval(row.failure),
-            f"{row.claimed:.4f}",
-            "none" if row.proved is None else f"{row.proved:.2g}",
-            f"{row.stalled.value:.3f}",
-            "-" if row.lone is None else f"{row.lone.value:.3f}",
+        label, failure = row.scenario.label, row.failure
+        colour = "red" if failure.interval[0] > delta else "green"
+        shown.append(
+            (
+                row.scenario.problem.name,
+                row.scenario.scheme.name,
+                str(row.scenario.n_players),
+                f"{failure.runs:,}",
+                Text(f"{failure.value:.4f}", style=colour),
+                _interval(failure),
+                f"{row.claimed:.4f}",
+                "none" if row.proved is None else f"{row.proved:.2g}",
+                f"{row.stalled.value:.3f}",
+                "-" if row.lone is None else f"{row.lone.value:.3f}",
+            )
         )
-        notes[f"{spec.algorithm} alone"] = f"{row.promised.standing}: {row.promised.why}"
+        alone = f"{row.scenario.spec.algorithm} alone"
+        notes[alone] = f"{row.promised.standing}: {row.promised.why}"
         if row.terms is not None:
-            notes[f"{row.scenario.label}"] = (
+            notes[label] = (
                 f"{row.mean_resets:.1f} resets a run; of {row.terms.runs:,} terms that were "
                 f"decided {row.terms.count} failed: {_rate(row.terms)}"
             )
         elif row.unfinished.count:
-            notes[f"{row.scenario.label}"] = (
-                f"{row.unfinished.count} of {row.failure.runs} runs reached the horizon unfinished"
-            )
+            unfinished = f"{row.unfinished.count} of {failure.runs} runs"
+            notes[label] = f"{unfinished} reached the horizon unfinished"
         if row.stalled.count:
-            notes[f"stalls, {row.scenario.label}"] = (
+            notes[f"stalls, {label}"] = (
                 f"the arms left hold no good one in {_rate(row.set_wrong)} of stalled runs; the "
                 f"first of them is bad in {_rate(row.plurality_wrong)}"
             )
     out = console()
-    out.print(table)
+    out.print(table("LLR", CORRECTNESS.split(","), shown))
     out.print(
         "\n[dim]failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
         "interval for this number of runs.\nclaimed: eta^M, Theorem 1 as printed. proved: what is "
@@ -71,12 +73,8 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
 
 def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
     """Print one row per adversary."""
-    table = _table(
-        "question", "sees", "success", "interval", "without", "cap", "voted", "all but one",
-        "silent", "DP eps",
-    )  # fmt: skip
-    for leak in leaks:
-        table.add_row(
+    shown: list[tuple[str | Text, ...]] = [
+        (
             leak.question,
             _sees(leak),
             f"{leak.success.value:.3f}",
@@ -86,34 +84,25 @@ def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
             *(_share(rate) for rate in (leak.voted, leak.complete, leak.silent)),
             f"{leak.dp_epsilon:.2f}",
         )
-    counts = _table(
-        "activations",
-        "sees",
-        "median error",
-        "interval",
-        "without",
-        "within 10 %",
-        "interval",
-        "without",
-    )
-    for leak in leaks:
-        if leak.count is not None:
-            low, high = leak.count.interval
-            counts.add_row(
-                "estimated",
-                _sees(leak),
-                f"{leak.count.error:.1%}",
-                Text(f"[{low:.1%} {high:.1%}]"),
-                f"{leak.count.blind:.1%}",
-                f"{leak.count.near.value:.3f}",
-                _interval(leak.count.near),
-                f"{leak.count.blind_near.value:.3f}",
-            )
+        for leak in leaks
+    ]
+    counts = [
+        (
+            "estimated",
+            _sees(leak),
+            f"{count.error:.1%}",
+            Text("[{:.1%} {:.1%}]".format(*count.interval)),
+            f"{count.blind:.1%}",
+            f"{count.near.value:.3f}",
+            _interval(count.near),
+            f"{count.blind_near.value:.3f}",
+        )
+        for leak in leaks
+        if (count := leak.count) is not None
+    ]
     out = console()
-    out.print(table)
-    out.print()
-    out.print(counts)
-    out.print()
+    out.print(table("LLR", PRIVACY.split(","), shown), "")
+    out.print(table("LLR", COUNTS.split(","), counts), "")
     for question, leak in {leak.question: leak for leak in leaks}.items():
         why = f" (in place of yours: {STAND_IN[question]})" if leak.stand_in else ""
         out.print(f"{question}: problem {leak.problem}{why}", markup=False)
@@ -128,14 +117,17 @@ def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
     )
 
 
+def show_pictures(drawn: dict[str, Any]) -> None:
+    """Print where the pictures are, and their data."""
+    console().print(f"Pictures: {', '.join(drawn['pictures'])}\nData: {drawn['data']}")
+
+
 def _rate(rate: Rate) -> str:
-    low, high = rate.interval
-    return f"{rate.value:.4f} [{low:.4f}, {high:.4f}]"
+    return "{:.4f} [{:.4f}, {:.4f}]".format(rate.value, *rate.interval)
 
 
 def _interval(rate: Rate) -> Text:
-    low, high = rate.interval
-    return Text(f"[{low:.3f} {high:.3f}]")
+    return Text("[{:.3f} {:.3f}]".format(*rate.interval))
 
 
 def _sees(leak: Leak) -> str:
@@ -144,10 +136,3 @@ def _sees(leak: Leak) -> str:
 
 def _share(rate: Rate) -> str:
     return f"{rate.value:.2f}/{number(rate.runs)}" if rate.runs else "nobody"
-
-
-def _table(*columns: str) -> Any:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="left" if place < 2 else "right", no_wrap=True)
-    return table

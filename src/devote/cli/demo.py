@@ -2,50 +2,37 @@
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from devote.cli import options
 
-app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
-
-@app.command()
 def demo(
     players: options.Players = 64,
     means: options.Means = None,
     scheme: options.SchemeName = None,
     parameters: options.Parameters = None,
-    chaos: Annotated[
-        bool, typer.Option("--chaos", help="Kill the server and devices as it goes.")
-    ] = False,
+    chaos: Annotated[bool, Option("--chaos", help="Kill server and devices as it goes.")] = False,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
     """Ten banners, 64 devices with hidden users, a server that sees only what devices say.
 
-    [bold]Examples[/bold]
-
-    devote demo
-
-    devote demo --chaos
-
-    devote demo --players 100 --means .8,.4,.4,.1
-
-    devote demo --scheme jury --set seats=9
+    Examples:
+        devote demo
+        devote demo --chaos
+        devote demo --players 100 --means .8,.4,.4,.1
+        devote demo --scheme jury --set seats=9
     """
     from devote.cli.demo_view import DemoView, summary
-    from devote.cli.terminal import show_json
-    from devote.cli.values import read_means
+    from devote.cli.terminal import tell
     from devote.demo.demonstration import MEANS, banner_experiment, run_demonstration
     from devote.problems import Problem
 
-    rates = MEANS if means is None else read_means(means)
+    rates = MEANS if means is None else options.read_means(means)
     Problem("hidden", rates)  # refuses what cannot be a click rate
     how = options.read_scheme(scheme, parameters)
     experiment = banner_experiment(how, players=players, arms=len(rates))
     with DemoView(experiment, quiet=json) as view:
         outcome = run_demonstration(view.tell, experiment, means=rates, chaos=chaos, seed=seed)
-    if json:
-        show_json(summary(outcome))
-    else:
-        view.conclude(outcome)
+    tell(summary(outcome), json, lambda _: view.conclude(outcome))

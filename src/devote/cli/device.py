@@ -5,30 +5,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from devote.cli import options
+from devote.cli.options import takes
 
-app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
-
-@app.command()
 def device(
     url: Annotated[str, typer.Argument(metavar="URL", help="The experiment's address.")],
-    store: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where the device keeps its state.")
-    ] = Path("device.db"),
+    store: Annotated[Path, takes("FILE", "Where the device keeps its state.")] = Path("device.db"),
     invite: Annotated[
-        str | None, typer.Option(help="A single-use invite; needed the first time only.")
+        str | None, Option(help="A single-use invite; needed the first time only.")
     ] = None,
-    means: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIST", help="Play the user with these click rates; without it, you do."
-        ),
-    ] = None,
-    pulls: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop after so many; else at the answer.")
-    ] = None,
+    means: Annotated[str | None, takes("LIST", "Click rates of a user to play for you.")] = None,
+    pulls: Annotated[int | None, takes("N", "Stop after so many, or at the answer.", min=1)] = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -37,18 +27,15 @@ def device(
     What you answer stays in the store; only the messages of the scheme leave. Stop with Ctrl-D
     or Ctrl-C and go on later with the same store.
 
-    [bold]Examples[/bold]
-
-    devote device http://127.0.0.1:8600/experiments/banner --invite ...
-
-    devote device http://127.0.0.1:8600/experiments/banner --means .7,.5,.3 --pulls 1000
+    Examples:
+        devote device http://127.0.0.1:8600/experiments/banner --invite ...
+        devote device http://127.0.0.1:8600/experiments/banner --means .7,.5,.3 --pulls 1000
     """
-    from devote.cli.terminal import show_json
-    from devote.cli.values import read_means
+    from devote.cli.terminal import tell
     from devote.fleet import Device
     from devote.fleet.turns import ask, made_up, play
 
-    rates = None if means is None else read_means(means)
+    rates = None if means is None else options.read_means(means)
     with Device.join(url, store=store, invite=invite) as joined:
         if rates is None:
             users = ask(joined.arms, sys.stdin, lambda text: typer.echo(text, err=json))
@@ -58,19 +45,12 @@ def device(
         joined.sync()
         status = joined.status()
         answer = [] if status.state == "open" else [joined.arms[k] for k in status.answer]
-        if json:
-            show_json(
-                {
-                    "experiment": status.experiment,
-                    "voter": status.voter,
-                    "state": status.state,
-                    "answer": answer,
-                    "sent": len(status.sent),
-                    "waiting": len(status.waiting),
-                    "freshness": status.freshness,
-                    "degraded": list(status.degraded),
-                }
-            )
-            return
-        typer.echo(str(status))
-        typer.echo(f"the answer: {' or '.join(answer) or 'none yet'}")
+        names = ("experiment", "voter", "state", "freshness")
+        told = {name: getattr(status, name) for name in names} | {
+            "answer": answer,
+            "sent": len(status.sent),
+            "waiting": len(status.waiting),
+            "degraded": list(status.degraded),
+        }
+        words = f"{status}\nthe answer: {' or '.join(answer) or 'none yet'}"
+        tell(told, json, lambda _: typer.echo(words))

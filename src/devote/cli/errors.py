@@ -4,9 +4,6 @@ import typer
 
 from devote.errors import DevoteError
 
-BAD_INPUT = 2
-"""The exit code."""
-
 BROKEN_PIPE = 141
 """The exit code where nobody reads the output any more: 128 and the number of SIGPIPE."""
 
@@ -31,17 +28,12 @@ class CommandError(DevoteError, ValueError):
     """Options that the command line cannot read, or that do not go together."""
 
 
-def is_bad_input(error: BaseException) -> bool:
-    """Whether this is the user's to correct rather than a fault of the program."""
-    if isinstance(error, ModuleNotFoundError):
-        return error.name in EXTRAS
-    return isinstance(error, (USAGE_ERROR, DevoteError, OSError))
+def bad_input(error: BaseException) -> str | None:
+    r"""The message on one line if this is the user's to correct, not a fault of the program.
 
+    It is empty where typer has shown its help instead.
 
-def as_line(error: BaseException) -> str:
-    r"""The message on one line; empty where typer has shown its help instead.
-
-    >>> as_line(CommandError("eta=2 must be in (0, 1).\nIt is a probability."))
+    >>> bad_input(CommandError("eta=2 must be in (0, 1).\nIt is a probability."))
     'eta=2 must be in (0, 1). It is a probability.'
     """
     if isinstance(error, USAGE_ERROR):
@@ -49,9 +41,10 @@ def as_line(error: BaseException) -> str:
     elif isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}. Choose another file or folder."
     elif isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
-        text = (
-            f"This needs {error.name}. Install it with: pip install 'devote[{EXTRAS[error.name]}]'"
-        )
-    else:
+        extra = EXTRAS[error.name]
+        text = f"This needs {error.name}. Install it with: pip install 'devote[{extra}]'"
+    elif isinstance(error, (DevoteError, OSError)):
         text = str(error) or type(error).__name__
+    else:
+        return None
     return " ".join(text.split())

@@ -1,11 +1,12 @@
 """The entry point: which subcommands there are, loaded only when one is called.
 
-To add a subcommand, write ``cli/<name>.py`` with ``app = typer.Typer()`` and its commands, and
-add one line to ``COMMANDS``. A file's heavy imports belong inside its functions, so that
-``devote --help`` stays quick.
+To add a subcommand, write ``cli/<name>.py`` with a function of that name (or a ``typer.Typer``, for
+commands below it), and add one line to ``COMMANDS``. A file's heavy imports belong inside its
+functions, so that ``devote --help`` stays quick.
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -15,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from devote.cli.errors import BAD_INPUT, BROKEN_PIPE, as_line, is_bad_input
+from devote.cli.errors import BROKEN_PIPE, bad_input
 
 COMMANDS = {
     "simulate": "Run trials of one scenario: samples, messages, who won.",
@@ -32,7 +33,33 @@ COMMANDS = {
     "algorithms": "The subroutines there are.",
     "problems": "The problems there are.",
 }
-"""Each name is the module ``devote.cli.<name>`` (a dash in a name is an underscore there)."""
+FILES = dict.fromkeys(("schemes", "algorithms", "problems"), "listings")
+FILES["invites"] = "experiments"
+"""The file of a subcommand that does not have one of its own name."""
+
+
+def load(name: str) -> Any:
+    """The subcommand of that name, ready to run."""
+    found = getattr(import_module(f"devote.cli.{FILES.get(name, name)}"), name)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False)
+        alone.command()(found)
+        found = alone
+    command: Any = get_command(found)
+    command.name = name
+    for one in (command, *getattr(command, "commands", {}).values()):
+        one.help = _space_examples(one.help or COMMANDS[name])
+    return command
+
+
+def _space_examples(text: str) -> str:
+    """Each example becomes a paragraph: lines of one paragraph would be joined."""
+    words, *found = re.split("^(Examples?):$", text, flags=re.M)
+    if not found:
+        return words
+    title, lines = found
+    examples = map(str.strip, lines.strip().splitlines())
+    return "\n\n".join([f"{words}[bold]{title}[/bold]", *examples])
 
 
 class LazyGroup(TyperGroup):
@@ -46,20 +73,10 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Let the stubs find the name or suggest the nearest, then load what is behind it."""
         name, stub, rest = super().resolve_command(ctx, args)
-        if name is None or stub is None:
-            return name, stub, rest
-        module = import_module(f"devote.cli.{name.replace('-', '_')}")
-        command = get_command(module.app)
-        command.name = name
-        return name, command, rest
+        return name, stub if name is None else load(name), rest
 
 
-app = typer.Typer(
-    cls=LazyGroup,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _print_version(wanted: bool) -> None:
@@ -99,11 +116,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return _nobody_reads()
     except Exception as error:
-        if "--traceback" in given or not is_bad_input(error):
+        line = bad_input(error)
+        if "--traceback" in given or line is None:
             raise
-        if line := as_line(error):
+        if line:
             typer.echo(f"devote: {line}", err=True)
-        return BAD_INPUT
+        return 2
     return code if isinstance(code, int) else 0
 
 

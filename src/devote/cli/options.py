@@ -2,17 +2,20 @@
 
 ``simulate``, ``watch``, ``plan`` and ``audit`` share one block, ``ScenarioOptions``: a command that
 is decorated with ``scenario_options`` takes all of them and gets them as its first argument.
+
+Texts are checked here only for what the library cannot see: whether one is a list, a pair or a
+number.
 """
 
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import typer
 
-from devote.cli.values import read_means, read_pairs
+from devote.cli.errors import CommandError
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec, Scheme
 from devote.protocol.scheme import make_scheme
@@ -21,36 +24,67 @@ from devote.simulate import Scenario
 
 DEFAULT_PROBLEM = "1"
 
-Means: TypeAlias = Annotated[
+
+def takes(metavar: str, meaning: str, *names: str, **limits: Any) -> Any:
+    """An option with a value: what stands for it in the help, and what it means."""
+    return typer.Option(*names, metavar=metavar, help=meaning, **limits)
+
+
+Means = Annotated[
+    str | None, takes("LIST", "Means of the arms, such as .7,.5,.3; in place of the problem's.")
+]
+SchemeName = Annotated[
     str | None,
-    typer.Option(
-        metavar="LIST",
-        help="Mean reward of each arm, such as .7,.5,.3; with --problem it replaces the "
-        "problem's arms and keeps who wakes.",
-    ),
+    takes("NAME", "How the group decides; by default the first of `devote schemes`.", "--scheme"),
 ]
-SchemeName: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--scheme",
-        metavar="NAME",
-        help="How the group decides, one of `devote schemes`; the first of them if left out.",
-    ),
+Parameters = Annotated[
+    list[str] | None, takes("NAME=VALUE", "A parameter of the scheme; may be repeated.", "--set")
 ]
-Parameters: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scheme; may be repeated."),
-]
-Players: TypeAlias = Annotated[int, typer.Option(metavar="N", help="Number of devices.")]
-Seed: TypeAlias = Annotated[
-    int, typer.Option(metavar="S", help="The same seed gives the same numbers.")
-]
-Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="One JSON object on stdout instead of a table.")
-]
-Workers: TypeAlias = Annotated[
-    int, typer.Option(min=0, metavar="W", help="Processes to run trials in; 0: one per core.")
-]
+Players = Annotated[int, takes("N", "Number of devices.")]
+Seed = Annotated[int, takes("S", "The same seed gives the same numbers.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables and text.")]
+Workers = Annotated[int, takes("W", "Processes to run in; 0: one per core.", min=0)]
+
+
+def read_means(text: str) -> tuple[float, ...]:
+    """A list of means.
+
+    >>> read_means(".7, .5,.1")
+    (0.7, 0.5, 0.1)
+    """
+    words = [word.strip() for word in text.split(",")]
+    for place, word in enumerate(words):
+        if isinstance(_value(word), str):
+            fault = f"{word!r}" if word else "nothing"
+            raise CommandError(
+                f"--means {text!r} has {fault} in place {place + 1}, not a number.\n"
+                "Write numbers in [0, 1] separated by commas, such as .7,.5,.3"
+            )
+    return tuple(map(float, words))
+
+
+def read_pairs(flag: str, words: Sequence[str] | None) -> dict[str, str | float]:
+    """Names with values; what looks like a number is one.
+
+    >>> read_pairs("--set", ["quorum=5", "privacy=2.5", "quorum=ceil"])
+    {'quorum': 'ceil', 'privacy': 2.5}
+    """
+    pairs: dict[str, str | float] = {}
+    for word in words or ():
+        name, equals, value = (part.strip() for part in word.partition("="))
+        if not (name and equals and value):
+            raise CommandError(f"{flag} {word!r} is not a pair.\nWrite it as name=value.")
+        pairs[name] = _value(value)
+    return pairs
+
+
+def _value(text: str) -> str | float:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def read_scheme(name: str | None, parameters: Sequence[str] | None) -> Scheme:
@@ -65,41 +99,36 @@ def read_scheme(name: str | None, parameters: Sequence[str] | None) -> Scheme:
 
 @dataclass(frozen=True)
 class ScenarioOptions:
-    """What is simulated, as it stands on the command line."""
+    """What is simulated, how it is run and told, as it stands on the command line."""
 
     scheme: SchemeName = None
     parameters: Parameters = None
-    algorithm: Annotated[
-        str, typer.Option(metavar="NAME", help="The subroutine, one of `devote algorithms`.")
-    ] = "ser3"
+    algorithm: Annotated[str, takes("NAME", "The subroutine, one of `devote algorithms`.")] = "ser3"
     option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="An option of the subroutine; may be repeated."),
+        list[str] | None, takes("NAME=VALUE", "An option of the subroutine; may be repeated.")
     ] = None
     means: Means = None
-    problem: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One of `devote problems`.")
-    ] = None
+    problem: Annotated[str | None, takes("NAME", "One of `devote problems`.")] = None
     activity: Annotated[
-        str | None,
-        typer.Option(metavar="WHO", help="Who wakes: uniform, split, zipf:1.1 or weights:1,2,3."),
+        str | None, takes("WHO", "Who wakes: uniform, split, zipf:1.1 or weights:1,2,3.")
     ] = None
     players: Players = 64
-    epsilon: Annotated[
-        float, typer.Option(metavar="E", help="How far from the best an arm may be and still do.")
-    ] = 0.25
+    epsilon: Annotated[float, takes("E", "How far from the best a good arm may be.")] = 0.25
     eta: Annotated[
         float | None,
-        typer.Option(
-            metavar="P",
-            help="Error allowed to one device alone; the scheme's default if left out.",
-        ),
+        takes("P", "Error allowed to one device alone; the scheme's default if left out."),
     ] = None
-    delta: Annotated[float, typer.Option(metavar="P", help="Error allowed to the group.")] = 0.05
-    horizon: Annotated[
-        int | None,
-        typer.Option(metavar="T", help="Stop after this many pulls; unfinished runs say so."),
-    ] = None
+    delta: Annotated[float, takes("P", "Error allowed to the group.")] = 0.05
+    horizon: Annotated[int | None, takes("T", "Stop after so many pulls, ended or not.")] = None
+
+    workers: Workers = 1
+    seed: Seed = 0
+    json: Json = False
+
+    @property
+    def running(self) -> dict[str, Any]:
+        """How trials are run, as the library takes it."""
+        return {"seed": self.seed, "workers": self.workers or None}
 
     def read_problem(self, assumed: Problem | None = None) -> Problem:
         """The named problem, or one made of means; either with other habits of the players.
@@ -117,12 +146,9 @@ class ScenarioOptions:
         else:
             problem = get_problem(DEFAULT_PROBLEM if self.problem is None else self.problem)
             if numbers is not None:
-                problem = replace(
-                    problem,
-                    name=f"{problem.name} (your means)",
-                    means=numbers,
-                    summary=f"the players of problem {problem.name}; means given by hand",
-                )
+                name = f"{problem.name} (your means)"
+                summary = f"the players of problem {problem.name}; means given by hand"
+                problem = replace(problem, name=name, means=numbers, summary=summary)
         return problem if self.activity is None else problem.with_activity(self.activity)
 
     def read_spec(self, n_arms: int) -> ExperimentSpec:
@@ -154,7 +180,12 @@ def scenario_options(
 
     ``without`` names those that it does not take, ``defaults`` are its own.
     """
-    shared = [item for item in fields(ScenarioOptions) if item.name not in without]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    shared = [
+        item.replace(kind=kind, default=defaults.get(item.name, item.default))
+        for item in inspect.signature(ScenarioOptions).parameters.values()
+        if item.name not in without
+    ]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -162,18 +193,8 @@ def scenario_options(
             asked = ScenarioOptions(**{item.name: given.pop(item.name) for item in shared})
             command(asked, **given)
 
-        kind = inspect.Parameter.KEYWORD_ONLY
-        common = [
-            inspect.Parameter(
-                item.name,
-                kind,
-                default=defaults.get(item.name, item.default),
-                annotation=item.type,
-            )
-            for item in shared
-        ]
         _, *own = inspect.signature(command).parameters.values()
-        parameters = [*common, *(item.replace(kind=kind) for item in own)]
+        parameters = [*shared, *(item.replace(kind=kind) for item in own)]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return run
 

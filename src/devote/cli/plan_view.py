@@ -1,76 +1,59 @@
 """A plan as a person likes to read it."""
 
-from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
-from devote.cli.resets_view import resets_table
-from devote.cli.simulate_view import STANDINGS, failure_table
-from devote.cli.terminal import console, duration, number, probability
+from devote.cli.simulate_view import failure_table, standing
+from devote.cli.terminal import console, duration, number, panel, probability, table
 
 DAY = 86400.0
 
 
 def show_plan(plan: dict[str, Any]) -> None:
     """Print the plan."""
-    out = console()
     spec, problem = plan["spec"], plan["problem"]
-    parts: list[RenderableType] = [
-        Text(f"Arms: {problem['summary']}; who wakes: {problem['activity']}.", style="dim"),
-        Text(),
-        _costs(plan),
-        Text(),
-        *([resets_table(plan["resets"]), Text()] if plan["resets"] else []),
-        _votes(plan),
-        Text(),
-        failure_table(plan["failure"], spec["delta"]),
-        Text(),
-        _promises(plan),
-    ]
-    out.print(
-        Panel(
-            Group(*parts),
-            title=f"[bold]{plan['scheme']} {spec['algorithm']}[/bold], "
+    stall = "[yellow]yes[/]" if plan["stall_possible"] else "[green]no[/]"
+    facts = {"votes needed": plan["votes_needed"], **plan["facts"], "can stall": stall}
+    promises = [(one["name"], standing(one), one["words"]) for one in plan["promises"]]
+    console().print(
+        panel(
+            f"[bold]{plan['scheme']} {spec['algorithm']}[/bold], "
             f"{len(spec['arms'])} arms, {plan['n_players']:,} devices, "
             f"epsilon {spec['epsilon']:g}, delta {spec['delta']:g}, eta {spec['eta']:g}",
-            title_align="left",
-            padding=(1, 2),
-            width=min(out.width, 100),
+            [
+                Text(f"Arms: {problem['summary']}; who wakes: {problem['activity']}.", style="dim"),
+                _costs(plan),
+                *([_resets(plan["resets"])] if plan["resets"] else []),
+                table("r", tuple(facts), [map(str, facts.values())]),
+                failure_table(plan["failure"], spec["delta"]),
+                table("BLl", ("promise", "standing", "in words"), promises, padding=(0, 2, 0, 0)),
+            ],
         )
     )
 
 
 def _costs(plan: dict[str, Any]) -> RenderableType:
     simulated = plan["simulated"]
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("what to expect", style="bold")
-    table.add_column("", justify="right")
-    table.add_column(_how_simulated(simulated), style="dim")
-    least = "at least " if simulated["unfinished"] else ""
     samples, device = simulated["samples"], simulated["per_device"]
-    if decided := simulated["samples_to_decision"]:
-        table.add_row("samples to decide", number(decided["mean"]), "the group has one answer")
-    table.add_row(
-        "samples",
-        least + number(samples["mean"]),
-        f"{_spread(simulated)} until the last device has heard of it".strip(),
-    )
-    for name, words in (("median", "median"), ("p90", "90 %"), ("busiest", "busiest")):
-        if device[name] is not None:
-            table.add_row(f"per device, {words}", least + number(device[name]), "")
+    spread = f"± {number(samples['std'])} " if simulated["trials"] > 1 else ""
     bound = plan["message_bound"]
     never = "" if bound is None else f"never more than {bound:,} "
-    table.add_row(
-        "broadcasts", least + number(simulated["broadcasts"]["mean"]), f"{never}{plan['sends']}"
-    )
-    table.add_row("deliveries", least + number(simulated["deliveries"]["mean"]), "")
-    table.add_row("time", *_time(plan, least))
-    table.add_row("Theorem 2", *_bound(plan))
-    return table
+    rows = [("samples", samples["mean"], f"{spread}until the last device has heard of it")]
+    for name, words in (("median", "median"), ("p90", "90 %"), ("busiest", "busiest")):
+        if device[name] is not None:
+            rows.append((f"per device, {words}", device[name], ""))
+    rows += [
+        ("broadcasts", simulated["broadcasts"]["mean"], f"{never}{plan['sends']}"),
+        ("deliveries", simulated["deliveries"]["mean"], ""),
+    ]
+    least = "at least " if simulated["unfinished"] else ""
+    shown = [(name, least + number(value), words) for name, value, words in rows]
+    if decided := simulated["samples_to_decision"]:
+        shown.insert(0, ("samples to decide", number(decided["mean"]), "the group has one answer"))
+    shown += [("time", *_time(plan, least)), ("Theorem 2", *_bound(plan))]
+    return table("brd", ("what to expect", "", _how_simulated(simulated)), shown)
 
 
 def _time(plan: dict[str, Any], least: str) -> tuple[str, str]:
@@ -87,15 +70,11 @@ def _time(plan: dict[str, Any], least: str) -> tuple[str, str]:
 def _how_simulated(simulated: dict[str, Any]) -> str:
     if simulated["unfinished"]:
         return "one run, cut off for time (--seconds)"
+    ended = {name: count for name, count in simulated["status"].items() if count}
     if simulated["trials"] == 1:
-        [ended] = (name for name, count in simulated["status"].items() if count)
-        return f"one simulated run, {ended}"
-    ended = ", ".join(f"{count} {name}" for name, count in simulated["status"].items() if count)
-    return f"mean of {simulated['trials']} simulated runs: {ended}"
-
-
-def _spread(simulated: dict[str, Any]) -> str:
-    return f"± {number(simulated['samples']['std'])}" if simulated["trials"] > 1 else ""
+        return f"one simulated run, {next(iter(ended))}"
+    counts = ", ".join(f"{count} {name}" for name, count in ended.items())
+    return f"mean of {simulated['trials']} simulated runs: {counts}"
 
 
 def _bound(plan: dict[str, Any]) -> tuple[str, str]:
@@ -113,34 +92,51 @@ def _bound(plan: dict[str, Any]) -> tuple[str, str]:
     )
 
 
-def _votes(plan: dict[str, Any]) -> RenderableType:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    stall = "[yellow]yes[/]" if plan["stall_possible"] else "[green]no[/]"
-    facts = {"votes needed": plan["votes_needed"], **plan["facts"], "can stall": stall}
-    for name in facts:
-        table.add_column(name, justify="right")
-    table.add_row(*map(str, facts.values()))
-    return table
+def _resets(resets: dict[str, Any]) -> RenderableType:
+    """What SER4 does over the horizon; the costs above it are those of one term."""
+    phi, best, printed = resets["phi"], resets["recommended_phi"], resets["printed_phi"]
+    rows = [
+        ("phi, used", f"{phi:.2g}", f"a reset every {1 / phi:,.0f} samples on average"),
+        ("phi, recommended", f"{best:.2g}", "sqrt(S / (T C)), with C from these simulations"),
+        ("phi, as printed", f"{printed:.2g}", "Theorem 4's; not recommended (erratum 17)"),
+        ("resets", number(resets["resets"]), "on average"),
+        ("votes", f"<= {number(resets['votes'])}", "on average, the first term's among them"),
+        (
+            "suboptimal plays",
+            f"<= {number(resets['plays'])}",
+            f"on average, if every term answers right: C (1 + phi T) + S / phi, "
+            f"C = {number(resets['plays_per_term'])}",
+        ),
+        (
+            "without resets",
+            number(resets["plays_without"]),
+            "if switches come evenly and the first best arm stays worse",
+        ),
+    ]
+    if resets["failure_printed"] is not None:
+        claim = (
+            "if Theorem 2 holds in each, which is claimed; "
+            f"{probability(resets['failure_printed'])} in print, with delta once for all terms"
+        )
+        rows.append(("some term fails", probability(resets["failure_over_terms"]), claim))
+    notes = []
+    if resets["plays"] >= resets["plays_without"]:
+        notes.append("This bound promises no gain over ser3: switches come too soon for a term.")
+    if resets["why_not_theorem_4"]:
+        notes.append(f"Theorem 4 does not apply: {resets['why_not_theorem_4']}.")
+    head = (
+        f"{resets['switches']} switches within {number(resets['horizon'])} samples; "
+        "the costs above are those of one term"
+    )
+    shown = table("brd", ("resets", "", head), rows)
+    return Group(shown, *(Text(note, style="yellow") for note in notes))
 
 
-def _promises(plan: dict[str, Any]) -> RenderableType:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("promise", style="bold", no_wrap=True)
-    table.add_column("standing", no_wrap=True)
-    table.add_column("in words")
-    for promise in plan["promises"]:
-        standing = promise["standing"]
-        table.add_row(promise["name"], f"[{STANDINGS[standing]}]{standing}[/]", promise["words"])
-    return table
-
-
-def show_sweep(sweep: dict[str, Any], picture: Path, data: Path) -> None:
+def show_sweep(sweep: dict[str, Any]) -> None:
     """Print the numbers behind the picture, and where it is."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in (sweep["axis"], "votes needed", "samples", "± std", "broadcasts", "agreed"):
-        table.add_column(name, justify="right")
-    for value, row in zip(sweep["values"], sweep["rows"], strict=True):
-        table.add_row(
+    heads = (sweep["axis"], "votes needed", "samples", "± std", "broadcasts", "agreed")
+    rows = [
+        (
             number(value),
             str(row["votes_needed"]),
             number(row["samples"]["mean"]),
@@ -148,4 +144,7 @@ def show_sweep(sweep: dict[str, Any], picture: Path, data: Path) -> None:
             number(row["broadcasts"]["mean"]),
             f"{row['status']['agreed']} of {row['trials']}",
         )
-    console().print(table, f"\nPicture: {picture}\nData: {data}")
+        for value, row in zip(sweep["values"], sweep["rows"], strict=True)
+    ]
+    places = f"\nPicture: {sweep['picture']}\nData: {sweep['data']}"
+    console().print(table("r", heads, rows), places)

@@ -1,55 +1,44 @@
 """``devote serve``: a board for devices, and the page to watch it on."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer import Option
 
-app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+from devote.cli.options import takes
 
 
-@app.command()
 def serve(
-    store: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where experiments and messages are kept.")
-    ] = Path("devote-server.db"),
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8600,
+    store: Annotated[Path, takes("FILE", "Where everything is kept.")] = Path("devote-server.db"),
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=1, max=65535, help="Port to listen on.")] = 8600,
     token_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The operator's token; made if it is not there. Default: beside the store.",
-        ),
+        Path | None, takes("FILE", "The operator's token, made if missing. Default: by the store.")
     ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option(metavar="PEM", help="TLS certificate; needs --key.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option(metavar="PEM", help="TLS private key.")] = None,
+    certificate: Annotated[Path | None, takes("PEM", "TLS certificate; needs --key.")] = None,
+    key: Annotated[Path | None, takes("PEM", "TLS private key.")] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", help="Change a limit, such as streams=200; may be repeated."
-        ),
+        takes("NAME=VALUE", "Change a limit, such as streams=200; may be repeated."),
     ] = None,
 ) -> None:
     """Serve experiments to devices, and a page to watch them on.
 
     Nothing but specifications, who is enrolled and messages is stored; no address is logged.
 
-    [bold]Examples[/bold]
-
-    devote serve
-
-    devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
+    Examples:
+        devote serve
+        devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
     """
     from devote.boards.store import SqliteStore
     from devote.dashboard import add_page
     from devote.server.serve import check_address, check_tls, run_server
     from devote.server.settings import load_settings, read_limits
 
+    tls: dict[str, Any] = {"certificate": certificate, "key": key}
     check_address(host, port)
-    check_tls(certificate, key)
+    check_tls(**tls)
     read_limits(limit or [])
     opened = SqliteStore(store)
     where = token_file or store.with_name(store.name + ".token")
@@ -57,12 +46,4 @@ def serve(
     scheme = "http" if certificate is None else "https"
     typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
     typer.echo(f"devote: the operator's token is in {where}", err=True)
-    run_server(
-        opened,
-        host=host,
-        port=port,
-        certificate=certificate,
-        key=key,
-        settings=settings,
-        extend=add_page,
-    )
+    run_server(opened, host=host, port=port, settings=settings, extend=add_page, **tls)

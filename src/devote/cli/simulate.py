@@ -4,44 +4,30 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from devote.cli import options
 from devote.cli.errors import CommandError
+from devote.cli.options import takes
 
-app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
-
-@app.command()
 @options.scenario_options()
 def simulate(
     asked: options.ScenarioOptions,
-    trials: Annotated[int, typer.Option(min=1, metavar="T", help="Number of trials.")] = 20,
-    seed: options.Seed = 0,
-    workers: options.Workers = 1,
-    save: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.npz", help="Keep every trial, for devote.Result.load."),
-    ] = None,
-    json: options.Json = False,
+    trials: Annotated[int, takes("T", "Number of trials.", min=1)] = 20,
+    save: Annotated[Path | None, takes("FILE.npz", "Keep trials for devote.Result.load.")] = None,
 ) -> None:
     """Run trials of one scenario: samples, messages, who won.
 
     Without --means and --problem it runs the paper's problem 1.
 
-    [bold]Examples[/bold]
-
-    devote simulate --problem 1 --players 64
-
-    devote simulate --means .7,.5,.3 --activity zipf:1.1 --players 500 --json
-
-    devote simulate --problem 4 --algorithm ser4 --option phi=.0001 --horizon 180000
-
-    devote simulate --scheme jury --set seats=41 --algorithm mixture_elimination
+    Examples:
+        devote simulate --problem 1 --players 64
+        devote simulate --means .7,.5,.3 --activity zipf:1.1 --players 500 --json
+        devote simulate --problem 4 --algorithm ser4 --option phi=.0001 --horizon 180000
+        devote simulate --scheme jury --set seats=41 --algorithm mixture_elimination
     """
     from devote.cli.output_file import check_writable
     from devote.cli.simulate_view import show_summary
-    from devote.cli.terminal import progress_bar, show_json
+    from devote.cli.terminal import progress_bar, tell
 
     scenario = asked.read_scenario()
     if save is not None:
@@ -54,9 +40,7 @@ def simulate(
     with progress_bar() as progress:
         compile_loop(scenario)
         begin = time.perf_counter()
-        [result] = run_sweep(
-            [scenario], trials=trials, seed=seed, workers=workers or None, progress=progress
-        )
+        [result] = run_sweep([scenario], trials=trials, progress=progress, **asked.running)
         seconds = time.perf_counter() - begin
     if save is not None:
         result.save(save)
@@ -65,8 +49,4 @@ def simulate(
             f"0 of {trials} trials ended within --horizon {scenario.horizon} pulls.\n"
             "Raise --horizon, or leave --horizon out to run to the end."
         )
-    summary = summarise(result, wall_seconds=seconds)
-    if json:
-        show_json(summary)
-    else:
-        show_summary(summary)
+    tell(summarise(result, wall_seconds=seconds), asked.json, show_summary)

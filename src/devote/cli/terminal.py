@@ -1,61 +1,82 @@
-"""How things are shown: JSON, consoles, a progress bar on stderr, numbers a person can read."""
+"""How things are shown: JSON, tables, a progress bar on stderr, numbers a person can read."""
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from json import dumps
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich import progress
+from rich.console import Console, Group, JustifyMethod, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
 
-Progress = Callable[[int, int, str], None]
-"""Called with how many are done, of how many, and what they are."""
+STYLES = {"b": "bold", "d": "dim"}
 
 
 def show_json(value: Any) -> None:
     """One JSON object on stdout."""
-    print(json.dumps(value, allow_nan=False))
+    print(dumps(value, allow_nan=False))
 
 
-def console() -> "Console":
+def tell(values: Any, json: bool, show: Callable[[Any], None]) -> None:
+    """Print the answer of a command: as one JSON object, or as ``show`` prints it for a person."""
+    (show_json if json else show)(values)
+
+
+def console(quiet: bool = False) -> Console:
     """Where tables go; wide enough to be read when nobody watches."""
-    from rich.console import Console
-
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=100)
+    out = Console(highlight=False, quiet=quiet)
+    return out if out.is_terminal else Console(highlight=False, quiet=quiet, width=100)
 
 
-def show_listing(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table of things by name, the first column; the last tells where each comes from."""
-    from rich.table import Table
+def table(
+    layout: str, heads: Sequence[str], rows: Iterable[Iterable[RenderableType]], **look: Any
+) -> Table:
+    """A table without lines.
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), header_style="dim")
-    for place, column in enumerate(columns):
-        table.add_column(column, style={0: "bold", len(columns) - 1: "dim"}.get(place, ""))
+    ``layout`` has one letter per column: left, right, bold or dim; a capital is never wrapped.
+    The last letter is that of all further columns. ``look`` goes to ``rich.table.Table``.
+    """
+    made = Table(**{"box": None, "pad_edge": False, "header_style": "dim", **look})
+    for head, letter in zip(heads, layout.ljust(len(heads), layout[-1]), strict=True):
+        justify: JustifyMethod = "right" if letter in "rR" else "left"
+        style = STYLES.get(letter.lower(), "")
+        made.add_column(head, style=style, justify=justify, no_wrap=letter.isupper())
     for row in rows:
-        table.add_row(*row)
-    console().print(table)
+        made.add_row(*row)
+    return made
+
+
+def panel(
+    title: str, parts: Sequence[RenderableType], subtitle: str = "", width: int = 100
+) -> Panel:
+    """A frame around several parts, with an empty line between two."""
+    spaced = [item for part in parts for item in (Text(), part)][1:]
+    return Panel(
+        Group(*spaced),
+        title=title,
+        subtitle=subtitle or None,
+        title_align="left",
+        subtitle_align="right",
+        padding=(1, 2),
+        width=width,
+    )
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """A bar with rate and time left on stderr, if that is a terminal; gone when done."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
+    """A bar with rate and time left on stderr, if that is a terminal; gone when done.
 
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
+    Call it with how many are done, of how many, and what they are.
+    """
+    bar = progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         disable=not sys.stderr.isatty(),
         transient=True,

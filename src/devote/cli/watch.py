@@ -3,65 +3,46 @@
 import time
 from typing import Annotated
 
-import typer
-
 from devote.cli import options
-
-app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+from devote.cli.options import takes
 
 FRAMES_PER_SECOND = 20
 FULL_SPEED_STEP = 4096
 
 
-@app.command()
-@options.scenario_options()
+@options.scenario_options("workers")
 def watch(
     asked: options.ScenarioOptions,
     speed: Annotated[
         float | None,
-        typer.Option(
-            min=0,
-            metavar="PULLS",
-            help="Pulls per second; 0: as fast as it goes. [default: 3000 in a terminal, else 0]",
-        ),
+        takes("PULLS", "Pulls per second; 0: no limit. (default: 3000 in a terminal, or 0)", min=0),
     ] = None,
-    seed: options.Seed = 0,
-    json: Annotated[
-        bool, typer.Option("--json", help="One JSON object per event, a line each, and the end.")
-    ] = False,
 ) -> None:
     """One run, live in the terminal: arms, messages about them, players done.
 
-    Where stdout is not a terminal, each message, elimination and reset is a line.
+    Where stdout is not a terminal, each message, elimination and reset is a line; with --json, a
+    JSON object.
 
-    [bold]Examples[/bold]
-
-    devote watch --problem 1 --players 64
-
-    devote watch --means .7,.7,.1 --players 32 --speed 10000
-
-    devote watch --problem 2 | grep eliminated
+    Examples:
+        devote watch --problem 1 --players 64
+        devote watch --means .7,.7,.1 --players 32 --speed 10000
+        devote watch --problem 2 | grep eliminated
     """
-    from devote.cli import watch_view
     from devote.cli.terminal import console
+    from devote.cli.watch_view import choose_view
 
     scenario = asked.read_scenario()
 
     from devote.simulate.frames import frames
 
     out = console()
-    live = out.is_terminal and not json
+    live = out.is_terminal and not asked.json
     rate = (3000.0 if live else 0.0) if speed is None else speed
     step = max(1, int(rate / FRAMES_PER_SECOND)) if rate else FULL_SPEED_STEP
-    show: watch_view.View = watch_view.Lines(scenario)
-    if json:
-        show = watch_view.JsonLines()
-    elif live:
-        show = watch_view.Screen(scenario, out)
-    with show:
+    with choose_view(scenario, out, json=asked.json) as show:
         due = time.monotonic()
-        for frame in frames(scenario, seed=seed, step=step):
-            show.show(frame)
+        for frame in frames(scenario, seed=asked.seed, step=step):
+            show(frame)
             if rate and not frame.over:
                 due = max(due + step / rate, time.monotonic())
                 time.sleep(max(0.0, due - time.monotonic()))

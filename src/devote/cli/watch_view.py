@@ -1,14 +1,14 @@
 """Three ways to see a run: a screen, lines of text, lines of JSON."""
 
-from typing import Self
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
-from devote.cli.terminal import show_json
+from devote.cli.terminal import panel, show_json, table
 from devote.simulate.frames import Frame
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event
@@ -17,48 +17,45 @@ BAR_WIDTH = 28
 COLOURS = {"agreed": "green", "stalled": "yellow", "unfinished": "cyan"}
 
 
-class View:
-    """Something that shows one frame after another."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def show(self, frame: Frame) -> None:
-        """Show how the run stands."""
-        raise NotImplementedError
-
-
-class JsonLines(View):
-    """One JSON object per event, and one for the end."""
-
-    def show(self, frame: Frame) -> None:
-        """Print the events, and the ending if this is it."""
-        for event in frame.events:
-            show_json(event._asdict())
-        if frame.over:
-            show_json(
-                {
-                    "time": frame.samples,
-                    "kind": "end",
-                    "status": frame.status,
-                    "winners": list(frame.winners),
-                    "broadcasts": frame.broadcasts,
-                }
-            )
+@contextmanager
+def choose_view(
+    scenario: Scenario, console: Console, *, json: bool = False
+) -> Iterator[Callable[[Frame], None]]:
+    """What shows one frame after another: a screen that redraws itself only in a terminal."""
+    if json:
+        yield print_json
+    elif not console.is_terminal:
+        yield Lines(scenario).print
+    else:
+        with Live(console=console, auto_refresh=False) as live:
+            yield lambda frame: live.update(picture(scenario, frame), refresh=True)
 
 
-class Lines(View):
-    """One line of text per event, and one for the end."""
+def print_json(frame: Frame) -> None:
+    """Print one JSON object per event, and one for the end."""
+    for event in frame.events:
+        show_json(event._asdict())
+    if frame.over:
+        show_json(
+            {
+                "time": frame.samples,
+                "kind": "end",
+                "status": frame.status,
+                "winners": list(frame.winners),
+                "broadcasts": frame.broadcasts,
+            }
+        )
+
+
+class Lines:
+    """One line of text per event, and one for the end; messages about an arm are counted."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._sentences = scenario.scheme.sentences
         self._needed = scenario.spec.votes_needed
-        self._votes: dict[tuple[int, int], int] = {}
+        self._votes: Counter[tuple[int, int]] = Counter()
 
-    def show(self, frame: Frame) -> None:
+    def print(self, frame: Frame) -> None:
         """Print the events, and the ending if this is it."""
         for event in frame.events:
             print(f"{event.time:>10,}  {self._words(event)}")
@@ -71,27 +68,8 @@ class Lines(View):
         if event.arm < 0 or event.kind == "elimination":
             return words
         key = (event.term, event.arm)
-        self._votes[key] = self._votes.get(key, 0) + 1
+        self._votes[key] += 1
         return f"{words} ({self._votes[key]}/{self._needed})"
-
-
-class Screen(View):
-    """A table that redraws itself."""
-
-    def __init__(self, scenario: Scenario, console: Console) -> None:
-        self._scenario = scenario
-        self._live = Live(console=console, auto_refresh=False)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._live.stop()
-
-    def show(self, frame: Frame) -> None:
-        """Redraw."""
-        self._live.update(picture(self._scenario, frame), refresh=True)
 
 
 def picture(scenario: Scenario, frame: Frame) -> RenderableType:
@@ -99,33 +77,25 @@ def picture(scenario: Scenario, frame: Frame) -> RenderableType:
     spec, means = scenario.spec, scenario.problem.values(scenario.n_players, frame.samples)
     view = scenario.scheme.tally(spec).view()
     needed = view["needed"]
-    table = Table(box=None, pad_edge=False, header_style="dim")
     said = f"{view['heading']}, of {needed}" if needed else ""
-    for head in ("arm", "mean", said, "", "holders"):
-        table.add_column(head, justify="left" if head and head == said else "right")
+    arms = table("rrlr" if needed else "r", ("arm", "mean", said, "", "holders"), ())
     for arm in range(spec.n_arms):
         votes = frame.votes[arm]
-        bar = _bar(votes, needed) if needed else Text()
-        count = str(votes) if needed else ""
-        style = "" if frame.shared[arm] else "dim strike"
-        cells = (str(arm), f"{means[arm]:.3g}", bar, count, f"{frame.holders[arm]:,}")
-        table.add_row(*cells, style=style)
+        counted = (_bar(votes, needed), str(votes)) if needed else ("", "")
+        cells = (str(arm), f"{means[arm]:.3g}", *counted, f"{frame.holders[arm]:,}")
+        arms.add_row(*cells, style="" if frame.shared[arm] else "dim strike")
     done = _bar(frame.players_done, frame.n_learners)
-    progress = Table(box=None, pad_edge=False, show_header=False)
-    progress.add_row(
-        "players down to one arm", done, f"{frame.players_done:,} of {frame.n_learners:,}"
-    )
+    count = f"{frame.players_done:,} of {frame.n_learners:,}"
+    rows = [("players down to one arm", done, count)]
+    progress = table("l", ("", "", ""), rows, show_header=False)
     colour = COLOURS[frame.status] if frame.over else "cyan"
     words = ending(frame) if frame.over else f"running, {frame.n_shared} arms left"
     if frame.term:
         words += f", term {frame.term}"
-    return Panel(
-        Group(table, Text(), progress, Text(words, style=f"bold {colour}")),
-        title=f"[bold]{scenario.label}[/bold]",
+    return panel(
+        f"[bold]{scenario.label}[/bold]",
+        [arms, Group(progress, Text(words, style=f"bold {colour}"))],
         subtitle=f"{frame.samples:,} samples, {frame.broadcasts:,} broadcasts",
-        title_align="left",
-        subtitle_align="right",
-        padding=(1, 2),
         width=76,
     )
 
