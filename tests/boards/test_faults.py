@@ -4,10 +4,10 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
+from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.server.live import SPEC, identity, vote
 
 from devote.boards.board import BoardUnavailable, Outcome
-from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.memory import MemoryBoard
 
 

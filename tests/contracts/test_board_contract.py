@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.server.live import body, enrol_all, identity, open_store, serving, vote
 
 from devote.boards.board import (
@@ -22,7 +23,6 @@ from devote.boards.board import (
     Posted,
 )
 from devote.boards.experiment import Experiment
-from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard

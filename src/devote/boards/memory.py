@@ -1,6 +1,6 @@
 """A board in memory, for tests and simulation: never lossy, never late, gone with the process.
 
-For a board that fails, wrap it in a ``faults.FaultyBoard``.
+Tests that need a board that fails wrap it (``tests/boards/faults.py``).
 """
 
 import threading

@@ -6,10 +6,10 @@ given twice and numbers that are not finite: these are refused here.
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 
@@ -18,14 +18,28 @@ from devote.server.models import Body, errors
 from devote.server.service import Served
 
 B = TypeVar("B", bound=Body)
+R = TypeVar("R", bound=Callable[..., Any])
 
-ERRORS = errors(400, 408, 413, 415, 422)
 
+def post(
+    router: APIRouter,
+    path: str,
+    model: type[Body],
+    *before: Callable[..., Any],
+    answers: dict[int | str, dict[str, Any]],
+) -> Callable[[R], R]:
+    """A route that takes such a body, if none of the functions ``before`` refuses the request.
 
-def described(model: type[Body]) -> dict[str, Any]:
-    """What FastAPI is to say of a body that ``body`` reads in its place."""
+    ``answers`` describes what else than 201 and a refused body may be answered.
+    """
     content = {"application/json": {"schema": model.model_json_schema()}}
-    return {"requestBody": {"required": True, "content": content}}
+    return router.post(
+        path,
+        status_code=201,
+        dependencies=[Depends(check) for check in before],
+        openapi_extra={"requestBody": {"required": True, "content": content}},
+        responses={**answers, **errors(400, 408, 413, 415, 422)},
+    )
 
 
 def body(model: type[B]) -> Any:
@@ -47,12 +61,8 @@ def body(model: type[B]) -> Any:
 
 def explain(faults: Iterable[Any]) -> str:
     """What is wrong with a request, by pydantic's list of faults, without the values sent."""
-    wrong = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in faults]
+    wrong = [f"{str(('body', *fault['loc'])[-1])[:64]}: {fault['msg']}" for fault in faults]
     return f"{'; '.join(wrong[:3])}.\nCompare the request with /openapi.json."
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    return str(location[-1])[:64] if location else "body"
 
 
 async def _read(request: Request, most: int, patience: float) -> bytes:

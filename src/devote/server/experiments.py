@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from devote.boards.experiment import Experiment
@@ -30,12 +30,12 @@ async def list_experiments(service: Served) -> ExperimentsAnswer:
     return ExperimentsAnswer(experiments=[_answer(experiment) for experiment in listed])
 
 
-@router.post(
+@bodies.post(
+    router,
     "/experiments",
-    status_code=201,
-    dependencies=[Depends(operator_only)],
-    openapi_extra=bodies.described(ExperimentBody),
-    responses={200: {"model": ExperimentAnswer}, **errors(401, 409), **bodies.ERRORS},
+    ExperimentBody,
+    operator_only,
+    answers={200: {"model": ExperimentAnswer}, **errors(401, 409)},
 )
 async def create_experiment(
     service: Served,
@@ -57,12 +57,13 @@ async def read_experiment(service: Served, name: Name) -> ExperimentAnswer:
     return _answer(await service.call(service.store.get, name))
 
 
-@router.post(
+@bodies.post(
+    router,
     "/experiments/{name}/invites",
-    status_code=201,
-    dependencies=[Depends(operator_only), Depends(existing)],
-    openapi_extra=bodies.described(InvitesBody),
-    responses={**errors(401, 404, 409), **bodies.ERRORS},
+    InvitesBody,
+    operator_only,
+    existing,
+    answers=errors(401, 404, 409),
 )
 async def create_invites(
     service: Served, name: Name, given: Annotated[InvitesBody, bodies.body(InvitesBody)]

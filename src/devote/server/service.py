@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 from collections.abc import Callable
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -16,7 +16,7 @@ from devote.server.answers import Refused, too_many
 from devote.server.limits import RateLimit
 from devote.server.live import LiveBoard, LiveBoards
 from devote.server.metrics import Metrics
-from devote.server.models import NAME
+from devote.server.models import NAME, OutcomeAnswer
 from devote.server.settings import Settings
 
 P = ParamSpec("P")
@@ -78,12 +78,12 @@ async def reading(service: Served, name: Name) -> LiveBoard:
 Reading = Annotated[LiveBoard, Depends(reading)]
 
 
-def settle(receipt: Receipt, response: Response, *, refused: int = 403) -> Any:
+def settle(receipt: Receipt, response: Response, *, refused: int = 403) -> OutcomeAnswer:
     """The outcome of a write and its status: 201 if accepted, 200 if it was there already."""
     if receipt.outcome is Outcome.REFUSED:
         raise Refused(refused, receipt.reason)
     response.status_code = 201 if receipt.outcome is Outcome.ACCEPTED else 200
-    return receipt.outcome.value
+    return OutcomeAnswer.model_validate({"outcome": receipt.outcome.value})
 
 
 _bearer = HTTPBearer(auto_error=False, description="The operator's token.")

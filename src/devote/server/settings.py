@@ -6,8 +6,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from devote.errors import did_you_mean
-from devote.server.errors import ServerError
+from devote.errors import DevoteError, did_you_mean
+
+
+class ServerError(DevoteError, ValueError):
+    """A setting, an address or a certificate that cannot be used."""
 
 
 @dataclass(frozen=True)
