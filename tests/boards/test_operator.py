@@ -46,7 +46,6 @@ def test_an_operator_opens_lists_and_invites(server, operator, store):
     assert operator.open(experiment) == f"{server}/experiments/banner"
     assert operator.open(experiment) == f"{server}/experiments/banner"
     assert operator.experiments() == [experiment]
-    assert operator.experiment("banner") == experiment
     made = operator.invites("banner", 4)
     assert len(set(made)) == 4
     assert invites(store) == (4, 0)

@@ -153,7 +153,7 @@ async def why_refused(board: Board, envelope: Envelope) -> str:
     if isinstance(board, SqliteBoard):
         return board._store.post("banner", envelope).reason
     assert isinstance(board, HttpBoard)
-    _, answer = await board._request("POST", "/messages", body(envelope))
+    _, answer = await board._request("POST", "/messages", body=body(envelope), statuses=(403,))
     return answer["error"]
 
 

@@ -7,7 +7,8 @@ What leaves the device is the path, the number read so far, and the messages the
 """
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -69,12 +70,10 @@ class HttpBoard(Board):
 
     async def fetch_experiment(self) -> Experiment:
         """The experiment; BoardRefused if what answers is not a devote server of this version."""
-        status, body = await self._request("GET", "")
-        if status != 200:
-            raise self._refused(status, body)
-        if not isinstance(body, dict) or body.get("version") != VERSION:
-            raise self._not_ours()
+        _, body = await self._request("GET", "")
         try:
+            if body["version"] != VERSION:
+                raise self._not_ours()
             experiment = Experiment.from_dict(body)
         except SpecError as error:
             raise BoardRefused(f"The specification at {self.url} is refused: {error}") from None
@@ -87,30 +86,22 @@ class HttpBoard(Board):
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         """Let this voter post; EnrolmentRefused if the server refuses."""
-        request = {
-            "voter": identity.voter,
-            "signature": identity.sign_enrolment(self.url.rpartition("/")[2]),
-        }
+        signature = identity.sign_enrolment(self.url.rpartition("/")[2])
+        request = {"voter": identity.voter, "signature": signature}
         if invite is not None:
             request["invite"] = invite
-        status, body = await self._request("POST", "/enrolments", request)
-        if status not in (200, 201):
-            raise EnrolmentRefused(str(self._refused(status, body)))
-        return self._outcome(status, body)
+        return await self._post(
+            "/enrolments", request, statuses=(200, 201), refused=EnrolmentRefused
+        )
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
         posted = {"message": to_dict(envelope.message), "signature": envelope.signature}
-        status, body = await self._request("POST", "/messages", posted)
-        if status not in _OUTCOMES:
-            raise self._refused(status, body)
-        return self._outcome(status, body)
+        return await self._post("/messages", posted, statuses=_OUTCOMES)
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""
-        status, body = await self._request("GET", f"/messages?after={after}")
-        if status != 200:
-            raise self._refused(status, body)
+        _, body = await self._request("GET", f"/messages?after={after}")
         try:
             if body["end"] is not True or not isinstance(body["number"], int):
                 raise self._not_ours()
@@ -123,48 +114,54 @@ class HttpBoard(Board):
 
         It never ends by itself: BoardUnavailable is raised when the connection does.
         """
-        try:
-            response = await self._send("GET", f"/stream?after={after}", self._patience)
-            try:
-                self._check_ours(response)
-                if response.status_code != 200:
-                    body = _parse(await _read(response))
-                    raise self._refused(response.status_code, body)
-                async for event in sse.decode(response.aiter_bytes()):
-                    yield self._event(event)
-            finally:
-                await response.aclose()
-        except httpx.HTTPError as error:
-            raise self._unreachable(error) from None
-        except ValueError:
-            raise self._not_ours() from None
+        opened = self._answer("GET", f"/stream?after={after}", timeout=self._patience)
+        async with opened as response:
+            async for event in sse.decode(response.aiter_bytes()):
+                yield self._event(event)
         raise BoardUnavailable(f"The stream of {self.url} has ended.\nRead on from where it did.")
 
-    async def _request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        try:
-            response = await self._send(method, path, self._timeout, body)
-            try:
-                self._check_ours(response)
-                return response.status_code, _parse(await _read(response))
-            finally:
-                await response.aclose()
-        except httpx.HTTPError as error:
-            raise self._unreachable(error) from None
-        except ValueError:
-            raise self._not_ours() from None
+    async def _post(self, path: str, body: Any, **expected: Any) -> Outcome:
+        status, answer = await self._request("POST", path, body=body, **expected)
+        outcome = _OUTCOMES[status]
+        if not isinstance(answer, dict) or answer.get("outcome") != outcome:
+            raise self._not_ours()
+        return outcome
 
-    async def _send(
-        self, method: str, path: str, timeout: httpx.Timeout, body: Any = None
-    ) -> httpx.Response:
+    async def _request(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
+        async with self._answer(method, path, **options) as response:
+            return response.status_code, await _read(response)
+
+    @asynccontextmanager
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        timeout: httpx.Timeout | None = None,
+        statuses: Container[int] = (200,),
+        refused: type[BoardRefused] = BoardRefused,
+    ) -> AsyncIterator[httpx.Response]:
+        """What a devote server of this version answers, if with one of these statuses.
+
+        ``refused`` is raised with the server's words for any other status.
+        """
         # A cookie would let a server link what a device does; none is ever sent back.
         self._client.cookies.clear()
+        options: dict[str, Any] = {"json": body, "timeout": timeout or self._timeout}
         try:
-            request = self._client.build_request(
-                method, self.url + path, json=body, timeout=timeout
-            )
-        except httpx.InvalidURL:
+            async with self._client.stream(method, self.url + path, **options) as response:
+                self._check_ours(response)
+                if response.status_code not in statuses:
+                    raise refused(self._explain(response.status_code, await _read(response)))
+                yield response
+        except httpx.HTTPError as error:
+            raise BoardUnavailable(
+                f"{self.url} cannot be reached ({type(error).__name__}).\n"
+                "Check that the server runs and the network is there; trying again is harmless."
+            ) from None
+        except (httpx.InvalidURL, ValueError):
             raise self._not_ours() from None
-        return await self._client.send(request, stream=True)
 
     def _check_ours(self, response: httpx.Response) -> None:
         if response.status_code >= 500 or response.status_code == 429:
@@ -177,12 +174,6 @@ class HttpBoard(Board):
                 f"{self.url} speaks version {version[:20]!r}, this device version {VERSION}.\n"
                 "Upgrade the older of the two."
             )
-
-    def _outcome(self, status: int, body: Any) -> Outcome:
-        outcome = _OUTCOMES[status]
-        if not isinstance(body, dict) or body.get("outcome") != outcome:
-            raise self._not_ours()
-        return outcome
 
     def _event(self, event: sse.ServerEvent) -> Event:
         if event.event == sse.END:
@@ -203,13 +194,10 @@ class HttpBoard(Board):
             raise self._not_ours()
         return Posted(number, Envelope(message, signature))
 
-    def _refused(self, status: int, body: Any) -> BoardRefused:
+    def _explain(self, status: int, body: Any) -> str:
         said = body.get("error") if isinstance(body, dict) else None
-        return BoardRefused(
-            f"{self.url} answered {status}: {str(said)[:500]}"
-            if said
-            else f"{self.url} answered {status} without saying why.\nCheck the address."
-        )
+        why = f": {str(said)[:500]}" if said else " without saying why.\nCheck the address."
+        return f"{self.url} answered {status}{why}"
 
     def _not_ours(self) -> BoardRefused:
         return BoardRefused(
@@ -217,22 +205,14 @@ class HttpBoard(Board):
             "Check the address, and that no proxy or login page answers in its place."
         )
 
-    def _unreachable(self, error: httpx.HTTPError) -> BoardUnavailable:
-        return BoardUnavailable(
-            f"{self.url} cannot be reached ({type(error).__name__}).\n"
-            "Check that the server runs and the network is there; trying again is harmless."
-        )
 
-
-async def _read(response: httpx.Response) -> bytes:
-    parts: list[bytes] = []
-    size = 0
+async def _read(response: httpx.Response) -> Any:
+    body = bytearray()
     async for part in response.aiter_bytes():
-        size += len(part)
-        if size > LONGEST_ANSWER:
+        body += part
+        if len(body) > LONGEST_ANSWER:
             raise ValueError("an answer without end")
-        parts.append(part)
-    return b"".join(parts)
+    return _parse(bytes(body))
 
 
 def _parse(body: bytes | str) -> Any:

@@ -4,25 +4,17 @@ Tests that need a board that fails wrap it (``tests/boards/faults.py``).
 """
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 
 from devote.boards.admission import NOT_ENROLLED, Receipt, refusal
-from devote.boards.bell import Bell
-from devote.boards.board import (
-    Board,
-    BoardUnavailable,
-    Envelope,
-    Event,
-    Outcome,
-    Posted,
-    Snapshot,
-)
+from devote.boards.bell import RingingBoard
+from devote.boards.board import BoardUnavailable, Envelope, Outcome, Posted, Snapshot
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity, verify
 from devote.protocol import ExperimentSpec, Message
 
 
-class MemoryBoard(Board):
+class MemoryBoard(RingingBoard):
     """The messages of one experiment, in a list.
 
     ``enrolled`` are the voters who may post; None lets everyone. ``check`` is the signature
@@ -42,6 +34,7 @@ class MemoryBoard(Board):
         enrolled: Iterable[str] | None = None,
         check: Callable[[Envelope], bool] = verify,
     ) -> None:
+        super().__init__()
         self.spec = spec
         self.enrolled = None if enrolled is None else set(enrolled)
         self._check = check
@@ -49,7 +42,6 @@ class MemoryBoard(Board):
         self._numbers: dict[Message, int] = {}
         self._tally = spec.scheme.tally(spec)
         self._lock = threading.Lock()
-        self._bell = Bell()
         self._up = True
 
     def crash(self) -> None:
@@ -109,10 +101,6 @@ class MemoryBoard(Board):
         self._check_up()
         with self._lock:
             return Snapshot(len(self._posted), tuple(self._posted[max(after, 0) :]))
-
-    def stream(self, after: int = 0) -> AsyncIterator[Event]:
-        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
-        return self._bell.stream(self.snapshot, after)
 
     def _check_up(self) -> None:
         if not self._up:

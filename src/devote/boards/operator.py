@@ -41,10 +41,6 @@ class Operator:
         found = self._ask("GET", "/experiments")
         return [Experiment.from_dict(item) for item in found["experiments"]]
 
-    def experiment(self, name: str) -> Experiment:
-        """One experiment."""
-        return Experiment.from_dict(self._ask("GET", f"/experiments/{name}"))
-
     def invites(self, name: str, count: int) -> list[str]:
         """Make single-use invites; they are shown once, the server keeps only their hashes."""
         return list(self._ask("POST", f"/experiments/{name}/invites", {"count": count})["invites"])

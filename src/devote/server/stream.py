@@ -1,7 +1,7 @@
 """A board as an HTTP response that goes on until either side leaves."""
 
 import asyncio
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Send
@@ -18,10 +18,10 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
     def __init__(self, board: LiveBoard, *, after: int, patience: float) -> None:
-        super().__init__((), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
-        self._board = board
-        self._after = after
+        self._events = board.follow(after)
         self._patience = patience
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(self._events, headers=headers)
 
     async def stream_response(self, send: Send) -> None:
         """Send events until the server ends them; Starlette ends this when the peer leaves."""
@@ -30,6 +30,6 @@ class EventStream(StreamingResponse):
             async with asyncio.timeout(self._patience):
                 await send(message)
 
-        with self._board.listen() as rung, suppress(TimeoutError):
-            self.body_iterator = self._board.follow(rung, self._after)
-            await super().stream_response(send_in_time)
+        async with aclosing(self._events):
+            with suppress(TimeoutError):
+                await super().stream_response(send_in_time)
