@@ -122,8 +122,8 @@ def pretender(**headers):
     ("headers", "says"),
     [
         ({}, "is not a devote server"),
-        ({"Devote_Version": "99"}, "is not a devote server of version 2"),
-        ({"Devote_Version": "2"}, "not JSON"),
+        ({"Devote_Version": "99"}, "speaks version '99', this end version 2"),
+        ({"Devote_Version": "2"}, "is not a devote server"),
     ],
 )
 def test_what_is_not_our_server_is_refused(headers, says):

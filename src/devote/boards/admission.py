@@ -1,7 +1,7 @@
 """What every board refuses by the envelope and the specification alone, and what it answers.
 
-Enrolment and storage are each board's own; what depends on the messages that are there already
-is the tally's.
+Who is enrolled and what is stored is each board's own; what depends on the messages that are
+there already is the tally's.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ class Receipt:
     reason: str = ""
 
 
-def refused(what: str, remedy: str) -> Receipt:
+def refused(*lines: str) -> Receipt:
     """A receipt for what is against the rules, with what to do instead."""
-    return Receipt(Outcome.REFUSED, reason=f"{what}\n{remedy}")
+    return Receipt(Outcome.REFUSED, reason="\n".join(lines))
 
 
 NOT_ENROLLED = refused("This voter is not enrolled in the experiment.", "Enrol first.")

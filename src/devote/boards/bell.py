@@ -25,7 +25,8 @@ class Bell:
         self._listeners: dict[asyncio.AbstractEventLoop, set[asyncio.Event]] = defaultdict(set)
 
     def __len__(self) -> int:
-        return sum(map(len, self._listeners.values()))
+        with self._lock:
+            return sum(map(len, self._listeners.values()))
 
     def ring(self) -> None:
         """Wake all who listen."""

@@ -73,14 +73,14 @@ class HttpBoard(Board):
         _, body = await self._request("GET", "")
         try:
             if body["version"] != VERSION:
-                raise self._not_ours()
+                raise not_ours(self.url)
             experiment = Experiment.from_dict(body)
         except SpecError as error:
             raise BoardRefused(f"The specification at {self.url} is refused: {error}") from None
         except (KeyError, TypeError, AttributeError):
-            raise self._not_ours() from None
+            raise not_ours(self.url) from None
         if experiment.name != self.url.rpartition("/")[2]:
-            raise self._not_ours()
+            raise not_ours(self.url)
         self._n_arms = experiment.spec.n_arms
         return experiment
 
@@ -104,10 +104,10 @@ class HttpBoard(Board):
         _, body = await self._request("GET", f"/messages?after={after}")
         try:
             if body["end"] is not True or not isinstance(body["number"], int):
-                raise self._not_ours()
+                raise not_ours(self.url)
             return Snapshot(body["number"], tuple(self._posted(item) for item in body["messages"]))
         except (KeyError, TypeError):
-            raise self._not_ours() from None
+            raise not_ours(self.url) from None
 
     async def stream(self, after: int = 0) -> AsyncIterator[Event]:
         """The messages above ``after``, one EndOfBacklog, then messages as they come.
@@ -124,7 +124,7 @@ class HttpBoard(Board):
         status, answer = await self._request("POST", path, body=body, **expected)
         outcome = _OUTCOMES[status]
         if not isinstance(answer, dict) or answer.get("outcome") != outcome:
-            raise self._not_ours()
+            raise not_ours(self.url)
         return outcome
 
     async def _request(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
@@ -151,7 +151,11 @@ class HttpBoard(Board):
         options: dict[str, Any] = {"json": body, "timeout": timeout or self._timeout}
         try:
             async with self._client.stream(method, self.url + path, **options) as response:
-                self._check_ours(response)
+                if response.status_code >= 500 or response.status_code == 429:
+                    raise BoardUnavailable(
+                        f"{self.url} answered {response.status_code}.\nTry again later."
+                    )
+                check_version(self.url, response)
                 if response.status_code not in statuses:
                     raise refused(self._explain(response.status_code, await _read(response)))
                 yield response
@@ -161,25 +165,13 @@ class HttpBoard(Board):
                 "Check that the server runs and the network is there; trying again is harmless."
             ) from None
         except (httpx.InvalidURL, ValueError):
-            raise self._not_ours() from None
-
-    def _check_ours(self, response: httpx.Response) -> None:
-        if response.status_code >= 500 or response.status_code == 429:
-            raise BoardUnavailable(f"{self.url} answered {response.status_code}.\nTry again later.")
-        version = response.headers.get(VERSION_HEADER)
-        if version is None:
-            raise self._not_ours()
-        if version != str(VERSION):
-            raise BoardRefused(
-                f"{self.url} speaks version {version[:20]!r}, this device version {VERSION}.\n"
-                "Upgrade the older of the two."
-            )
+            raise not_ours(self.url) from None
 
     def _event(self, event: sse.ServerEvent) -> Event:
         if event.event == sse.END:
             return EndOfBacklog(int(event.data))
         if event.event != sse.MESSAGE:
-            raise self._not_ours()
+            raise not_ours(self.url)
         return self._posted(_parse(event.data))
 
     def _posted(self, item: Any) -> Posted:
@@ -187,11 +179,11 @@ class HttpBoard(Board):
             number, fields, signature = item["number"], item["message"], item["signature"]
             message = from_dict(fields, self._n_arms)
         except (KeyError, TypeError):
-            raise self._not_ours() from None
+            raise not_ours(self.url) from None
         except ProtocolError as error:
             raise BoardRefused(f"A message at {self.url} is refused: {error}") from None
         if not isinstance(number, int) or not isinstance(signature, str):
-            raise self._not_ours()
+            raise not_ours(self.url)
         return Posted(number, Envelope(message, signature))
 
     def _explain(self, status: int, body: Any) -> str:
@@ -199,11 +191,25 @@ class HttpBoard(Board):
         why = f": {str(said)[:500]}" if said else " without saying why.\nCheck the address."
         return f"{self.url} answered {status}{why}"
 
-    def _not_ours(self) -> BoardRefused:
-        return BoardRefused(
-            f"What answers at {self.url} is not a devote server.\n"
-            "Check the address, and that no proxy or login page answers in its place."
+
+def check_version(url: str, response: httpx.Response) -> None:
+    """Refuse what is not a devote server of this version."""
+    version = response.headers.get(VERSION_HEADER)
+    if version is None:
+        raise not_ours(url)
+    if version != str(VERSION):
+        raise BoardRefused(
+            f"{url} speaks version {version[:20]!r}, this end version {VERSION}.\n"
+            "Upgrade the older of the two."
         )
+
+
+def not_ours(url: str) -> BoardRefused:
+    """The error that something else than a devote server answers."""
+    return BoardRefused(
+        f"What answers at {url} is not a devote server.\n"
+        "Check the address, and that no proxy or login page answers in its place."
+    )
 
 
 async def _read(response: httpx.Response) -> Any:

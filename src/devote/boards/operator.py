@@ -6,7 +6,8 @@ from typing import Any, Self
 import httpx
 
 from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment, is_address
+from devote.boards.experiment import Experiment, is_address
+from devote.boards.http import check_version, not_ours
 from devote.protocol import Message
 from devote.protocol.messages import from_dict
 
@@ -68,18 +69,11 @@ class Operator:
                 f"{self.server} does not answer ({type(error).__name__}).\n"
                 "Check the address, and that `devote serve` is running there."
             ) from None
-        if response.headers.get(VERSION_HEADER) != str(VERSION):
-            raise BoardRefused(
-                f"{self.server} is not a devote server of version {VERSION}.\n"
-                "Check the address, or upgrade the older of the two ends."
-            )
+        check_version(self.server, response)
         try:
             answer = response.json()
         except ValueError:
-            raise BoardRefused(
-                f"{self.server} answered {response.status_code} with what is not JSON.\n"
-                "Check the address, and that no proxy answers in its place."
-            ) from None
+            raise not_ours(self.server) from None
         if response.is_success:
             return answer
         if response.status_code == httpx.codes.UNAUTHORIZED:

@@ -9,9 +9,9 @@ from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome
 from devote.server import bodies
 from devote.server.answers import Refused, too_many, unless_known
+from devote.server.live import EventStream
 from devote.server.models import EnrolmentBody, EnvelopeBody, MessagesAnswer, OutcomeAnswer, errors
 from devote.server.service import Name, Reading, Served, settle, writing
-from devote.server.stream import EventStream
 
 router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
 
@@ -36,13 +36,10 @@ async def post_message(
 ) -> OutcomeAnswer:
     """Post a signed message; again is harmless."""
     envelope = Envelope(given.message, given.signature)
-    reason = refusal(envelope, service.store.spec(name))
-    if reason is not None:
+    if reason := refusal(envelope, service.store.spec(name)):
         service.metrics.count_message(name, Outcome.REFUSED)
         raise Refused(403, reason)
-    seconds = service.voters.wait(f"{name}/{envelope.message.voter}")
-    if seconds:
-        raise too_many(seconds, "of this voter")
+    service.check(service.voters, f"{name}/{envelope.message.voter}", "of this voter")
     receipt = await service.call(service.store.post, name, envelope, most=service.settings.messages)
     service.metrics.count_message(name, receipt.outcome)
     if receipt.outcome is Outcome.ACCEPTED:

@@ -39,11 +39,10 @@ class Service:
         """Do something with the store, in a thread: it waits for the disk."""
         return await asyncio.to_thread(work, *args, **kwargs)
 
-    def check(self, limit: RateLimit, name: str) -> None:
-        """Refuse an experiment that is asked for too often."""
-        seconds = limit.wait(name)
-        if seconds:
-            raise too_many(seconds, "for this experiment")
+    def check(self, limit: RateLimit, key: str, what: str = "for this experiment") -> None:
+        """Refuse what is asked for too often."""
+        if seconds := limit.wait(key):
+            raise too_many(seconds, what)
 
 
 def service_of(request: Request) -> Service:
@@ -58,7 +57,7 @@ Name = Annotated[str, Path(pattern=NAME, description="The experiment.")]
 
 async def existing(service: Served, name: Name) -> None:
     """Refuse an experiment that does not exist."""
-    if not service.store.has_read(name):
+    if name not in service.store.specs:  # else nothing waits for the disk
         await service.call(service.store.spec, name)
 
 
