@@ -4,6 +4,7 @@ A new board joins by a line in ``OPENERS``, a new scheme by one in ``SCHEMES``.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -153,8 +154,9 @@ async def why_refused(board: Board, envelope: Envelope) -> str:
     if isinstance(board, SqliteBoard):
         return board._store.post("banner", envelope).reason
     assert isinstance(board, HttpBoard)
-    _, answer = await board._request("POST", "/messages", body=body(envelope), statuses=(403,))
-    return answer["error"]
+    posting = board._answer("POST", "/messages", body=body(envelope), statuses=(403,))
+    async with posting as answer:
+        return json.loads(await answer.aread())["error"]
 
 
 @pytest.fixture(params=OPENERS)

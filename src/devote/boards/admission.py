@@ -41,11 +41,6 @@ def refusal(
         check_fields(message, spec.n_arms)
     except ProtocolError as error:
         return str(error)
-    if message.experiment != spec.name:
-        return (
-            f"A message for experiment {message.experiment!r} was posted to {spec.name!r}.\n"
-            "Post each message to its own experiment."
-        )
     if not check(envelope):
         return (
             "The signature is not this voter's over this message.\n"

@@ -1,7 +1,8 @@
 """What an operator does to a server: open experiments, hand out invites, look at the votes."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 import httpx
 
@@ -12,7 +13,7 @@ from devote.protocol import Message
 from devote.protocol.messages import from_dict
 
 
-class Operator:
+class Operator(AbstractContextManager["Operator"]):
     """A client of the operator's calls at ``server``, such as ``http://127.0.0.1:8600``.
 
     Reading needs no token; opening an experiment and making invites do.
@@ -54,9 +55,6 @@ class Operator:
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -5,7 +5,6 @@ given twice and numbers that are not finite: these are refused here.
 """
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 
+from devote.protocol.messages import parse_json
 from devote.server.answers import Refused
 from devote.server.models import Body, errors
 from devote.server.service import Served
@@ -52,9 +52,13 @@ def body(model: type[B]) -> Any:
         most: int = getattr(service.settings, model.limit)
         content = await _read(request, most, service.settings.patience)
         try:
-            return model.model_validate(_parse(content))
+            # Not even NaN is let through: int("NaN") is a ValueError.
+            return model.model_validate(parse_json(content.decode(), constant=int))
         except ValidationError as wrong:
             raise Refused(422, explain(wrong.errors())) from None
+        except ValueError:
+            text = "The body is not strict JSON in UTF-8.\nSend each field once, and no NaN."
+            raise Refused(422, text) from None
 
     return Depends(read)
 
@@ -82,23 +86,3 @@ async def _read(request: Request, most: int, patience: float) -> bytes:
     except ClientDisconnect:
         raise Refused(400, "The body was cut off.\nSend it again.") from None
     return bytes(body)
-
-
-def _parse(content: bytes) -> Any:
-    try:
-        return json.loads(
-            content.decode(),
-            object_pairs_hook=_without_duplicates,
-            parse_constant=int,  # a ValueError: "NaN" is no whole number
-        )
-    except (ValueError, RecursionError):
-        raise Refused(
-            422, "The body is not strict JSON in UTF-8.\nSend each field once, and no NaN."
-        ) from None
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a field twice")
-    return fields

@@ -37,7 +37,7 @@ class LiveBoard:
         self._store = store
         self._spec = spec
         self._settings = settings
-        self._bell = Bell()
+        self.bell = Bell()
         self._lock = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
         self._begin()
@@ -46,11 +46,6 @@ class LiveBoard:
         self.tag = secrets.token_hex(4)
         self.items: list[bytes] = []
         self._history = History(self._spec)
-
-    @property
-    def listeners(self) -> int:
-        """How many streams are open."""
-        return len(self._bell)
 
     @property
     def number(self) -> int:
@@ -65,13 +60,13 @@ class LiveBoard:
             if last < self.number:  # an older file was put in place
                 _, rows = await asyncio.to_thread(self._store.rows, name)
                 self._begin()
-                self._bell.ring()
+                self.bell.ring()
             self.items += [
                 f'{{"number":{number},"message":{message},"signature":"{signature}"}}'.encode()
                 for number, message, signature in rows
             ]
         if rows:
-            self._bell.ring()
+            self.bell.ring()
 
     async def look(self, draw: Callable[[History], T]) -> T:
         """What a function makes of the messages read so far."""
@@ -91,7 +86,7 @@ class LiveBoard:
         """
         tag, end = self.tag, self.number
         place, at_end = min(after, end), False
-        with self._bell.listen() as rung:
+        with self.bell.listen() as rung:
             if self._watch is None or self._watch.done():
                 self._watch = asyncio.create_task(self._keep_watch())
             while self.tag == tag:
@@ -114,20 +109,20 @@ class LiveBoard:
     def close(self) -> None:
         """End all streams."""
         self.tag = ""
-        self._bell.ring()
+        self.bell.ring()
         if self._watch is not None:
             self._watch.cancel()
 
     async def _keep_watch(self) -> None:
         loop = asyncio.get_running_loop()
         beat = loop.time() + self._settings.heartbeat
-        while len(self._bell):
+        while len(self.bell):
             await asyncio.sleep(min(self._settings.poll, self._settings.heartbeat))
             with suppress(StoreError):  # the next poll reads it
                 await self.refresh()
             if loop.time() >= beat:
                 beat = loop.time() + self._settings.heartbeat
-                self._bell.ring()
+                self.bell.ring()
 
 
 class EventStream(StreamingResponse):
@@ -173,7 +168,7 @@ class LiveBoards:
     @property
     def listeners(self) -> int:
         """How many streams are open, of all experiments."""
-        return sum(board.listeners for board in self._boards.values())
+        return sum(len(board.bell) for board in self._boards.values())
 
     def close(self) -> None:
         """End all streams, of all experiments."""
