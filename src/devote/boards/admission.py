@@ -35,10 +35,9 @@ def refusal(
     spec: ExperimentSpec,
     check: Callable[[Envelope], bool] = verify,
 ) -> str | None:
-    """Why no board of this experiment may ever take an envelope, or None if one may."""
-    message = envelope.message
+    """Why no board may ever take an envelope, whatever its tally says, or None if one may."""
     try:
-        check_fields(message, spec.n_arms)
+        check_fields(envelope.message, spec.n_arms)
     except ProtocolError as error:
         return str(error)
     if not check(envelope):
