@@ -4,11 +4,10 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
+from tests.boards.faults import CrashingBoard, Faults, FaultyBoard, MockClock
 from tests.server.live import SPEC, identity, vote
 
 from devote.boards.board import BoardUnavailable, Outcome
-from devote.boards.faults import Faults, FaultyBoard, MockClock
-from devote.boards.memory import MemoryBoard
 
 
 def now(work: Coroutine[Any, Any, Any]) -> Any:
@@ -20,8 +19,8 @@ def now(work: Coroutine[Any, Any, Any]) -> Any:
     raise AssertionError("it waited")
 
 
-def link(faults: Faults, seed: int = 0) -> tuple[MemoryBoard, MockClock, FaultyBoard]:
-    board, clock = MemoryBoard(SPEC), MockClock()
+def link(faults: Faults, seed: int = 0) -> tuple[CrashingBoard, MockClock, FaultyBoard]:
+    board, clock = CrashingBoard(SPEC), MockClock()
     return board, clock, FaultyBoard(board, faults, clock, seed)
 
 

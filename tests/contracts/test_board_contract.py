@@ -4,12 +4,14 @@ A new board joins by a line in ``OPENERS``, a new scheme by one in ``SCHEMES``.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.server.live import body, enrol_all, identity, open_store, serving, vote
 
 from devote.boards.board import (
@@ -22,7 +24,6 @@ from devote.boards.board import (
     Posted,
 )
 from devote.boards.experiment import Experiment
-from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
@@ -153,8 +154,9 @@ async def why_refused(board: Board, envelope: Envelope) -> str:
     if isinstance(board, SqliteBoard):
         return board._store.post("banner", envelope).reason
     assert isinstance(board, HttpBoard)
-    _, answer = await board._request("POST", "/messages", body(envelope))
-    return answer["error"]
+    posting = board._answer("POST", "/messages", body=body(envelope), statuses=(403,))
+    async with posting as answer:
+        return json.loads(await answer.aread())["error"]
 
 
 @pytest.fixture(params=OPENERS)

@@ -22,10 +22,10 @@ from collections import Counter
 from collections.abc import Coroutine
 from typing import Any
 
+from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.fleet.crashing_store import Crash, CrashingStore, Disk, produced, replay
 from tests.fleet.worlds import PretendServer
 
-from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import Identity
 from devote.fleet.clock import Clock, Expiry
 from devote.fleet.core import DeviceCore

@@ -3,11 +3,11 @@
 import random
 
 import pytest
+from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.fleet.fault_run import drive
 from tests.fleet.worlds import ME, PretendServer, device, pull
 
 from devote.boards.board import Envelope, Outcome, Posted
-from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
 from devote.fleet.core import DeviceCore

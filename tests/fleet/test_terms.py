@@ -2,10 +2,10 @@
 
 import random
 
+from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.fleet.fault_run import drive
 from tests.fleet.worlds import device, pull
 
-from devote.boards.faults import Faults, FaultyBoard, MockClock
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
 from devote.fleet.core import DeviceCore

@@ -4,10 +4,11 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.boards.faults import CrashingBoard
+
 from devote.boards.board import EnrolmentRefused, Envelope, Outcome
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.fleet.clock import Clock
 from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
@@ -69,7 +70,7 @@ def pull(core: DeviceCore, rng: random.Random, best: int = 0) -> None:
     core.reward(1.0 if core.choose(rng.random()) == best else 0.0)
 
 
-class PretendServer(MemoryBoard):
+class PretendServer(CrashingBoard):
     """A board in memory that knows how many take part and can ask for an invite."""
 
     def __init__(
@@ -84,11 +85,11 @@ class PretendServer(MemoryBoard):
         self.closed = False
 
     async def fetch_experiment(self) -> Experiment:
-        self._check_up()
+        self.check_up()
         return self.experiment
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
-        self._check_up()
+        self.check_up()
         if invite not in self.invites:
             raise EnrolmentRefused("This invite is not valid.\nAsk for another.")
         return await super().enrol(identity, invite)

@@ -337,7 +337,7 @@ def test_a_stream_outlives_a_store_that_cannot_be_read_for_a_while(tmp_path):
             events = _events(response)
             assert (await anext(events)).event == "end"
             store.rows = failing
-            store.post("banner", vote(ALICE, 3))
+            _post_elsewhere(tmp_path / "board.db")
             assert json.loads((await anext(events)).data)["message"]["arm"] == 3
             assert failures == []
 

@@ -1,7 +1,7 @@
 """What every board refuses by the envelope and the specification alone, and what it answers.
 
-Enrolment and storage are each board's own; what depends on the messages that are there already
-is the tally's.
+Who is enrolled and what is stored is each board's own; what depends on the messages that are
+there already is the tally's.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ class Receipt:
     reason: str = ""
 
 
-def refused(what: str, remedy: str) -> Receipt:
+def refused(*lines: str) -> Receipt:
     """A receipt for what is against the rules, with what to do instead."""
-    return Receipt(Outcome.REFUSED, reason=f"{what}\n{remedy}")
+    return Receipt(Outcome.REFUSED, reason="\n".join(lines))
 
 
 NOT_ENROLLED = refused("This voter is not enrolled in the experiment.", "Enrol first.")
@@ -35,17 +35,11 @@ def refusal(
     spec: ExperimentSpec,
     check: Callable[[Envelope], bool] = verify,
 ) -> str | None:
-    """Why no board of this experiment may ever take an envelope, or None if one may."""
-    message = envelope.message
+    """Why no board may ever take an envelope, whatever its tally says, or None if one may."""
     try:
-        check_fields(message, spec.n_arms)
+        check_fields(envelope.message, spec.n_arms)
     except ProtocolError as error:
         return str(error)
-    if message.experiment != spec.name:
-        return (
-            f"A message for experiment {message.experiment!r} was posted to {spec.name!r}.\n"
-            "Post each message to its own experiment."
-        )
     if not check(envelope):
         return (
             "The signature is not this voter's over this message.\n"

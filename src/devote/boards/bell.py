@@ -6,14 +6,15 @@ Rung from any thread, with or without an event loop; heard by coroutines on any 
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from devote.boards.board import EndOfBacklog, Event, Snapshot
+from devote.boards.board import Board, EndOfBacklog, Event
 
 
 class Bell:
-    """Wakes all its listeners at once.
+    """Wakes all its listeners at once; ``len(bell)`` is how many there are.
 
     A listener clears its event, looks at the board, and only then waits: a ring in between is
     not lost.
@@ -21,33 +22,57 @@ class Bell:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._listeners: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+        self._listeners: dict[asyncio.AbstractEventLoop, set[asyncio.Event]] = defaultdict(set)
+
+    def __len__(self) -> int:
+        with self._lock:
+            return sum(map(len, self._listeners.values()))
 
     def ring(self) -> None:
         """Wake all who listen."""
         with self._lock:
-            loops: dict[asyncio.AbstractEventLoop, list[asyncio.Event]] = {}
-            for event, loop in self._listeners.items():
-                loops.setdefault(loop, []).append(event)
-        for loop, events in loops.items():
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_set_all, events)
+            for loop, events in self._listeners.items():
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(_set_all, tuple(events))
 
-    async def stream(
-        self,
-        read: Callable[[int], Awaitable[Snapshot]],
-        after: int,
-        poll: float | None = None,
-    ) -> AsyncIterator[Event]:
-        """What ``read`` gives above ``after``, one EndOfBacklog, then what it gives at each ring.
+    @contextmanager
+    def listen(self) -> Iterator[asyncio.Event]:
+        """An event that is set at each ring, for as long as the block lasts."""
+        event, loop = asyncio.Event(), asyncio.get_running_loop()
+        with self._lock:
+            self._listeners[loop].add(event)
+        try:
+            yield event
+        finally:
+            with self._lock:
+                self._listeners[loop].discard(event)
+                if not self._listeners[loop]:
+                    del self._listeners[loop]
 
-        ``poll`` is after how many seconds without a ring to read again.
-        """
-        with self._listen() as rung:
-            at_end = False
+
+def _set_all(events: Iterable[asyncio.Event]) -> None:
+    for event in events:
+        event.set()
+
+
+class RingingBoard(Board):
+    """A board that rings its bell when it grows, and whose stream is its snapshots.
+
+    ``poll`` is after how many seconds without a ring a stream reads again.
+    """
+
+    poll: float | None = None
+
+    def __init__(self) -> None:
+        self._bell = Bell()
+
+    async def stream(self, after: int = 0) -> AsyncIterator[Event]:
+        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
+        at_end = False
+        with self._bell.listen() as rung:
             while True:
                 rung.clear()
-                snapshot = await read(after)
+                snapshot = await self.snapshot(after)
                 for posted in snapshot.posted:
                     yield posted
                 after = snapshot.number
@@ -55,20 +80,4 @@ class Bell:
                     at_end = True
                     yield EndOfBacklog(after)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(rung.wait(), poll)
-
-    @contextmanager
-    def _listen(self) -> Iterator[asyncio.Event]:
-        event = asyncio.Event()
-        with self._lock:
-            self._listeners[event] = asyncio.get_running_loop()
-        try:
-            yield event
-        finally:
-            with self._lock:
-                del self._listeners[event]
-
-
-def _set_all(events: list[asyncio.Event]) -> None:
-    for event in events:
-        event.set()
+                    await asyncio.wait_for(rung.wait(), self.poll)

@@ -222,19 +222,15 @@ class Database:
         elif db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise self._error(sqlite3.SQLITE_CORRUPT)
         else:
-            self._upgrade(db, version)
+            steps = range(version, layout.version)
+            if version > layout.version or not layout.upgrades.keys() >= set(steps):
+                raise StoreMismatch(
+                    f"The {layout.what} {self.path!r} has version {version}, but this devote reads "
+                    f"version {layout.version}.\nUse the version of devote that wrote it."
+                )
+            for step in steps:
+                layout.upgrades[step](db)
         db.execute(f"PRAGMA user_version={layout.version:d}")  # a read-only file refuses it
-
-    def _upgrade(self, db: sqlite3.Connection, version: int) -> None:
-        layout = self._layout
-        steps = range(version, layout.version)
-        if version > layout.version or not layout.upgrades.keys() >= set(steps):
-            raise StoreMismatch(
-                f"The {layout.what} {self.path!r} has version {version}, but this devote reads "
-                f"version {layout.version}.\nUse the version of devote that wrote it."
-            )
-        for step in steps:
-            layout.upgrades[step](db)
 
     def _use_write_ahead_log(self) -> None:
         # Changing the mode does not wait for others by itself, so two first openers could clash.

@@ -1,7 +1,7 @@
 """An experiment as a board knows it: its specification and who may take part."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from devote.protocol import ExperimentSpec, SpecError
@@ -62,31 +62,21 @@ class Experiment:
         """The name, which is also the last part of the experiment's address."""
         return self.spec.name
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, as the server sends it."""
+        written = {"version": VERSION, "spec": self.spec.to_dict(), "fingerprint": self.fingerprint}
+        return {**vars(self), **written}
+
     @property
     def fingerprint(self) -> str:
         """A digest of the specification: devices with another one must not play along."""
         return self.spec.fingerprint
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form, as the server sends it."""
-        return {
-            "version": VERSION,
-            "spec": self.spec.to_dict(),
-            "fingerprint": self.fingerprint,
-            "enrolment": self.enrolment,
-            "players": self.players,
-            "enrolled": self.enrolled,
-        }
-
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Experiment":
         """Read what ``to_dict`` gave; SpecError, KeyError or TypeError if it is not that."""
-        experiment = cls(
-            spec=ExperimentSpec.from_dict(fields["spec"]),
-            enrolment=cast(Enrolment, fields["enrolment"]),
-            players=fields["players"],
-            enrolled=fields["enrolled"],
-        )
+        others = {name: fields[name] for name in ("enrolment", "players", "enrolled")}
+        experiment = cls(ExperimentSpec.from_dict(fields["spec"]), **others)
         if experiment.fingerprint != fields["fingerprint"]:
             raise SpecError(
                 f"fingerprint {fields['fingerprint']!r} is not that of the specification "

@@ -6,8 +6,8 @@ network that answers 200 to everything must not pass for "your vote is there alr
 What leaves the device is the path, the number read so far, and the messages themselves.
 """
 
-import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -28,7 +28,7 @@ from devote.boards.board import (
 from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment, is_address
 from devote.boards.identity import Identity
 from devote.protocol import ProtocolError, SpecError
-from devote.protocol.messages import MAX_ARMS, from_dict, to_dict
+from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
 
 LONGEST_ANSWER = 64 * 2**20
 _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
@@ -56,6 +56,7 @@ class HttpBoard(Board):
                 f"{url!r} is not the address of an experiment.\n"
                 "Give one like http://127.0.0.1:8600/experiments/banner."
             )
+        self._name = self.url.rpartition("/")[2]
         self._own = client is None
         self._client = client or httpx.AsyncClient(headers={"User-Agent": "devote"})
         self._timeout = httpx.Timeout(timeout)
@@ -69,174 +70,132 @@ class HttpBoard(Board):
 
     async def fetch_experiment(self) -> Experiment:
         """The experiment; BoardRefused if what answers is not a devote server of this version."""
-        status, body = await self._request("GET", "")
-        if status != 200:
-            raise self._refused(status, body)
-        if not isinstance(body, dict) or body.get("version") != VERSION:
-            raise self._not_ours()
-        try:
+        async with self._answer("GET", "") as answer:
+            body = await _read(answer)
+            if body["version"] != VERSION:
+                raise ValueError("another version")
             experiment = Experiment.from_dict(body)
-        except SpecError as error:
-            raise BoardRefused(f"The specification at {self.url} is refused: {error}") from None
-        except (KeyError, TypeError, AttributeError):
-            raise self._not_ours() from None
-        if experiment.name != self.url.rpartition("/")[2]:
-            raise self._not_ours()
+            if experiment.name != self._name:
+                raise ValueError("another experiment")
         self._n_arms = experiment.spec.n_arms
         return experiment
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         """Let this voter post; EnrolmentRefused if the server refuses."""
-        request = {
-            "voter": identity.voter,
-            "signature": identity.sign_enrolment(self.url.rpartition("/")[2]),
-        }
+        request = {"voter": identity.voter, "signature": identity.sign_enrolment(self._name)}
         if invite is not None:
             request["invite"] = invite
-        status, body = await self._request("POST", "/enrolments", request)
-        if status not in (200, 201):
-            raise EnrolmentRefused(str(self._refused(status, body)))
-        return self._outcome(status, body)
+        good = (200, 201)
+        return await self._post("/enrolments", request, statuses=good, refused=EnrolmentRefused)
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
         posted = {"message": to_dict(envelope.message), "signature": envelope.signature}
-        status, body = await self._request("POST", "/messages", posted)
-        if status not in _OUTCOMES:
-            raise self._refused(status, body)
-        return self._outcome(status, body)
+        return await self._post("/messages", posted, statuses=_OUTCOMES)
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""
-        status, body = await self._request("GET", f"/messages?after={after}")
-        if status != 200:
-            raise self._refused(status, body)
-        try:
+        async with self._answer("GET", f"/messages?after={after}") as answer:
+            body = await _read(answer)
             if body["end"] is not True or not isinstance(body["number"], int):
-                raise self._not_ours()
-            return Snapshot(body["number"], tuple(self._posted(item) for item in body["messages"]))
-        except (KeyError, TypeError):
-            raise self._not_ours() from None
+                raise ValueError("cut off")
+            return Snapshot(body["number"], tuple(map(self._posted, body["messages"])))
 
     async def stream(self, after: int = 0) -> AsyncIterator[Event]:
         """The messages above ``after``, one EndOfBacklog, then messages as they come.
 
         It never ends by itself: BoardUnavailable is raised when the connection does.
         """
-        try:
-            response = await self._send("GET", f"/stream?after={after}", self._patience)
-            try:
-                self._check_ours(response)
-                if response.status_code != 200:
-                    body = _parse(await _read(response))
-                    raise self._refused(response.status_code, body)
-                async for event in sse.decode(response.aiter_bytes()):
-                    yield self._event(event)
-            finally:
-                await response.aclose()
-        except httpx.HTTPError as error:
-            raise self._unreachable(error) from None
-        except ValueError:
-            raise self._not_ours() from None
+        opened = self._answer("GET", f"/stream?after={after}", timeout=self._patience)
+        async with opened as answer:
+            async for event in sse.decode(answer.aiter_bytes()):
+                if event.event == sse.END:
+                    yield EndOfBacklog(int(event.data))
+                elif event.event == sse.MESSAGE:
+                    yield self._posted(parse_json(event.data))
+                else:
+                    raise ValueError("another kind of event")
         raise BoardUnavailable(f"The stream of {self.url} has ended.\nRead on from where it did.")
 
-    async def _request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        try:
-            response = await self._send(method, path, self._timeout, body)
-            try:
-                self._check_ours(response)
-                return response.status_code, _parse(await _read(response))
-            finally:
-                await response.aclose()
-        except httpx.HTTPError as error:
-            raise self._unreachable(error) from None
-        except ValueError:
-            raise self._not_ours() from None
+    def _posted(self, item: Any) -> Posted:
+        number, signature = item["number"], item["signature"]
+        if not isinstance(number, int) or not isinstance(signature, str):
+            raise ValueError("another type")
+        return Posted(number, Envelope(from_dict(item["message"], self._n_arms), signature))
 
-    async def _send(
-        self, method: str, path: str, timeout: httpx.Timeout, body: Any = None
-    ) -> httpx.Response:
+    async def _post(self, path: str, body: Any, **expected: Any) -> Outcome:
+        async with self._answer("POST", path, body=body, **expected) as answer:
+            outcome = _OUTCOMES[answer.status_code]
+            if (await _read(answer))["outcome"] != outcome:
+                raise ValueError("another outcome")
+            return outcome
+
+    @asynccontextmanager
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        timeout: httpx.Timeout | None = None,
+        statuses: Container[int] = (200,),
+        refused: type[BoardRefused] = BoardRefused,
+    ) -> AsyncIterator[httpx.Response]:
+        """What a devote server of this version answers, if with one of these statuses.
+
+        ``refused`` is raised with the server's words for any other status. An answer that the
+        block cannot read is not a devote server's.
+        """
         # A cookie would let a server link what a device does; none is ever sent back.
         self._client.cookies.clear()
+        options: dict[str, Any] = {"json": body, "timeout": timeout or self._timeout}
         try:
-            request = self._client.build_request(
-                method, self.url + path, json=body, timeout=timeout
-            )
-        except httpx.InvalidURL:
-            raise self._not_ours() from None
-        return await self._client.send(request, stream=True)
+            async with self._client.stream(method, self.url + path, **options) as response:
+                status = response.status_code
+                if status >= 500 or status == 429:
+                    raise BoardUnavailable(f"{self.url} answered {status}.\nTry again later.")
+                check_version(self.url, response)
+                if status not in statuses:
+                    content = await _read(response)
+                    said = content.get("error") if isinstance(content, dict) else None
+                    why = str(said or "it does not say why.\nCheck the address.")[:500]
+                    raise refused(f"{self.url} answered {status}: {why}")
+                yield response
+        except httpx.HTTPError as error:
+            raise BoardUnavailable(
+                f"{self.url} cannot be reached ({type(error).__name__}).\n"
+                "Check that the server runs and the network is there; trying again is harmless."
+            ) from None
+        except (SpecError, ProtocolError) as error:
+            raise BoardRefused(f"What {self.url} holds is refused: {error}") from None
+        except (httpx.InvalidURL, ValueError, KeyError, TypeError, AttributeError):
+            raise not_ours(self.url) from None
 
-    def _check_ours(self, response: httpx.Response) -> None:
-        if response.status_code >= 500 or response.status_code == 429:
-            raise BoardUnavailable(f"{self.url} answered {response.status_code}.\nTry again later.")
-        version = response.headers.get(VERSION_HEADER)
-        if version is None:
-            raise self._not_ours()
-        if version != str(VERSION):
-            raise BoardRefused(
-                f"{self.url} speaks version {version[:20]!r}, this device version {VERSION}.\n"
-                "Upgrade the older of the two."
-            )
 
-    def _outcome(self, status: int, body: Any) -> Outcome:
-        outcome = _OUTCOMES[status]
-        if not isinstance(body, dict) or body.get("outcome") != outcome:
-            raise self._not_ours()
-        return outcome
-
-    def _event(self, event: sse.ServerEvent) -> Event:
-        if event.event == sse.END:
-            return EndOfBacklog(int(event.data))
-        if event.event != sse.MESSAGE:
-            raise self._not_ours()
-        return self._posted(_parse(event.data))
-
-    def _posted(self, item: Any) -> Posted:
-        try:
-            number, fields, signature = item["number"], item["message"], item["signature"]
-            message = from_dict(fields, self._n_arms)
-        except (KeyError, TypeError):
-            raise self._not_ours() from None
-        except ProtocolError as error:
-            raise BoardRefused(f"A message at {self.url} is refused: {error}") from None
-        if not isinstance(number, int) or not isinstance(signature, str):
-            raise self._not_ours()
-        return Posted(number, Envelope(message, signature))
-
-    def _refused(self, status: int, body: Any) -> BoardRefused:
-        said = body.get("error") if isinstance(body, dict) else None
-        return BoardRefused(
-            f"{self.url} answered {status}: {str(said)[:500]}"
-            if said
-            else f"{self.url} answered {status} without saying why.\nCheck the address."
-        )
-
-    def _not_ours(self) -> BoardRefused:
-        return BoardRefused(
-            f"What answers at {self.url} is not a devote server.\n"
-            "Check the address, and that no proxy or login page answers in its place."
-        )
-
-    def _unreachable(self, error: httpx.HTTPError) -> BoardUnavailable:
-        return BoardUnavailable(
-            f"{self.url} cannot be reached ({type(error).__name__}).\n"
-            "Check that the server runs and the network is there; trying again is harmless."
+def check_version(url: str, response: httpx.Response) -> None:
+    """Refuse what is not a devote server of this version."""
+    version = response.headers.get(VERSION_HEADER)
+    if version is None:
+        raise not_ours(url)
+    if version != str(VERSION):
+        raise BoardRefused(
+            f"{url} speaks version {version[:20]!r}, this end version {VERSION}.\n"
+            "Upgrade the older of the two."
         )
 
 
-async def _read(response: httpx.Response) -> bytes:
-    parts: list[bytes] = []
-    size = 0
+def not_ours(url: str) -> BoardRefused:
+    """The error that something else than a devote server answers."""
+    return BoardRefused(
+        f"What answers at {url} is not a devote server.\n"
+        "Check the address, and that no proxy or login page answers in its place."
+    )
+
+
+async def _read(response: httpx.Response) -> Any:
+    body = bytearray()
     async for part in response.aiter_bytes():
-        size += len(part)
-        if size > LONGEST_ANSWER:
+        body += part
+        if len(body) > LONGEST_ANSWER:
             raise ValueError("an answer without end")
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _parse(body: bytes | str) -> Any:
-    try:
-        return json.loads(body)
-    except RecursionError:
-        raise ValueError("nested too deep") from None
+    return parse_json(bytes(body))

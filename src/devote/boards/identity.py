@@ -76,11 +76,6 @@ class Identity:
         return f"Identity(voter={self.voter!r})"
 
 
-def is_voter(text: object) -> bool:
-    """Whether a text is a public key as this module writes it."""
-    return isinstance(text, str) and _KEY.fullmatch(text) is not None
-
-
 @lru_cache(maxsize=65_536)
 def verify(envelope: Envelope) -> bool:
     """Whether an envelope's message was signed, exactly as it is, by its voter.
@@ -93,11 +88,11 @@ def verify(envelope: Envelope) -> bool:
 
 def verify_enrolment(*, voter: str, experiment: str, signature: str) -> bool:
     """Whether a request to be enrolled was signed by the voter whom it names."""
-    return is_voter(voter) and _verified(voter, _enrolment(voter, experiment), signature)
+    return _verified(voter, _enrolment(voter, experiment), signature)
 
 
 def _enrolment(voter: str, experiment: str) -> bytes:
-    return _ENROLMENT + voter.encode() + b"\0" + experiment.encode()
+    return _ENROLMENT + f"{voter}\0{experiment}".encode(errors="replace")
 
 
 def _verified(voter: str, data: bytes, signature: str) -> bool:

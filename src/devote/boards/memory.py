@@ -1,34 +1,25 @@
 """A board in memory, for tests and simulation: never lossy, never late, gone with the process.
 
-For a board that fails, wrap it in a ``faults.FaultyBoard``.
+Tests that need a board that fails wrap it (``tests/boards/faults.py``).
 """
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 
-from devote.boards.admission import NOT_ENROLLED, Receipt, refusal
-from devote.boards.bell import Bell
-from devote.boards.board import (
-    Board,
-    BoardUnavailable,
-    Envelope,
-    Event,
-    Outcome,
-    Posted,
-    Snapshot,
-)
+from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
+from devote.boards.bell import RingingBoard
+from devote.boards.board import Envelope, Outcome, Posted, Snapshot
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity, verify
 from devote.protocol import ExperimentSpec, Message
 
 
-class MemoryBoard(Board):
+class MemoryBoard(RingingBoard):
     """The messages of one experiment, in a list.
 
     ``enrolled`` are the voters who may post; None lets everyone. ``check`` is the signature
     check, to be replaced only where no one could forge. All methods but ``stream`` never wait, so
-    they can be driven without an event loop. ``crash`` makes the board unavailable until
-    ``restart``, and loses nothing that was accepted, as a board on disk would.
+    they can be driven without an event loop.
 
     >>> board = MemoryBoard(ExperimentSpec(arms=3))
     >>> board.now().number
@@ -42,6 +33,7 @@ class MemoryBoard(Board):
         enrolled: Iterable[str] | None = None,
         check: Callable[[Envelope], bool] = verify,
     ) -> None:
+        super().__init__()
         self.spec = spec
         self.enrolled = None if enrolled is None else set(enrolled)
         self._check = check
@@ -49,37 +41,24 @@ class MemoryBoard(Board):
         self._numbers: dict[Message, int] = {}
         self._tally = spec.scheme.tally(spec)
         self._lock = threading.Lock()
-        self._bell = Bell()
-        self._up = True
-
-    def crash(self) -> None:
-        """Answer nothing, until ``restart``."""
-        self._up = False
-        self._bell.ring()
-
-    def restart(self) -> None:
-        """Answer again."""
-        self._up = True
 
     def now(self) -> Snapshot:
-        """Everything on the board, whether or not it answers: for the test that watches it."""
+        """Everything on the board, without an event loop."""
         with self._lock:
             return Snapshot(len(self._posted), tuple(self._posted))
 
     def post(self, envelope: Envelope) -> Receipt:
         """Post a message: accepted, duplicate, or refused, and why."""
         message = envelope.message
-        reason = refusal(envelope, self.spec, self._check)
-        if reason is not None:
-            return Receipt(Outcome.REFUSED, reason=reason)
+        if reason := refusal(envelope, self.spec, self._check):
+            return refused(reason)
         if self.enrolled is not None and message.voter not in self.enrolled:
             return NOT_ENROLLED
         with self._lock:
             if message in self._numbers:
                 return Receipt(Outcome.DUPLICATE, self._numbers[message])
-            reason = self._tally.refusal(message)
-            if reason is not None:
-                return Receipt(Outcome.REFUSED, reason=reason)
+            if reason := self._tally.refusal(message):
+                return refused(reason)
             number = self._numbers[message] = len(self._posted) + 1
             self._posted.append(Posted(number, envelope))
             self._tally.add(message)
@@ -88,12 +67,10 @@ class MemoryBoard(Board):
 
     async def fetch_experiment(self) -> Experiment:
         """The experiment."""
-        self._check_up()
         return Experiment(self.spec, enrolled=len(self.enrolled or ()))
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         """Let this voter post."""
-        self._check_up()
         if self.enrolled is None or identity.voter in self.enrolled:
             return Outcome.DUPLICATE
         self.enrolled.add(identity.voter)
@@ -101,19 +78,9 @@ class MemoryBoard(Board):
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
-        self._check_up()
         return self.post(envelope).outcome
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""
-        self._check_up()
         with self._lock:
             return Snapshot(len(self._posted), tuple(self._posted[max(after, 0) :]))
-
-    def stream(self, after: int = 0) -> AsyncIterator[Event]:
-        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
-        return self._bell.stream(self.snapshot, after)
-
-    def _check_up(self) -> None:
-        if not self._up:
-            raise BoardUnavailable("The board has crashed.\nTry again after its restart.")

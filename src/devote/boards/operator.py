@@ -1,17 +1,19 @@
 """What an operator does to a server: open experiments, hand out invites, look at the votes."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 import httpx
 
 from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment, is_address
+from devote.boards.experiment import Experiment, is_address
+from devote.boards.http import check_version, not_ours
 from devote.protocol import Message
 from devote.protocol.messages import from_dict
 
 
-class Operator:
+class Operator(AbstractContextManager["Operator"]):
     """A client of the operator's calls at ``server``, such as ``http://127.0.0.1:8600``.
 
     Reading needs no token; opening an experiment and making invites do.
@@ -41,10 +43,6 @@ class Operator:
         found = self._ask("GET", "/experiments")
         return [Experiment.from_dict(item) for item in found["experiments"]]
 
-    def experiment(self, name: str) -> Experiment:
-        """One experiment."""
-        return Experiment.from_dict(self._ask("GET", f"/experiments/{name}"))
-
     def invites(self, name: str, count: int) -> list[str]:
         """Make single-use invites; they are shown once, the server keeps only their hashes."""
         return list(self._ask("POST", f"/experiments/{name}/invites", {"count": count})["invites"])
@@ -58,9 +56,6 @@ class Operator:
         """Close the connection."""
         self._client.close()
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -72,18 +67,11 @@ class Operator:
                 f"{self.server} does not answer ({type(error).__name__}).\n"
                 "Check the address, and that `devote serve` is running there."
             ) from None
-        if response.headers.get(VERSION_HEADER) != str(VERSION):
-            raise BoardRefused(
-                f"{self.server} is not a devote server of version {VERSION}.\n"
-                "Check the address, or upgrade the older of the two ends."
-            )
+        check_version(self.server, response)
         try:
             answer = response.json()
         except ValueError:
-            raise BoardRefused(
-                f"{self.server} answered {response.status_code} with what is not JSON.\n"
-                "Check the address, and that no proxy answers in its place."
-            ) from None
+            raise not_ours(self.server) from None
         if response.is_success:
             return answer
         if response.status_code == httpx.codes.UNAUTHORIZED:

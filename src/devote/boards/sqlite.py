@@ -5,16 +5,14 @@ seconds, and an event loop must not wait with it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from devote.boards.bell import Bell
+from devote.boards.bell import RingingBoard
 from devote.boards.board import (
-    Board,
     BoardUnavailable,
     EnrolmentRefused,
     Envelope,
-    Event,
     Outcome,
     Posted,
     Snapshot,
@@ -29,7 +27,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class SqliteBoard(Board):
+class SqliteBoard(RingingBoard):
     """The board of one experiment of a store; BoardRefused if the store has none of that name.
 
     ``poll`` is how many seconds what another process has posted may go unnoticed by a stream.
@@ -37,10 +35,10 @@ class SqliteBoard(Board):
     """
 
     def __init__(self, store: SqliteStore, name: str, *, poll: float = 0.5) -> None:
+        super().__init__()
         self.spec = store.spec(name)
         self._store = store
-        self._poll = poll
-        self._bell = Bell()
+        self.poll = poll
 
     async def fetch_experiment(self) -> Experiment:
         """The experiment."""
@@ -69,10 +67,6 @@ class SqliteBoard(Board):
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""
         return await _in_thread(self._read, after)
-
-    def stream(self, after: int = 0) -> AsyncIterator[Event]:
-        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
-        return self._bell.stream(self.snapshot, after, self._poll)
 
     def _read(self, after: int) -> Snapshot:
         number, rows = self._store.rows(self.spec.name, after)

@@ -1,15 +1,18 @@
 """What a server keeps, in one SQLite file: experiments, who is enrolled, invites and messages.
 
-Which messages may be posted is the tally's business: the store keeps a tally of each experiment
-in memory, and brings it up to date with the file before it asks.
+One person with a thousand keys is the attack that breaks any vote; a single-use invite makes
+each further key cost one more invite. Which messages may be posted is the tally's business: the
+store keeps a tally of each experiment in memory, and brings it up to date with the file before it
+asks.
 """
 
+import hashlib
+import secrets
 import sqlite3
 import time
-from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from devote.boards import enrolment
 from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
 from devote.boards.board import BoardRefused, Envelope, Outcome
 from devote.boards.database import Database
@@ -18,20 +21,27 @@ from devote.boards.identity import verify_enrolment
 from devote.boards.tables import LAYOUT
 from devote.checks import Checks
 from devote.protocol import ExperimentSpec, SpecError, from_json, to_json
+from devote.protocol.scheme import Tally
+
+
+class UnknownExperiment(BoardRefused):
+    """There is no experiment of that name."""
+
+
+class UnreadableExperiment(BoardRefused):
+    """The experiment is there, but this version of devote cannot read its specification."""
 
 
 class SqliteStore:
-    """The experiments in one file. Every method is one short transaction, safe in any thread."""
+    """The experiments in one file. Every method is one short transaction, safe in any thread.
+
+    ``specs`` are the specifications read so far: they never change.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self._database = Database(path, LAYOUT)
-        self._specs: dict[str, ExperimentSpec] = {}
-        self._counts: dict[str, _Count] = {}
-
-    @property
-    def path(self) -> str:
-        """The file."""
-        return self._database.path
+        self.specs: dict[str, ExperimentSpec] = {}
+        self._counts: dict[str, tuple[Tally, int, str]] = {}
 
     def close(self) -> None:
         """Close the file."""
@@ -77,10 +87,8 @@ class SqliteStore:
             names = db.execute("SELECT name FROM experiments ORDER BY name").fetchall()
         found = []
         for (name,) in names:
-            try:
+            with suppress(UnreadableExperiment):
                 found.append(self.get(name))
-            except UnreadableExperiment:
-                continue
         return found
 
     def get(self, name: str) -> Experiment:
@@ -92,29 +100,32 @@ class SqliteStore:
                 (name,),
             ).fetchone()
         if row is None:
-            raise UnknownExperiment(name)
+            raise UnknownExperiment(
+                f"There is no experiment {name!r} here.\nCheck the name, or create it."
+            )
         try:
-            spec = self._specs.get(name) or ExperimentSpec.from_json(row[0])
+            spec = self.specs.get(name) or ExperimentSpec.from_json(row[0])
             experiment = Experiment(spec, *row[1:])
         except SpecError as error:
             raise UnreadableExperiment(str(error)) from None
-        self._specs[name] = spec
+        self.specs[name] = spec
         return experiment
 
     def spec(self, name: str) -> ExperimentSpec:
-        """An experiment's specification, which never changes and so is read once."""
-        return self._specs.get(name) or self.get(name).spec
-
-    def has_read(self, name: str) -> bool:
-        """Whether ``spec`` answers from memory, without waiting for the disk."""
-        return name in self._specs
+        """An experiment's specification, which is read once."""
+        return self.specs.get(name) or self.get(name).spec
 
     def invite(self, name: str, count: int) -> list[str]:
         """New single-use invites: the only time they can be read, as only hashes are kept."""
         Checks(BoardRefused).whole("count", count, least=1, remedy="It is how many to make.")
         self.spec(name)
+        invites = [secrets.token_urlsafe(16) for _ in range(count)]
         with self._database.write() as db:
-            return enrolment.make_invites(db, name, count)
+            db.executemany(
+                "INSERT INTO invites (experiment, hash) VALUES (?, ?)",
+                [(name, _hash(text)) for text in invites],
+            )
+        return invites
 
     def enrol(
         self,
@@ -127,16 +138,39 @@ class SqliteStore:
     ) -> Receipt:
         """Let a voter post: accepted, duplicate if it may already, or refused.
 
-        ``most`` bounds the voters beside the experiment's own number of players.
+        ``most`` bounds the voters beside the experiment's own number of players. An invite is
+        used up only if one was needed and the voter enrolled.
         """
-        experiment = self.get(name)
+        self.spec(name)
         if not verify_enrolment(voter=voter, experiment=name, signature=signature):
             return refused(
                 "The signature is not this voter's over this request.",
                 "Sign it with the voter's key.",
             )
         with self._database.write() as db:
-            return enrolment.enrol(db, experiment, voter=voter, invite=invite, most=most)
+            experiment = self.get(name)
+            if _is_enrolled(db, name, voter):
+                return Receipt(Outcome.DUPLICATE)
+            bounds = [bound for bound in (experiment.players, most) if bound is not None]
+            if bounds and experiment.enrolled >= min(bounds):
+                return refused(
+                    f"This experiment has all of its {min(bounds)} devices.",
+                    "Take part in another experiment.",
+                )
+            if experiment.enrolment == "invite":
+                used = db.execute(
+                    "UPDATE invites SET used = 1 WHERE experiment = ? AND hash = ? AND used = 0",
+                    (name, _hash(invite or "")),
+                )
+                if used.rowcount != 1:
+                    fault = (
+                        "This experiment needs an invite, and none was given."
+                        if invite is None
+                        else "This invite is used already or unknown."
+                    )
+                    return refused(fault, "Ask the operator for one; each is good for one device.")
+            db.execute("INSERT INTO enrolled VALUES (?, ?)", (name, voter))
+        return Receipt(Outcome.ACCEPTED)
 
     def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
         """Post a message: accepted, duplicate, or refused.
@@ -144,17 +178,13 @@ class SqliteStore:
         ``most`` bounds the messages of one voter, who could otherwise fill the disk.
         """
         spec = self.spec(name)
-        reason = refusal(envelope, spec)
-        if reason is not None:
-            return Receipt(Outcome.REFUSED, reason=reason)
-        message = envelope.message
-        text = to_json(message)
+        if reason := refusal(envelope, spec):
+            return refused(reason)
+        voter, text = envelope.message.voter, to_json(envelope.message)
         if name not in self._counts:
-            # The first count may take seconds: other processes can write meanwhile.
-            with self._database.read() as db:
-                self._count(db, spec)
+            self._count(spec)  # it may take seconds: other processes can write meanwhile
         with self._database.write() as db:
-            if not enrolment.is_enrolled(db, name, message.voter):
+            if not _is_enrolled(db, name, voter):
                 return NOT_ENROLLED
             there = db.execute(
                 "SELECT number FROM messages WHERE experiment=? AND message=?", (name, text)
@@ -162,38 +192,39 @@ class SqliteStore:
             if there:
                 return Receipt(Outcome.DUPLICATE, number=there[0])
             (posted,) = db.execute(
-                "SELECT count(*) FROM messages WHERE experiment=? AND voter=?",
-                (name, message.voter),
+                "SELECT count(*) FROM messages WHERE experiment=? AND voter=?", (name, voter)
             ).fetchone()
             if most is not None and posted >= most:
                 return refused(f"A voter may post at most {most} messages.", "Post no more.")
-            count = self._count(db, spec)
-            reason = count.tally.refusal(message)
-            if reason is not None:
-                return Receipt(Outcome.REFUSED, reason=reason)
-            number = count.number + 1
+            tally, number = self._count(spec)
+            if reason := tally.refusal(envelope.message):
+                return refused(reason)
             db.execute(
                 "INSERT INTO messages VALUES (?, ?, ?, ?, ?)",
-                (name, number, message.voter, text, envelope.signature),
+                (name, number + 1, voter, text, envelope.signature),
             )
-        return Receipt(Outcome.ACCEPTED, number=number)
+        return Receipt(Outcome.ACCEPTED, number=number + 1)
 
-    def _count(self, db: sqlite3.Connection, spec: ExperimentSpec) -> "_Count":
-        """The tally of all rows in the file, within the caller's transaction.
+    def _count(self, spec: ExperimentSpec) -> tuple[Tally, int]:
+        """The tally of all rows in the file and the last one's number.
 
         It takes in the rows that this or another process has written since. If the last row it
         knows is no longer there, an older file was put back, and it counts from the beginning.
         """
-        if spec.name not in self._counts:
-            self._counts[spec.name] = _Count(spec)
-        count = self._counts[spec.name]
-        rows = _rows_from(db, spec.name, count.number)
-        if count.number and rows[:1] != [(count.number, count.last)]:
-            count = self._counts[spec.name] = _Count(spec)
-            rows = _rows_from(db, spec.name, 0)
-        with self._database.decoding():
-            count.read(rows)
-        return count
+        with self._database.read():
+            # Taken out meanwhile: a tally that fails half way is not used again.
+            fresh = (spec.scheme.tally(spec), 0, "")
+            tally, number, text = self._counts.pop(spec.name, fresh)
+            _, rows = self.rows(spec.name, max(number - 1, 0))
+            if number and [row[:2] for row in rows[:1]] != [(number, text)]:
+                tally, number, text = fresh
+                _, rows = self.rows(spec.name)
+            with self._database.decoding():
+                for _, unread, _ in rows[1:] if number else rows:
+                    tally.add(from_json(unread, spec.n_arms))
+            number, text = rows[-1][:2] if rows else (number, text)
+            self._counts[spec.name] = (tally, number, text)
+            return tally, number
 
     def numbers(self) -> dict[str, int]:
         """How many messages each experiment has that has any."""
@@ -219,35 +250,11 @@ class SqliteStore:
         return last, rows
 
 
-class _Count:
-    """A tally of the rows of one experiment, with the number and the text of the last one."""
-
-    def __init__(self, spec: ExperimentSpec) -> None:
-        self.tally = spec.scheme.tally(spec)
-        self.number = 0
-        self.last = ""
-
-    def read(self, rows: Iterable[tuple[int, str]]) -> None:
-        """Take in the rows that are new."""
-        for number, text in rows:
-            if number > self.number:
-                self.tally.add(from_json(text, self.tally.spec.n_arms))
-                self.number, self.last = number, text
+def _is_enrolled(db: sqlite3.Connection, experiment: str, voter: str) -> bool:
+    query = "SELECT 1 FROM enrolled WHERE experiment = ? AND voter = ?"
+    return db.execute(query, (experiment, voter)).fetchone() is not None
 
 
-def _rows_from(db: sqlite3.Connection, name: str, number: int) -> list[tuple[int, str]]:
-    return db.execute(
-        "SELECT number, message FROM messages WHERE experiment=? AND number>=? ORDER BY number",
-        (name, number),
-    ).fetchall()
-
-
-class UnknownExperiment(BoardRefused):
-    """There is no experiment of that name."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no experiment {name!r} here.\nCheck the name, or create it.")
-
-
-class UnreadableExperiment(BoardRefused):
-    """The experiment is there, but this version of devote cannot read its specification."""
+def _hash(text: str) -> str:
+    # Invites are 128 random bits, so that a plain hash cannot be searched.
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

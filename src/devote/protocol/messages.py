@@ -177,10 +177,21 @@ def to_json(item: Message) -> str:
 def from_json(text: str | bytes, n_arms: int) -> Message:
     """Decode the JSON text of one message."""
     try:
-        values = json.loads(text, object_pairs_hook=_no_duplicates)
-    except (ValueError, RecursionError):
+        values = parse_json(text)
+    except ValueError:
         raise RemoteProtocolError("A message is not valid JSON.\nDiscard it.") from None
     return from_dict(values, n_arms)
+
+
+def parse_json(text: str | bytes, constant: Callable[[str], Any] | None = None) -> Any:
+    """What a JSON text says; ValueError if it is none or has a field twice.
+
+    ``constant`` says what NaN and Infinity are to be read as.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=constant)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -41,16 +41,9 @@ def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
     app.include_router(board.router)
     app.get("/health", responses=errors(503))(health)
     app.get("/metrics", response_class=PlainTextResponse, responses=errors(503))(metrics)
-    handlers: dict[Any, Any] = {
-        Refused: _refused,
-        UnknownExperiment: _unknown,
-        UnreadableExperiment: _unreadable,
-        StoreError: _unavailable,
-        RequestValidationError: _invalid,
-        HTTPException: _http,
-    }
-    for kind, handler in handlers.items():
-        app.exception_handler(kind)(handler)
+    ours = (Refused, UnknownExperiment, UnreadableExperiment, StoreError)
+    for kind in (*ours, RequestValidationError, HTTPException):
+        app.exception_handler(kind)(_explain)
     app.add_middleware(_Versioned, metrics=service.metrics)
     return app
 
@@ -90,33 +83,24 @@ class _Versioned:
         await self._app(scope, receive, versioned if scope["type"] == "http" else send)
 
 
-async def _refused(request: Request, refused: Any) -> Response:
-    return error(refused.status, str(refused), refused.headers)
-
-
-async def _unknown(request: Request, unknown: Any) -> Response:
-    return error(404, str(unknown))
-
-
-async def _unreadable(request: Request, unreadable: Any) -> Response:
-    return error(409, str(unreadable))
-
-
-async def _unavailable(request: Request, unavailable: Any) -> Response:
-    # The reason names the store's path, which is the operator's business only.
-    text = "The store cannot be read or written just now.\nTry again later; nothing was changed."
-    return error(503, text, {"Retry-After": "1"})
-
-
-async def _invalid(request: Request, invalid: Any) -> Response:
-    return error(422, explain(invalid.errors()))
-
-
-async def _http(request: Request, problem: Any) -> Response:
-    text = f"{problem.detail}: no such route here.\nThe routes are in /openapi.json."
+async def _explain(request: Request, problem: Any) -> Response:
+    match problem:
+        case Refused():
+            return error(problem.status, str(problem), problem.headers)
+        case UnknownExperiment():
+            return error(404, str(problem))
+        case UnreadableExperiment():
+            return error(409, str(problem))
+        case StoreError():  # the reason names the store's path: the operator's business only
+            text = "The store cannot be read or written just now.\n"
+            remedy = "Try again later; nothing was changed."
+            return error(503, text + remedy, {"Retry-After": "1"})
+        case RequestValidationError():
+            return error(422, explain(problem.errors()))
     headers = dict(problem.headers or {})
     if problem.status_code == 405:  # the framework names the first matching route's only
         headers["Allow"] = ", ".join(sorted(_methods(request)))
+    text = f"{problem.detail}: no such route here.\nThe routes are in /openapi.json."
     return error(problem.status_code, text, headers)
 
 

@@ -2,70 +2,49 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
 from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome
 from devote.server import bodies
 from devote.server.answers import Refused, too_many, unless_known
+from devote.server.live import EventStream
 from devote.server.models import EnrolmentBody, EnvelopeBody, MessagesAnswer, OutcomeAnswer, errors
 from devote.server.service import Name, Reading, Served, settle, writing
-from devote.server.stream import EventStream
 
 router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Only messages above this number.")]
-_WRITTEN = {200: {"model": OutcomeAnswer}, **errors(403), **bodies.ERRORS}
+Enrolling = Annotated[EnrolmentBody, bodies.body(EnrolmentBody)]
+Posting = Annotated[EnvelopeBody, bodies.body(EnvelopeBody)]
+_ANSWERS = {200: {"model": OutcomeAnswer}, **errors(403)}
 
 
-@router.post(
-    "/experiments/{name}/enrolments",
-    status_code=201,
-    dependencies=[Depends(writing)],
-    openapi_extra=bodies.described(EnrolmentBody),
-    responses=_WRITTEN,
-)
-async def enrol(
-    service: Served,
-    name: Name,
-    given: Annotated[EnrolmentBody, bodies.body(EnrolmentBody)],
-    response: Response,
-) -> OutcomeAnswer:
+@bodies.post(router, "/experiments/{name}/enrolments", EnrolmentBody, writing, answers=_ANSWERS)
+async def enrol(service: Served, name: Name, given: Enrolling, response: Response) -> OutcomeAnswer:
     """Enrol a voter, who has signed the request; again is harmless."""
     receipt = await service.call(
         service.store.enrol, name, **given.model_dump(), most=service.settings.enrolments
     )
-    return OutcomeAnswer(outcome=settle(receipt, response))
+    return settle(receipt, response)
 
 
-@router.post(
-    "/experiments/{name}/messages",
-    status_code=201,
-    dependencies=[Depends(writing)],
-    openapi_extra=bodies.described(EnvelopeBody),
-    responses=_WRITTEN,
-)
+@bodies.post(router, "/experiments/{name}/messages", EnvelopeBody, writing, answers=_ANSWERS)
 async def post_message(
-    service: Served,
-    name: Name,
-    given: Annotated[EnvelopeBody, bodies.body(EnvelopeBody)],
-    response: Response,
+    service: Served, name: Name, given: Posting, response: Response
 ) -> OutcomeAnswer:
     """Post a signed message; again is harmless."""
     envelope = Envelope(given.message, given.signature)
-    reason = refusal(envelope, service.store.spec(name))
-    if reason is not None:
+    if reason := refusal(envelope, service.store.spec(name)):
         service.metrics.count_message(name, Outcome.REFUSED)
         raise Refused(403, reason)
-    seconds = service.voters.wait(f"{name}/{envelope.message.voter}")
-    if seconds:
-        raise too_many(seconds, "of this voter")
+    service.check(service.voters, f"{name}/{envelope.message.voter}", "of this voter")
     receipt = await service.call(service.store.post, name, envelope, most=service.settings.messages)
     service.metrics.count_message(name, receipt.outcome)
     if receipt.outcome is Outcome.ACCEPTED:
         await service.boards.of(name).refresh()
-    return OutcomeAnswer(outcome=settle(receipt, response))
+    return settle(receipt, response)
 
 
 @router.get(

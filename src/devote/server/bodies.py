@@ -5,27 +5,41 @@ given twice and numbers that are not finite: these are refused here.
 """
 
 import asyncio
-import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 
+from devote.protocol.messages import parse_json
 from devote.server.answers import Refused
 from devote.server.models import Body, errors
 from devote.server.service import Served
 
 B = TypeVar("B", bound=Body)
+R = TypeVar("R", bound=Callable[..., Any])
 
-ERRORS = errors(400, 408, 413, 415, 422)
 
+def post(
+    router: APIRouter,
+    path: str,
+    model: type[Body],
+    *before: Callable[..., Any],
+    answers: dict[int | str, dict[str, Any]],
+) -> Callable[[R], R]:
+    """A route that takes such a body, if none of the functions ``before`` refuses the request.
 
-def described(model: type[Body]) -> dict[str, Any]:
-    """What FastAPI is to say of a body that ``body`` reads in its place."""
+    ``answers`` describes what else than 201 and a refused body may be answered.
+    """
     content = {"application/json": {"schema": model.model_json_schema()}}
-    return {"requestBody": {"required": True, "content": content}}
+    return router.post(
+        path,
+        status_code=201,
+        dependencies=[Depends(check) for check in before],
+        openapi_extra={"requestBody": {"required": True, "content": content}},
+        responses={**answers, **errors(400, 408, 413, 415, 422)},
+    )
 
 
 def body(model: type[B]) -> Any:
@@ -38,21 +52,21 @@ def body(model: type[B]) -> Any:
         most: int = getattr(service.settings, model.limit)
         content = await _read(request, most, service.settings.patience)
         try:
-            return model.model_validate(_parse(content))
+            # Not even NaN is let through: int("NaN") is a ValueError.
+            return model.model_validate(parse_json(content.decode(), constant=int))
         except ValidationError as wrong:
             raise Refused(422, explain(wrong.errors())) from None
+        except ValueError:
+            text = "The body is not strict JSON in UTF-8.\nSend each field once, and no NaN."
+            raise Refused(422, text) from None
 
     return Depends(read)
 
 
 def explain(faults: Iterable[Any]) -> str:
     """What is wrong with a request, by pydantic's list of faults, without the values sent."""
-    wrong = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in faults]
+    wrong = [f"{str(('body', *fault['loc'])[-1])[:64]}: {fault['msg']}" for fault in faults]
     return f"{'; '.join(wrong[:3])}.\nCompare the request with /openapi.json."
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    return str(location[-1])[:64] if location else "body"
 
 
 async def _read(request: Request, most: int, patience: float) -> bytes:
@@ -72,25 +86,3 @@ async def _read(request: Request, most: int, patience: float) -> bytes:
     except ClientDisconnect:
         raise Refused(400, "The body was cut off.\nSend it again.") from None
     return bytes(body)
-
-
-def _parse(content: bytes) -> Any:
-    try:
-        return json.loads(
-            content.decode(), object_pairs_hook=_without_duplicates, parse_constant=_no_constant
-        )
-    except (ValueError, RecursionError):
-        raise Refused(
-            422, "The body is not strict JSON in UTF-8.\nSend each field once, and no NaN."
-        ) from None
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a field twice")
-    return fields
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(name)

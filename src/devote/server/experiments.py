@@ -2,46 +2,38 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from devote.boards.experiment import Experiment
 from devote.protocol import ExperimentSpec, SpecError
-from devote.server import bodies
+from devote.server import bodies, models
 from devote.server.answers import Refused
-from devote.server.models import (
-    ExperimentAnswer,
-    ExperimentBody,
-    ExperimentsAnswer,
-    InvitesAnswer,
-    InvitesBody,
-    errors,
-)
 from devote.server.service import Name, Served, existing, operator_only, settle
 from devote.server.settings import Settings
 
-router = APIRouter(tags=["experiments"], responses=errors(503))
+router = APIRouter(tags=["experiments"], responses=models.errors(503))
 
 
 @router.get("/experiments")
-async def list_experiments(service: Served) -> ExperimentsAnswer:
+async def list_experiments(service: Served) -> models.ExperimentsAnswer:
     """All experiments, by name."""
     listed = await service.call(service.store.experiments)
-    return ExperimentsAnswer(experiments=[_answer(experiment) for experiment in listed])
+    return models.ExperimentsAnswer(experiments=[_answer(experiment) for experiment in listed])
 
 
-@router.post(
+@bodies.post(
+    router,
     "/experiments",
-    status_code=201,
-    dependencies=[Depends(operator_only)],
-    openapi_extra=bodies.described(ExperimentBody),
-    responses={200: {"model": ExperimentAnswer}, **errors(401, 409), **bodies.ERRORS},
+    models.ExperimentBody,
+    operator_only,
+    answers={200: {"model": models.ExperimentAnswer}, **models.errors(401, 409)},
 )
 async def create_experiment(
     service: Served,
-    given: Annotated[ExperimentBody, bodies.body(ExperimentBody)],
+    given: Annotated[models.ExperimentBody, bodies.body(models.ExperimentBody)],
     response: Response,
-) -> ExperimentAnswer:
+) -> models.ExperimentAnswer:
     """Open an experiment, for its operator; 200 if the very same was there already."""
     experiment = _experiment(given, service.settings)
     receipt = await service.call(
@@ -51,34 +43,37 @@ async def create_experiment(
     return _answer(await service.call(service.store.get, experiment.name))
 
 
-@router.get("/experiments/{name}", responses=errors(404, 409, 422))
-async def read_experiment(service: Served, name: Name) -> ExperimentAnswer:
+@router.get("/experiments/{name}", responses=models.errors(404, 409, 422))
+async def read_experiment(service: Served, name: Name) -> models.ExperimentAnswer:
     """An experiment's specification, how to enrol, and how many have."""
     return _answer(await service.call(service.store.get, name))
 
 
-@router.post(
+@bodies.post(
+    router,
     "/experiments/{name}/invites",
-    status_code=201,
-    dependencies=[Depends(operator_only), Depends(existing)],
-    openapi_extra=bodies.described(InvitesBody),
-    responses={**errors(401, 404, 409), **bodies.ERRORS},
+    models.InvitesBody,
+    operator_only,
+    existing,
+    answers=models.errors(401, 404, 409),
 )
 async def create_invites(
-    service: Served, name: Name, given: Annotated[InvitesBody, bodies.body(InvitesBody)]
-) -> InvitesAnswer:
+    service: Served,
+    name: Name,
+    given: Annotated[models.InvitesBody, bodies.body(models.InvitesBody)],
+) -> models.InvitesAnswer:
     """Make single-use invites, which cannot be read again; for the experiment's operator."""
     most = service.settings.invites
     if given.count > most:
         raise Refused(422, f"count must be at most {most}.\nMake the rest with another call.")
-    return InvitesAnswer(invites=await service.call(service.store.invite, name, given.count))
+    return models.InvitesAnswer(invites=await service.call(service.store.invite, name, given.count))
 
 
-def _answer(experiment: Experiment) -> ExperimentAnswer:
-    return ExperimentAnswer.model_validate(experiment.to_dict())
+def _answer(experiment: Experiment) -> models.ExperimentAnswer:
+    return models.ExperimentAnswer.model_validate(experiment.to_dict())
 
 
-def _experiment(given: ExperimentBody, settings: Settings) -> Experiment:
+def _experiment(given: models.ExperimentBody, settings: Settings) -> Experiment:
     arms = given.spec.get("arms")
     n_arms = arms if isinstance(arms, int) else len(arms) if isinstance(arms, list) else 0
     if n_arms > settings.arms:

@@ -36,12 +36,9 @@ class History:
             message, number = from_dict(fields["message"], self.spec.n_arms), fields["number"]
             self.tally.add(message)
             if self.tally.shared != self._open:
-                self._close_arms(number)
+                self._open = self.tally.shared
+                closed = set(range(self.spec.n_arms)).difference(self._open)
+                self.out_at = {arm: self.out_at.get(arm, number) for arm in closed}
             self.timeline.add(kind_of(message).name, getattr(message, "arm", None), number)
             self.sent.setdefault(message.voter, []).append(item)
             self.number = number
-
-    def _close_arms(self, number: int) -> None:
-        self._open = self.tally.shared
-        closed = set(range(self.spec.n_arms)).difference(self._open)
-        self.out_at = {arm: self.out_at.get(arm, number) for arm in closed}

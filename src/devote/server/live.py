@@ -7,11 +7,15 @@ come to is worked out when somebody looks at it, and for each message once.
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
 from typing import TypeVar
 
+from starlette.responses import StreamingResponse
+from starlette.types import Message, Send
+
 from devote.boards import sse
+from devote.boards.bell import Bell
 from devote.boards.database import StoreError
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec
@@ -33,7 +37,7 @@ class LiveBoard:
         self._store = store
         self._spec = spec
         self._settings = settings
-        self._listeners: set[asyncio.Event] = set()
+        self.bell = Bell()
         self._lock = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
         self._begin()
@@ -42,11 +46,6 @@ class LiveBoard:
         self.tag = secrets.token_hex(4)
         self.items: list[bytes] = []
         self._history = History(self._spec)
-
-    @property
-    def listeners(self) -> int:
-        """How many streams are open."""
-        return len(self._listeners)
 
     @property
     def number(self) -> int:
@@ -61,13 +60,13 @@ class LiveBoard:
             if last < self.number:  # an older file was put in place
                 _, rows = await asyncio.to_thread(self._store.rows, name)
                 self._begin()
-                self._ring()
+                self.bell.ring()
             self.items += [
                 f'{{"number":{number},"message":{message},"signature":"{signature}"}}'.encode()
                 for number, message, signature in rows
             ]
         if rows:
-            self._ring()
+            self.bell.ring()
 
     async def look(self, draw: Callable[[History], T]) -> T:
         """What a function makes of the messages read so far."""
@@ -79,19 +78,7 @@ class LiveBoard:
         async with self._lock:
             return await asyncio.to_thread(work)
 
-    @contextmanager
-    def listen(self) -> Iterator[asyncio.Event]:
-        """An event that is set when there is news, for as long as the block lasts."""
-        rung = asyncio.Event()
-        self._listeners.add(rung)
-        if self._watch is None or self._watch.done():
-            self._watch = asyncio.create_task(self._keep_watch())
-        try:
-            yield rung
-        finally:
-            self._listeners.discard(rung)
-
-    async def follow(self, rung: asyncio.Event, after: int) -> AsyncIterator[bytes]:
+    async def follow(self, after: int) -> AsyncGenerator[bytes]:
         """The events above ``after``, the end mark, then events and heartbeats as they come.
 
         The caller has just called ``refresh``, so that the backlog is whole. It ends with this
@@ -99,44 +86,69 @@ class LiveBoard:
         """
         tag, end = self.tag, self.number
         place, at_end = min(after, end), False
-        while self.tag == tag:
-            rung.clear()
-            upto = min(place + _AT_ONCE, self.number if at_end else end)
-            if place < upto:
-                numbers, place = range(place + 1, upto + 1), upto
-                yield b"".join(
-                    sse.encode(sse.MESSAGE, number=number, data=self.items[number - 1].decode())
-                    for number in numbers
-                )
-            elif not at_end:
-                at_end = True
-                yield sse.encode(sse.END, number=end, data=str(end))
-            else:
-                await rung.wait()
-                if place == self.number and self.tag == tag:
-                    yield sse.HEARTBEAT
+        with self.bell.listen() as rung:
+            if self._watch is None or self._watch.done():
+                self._watch = asyncio.create_task(self._keep_watch())
+            while self.tag == tag:
+                rung.clear()
+                upto = min(place + _AT_ONCE, self.number if at_end else end)
+                if place < upto:
+                    numbers, place = range(place + 1, upto + 1), upto
+                    yield b"".join(
+                        sse.encode(sse.MESSAGE, number=number, data=self.items[number - 1].decode())
+                        for number in numbers
+                    )
+                elif not at_end:
+                    at_end = True
+                    yield sse.encode(sse.END, number=end, data=str(end))
+                else:
+                    await rung.wait()
+                    if place == self.number and self.tag == tag:
+                        yield sse.HEARTBEAT
 
     def close(self) -> None:
         """End all streams."""
         self.tag = ""
-        self._ring()
+        self.bell.ring()
         if self._watch is not None:
             self._watch.cancel()
-
-    def _ring(self) -> None:
-        for rung in self._listeners:
-            rung.set()
 
     async def _keep_watch(self) -> None:
         loop = asyncio.get_running_loop()
         beat = loop.time() + self._settings.heartbeat
-        while self._listeners:
+        while len(self.bell):
             await asyncio.sleep(min(self._settings.poll, self._settings.heartbeat))
             with suppress(StoreError):  # the next poll reads it
                 await self.refresh()
             if loop.time() >= beat:
                 beat = loop.time() + self._settings.heartbeat
-                self._ring()
+                self.bell.ring()
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events from a board, until either side leaves.
+
+    A peer that takes nothing for ``patience`` seconds is dropped.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, board: LiveBoard, *, after: int, patience: float) -> None:
+        self._events = board.follow(after)
+        self._patience = patience
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(self._events, headers=headers)
+
+    async def stream_response(self, send: Send) -> None:
+        """Send events until the server ends them; Starlette ends this when the peer leaves."""
+
+        async def send_in_time(message: Message) -> None:
+            async with asyncio.timeout(self._patience):
+                await send(message)
+
+        async with aclosing(self._events):
+            with suppress(TimeoutError):
+                await super().stream_response(send_in_time)
 
 
 class LiveBoards:
@@ -156,7 +168,7 @@ class LiveBoards:
     @property
     def listeners(self) -> int:
         """How many streams are open, of all experiments."""
-        return sum(board.listeners for board in self._boards.values())
+        return sum(len(board.bell) for board in self._boards.values())
 
     def close(self) -> None:
         """End all streams, of all experiments."""

@@ -1,6 +1,7 @@
 """Counters for Prometheus: of requests and messages, never of voters."""
 
 from collections.abc import Iterable, Mapping
+from http import HTTPMethod
 
 from prometheus_client import (
     CollectorRegistry,
@@ -13,7 +14,6 @@ from prometheus_client import (
 from devote.boards.experiment import Experiment
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 # They would tell when the first message of an experiment came.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -46,7 +46,7 @@ class Metrics:
 
     def count_request(self, method: str, route: str, status: int) -> None:
         """A request was answered; methods that do not exist share one label."""
-        known = method if method in METHODS else "other"
+        known = method if method in HTTPMethod.__members__ else "other"
         self._requests.labels(known, route, str(status)).inc()
 
     def count_message(self, experiment: str, outcome: str) -> None:

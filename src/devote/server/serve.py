@@ -2,18 +2,28 @@
 
 import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any, TypedDict, Unpack
 
 import uvicorn
 from fastapi import FastAPI
 
 from devote.boards.store import SqliteStore
 from devote.server.app import create_app
-from devote.server.errors import ServerError
-from devote.server.settings import Settings
+from devote.server.settings import ServerError, Settings
+
+# No access log, and no warning about a request, carries an address.
+_OPTIONS: dict[str, Any] = {
+    "access_log": False,
+    "server_header": False,
+    "proxy_headers": False,
+    "log_level": "warning",
+    "timeout_graceful_shutdown": 5,
+    "timeout_keep_alive": 30,
+    "backlog": 4096,
+}
 
 
 class Server(uvicorn.Server):
@@ -25,6 +35,11 @@ class Server(uvicorn.Server):
         assert isinstance(app, FastAPI)
         app.state.service.boards.close()
         await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop at a signal, and at once at a second SIGINT; uvicorn would also raise it again."""
+        self.force_exit |= self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
 
 def check_address(host: str, port: int) -> None:
@@ -53,45 +68,31 @@ def check_tls(certificate: str | Path | None, key: str | Path | None) -> None:
             raise ServerError(f"{file} is not a file.\nGive the path of a PEM file.")
 
 
-def make_server(
-    app: FastAPI,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8600,
-    certificate: str | Path | None = None,
-    key: str | Path | None = None,
-) -> Server:
-    """A server for an application; ``certificate`` and ``key`` are PEM files and turn on TLS.
+class Listening(TypedDict, total=False):
+    """Where to listen; ``certificate`` and ``key`` are PEM files and turn on TLS."""
 
-    No access log, and no warning about a request, carries an address.
-    """
+    host: str
+    port: int
+    certificate: str | Path | None
+    key: str | Path | None
+
+
+def make_server(app: FastAPI, **listening: Unpack[Listening]) -> Server:
+    """A server for an application; without a host and a port it is at 127.0.0.1:8600."""
+    certificate, key = listening.get("certificate"), listening.get("key")
     check_tls(certificate, key)
-    config = uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        ssl_certfile=certificate,
-        ssl_keyfile=key,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        log_level="warning",
-        timeout_graceful_shutdown=5,
-        timeout_keep_alive=30,
-        backlog=4096,
+    host, port = listening.get("host", "127.0.0.1"), listening.get("port", 8600)
+    return Server(
+        uvicorn.Config(app, host, port, ssl_certfile=certificate, ssl_keyfile=key, **_OPTIONS)
     )
-    return Server(config)
 
 
 def run_server(
     store: SqliteStore | str | Path,
     *,
-    host: str = "127.0.0.1",
-    port: int = 8600,
-    certificate: str | Path | None = None,
-    key: str | Path | None = None,
     settings: Settings | None = None,
     extend: Callable[[FastAPI], None] | None = None,
+    **listening: Unpack[Listening],
 ) -> None:
     """Serve a store until SIGINT or SIGTERM, then end the streams, close the store and return.
 
@@ -104,26 +105,6 @@ def run_server(
         app = create_app(store, settings)
         if extend is not None:
             extend(app)
-        server = make_server(app, host=host, port=port, certificate=certificate, key=key)
-        with _stopping(server):
-            server.run()
+        make_server(app, **listening).run()
     finally:
         store.close()
-
-
-@contextmanager
-def _stopping(server: Server) -> Iterator[None]:
-    """Let a signal stop the server and nothing else: uvicorn raises it once more at its end."""
-
-    def stop(*_: object) -> None:
-        server.should_exit = True
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 from collections.abc import Callable
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -16,7 +16,7 @@ from devote.server.answers import Refused, too_many
 from devote.server.limits import RateLimit
 from devote.server.live import LiveBoard, LiveBoards
 from devote.server.metrics import Metrics
-from devote.server.models import NAME
+from devote.server.models import NAME, OutcomeAnswer
 from devote.server.settings import Settings
 
 P = ParamSpec("P")
@@ -39,11 +39,10 @@ class Service:
         """Do something with the store, in a thread: it waits for the disk."""
         return await asyncio.to_thread(work, *args, **kwargs)
 
-    def check(self, limit: RateLimit, name: str) -> None:
-        """Refuse an experiment that is asked for too often."""
-        seconds = limit.wait(name)
-        if seconds:
-            raise too_many(seconds, "for this experiment")
+    def check(self, limit: RateLimit, key: str, what: str = "for this experiment") -> None:
+        """Refuse what is asked for too often."""
+        if seconds := limit.wait(key):
+            raise too_many(seconds, what)
 
 
 def service_of(request: Request) -> Service:
@@ -58,7 +57,7 @@ Name = Annotated[str, Path(pattern=NAME, description="The experiment.")]
 
 async def existing(service: Served, name: Name) -> None:
     """Refuse an experiment that does not exist."""
-    if not service.store.has_read(name):
+    if name not in service.store.specs:  # else nothing waits for the disk
         await service.call(service.store.spec, name)
 
 
@@ -78,12 +77,12 @@ async def reading(service: Served, name: Name) -> LiveBoard:
 Reading = Annotated[LiveBoard, Depends(reading)]
 
 
-def settle(receipt: Receipt, response: Response, *, refused: int = 403) -> Any:
+def settle(receipt: Receipt, response: Response, *, refused: int = 403) -> OutcomeAnswer:
     """The outcome of a write and its status: 201 if accepted, 200 if it was there already."""
     if receipt.outcome is Outcome.REFUSED:
         raise Refused(refused, receipt.reason)
     response.status_code = 201 if receipt.outcome is Outcome.ACCEPTED else 200
-    return receipt.outcome.value
+    return OutcomeAnswer.model_validate({"outcome": receipt.outcome.value})
 
 
 _bearer = HTTPBearer(auto_error=False, description="The operator's token.")

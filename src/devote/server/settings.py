@@ -6,8 +6,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from devote.errors import did_you_mean
-from devote.server.errors import ServerError
+from devote.errors import DevoteError, did_you_mean
+
+
+class ServerError(DevoteError, ValueError):
+    """A setting, an address or a certificate that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,12 @@ def load_settings(token_file: Path, limits: Sequence[str] = ()) -> Settings:
 
     A limit is written ``name=value``; the file is not made if one is refused.
     """
-    return replace(read_limits(limits), token=_read_token(token_file))
+    settings = read_limits(limits)
+    if token_file.exists():
+        return replace(settings, token=token_file.read_text().strip())
+    token_file.touch(mode=0o600)
+    token_file.write_text(settings.token + "\n")
+    return settings
 
 
 def read_limits(limits: Sequence[str]) -> Settings:
@@ -86,12 +94,3 @@ def read_limits(limits: Sequence[str]) -> Settings:
         except ValueError:
             raise ServerError(f"limit {word!r} needs a number.\nWrite {name}=100.") from None
     return Settings(**values)
-
-
-def _read_token(path: Path) -> str:
-    if path.exists():
-        return path.read_text().strip()
-    token = secrets.token_urlsafe(32)
-    path.touch(mode=0o600)
-    path.write_text(token + "\n")
-    return token

@@ -22,6 +22,7 @@ from devote.boards.board import (
 )
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
+from devote.boards.memory import MemoryBoard
 from devote.checks import Checks
 from devote.protocol import SpecError
 
@@ -195,3 +196,46 @@ class FaultyBoard(Board):
 
 def _lost() -> BoardUnavailable:
     return BoardUnavailable("No answer came.\nPost or read again; posting twice is harmless.")
+
+
+class CrashingBoard(MemoryBoard):
+    """A board in memory that can be down for a while.
+
+    It loses nothing that was accepted, as a board on disk would.
+    """
+
+    up = True
+
+    def crash(self) -> None:
+        """Answer nothing, until ``restart``."""
+        self.up = False
+        self._bell.ring()
+
+    def restart(self) -> None:
+        """Answer again."""
+        self.up = True
+
+    async def fetch_experiment(self) -> Experiment:
+        """The experiment."""
+        self.check_up()
+        return await super().fetch_experiment()
+
+    async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
+        """Let this voter post."""
+        self.check_up()
+        return await super().enrol(identity, invite)
+
+    async def publish(self, envelope: Envelope) -> Outcome:
+        """Post a message."""
+        self.check_up()
+        return await super().publish(envelope)
+
+    async def snapshot(self, after: int = 0) -> Snapshot:
+        """All messages with a number above ``after``."""
+        self.check_up()
+        return await super().snapshot(after)
+
+    def check_up(self) -> None:
+        """Refuse to answer while it is down."""
+        if not self.up:
+            raise BoardUnavailable("The board has crashed.\nTry again after its restart.")
