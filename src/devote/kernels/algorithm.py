@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from devote.kernels.state import Rule, State, start
+from devote.kernels.jitable import jitable
+from devote.kernels.state import Rule, State, least_pulled, start
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Algorithm:
     source: str
     choose: Callable[[Rule, State, float], int]
     observe: Callable[..., int]
-    n_ints: Callable[[int], int]
+    n_ints: Callable[[int], int] = lambda n_arms: 1
     n_floats: int = 0
     options: Mapping[str, tuple[str, ...] | float] = field(default_factory=dict)
     endless: bool = False
@@ -63,3 +65,13 @@ class Algorithm:
         )
         start(state)
         return state
+
+
+@jitable
+def choose_in_turn(rule: Rule, state: State, u: float) -> int:
+    """Round robin."""
+    return least_pulled(state)
+
+
+round_robin = partial(Algorithm, choose=choose_in_turn)
+"""An algorithm that plays the remaining arms in turn, and keeps no words of its own."""

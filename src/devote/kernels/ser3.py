@@ -12,15 +12,10 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.state import COUNT, Rule, State, drop
+from devote.kernels.state import COUNT, Rule, State, best_sum, drop_behind
 
-TAU = 1
-LEFT = 2
-SEEN = 3
-ROW = 4
-
+TAU, LEFT, SEEN, ROW = range(1, 5)
 RADIUS = 0
-UNION = 0.0
 ACTIVE = 1.0
 
 
@@ -106,18 +101,8 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     tau = state.ints[TAU]
     if tau < math.log(rule.n_arms / rule.eta):
         return 0
-    best = -1
-    for k in range(len(state.alive)):
-        if state.alive[k] and (best < 0 or state.sums[k] > state.sums[best]):
-            best = k
     threshold = tau * (2.0 * radius(rule, tau, state.ints[COUNT]) - rule.epsilon)
-    highest = state.sums[best]
-    n_out = 0
-    for k in range(len(state.alive)):
-        if state.alive[k] and k != best and highest - state.sums[k] >= threshold:
-            drop(state, k)
-            out[n_out] = k
-            n_out += 1
+    n_out = drop_behind(state, best_sum(state), threshold, out)
     if n_out > 0:
         state.ints[SEEN] = state.ints[COUNT]
     return n_out
@@ -127,8 +112,8 @@ ALGORITHM = Algorithm(
     name="ser3",
     summary="Successive Elimination with the survivors shuffled each round, for drifting rewards",
     source="Allesiardo, Feraud and Maillard 2017; paper, section 4, Theorem 3",
+    options={"radius": ("union", "active")},
+    n_ints=lambda n_arms: ROW + n_arms,
     choose=choose,
     observe=observe,
-    n_ints=lambda n_arms: ROW + n_arms,
-    options={"radius": ("union", "active")},
 )

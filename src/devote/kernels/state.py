@@ -96,6 +96,16 @@ def least_pulled(state: State) -> int:
 
 
 @jitable
+def count_round(state: State, arm: int, reward: float) -> int:
+    """Count a pull; the number of rounds if it ends one and several arms remain, else 0."""
+    add(state, arm, reward)
+    rounds = state.pulls[arm]
+    if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] < rounds:
+        return 0
+    return rounds
+
+
+@jitable
 def best_mean(state: State) -> int:
     """The remaining arm with the highest empirical mean, the lowest index among equals."""
     best = -1
@@ -107,6 +117,29 @@ def best_mean(state: State) -> int:
                 best = k
                 highest = value
     return best
+
+
+@jitable
+def best_sum(state: State) -> int:
+    """The remaining arm with the highest sum of rewards, the lowest index among equals."""
+    best = -1
+    for k in range(len(state.alive)):
+        if state.alive[k] and (best < 0 or state.sums[k] > state.sums[best]):
+            best = k
+    return best
+
+
+@jitable
+def drop_behind(state: State, best: int, gap: float, out: MutableSequence[int]) -> int:
+    """Drop arms whose sums are ``gap`` or more below the best's, as ``keep_only`` does."""
+    n_out = 0
+    highest = state.sums[best]
+    for k in range(len(state.alive)):
+        if state.alive[k] and k != best and highest - state.sums[k] >= gap:
+            drop(state, k)
+            out[n_out] = k
+            n_out += 1
+    return n_out
 
 
 @jitable
