@@ -40,19 +40,16 @@ class Algorithm:
     ) -> Rule:
         """The constants of a run, with options as the numbers that kernels read."""
         given = options or {}
-        values = tuple(self._encode(name, given.get(name)) for name in self.options)
-        return Rule(n_arms, float(epsilon), float(eta), values)
+        values = []
+        for name, allowed in self.options.items():
+            value: Any = given.get(name, self.default(name))
+            values.append(float(allowed.index(value) if isinstance(allowed, tuple) else value))
+        return Rule(n_arms, float(epsilon), float(eta), tuple(values))
 
     def default(self, option: str) -> str | float:
         """The value of an option that is not given."""
         allowed = self.options[option]
         return allowed[0] if isinstance(allowed, tuple) else allowed
-
-    def _encode(self, name: str, value: Any) -> float:
-        allowed = self.options[name]
-        if isinstance(allowed, tuple):
-            return float(allowed.index(value)) if value is not None else 0.0
-        return float(allowed if value is None else value)
 
     def new_state(self, n_arms: int) -> State:
         """A fresh state in plain lists."""

@@ -10,7 +10,7 @@ from collections.abc import MutableSequence
 from devote.kernels.algorithm import round_robin
 from devote.kernels.bernoulli_kl import lower, upper
 from devote.kernels.jitable import jitable
-from devote.kernels.state import Rule, State, best_mean, count_round, drop, mean
+from devote.kernels.state import Rule, State, add, best_mean, drop, ends_round, mean
 
 K1 = 11.1
 ALPHA = 1.1
@@ -35,9 +35,10 @@ def worst_mean(state: State, best: int) -> int:
 @jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round drop the worst arm if ``L_best > U_worst - eps``."""
-    t = count_round(state, arm, reward)
-    if t == 0:
+    add(state, arm, reward)
+    if not ends_round(state, arm):
         return 0
+    t = state.pulls[arm]
     best = best_mean(state)
     worst = worst_mean(state, best)
     level = exploration(rule, t) / t

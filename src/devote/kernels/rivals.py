@@ -35,35 +35,9 @@ def note(state: State, leader: int, rival: int) -> None:
 
 
 @jitable
-def count(state: State, arm: int, reward: float) -> int:
-    """Count a pull; returns 1 if the arms can be compared: two or more, each pulled."""
-    add(state, arm, reward)
-    state.ints[TOTAL] += 1
-    if state.ints[COUNT] > 1 and state.pulls[least_pulled(state)] > 0:
-        return 1
-    return 0
-
-
-@jitable
 def outdated(state: State) -> int:
     """Whether leader and rival must be found again because an arm has gone since."""
     return 1 if state.ints[COMPARED] != state.ints[COUNT] else 0
-
-
-@jitable
-def due(state: State) -> int:
-    """The arm to play without comparing; -1 if there is none.
-
-    It is the only arm, or one never pulled, or the second of a pair if it is still there.
-    """
-    arm = least_pulled(state)
-    if state.ints[COUNT] == 1 or state.pulls[arm] == 0:
-        return arm
-    arm = state.ints[SECOND] - 1
-    state.ints[SECOND] = 0
-    if arm >= 0 and state.alive[arm]:
-        return arm
-    return -1
 
 
 @jitable
@@ -87,9 +61,13 @@ def explore_then_commit(
     """
 
     def choose(rule: Rule, state: State, u: float) -> int:
-        """Each arm once; then leader or rival."""
-        arm = due(state)
-        if arm >= 0:
+        """Each arm once, then leader or rival; the second of a pair if it is still there."""
+        arm = least_pulled(state)
+        if state.ints[COUNT] == 1 or state.pulls[arm] == 0:
+            return arm
+        arm = state.ints[SECOND] - 1
+        state.ints[SECOND] = 0
+        if arm >= 0 and state.alive[arm]:
             return arm
         if outdated(state):
             compare(rule, state)
@@ -99,9 +77,13 @@ def explore_then_commit(
         rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
     ) -> int:
         """Stop when the gap is below epsilon and keep the leader; tested after every pull."""
-        if count(state, arm, reward) and compare(rule, state) < rule.epsilon:
-            return keep_only(state, state.ints[LEADER], out)
-        return 0
+        add(state, arm, reward)
+        state.ints[TOTAL] += 1
+        if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] == 0:
+            return 0
+        if compare(rule, state) >= rule.epsilon:
+            return 0
+        return keep_only(state, state.ints[LEADER], out)
 
     for function in (choose, observe):
         # numba's cache on disk refers to a function by its module and its name there.

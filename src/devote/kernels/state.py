@@ -96,13 +96,9 @@ def least_pulled(state: State) -> int:
 
 
 @jitable
-def count_round(state: State, arm: int, reward: float) -> int:
-    """Count a pull; the number of rounds if it ends one and several arms remain, else 0."""
-    add(state, arm, reward)
-    rounds = state.pulls[arm]
-    if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] < rounds:
-        return 0
-    return rounds
+def ends_round(state: State, arm: int) -> bool:
+    """Whether a pull of this arm was the last of its round, and several arms remain."""
+    return state.ints[COUNT] > 1 and state.pulls[least_pulled(state)] >= state.pulls[arm]
 
 
 @jitable

@@ -10,7 +10,7 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import round_robin
 from devote.kernels.jitable import jitable
-from devote.kernels.state import Rule, State, best_mean, count_round, drop, keep_only, mean
+from devote.kernels.state import Rule, State, add, best_mean, drop, ends_round, keep_only, mean
 
 C = 4.01
 """The constant of the radius; its authors ask for more than 4."""
@@ -26,9 +26,10 @@ def radius(rule: Rule, t: int) -> float:
 @jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round drop arms two radii below the best; stop once radius <= eps/2."""
-    t = count_round(state, arm, reward)
-    if t == 0:
+    add(state, arm, reward)
+    if not ends_round(state, arm):
         return 0
+    t = state.pulls[arm]
     a = radius(rule, t)
     best = best_mean(state)
     if a <= rule.epsilon / 2.0:

@@ -90,10 +90,7 @@ def lone_failure(
             eta,
             "Ville's inequality for the difference of each arm to the best",
         ),
-        "worst_case": (
-            eta,
-            "by construction, with equality, if arm 0 is best and the last is bad",
-        ),
+        "worst_case": (eta, "by construction, with equality, if arm 0 is best and the last is bad"),
     }
     if algorithm == "kl_racing":
         bound = ZETA_1_1 / kl_racing.K1 * eta
