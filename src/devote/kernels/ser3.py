@@ -35,27 +35,23 @@ def radius(rule: Rule, tau: int, n_alive: int) -> float:
 
 
 @jitable
-def lay_row(state: State) -> None:
-    """Begin a round: all survivors are to be played, in a row by index."""
-    left = 0
-    for k in range(len(state.alive)):
-        if state.alive[k]:
-            state.ints[ROW + left] = k
-            left += 1
-    state.ints[LEFT] = left
-    state.ints[SEEN] = left
-    state.ints[TAU] += 1
+def renew_row(state: State) -> None:
+    """Take arms that were dropped from outside out of the row; if none is left, begin a round.
 
-
-@jitable
-def clear_row(state: State) -> None:
-    """Take arms that were dropped from outside out of the row."""
+    Then all survivors are to be played, in a row by index.
+    """
     left = 0
     for i in range(state.ints[LEFT]):
         arm = state.ints[ROW + i]
         if state.alive[arm]:
             state.ints[ROW + left] = arm
             left += 1
+    if left == 0:
+        state.ints[TAU] += 1
+        for k in range(len(state.alive)):
+            if state.alive[k]:
+                state.ints[ROW + left] = k
+                left += 1
     state.ints[LEFT] = left
     state.ints[SEEN] = state.ints[COUNT]
 
@@ -66,10 +62,8 @@ def draw(state: State, u: float) -> float:
 
     Returns what is left of ``u``, which is uniform again.
     """
-    if state.ints[SEEN] != state.ints[COUNT]:
-        clear_row(state)
-    if state.ints[LEFT] == 0:
-        lay_row(state)
+    if state.ints[SEEN] != state.ints[COUNT] or state.ints[LEFT] == 0:
+        renew_row(state)
     last = state.ints[LEFT] - 1
     scaled = u * (last + 1)
     i = int(scaled)
