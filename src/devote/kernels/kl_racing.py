@@ -10,7 +10,7 @@ from collections.abc import MutableSequence
 from devote.kernels.algorithm import round_robin
 from devote.kernels.bernoulli_kl import lower, upper
 from devote.kernels.jitable import jitable
-from devote.kernels.state import Rule, State, add, best_mean, drop, ends_round, mean
+from devote.kernels.state import Rule, State, best_mean, drop, ends_round, mean
 
 K1 = 11.1
 ALPHA = 1.1
@@ -35,12 +35,11 @@ def worst_mean(state: State, best: int) -> int:
 @jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round drop the worst arm if ``L_best > U_worst - eps``."""
-    add(state, arm, reward)
-    if not ends_round(state, arm):
+    if not ends_round(state, arm, reward):
         return 0
-    t = state.pulls[arm]
     best = best_mean(state)
     worst = worst_mean(state, best)
+    t = state.pulls[arm]
     level = exploration(rule, t) / t
     if lower(mean(state, best), level) > upper(mean(state, worst), level) - rule.epsilon:
         drop(state, worst)

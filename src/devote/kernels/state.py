@@ -96,8 +96,9 @@ def least_pulled(state: State) -> int:
 
 
 @jitable
-def ends_round(state: State, arm: int) -> bool:
-    """Whether a pull of this arm was the last of its round, and several arms remain."""
+def ends_round(state: State, arm: int, reward: float) -> bool:
+    """Count a pull; whether it was the last of its round, and several arms remain."""
+    add(state, arm, reward)
     return state.ints[COUNT] > 1 and state.pulls[least_pulled(state)] >= state.pulls[arm]
 
 

@@ -10,7 +10,7 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import round_robin
 from devote.kernels.jitable import jitable
-from devote.kernels.state import Rule, State, add, best_mean, drop, ends_round, keep_only, mean
+from devote.kernels.state import Rule, State, best_mean, drop, ends_round, keep_only, mean
 
 C = 4.01
 """The constant of the radius; its authors ask for more than 4."""
@@ -26,8 +26,7 @@ def radius(rule: Rule, t: int) -> float:
 @jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round drop arms two radii below the best; stop once radius <= eps/2."""
-    add(state, arm, reward)
-    if not ends_round(state, arm):
+    if not ends_round(state, arm, reward):
         return 0
     t = state.pulls[arm]
     a = radius(rule, t)
