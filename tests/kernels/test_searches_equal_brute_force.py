@@ -119,11 +119,11 @@ def test_ugapec_finds_its_pair_again_when_a_third_arm_is_taken_out():
     state.ints[TOTAL] = 284
     ugapec.compare(rule, state)
     assert (state.ints[LEADER], state.ints[RIVAL]) == (0, 1)
-    assert ugapec.choose(rule, state, 0.5) == 1
+    assert ugapec.ALGORITHM.choose(rule, state, 0.5) == 1
     drop(state, 3)
     beta = beta_of(2, 4, 0.9, 284.0)
     assert brute_force(2, state.alive, state.pulls, state.sums, beta)[:2] == (1, 2)
-    assert ugapec.choose(rule, state, 0.5) == 2
+    assert ugapec.ALGORITHM.choose(rule, state, 0.5) == 2
 
 
 @functools.cache

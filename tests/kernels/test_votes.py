@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import algorithm_2
 
-from devote.kernels import get_algorithm, merge, quorum, shared_set
+from devote.kernels import get_algorithm, merge, shared_set
 from devote.kernels.state import COUNT, drop
+from devote.kernels.votes import quorum
 
 MANY = 10 * settings().max_examples
 tallies = st.lists(st.integers(0, 6), min_size=1, max_size=8)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from devote.problems import ProblemError, Split, Uniform, Zipf, alias_table, pick
+from devote.problems import ProblemError, Split, Uniform, Zipf, pick
 from devote.problems.activity import normalise
+from devote.problems.alias import alias_table
 
 LAST = math.nextafter(1.0, 0.0)
 

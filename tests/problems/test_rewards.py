@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devote.problems import Environment, Problem, mean_reward, pay, segment_at
-from devote.problems.rewards import BERNOULLI
+from devote.problems import Problem, mean_reward, pay
+from devote.problems.rewards import BERNOULLI, Environment, segment_at
 
 LAST = math.nextafter(1.0, 0.0)
 FAMILIES = ["bernoulli", "beta", "uniform"]

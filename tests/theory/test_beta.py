@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from devote.theory import beta_quantile, betainc, betainc_upper, binomial_tail, log_beta
+from devote.theory import beta_quantile, betainc, binomial_tail
+from devote.theory.binomial import tails
 
 shape = st.floats(-3, 7).map(lambda exponent: 10.0**exponent)
 inside = st.floats(1e-12, 1 - 1e-12)
@@ -34,9 +35,7 @@ def test_erratum_10_the_regularised_value_of_the_footnote_is_one():
 
 def test_erratum_10_the_footnote_prints_the_beta_function_itself():
     exact = Fraction(math.factorial(499) ** 2, math.factorial(999))
-    value = math.exp(log_beta(500, 500))
-    assert value == pytest.approx(float(exact * 10**302) * 1e-302, rel=1e-12)
-    assert math.floor(value * 1e304) == 147
+    assert math.floor(exact * 10**304) == 147
 
 
 @pytest.mark.parametrize("x", [0.001, 0.3, 0.5, 0.9, 0.999])
@@ -45,6 +44,10 @@ def test_betainc_agrees_with_exact_rational_sums_to_1e_12(a, b, x):
     exact = exact_betainc(a, b, x)
     assert abs(Fraction(betainc(a, b, x)) / exact - 1) < 1e-12
     assert abs(Fraction(betainc_upper(a, b, x)) / (1 - exact) - 1) < 1e-12
+
+
+def betainc_upper(a: float, b: float, x: float) -> float:
+    return tails(float(a), float(b), float(x))[1]
 
 
 @given(shape, shape, inside)
@@ -96,13 +99,6 @@ def test_betainc_is_a_probability_for_every_shape_served(large, small, x):
         assert 0.0 <= betainc(a, b, x) <= 1.0
 
 
-@given(st.floats(-2, 7), st.floats(-2, 7))
-def test_log_beta_agrees_with_scipy(log_a, log_b):
-    a, b = 10.0**log_a, 10.0**log_b
-    # scipy is off by 1.2e-9 at (1e6, 0.1), where a^-b Gamma(b) (1 + b (1 - b) / 2a) tells.
-    assert log_beta(a, b) == pytest.approx(special.betaln(a, b), rel=1e-8, abs=1e-8)
-
-
 @given(st.integers(0, 300), st.integers(0, 300), st.floats(0, 1))
 def test_binomial_tail_agrees_with_scipy(successes, trials, probability):
     assert binomial_tail(successes, trials, probability=probability) == pytest.approx(
@@ -121,7 +117,7 @@ def test_beta_quantile_agrees_with_scipy(probability, a, b):
 def test_beta_quantile_inverts_betainc(probability, a, b):
     x = beta_quantile(probability, a=a, b=b)
     # One rounding of x moves I by up to its slope.
-    slope = math.exp((a - 1) * math.log(x) + (b - 1) * math.log1p(-x) - log_beta(a, b))
+    slope = math.exp((a - 1) * math.log(x) + (b - 1) * math.log1p(-x) - special.betaln(a, b))
     assert betainc(a, b, x) == pytest.approx(probability, rel=1e-11, abs=1e-15 * slope)
 
 
@@ -133,7 +129,7 @@ def test_a_wrong_argument_is_named_with_its_rule():
     with pytest.raises(ValueError, match="a=0 is not between"):
         betainc(0, 1, 0.5)
     with pytest.raises(ValueError, match="both above"):
-        betainc_upper(1e15, 1e15, 0.5)
+        betainc(1e15, 1e15, 0.5)
     with pytest.raises(ValueError, match=r"probability=1 must be in \(0, 1\)"):
         beta_quantile(1, a=1, b=1)
     with pytest.raises(ValueError, match="successes=-1 must be a whole number, 0 or more"):

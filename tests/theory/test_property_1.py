@@ -16,7 +16,7 @@ from devote.kernels import (
 from devote.kernels import ser3 as ser3_kernel
 from devote.kernels.bernoulli_kl import lower, upper
 from devote.kernels.registry import ALGORITHMS
-from devote.theory import lone_failure, ser3_lone_failure
+from devote.theory import lone_failure
 
 PROVED = (
     "naive",
@@ -119,7 +119,7 @@ def test_the_bound_for_ser3_is_the_sum_over_pairs_of_rounds():
     rounds = [tau for tau in range(begin, last + 1) if 2 * r(tau) - epsilon <= 1]
     direct = sum(3 * math.exp(-4 * tau * r(tau) ** 2) for tau in rounds)
     chains = sum(2 * math.exp(-4 * tau * r(tau) ** 2) for tau in rounds for _ in range(tau, last))
-    found = ser3_lone_failure(n_arms, epsilon=epsilon, eta=eta)
+    found = lone_failure("ser3", n_arms=n_arms, epsilon=epsilon, eta=eta).bound
     assert direct + chains <= found <= 2.5 * (direct + chains)
 
 

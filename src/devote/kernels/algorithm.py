@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from devote.kernels.state import Rule, State, start
+from devote.kernels.jitable import jitable
+from devote.kernels.state import Rule, State, least_pulled, start
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Algorithm:
     source: str
     choose: Callable[[Rule, State, float], int]
     observe: Callable[..., int]
-    n_ints: Callable[[int], int]
+    n_ints: Callable[[int], int] = lambda n_arms: 1
     n_floats: int = 0
     options: Mapping[str, tuple[str, ...] | float] = field(default_factory=dict)
     endless: bool = False
@@ -38,19 +40,16 @@ class Algorithm:
     ) -> Rule:
         """The constants of a run, with options as the numbers that kernels read."""
         given = options or {}
-        values = tuple(self._encode(name, given.get(name)) for name in self.options)
-        return Rule(n_arms, float(epsilon), float(eta), values)
+        values = []
+        for name, allowed in self.options.items():
+            value: Any = given.get(name, self.default(name))
+            values.append(float(allowed.index(value) if isinstance(allowed, tuple) else value))
+        return Rule(n_arms, float(epsilon), float(eta), tuple(values))
 
     def default(self, option: str) -> str | float:
         """The value of an option that is not given."""
         allowed = self.options[option]
         return allowed[0] if isinstance(allowed, tuple) else allowed
-
-    def _encode(self, name: str, value: Any) -> float:
-        allowed = self.options[name]
-        if isinstance(allowed, tuple):
-            return float(allowed.index(value)) if value is not None else 0.0
-        return float(allowed if value is None else value)
 
     def new_state(self, n_arms: int) -> State:
         """A fresh state in plain lists."""
@@ -63,3 +62,13 @@ class Algorithm:
         )
         start(state)
         return state
+
+
+@jitable
+def choose_in_turn(rule: Rule, state: State, u: float) -> int:
+    """Round robin."""
+    return least_pulled(state)
+
+
+round_robin = partial(Algorithm, choose=choose_in_turn)
+"""An algorithm that plays the remaining arms in turn, and keeps no words of its own."""

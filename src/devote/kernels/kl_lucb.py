@@ -7,23 +7,11 @@ each.
 """
 
 import math
-from collections.abc import MutableSequence
 
-from devote.kernels.algorithm import Algorithm
 from devote.kernels.bernoulli_kl import divergence_at_least, lower, upper
 from devote.kernels.jitable import jitable
-from devote.kernels.rivals import (
-    LEADER,
-    N_INTS,
-    RIVAL,
-    TOTAL,
-    count,
-    due,
-    note,
-    open_pair,
-    outdated,
-)
-from devote.kernels.state import Rule, State, best_mean, keep_only, mean
+from devote.kernels.rivals import RIVAL, TOTAL, explore_then_commit, note, outdated
+from devote.kernels.state import Rule, State, best_mean, mean
 
 K1 = 405.5
 ALPHA = 1.1
@@ -77,30 +65,9 @@ def logarithms(q: float) -> tuple[float, float]:
     return 0.0, 0.0
 
 
-@jitable
-def choose(rule: Rule, state: State, u: float) -> int:
-    """Each arm once; then leader and rival in turn, one per call."""
-    arm = due(state)
-    if arm >= 0:
-        return arm
-    if outdated(state):
-        compare(rule, state)
-    return open_pair(state)
-
-
-@jitable
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
-    """Stop when ``U_l - L_h < eps`` and keep h; tested after every pull."""
-    if count(state, arm, reward) and compare(rule, state) < rule.epsilon:
-        return keep_only(state, state.ints[LEADER], out)
-    return 0
-
-
-ALGORITHM = Algorithm(
+ALGORITHM = explore_then_commit(
+    compare,
     name="kl_lucb",
     summary="LUCB with Kullback-Leibler bounds",
     source="Kaufmann and Kalyanakrishnan 2013; paper, section 3.1, L = 1",
-    choose=choose,
-    observe=observe,
-    n_ints=lambda n_arms: N_INTS,
 )

@@ -7,10 +7,10 @@ Differs from print: the paper gives no level of the bounds; this one is its auth
 import math
 from collections.abc import MutableSequence
 
-from devote.kernels.algorithm import Algorithm
+from devote.kernels.algorithm import round_robin
 from devote.kernels.bernoulli_kl import lower, upper
 from devote.kernels.jitable import jitable
-from devote.kernels.state import COUNT, Rule, State, add, best_mean, drop, least_pulled, mean
+from devote.kernels.state import Rule, State, best_mean, drop, ends_round, mean
 
 K1 = 11.1
 ALPHA = 1.1
@@ -20,12 +20,6 @@ ALPHA = 1.1
 def exploration(rule: Rule, t: int) -> float:
     """The level of the bounds in round t, ``ln(11.1 K t^1.1 / eta)``."""
     return math.log(K1 * rule.n_arms / rule.eta) + ALPHA * math.log(float(t))
-
-
-@jitable
-def choose(rule: Rule, state: State, u: float) -> int:
-    """Round robin."""
-    return least_pulled(state)
 
 
 @jitable
@@ -41,12 +35,11 @@ def worst_mean(state: State, best: int) -> int:
 @jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round drop the worst arm if ``L_best > U_worst - eps``."""
-    add(state, arm, reward)
-    t = state.pulls[arm]
-    if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] < t:
+    if not ends_round(state, arm, reward):
         return 0
     best = best_mean(state)
     worst = worst_mean(state, best)
+    t = state.pulls[arm]
     level = exploration(rule, t) / t
     if lower(mean(state, best), level) > upper(mean(state, worst), level) - rule.epsilon:
         drop(state, worst)
@@ -55,11 +48,9 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     return 0
 
 
-ALGORITHM = Algorithm(
+ALGORITHM = round_robin(
     name="kl_racing",
     summary="a pull of each survivor per round; drops the worst when its KL bound falls short",
     source="Kaufmann and Kalyanakrishnan 2013; paper, section 3.1, L = K, f(l) = 1/K",
-    choose=choose,
     observe=observe,
-    n_ints=lambda n_arms: 1,
 )

@@ -7,21 +7,10 @@ each.
 """
 
 import math
-from collections.abc import MutableSequence
 
-from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.rivals import (
-    LEADER,
-    N_INTS,
-    TOTAL,
-    count,
-    due,
-    note,
-    open_pair,
-    outdated,
-)
-from devote.kernels.state import Rule, State, best_mean, keep_only, mean
+from devote.kernels.rivals import TOTAL, explore_then_commit, note, radius
+from devote.kernels.state import Rule, State, best_mean, mean
 
 K1 = 1.25
 
@@ -31,12 +20,6 @@ def exploration(rule: Rule, t: int) -> float:
     """The numerator of the squared radius after t pulls, ``ln(1.25 K t^4 / eta) / 2``."""
     pulls = float(t)
     return math.log(K1 * rule.n_arms * pulls * pulls * pulls * pulls / rule.eta) / 2.0
-
-
-@jitable
-def radius(beta: float, pulls: int) -> float:
-    """``sqrt(ln(1.25 K t^4 / eta) / (2 N_k))``."""
-    return math.sqrt(beta / pulls)
 
 
 @jitable
@@ -56,30 +39,9 @@ def compare(rule: Rule, state: State) -> float:
     return highest - (mean(state, leader) - radius(beta, state.pulls[leader]))
 
 
-@jitable
-def choose(rule: Rule, state: State, u: float) -> int:
-    """Each arm once; then leader and rival in turn, one per call."""
-    arm = due(state)
-    if arm >= 0:
-        return arm
-    if outdated(state):
-        compare(rule, state)
-    return open_pair(state)
-
-
-@jitable
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
-    """Stop when ``U_l - L_h < eps`` and keep h; tested after every pull."""
-    if count(state, arm, reward) and compare(rule, state) < rule.epsilon:
-        return keep_only(state, state.ints[LEADER], out)
-    return 0
-
-
-ALGORITHM = Algorithm(
+ALGORITHM = explore_then_commit(
+    compare,
     name="lucb",
     summary="plays the leader and its strongest rival until their Hoeffding bounds part",
     source="Kalyanakrishnan, Tewari, Auer and Stone 2012; paper, section 3.1, L = 1",
-    choose=choose,
-    observe=observe,
-    n_ints=lambda n_arms: N_INTS,
 )

@@ -89,8 +89,8 @@ ALGORITHM = Algorithm(
     name="median_elimination",
     summary="halves the arms each epoch after a fixed number of fresh pulls",
     source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = log2 K, f(l) = 2^-l",
-    choose=choose,
-    observe=observe,
     n_ints=lambda n_arms: 2,
     n_floats=1,
+    choose=choose,
+    observe=observe,
 )

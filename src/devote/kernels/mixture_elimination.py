@@ -12,7 +12,7 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.state import COUNT, Rule, State, add, drop, keep_only
+from devote.kernels.state import COUNT, Rule, State, add, best_sum, drop_behind, keep_only
 
 NEXT = 1
 """Word of ``State.ints``: where to look for the next arm of the round; 0 once it is judged."""
@@ -56,10 +56,7 @@ def judge(rule: Rule, state: State, tau: int, out: MutableSequence[int]) -> int:
 
     Survivors have all been pulled tau times, so sums are compared with sums.
     """
-    best = next_alive(state, 0)
-    for k in range(best + 1, len(state.alive)):
-        if state.alive[k] and state.sums[k] > state.sums[best]:
-            best = k
+    best = best_sum(state)
     reach = bound(rule, tau)
     highest = state.sums[best]
     slack = tau * rule.epsilon
@@ -69,13 +66,7 @@ def judge(rule: Rule, state: State, tau: int, out: MutableSequence[int]) -> int:
             undecided = 1
     if undecided == 0:
         return keep_only(state, best, out)
-    n_out = 0
-    for k in range(len(state.alive)):
-        if state.alive[k] and k != best and highest - state.sums[k] >= reach:
-            drop(state, k)
-            out[n_out] = k
-            n_out += 1
-    return n_out
+    return drop_behind(state, best, reach, out)
 
 
 @jitable
@@ -100,8 +91,8 @@ ALGORITHM = Algorithm(
     name="mixture_elimination",
     summary="a pull of each survivor per round; one bound on differences that holds for ever",
     source="Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021; docs/proofs.md",
+    options={"rho": 5.0},
+    n_ints=lambda n_arms: 2,
     choose=choose,
     observe=observe,
-    n_ints=lambda n_arms: 2,
-    options={"rho": 5.0},
 )

@@ -6,7 +6,7 @@ Paper: section 3.1, a fixed design, L = 1 and f(l) = 1.
 import math
 from collections.abc import MutableSequence
 
-from devote.kernels.algorithm import Algorithm
+from devote.kernels.algorithm import round_robin
 from devote.kernels.jitable import jitable
 from devote.kernels.state import Rule, State, add, best_mean, keep_only, least_pulled
 
@@ -18,12 +18,6 @@ def budget(rule: Rule) -> int:
 
 
 @jitable
-def choose(rule: Rule, state: State, u: float) -> int:
-    """Round robin."""
-    return least_pulled(state)
-
-
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """Once every remaining arm has its budget, keep the empirical best."""
     add(state, arm, reward)
@@ -32,11 +26,9 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     return keep_only(state, best_mean(state), out)
 
 
-ALGORITHM = Algorithm(
+ALGORITHM = round_robin(
     name="naive",
     summary="a fixed number of pulls each, then the empirical best",
     source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = 1",
-    choose=choose,
     observe=observe,
-    n_ints=lambda n_arms: 1,
 )

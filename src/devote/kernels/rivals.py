@@ -1,4 +1,4 @@
-"""The bookkeeping of explore-then-commit rules: a leader, its rival, and when to look again.
+"""Explore-then-commit rules: a leader, its rival, and when to look again.
 
 Each rule brings its own comparison, which writes the leader and the rival and returns the gap
 that decides whether to stop. Between a pull and the next choice nothing but arms dropped from
@@ -6,18 +6,24 @@ outside can change, so the pair stays right as long as no arm has gone. (UGapEc'
 with the drop of a third arm: one that was the threat to the rival.)
 
 Paper: section 3.1, the explore-then-commit algorithms.
+Differs from print: they stop once the gap is lower than epsilon, not higher (erratum 16).
 """
 
-from devote.kernels.jitable import jitable
-from devote.kernels.state import COUNT, State, add, least_pulled
+import math
+from collections.abc import Callable, MutableSequence
 
-TOTAL = 1
-LEADER = 2
-RIVAL = 3
-COMPARED = 4
-"""How many arms remained when leader and rival were found; 0 before."""
-SECOND = 5
-N_INTS = 6
+from devote.kernels.algorithm import Algorithm
+from devote.kernels.jitable import jitable
+from devote.kernels.state import COUNT, Rule, State, add, keep_only, least_pulled
+
+# COMPARED: how many arms remained when leader and rival were found; 0 before.
+TOTAL, LEADER, RIVAL, COMPARED, SECOND, N_INTS = range(1, 7)
+
+
+@jitable
+def radius(beta: float, pulls: int) -> float:
+    """Half the width of an arm's interval, ``sqrt(beta / N_k)``."""
+    return math.sqrt(beta / pulls)
 
 
 @jitable
@@ -29,47 +35,9 @@ def note(state: State, leader: int, rival: int) -> None:
 
 
 @jitable
-def count(state: State, arm: int, reward: float) -> int:
-    """Count a pull; returns 1 if the arms can be compared: two or more, each pulled."""
-    add(state, arm, reward)
-    state.ints[TOTAL] += 1
-    if state.ints[COUNT] > 1 and state.pulls[least_pulled(state)] > 0:
-        return 1
-    return 0
-
-
-@jitable
-def forced(state: State) -> int:
-    """The arm that leaves no choice: the only one, or one never pulled; else -1."""
-    arm = least_pulled(state)
-    if state.ints[COUNT] == 1 or state.pulls[arm] == 0:
-        return arm
-    return -1
-
-
-@jitable
 def outdated(state: State) -> int:
     """Whether leader and rival must be found again because an arm has gone since."""
     return 1 if state.ints[COMPARED] != state.ints[COUNT] else 0
-
-
-@jitable
-def second(state: State) -> int:
-    """The other half of a pair under way, if it is still there; else -1."""
-    arm = state.ints[SECOND] - 1
-    state.ints[SECOND] = 0
-    if arm >= 0 and state.alive[arm]:
-        return arm
-    return -1
-
-
-@jitable
-def due(state: State) -> int:
-    """The arm to play without comparing: a forced one, or the second of a pair; else -1."""
-    arm = forced(state)
-    if arm >= 0:
-        return arm
-    return second(state)
 
 
 @jitable
@@ -77,3 +45,49 @@ def open_pair(state: State) -> int:
     """Play the leader now and the rival next."""
     state.ints[SECOND] = state.ints[RIVAL] + 1
     return state.ints[LEADER]
+
+
+def explore_then_commit(
+    compare: Callable[[Rule, State], float],
+    play: Callable[[State], int] = open_pair,
+    *,
+    name: str,
+    summary: str,
+    source: str,
+) -> Algorithm:
+    """The subroutine that stops by this comparison; ``play`` takes an arm of the pair.
+
+    A call plays one arm, so that the pair of a round is two calls.
+    """
+
+    def choose(rule: Rule, state: State, u: float) -> int:
+        """Each arm once, then leader or rival; the second of a pair if it is still there."""
+        arm = least_pulled(state)
+        if state.ints[COUNT] == 1 or state.pulls[arm] == 0:
+            return arm
+        arm = state.ints[SECOND] - 1
+        state.ints[SECOND] = 0
+        if arm >= 0 and state.alive[arm]:
+            return arm
+        if outdated(state):
+            compare(rule, state)
+        return play(state)
+
+    def observe(
+        rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
+    ) -> int:
+        """Stop when the gap is below epsilon and keep the leader; tested after every pull."""
+        add(state, arm, reward)
+        state.ints[TOTAL] += 1
+        if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] == 0:
+            return 0
+        if compare(rule, state) >= rule.epsilon:
+            return 0
+        return keep_only(state, state.ints[LEADER], out)
+
+    for function in (choose, observe):
+        # numba's cache on disk refers to a function by its module and its name there.
+        function.__module__ = compare.__module__
+        function.__qualname__ = f"ALGORITHM.{function.__name__}"
+        jitable(function)
+    return Algorithm(name, summary, source, choose, observe, lambda n_arms: N_INTS)

@@ -12,15 +12,10 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.state import COUNT, Rule, State, drop
+from devote.kernels.state import COUNT, Rule, State, best_sum, drop_behind
 
-TAU = 1
-LEFT = 2
-SEEN = 3
-ROW = 4
-
+TAU, LEFT, SEEN, ROW = range(1, 5)
 RADIUS = 0
-UNION = 0.0
 ACTIVE = 1.0
 
 
@@ -40,27 +35,23 @@ def radius(rule: Rule, tau: int, n_alive: int) -> float:
 
 
 @jitable
-def lay_row(state: State) -> None:
-    """Begin a round: all survivors are to be played, in a row by index."""
-    left = 0
-    for k in range(len(state.alive)):
-        if state.alive[k]:
-            state.ints[ROW + left] = k
-            left += 1
-    state.ints[LEFT] = left
-    state.ints[SEEN] = left
-    state.ints[TAU] += 1
+def renew_row(state: State) -> None:
+    """Take arms that were dropped from outside out of the row; if none is left, begin a round.
 
-
-@jitable
-def clear_row(state: State) -> None:
-    """Take arms that were dropped from outside out of the row."""
+    Then all survivors are to be played, in a row by index.
+    """
     left = 0
     for i in range(state.ints[LEFT]):
         arm = state.ints[ROW + i]
         if state.alive[arm]:
             state.ints[ROW + left] = arm
             left += 1
+    if left == 0:
+        state.ints[TAU] += 1
+        for k in range(len(state.alive)):
+            if state.alive[k]:
+                state.ints[ROW + left] = k
+                left += 1
     state.ints[LEFT] = left
     state.ints[SEEN] = state.ints[COUNT]
 
@@ -71,10 +62,8 @@ def draw(state: State, u: float) -> float:
 
     Returns what is left of ``u``, which is uniform again.
     """
-    if state.ints[SEEN] != state.ints[COUNT]:
-        clear_row(state)
-    if state.ints[LEFT] == 0:
-        lay_row(state)
+    if state.ints[SEEN] != state.ints[COUNT] or state.ints[LEFT] == 0:
+        renew_row(state)
     last = state.ints[LEFT] - 1
     scaled = u * (last + 1)
     i = int(scaled)
@@ -106,18 +95,8 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     tau = state.ints[TAU]
     if tau < math.log(rule.n_arms / rule.eta):
         return 0
-    best = -1
-    for k in range(len(state.alive)):
-        if state.alive[k] and (best < 0 or state.sums[k] > state.sums[best]):
-            best = k
     threshold = tau * (2.0 * radius(rule, tau, state.ints[COUNT]) - rule.epsilon)
-    highest = state.sums[best]
-    n_out = 0
-    for k in range(len(state.alive)):
-        if state.alive[k] and k != best and highest - state.sums[k] >= threshold:
-            drop(state, k)
-            out[n_out] = k
-            n_out += 1
+    n_out = drop_behind(state, best_sum(state), threshold, out)
     if n_out > 0:
         state.ints[SEEN] = state.ints[COUNT]
     return n_out
@@ -127,8 +106,8 @@ ALGORITHM = Algorithm(
     name="ser3",
     summary="Successive Elimination with the survivors shuffled each round, for drifting rewards",
     source="Allesiardo, Feraud and Maillard 2017; paper, section 4, Theorem 3",
+    options={"radius": ("union", "active")},
+    n_ints=lambda n_arms: ROW + n_arms,
     choose=choose,
     observe=observe,
-    n_ints=lambda n_arms: ROW + n_arms,
-    options={"radius": ("union", "active")},
 )

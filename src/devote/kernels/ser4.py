@@ -12,15 +12,12 @@ from collections.abc import MutableSequence
 from devote.kernels import ser3
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
+from devote.kernels.ser3 import LEFT, ROW, draw
+from devote.kernels.ser3 import observe as observe_round
 from devote.kernels.state import RESET, Rule, State, start
 
 SPARE = 0
 PHI = len(ser3.ALGORITHM.options)
-
-draw = ser3.draw
-observe_round = ser3.observe
-ROW = ser3.ROW
-LEFT = ser3.LEFT
 
 
 @jitable
@@ -48,10 +45,10 @@ ALGORITHM = Algorithm(
     name="ser4",
     summary="SER3 with random resets, for best arms that switch; needs phi and a horizon",
     source="Allesiardo, Feraud and Maillard 2017; paper, section 4, Theorem 4",
-    choose=choose,
-    observe=observe,
+    options={**ser3.ALGORITHM.options, "phi": 0.0},
     n_ints=ser3.ALGORITHM.n_ints,
     n_floats=1,
-    options={**ser3.ALGORITHM.options, "phi": 0.0},
+    choose=choose,
+    observe=observe,
     endless=True,
 )

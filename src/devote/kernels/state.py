@@ -96,6 +96,13 @@ def least_pulled(state: State) -> int:
 
 
 @jitable
+def ends_round(state: State, arm: int, reward: float) -> bool:
+    """Count a pull; whether it was the last of its round, and several arms remain."""
+    add(state, arm, reward)
+    return state.ints[COUNT] > 1 and state.pulls[least_pulled(state)] >= state.pulls[arm]
+
+
+@jitable
 def best_mean(state: State) -> int:
     """The remaining arm with the highest empirical mean, the lowest index among equals."""
     best = -1
@@ -107,6 +114,29 @@ def best_mean(state: State) -> int:
                 best = k
                 highest = value
     return best
+
+
+@jitable
+def best_sum(state: State) -> int:
+    """The remaining arm with the highest sum of rewards, the lowest index among equals."""
+    best = -1
+    for k in range(len(state.alive)):
+        if state.alive[k] and (best < 0 or state.sums[k] > state.sums[best]):
+            best = k
+    return best
+
+
+@jitable
+def drop_behind(state: State, best: int, gap: float, out: MutableSequence[int]) -> int:
+    """Drop arms whose sums are ``gap`` or more below the best's, as ``keep_only`` does."""
+    n_out = 0
+    highest = state.sums[best]
+    for k in range(len(state.alive)):
+        if state.alive[k] and k != best and highest - state.sums[k] >= gap:
+            drop(state, k)
+            out[n_out] = k
+            n_out += 1
+    return n_out
 
 
 @jitable

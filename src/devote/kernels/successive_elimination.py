@@ -8,19 +8,9 @@ it stops once the radius is at most epsilon/2.
 import math
 from collections.abc import MutableSequence
 
-from devote.kernels.algorithm import Algorithm
+from devote.kernels.algorithm import round_robin
 from devote.kernels.jitable import jitable
-from devote.kernels.state import (
-    COUNT,
-    Rule,
-    State,
-    add,
-    best_mean,
-    drop,
-    keep_only,
-    least_pulled,
-    mean,
-)
+from devote.kernels.state import Rule, State, best_mean, drop, ends_round, keep_only, mean
 
 C = 4.01
 """The constant of the radius; its authors ask for more than 4."""
@@ -34,18 +24,11 @@ def radius(rule: Rule, t: int) -> float:
 
 
 @jitable
-def choose(rule: Rule, state: State, u: float) -> int:
-    """Round robin."""
-    return least_pulled(state)
-
-
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round drop arms two radii below the best; stop once radius <= eps/2."""
-    add(state, arm, reward)
-    t = state.pulls[arm]
-    if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] < t:
+    if not ends_round(state, arm, reward):
         return 0
+    t = state.pulls[arm]
     a = radius(rule, t)
     best = best_mean(state)
     if a <= rule.epsilon / 2.0:
@@ -60,11 +43,9 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     return n_out
 
 
-ALGORITHM = Algorithm(
+ALGORITHM = round_robin(
     name="successive_elimination",
     summary="a pull of each survivor per round; drops arms two radii below the best",
     source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = K, f(l) = 1/K",
-    choose=choose,
     observe=observe,
-    n_ints=lambda n_arms: 1,
 )

@@ -5,12 +5,10 @@ Differs from print: it stops once the gap is lower than epsilon, not higher (err
 """
 
 import math
-from collections.abc import MutableSequence
 
-from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.rivals import LEADER, N_INTS, RIVAL, TOTAL, count, forced, note, outdated
-from devote.kernels.state import Rule, State, keep_only, mean
+from devote.kernels.rivals import LEADER, RIVAL, TOTAL, explore_then_commit, note, radius
+from devote.kernels.state import Rule, State, mean
 
 C = 0.5
 
@@ -20,12 +18,6 @@ def exploration(rule: Rule, t: int) -> float:
     """The numerator of the squared radius after t pulls, ``c ln(4 K t^3 / eta)``."""
     pulls = float(t)
     return C * math.log(4.0 * rule.n_arms * pulls * pulls * pulls / rule.eta)
-
-
-@jitable
-def radius(beta: float, pulls: int) -> float:
-    """``sqrt(c ln(4 K t^3 / eta) / N_k)``."""
-    return math.sqrt(beta / pulls)
 
 
 @jitable
@@ -65,13 +57,8 @@ def compare(rule: Rule, state: State) -> float:
 
 
 @jitable
-def choose(rule: Rule, state: State, u: float) -> int:
-    """Each arm once; then whichever of J and u has the wider radius, J on a tie."""
-    arm = forced(state)
-    if arm >= 0:
-        return arm
-    if outdated(state):
-        compare(rule, state)
+def less_known(state: State) -> int:
+    """Whichever of J and u has the wider radius, J on a tie."""
     leader = state.ints[LEADER]
     rival = state.ints[RIVAL]
     if state.pulls[leader] <= state.pulls[rival]:
@@ -79,19 +66,10 @@ def choose(rule: Rule, state: State, u: float) -> int:
     return rival
 
 
-@jitable
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
-    """Stop when ``B_J < eps`` and keep J; tested after every pull."""
-    if count(state, arm, reward) and compare(rule, state) < rule.epsilon:
-        return keep_only(state, state.ints[LEADER], out)
-    return 0
-
-
-ALGORITHM = Algorithm(
+ALGORITHM = explore_then_commit(
+    compare,
+    less_known,
     name="ugapec",
     summary="plays the less known of the two deciding arms until their gap is below epsilon",
     source="Gabillon, Ghavamzadeh and Lazaric 2012; paper, section 3.1, L = 1",
-    choose=choose,
-    observe=observe,
-    n_ints=lambda n_arms: N_INTS,
 )

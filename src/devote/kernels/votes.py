@@ -3,7 +3,6 @@
 import math
 from collections.abc import MutableSequence, Sequence
 
-from devote.kernels.binomial import binomial_tail
 from devote.kernels.jitable import jitable
 from devote.kernels.state import State, drop, start
 
@@ -27,42 +26,6 @@ def quorum(delta: float, eta: float, rule: str = "paper") -> int:
     if abs(ratio - nearest) <= INTEGER_TOLERANCE * max(1.0, ratio):
         return nearest
     return math.floor(ratio) if rule == "paper" else math.ceil(ratio)
-
-
-def jury_size(delta: float, eta: float, *, absent: int = 0, n_arms: int = 2) -> int:
-    """The least jury J that errs with probability at most delta, ``absent`` of whom may be missing.
-
-    With nobody absent an arm goes when all J vote against it, and J is
-    ``ceil(log(delta) / log(eta))``. When J - v votes do, losing g of the K arms takes at least
-    J - g v jurors who failed; g is at most K - 1, so J is the least with
-    ``P(Bin(J, eta) >= J - (K - 1) v) <= delta``.
-
-    Paper: Theorem 1, for the fixed group that its proof needs (erratum 7).
-
-    >>> jury_size(0.05, 0.9), jury_size(0.05, 0.9, absent=1, n_arms=2)
-    (29, 46)
-    """
-    if absent == 0:
-        return quorum(delta, eta, "ceil")
-    may_hold = (n_arms - 1) * absent
-    low, high = may_hold, 2 * may_hold + 2
-    while jury_failure(high, eta, may_hold) > delta:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if jury_failure(middle, eta, may_hold) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def jury_failure(size: int, eta: float, may_hold: int = 0) -> float:
-    """P(at most ``may_hold`` of ``size`` jurors are right) if each is wrong with eta.
-
-    It falls as the jury grows.
-    """
-    return binomial_tail(size - may_hold, size, eta)
 
 
 @jitable

@@ -42,8 +42,7 @@ ALGORITHM = Algorithm(
     name="worst_case",
     summary="fails with probability exactly eta (arm 0 is taken to be the best): for audits",
     source="Property 1 with equality; erratum 7",
+    n_floats=1,
     choose=choose,
     observe=observe,
-    n_ints=lambda n_arms: 1,
-    n_floats=1,
 )

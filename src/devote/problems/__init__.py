@@ -12,53 +12,18 @@ gives two things made of plain buffers, which the slow path and the compiled sim
 1.0
 """
 
-from devote.problems.activity import (
-    ACTIVITIES,
-    Activity,
-    Split,
-    Uniform,
-    Weights,
-    Zipf,
-    parse_activity,
-)
-from devote.problems.alias import alias_table, pick
-from devote.problems.catalogue import PROBLEMS, get_problem
-from devote.problems.errors import ProblemError
-from devote.problems.optimality import is_suboptimal, optimal_arms
-from devote.problems.problem import Problem
-from devote.problems.rewards import (
-    BERNOULLI,
-    BETA,
-    REPLAY,
-    UNIFORM,
-    Environment,
-    mean_reward,
-    pay,
-    segment_at,
-)
-
-__all__ = [
-    "ACTIVITIES",
-    "BERNOULLI",
-    "BETA",
-    "PROBLEMS",
-    "REPLAY",
-    "UNIFORM",
-    "Activity",
-    "Environment",
-    "Problem",
-    "ProblemError",
-    "Split",
-    "Uniform",
-    "Weights",
-    "Zipf",
-    "alias_table",
-    "get_problem",
-    "is_suboptimal",
-    "mean_reward",
-    "optimal_arms",
-    "parse_activity",
-    "pay",
-    "pick",
-    "segment_at",
-]
+from devote.problems.activity import Activity as Activity
+from devote.problems.activity import Split as Split
+from devote.problems.activity import Uniform as Uniform
+from devote.problems.activity import Weights as Weights
+from devote.problems.activity import Zipf as Zipf
+from devote.problems.activity import parse_activity as parse_activity
+from devote.problems.alias import pick as pick
+from devote.problems.catalogue import PROBLEMS as PROBLEMS
+from devote.problems.catalogue import get_problem as get_problem
+from devote.problems.errors import ProblemError as ProblemError
+from devote.problems.optimality import is_suboptimal as is_suboptimal
+from devote.problems.optimality import optimal_arms as optimal_arms
+from devote.problems.problem import Problem as Problem
+from devote.problems.rewards import mean_reward as mean_reward
+from devote.problems.rewards import pay as pay

@@ -21,7 +21,10 @@ class Activity(Protocol):
 
     @property
     def spec(self) -> str:
-        """The text that ``parse_activity`` turns back into an equal activity."""
+        """The text that ``parse_activity`` turns back into an equal activity: name:numbers."""
+        values = vars(self).values()
+        numbers = [x for value in values for x in (value if isinstance(value, tuple) else [value])]
+        return f"{type(self).__name__.lower()}:{','.join(map(repr, numbers))}".rstrip(":")
 
     def weights(self, n_players: int) -> list[float]:
         """The probability that each player is the next to wake; they add up to 1."""
@@ -63,7 +66,7 @@ def normalise(values: Iterable[Any]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Activity):
     """Every player wakes equally often.
 
     Paper: section 5.1, problem 1.
@@ -72,11 +75,6 @@ class Uniform:
     [0.25, 0.25, 0.25, 0.25]
     """
 
-    @property
-    def spec(self) -> str:
-        """``uniform``."""
-        return "uniform"
-
     def weights(self, n_players: int) -> list[float]:
         """1/N for each."""
         n = player_count(n_players)
@@ -84,7 +82,7 @@ class Uniform:
 
 
 @dataclass(frozen=True)
-class Split:
+class Split(Activity):
     """The first ``fraction`` of the players generates ``share`` of the events.
 
     Paper: section 5.1, problem 2.
@@ -100,11 +98,6 @@ class Split:
         for name in ("fraction", "share"):
             object.__setattr__(self, name, check.probability(name, getattr(self, name)))
 
-    @property
-    def spec(self) -> str:
-        """``split:fraction,share``."""
-        return f"split:{self.fraction!r},{self.share!r}"
-
     def weights(self, n_players: int) -> list[float]:
         """Uniform within each of the two groups."""
         first, second = block_sizes([self.fraction, 1.0 - self.fraction], n_players)
@@ -113,7 +106,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Weights:
+class Weights(Activity):
     """One weight per player, in any unit: visits a day, for example.
 
     Paper: section 2, any distribution P_x.
@@ -128,11 +121,6 @@ class Weights:
         normalise(self.values)
         object.__setattr__(self, "values", tuple(map(float, self.values)))
 
-    @property
-    def spec(self) -> str:
-        """``weights:w0,w1,...``."""
-        return "weights:" + ",".join(map(repr, self.values))
-
     def weights(self, n_players: int) -> list[float]:
         """The values over their sum."""
         n = player_count(n_players)
@@ -144,7 +132,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Zipf:
+class Zipf(Activity):
     """Player n wakes in proportion to 1 / (n + 1)^exponent: a few heavy users, a long tail.
 
     >>> [round(w, 3) for w in Zipf(1).weights(3)]
@@ -161,11 +149,6 @@ class Zipf:
                 "Use 0 for equal players, about 1 for heavy users."
             )
         object.__setattr__(self, "exponent", exponent)
-
-    @property
-    def spec(self) -> str:
-        """``zipf:exponent``."""
-        return f"zipf:{self.exponent!r}"
 
     def weights(self, n_players: int) -> list[float]:
         """Zipf's law over the players."""

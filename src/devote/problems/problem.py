@@ -10,21 +10,8 @@ from devote.problems.alias import alias_table
 from devote.problems.blocks import block_sizes
 from devote.problems.errors import ProblemError, check, player_count
 from devote.problems.optimality import optimal_arms
-from devote.problems.rewards import (
-    BERNOULLI,
-    BETA,
-    REPLAY,
-    UNIFORM,
-    Environment,
-    mean_reward,
-)
-from devote.problems.rows import (
-    Means,
-    group_rows,
-    slopes,
-    switch_rows,
-    table_rows,
-)
+from devote.problems.rewards import BERNOULLI, BETA, REPLAY, UNIFORM, Environment, mean_reward
+from devote.problems.rows import Means, group_rows, slopes, switch_rows, table_rows
 
 KINDS = {"bernoulli": BERNOULLI, "beta": BETA, "uniform": UNIFORM}
 """The families of rewards, by name."""
@@ -167,19 +154,8 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and texts, for JSON; ``from_dict`` gives back an equal problem."""
-        return {
-            "name": self.name,
-            "means": list(self.means),
-            "activity": self.activity.spec,
-            "rewards": self.rewards,
-            "drift": None if self.drift is None else list(self.drift),
-            "switches": [[time, list(means)] for time, means in self.switches],
-            "groups": [[fraction, list(means)] for fraction, means in self.groups],
-            "replay": None if self.replay is None else [list(row) for row in self.replay],
-            "replay_order": self.replay_order,
-            "summary": self.summary,
-            "source": self.source,
-        }
+        document = {f.name: _as_lists(getattr(self, f.name)) for f in fields(self)}
+        return document | {"activity": self.activity.spec}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Problem":
@@ -200,6 +176,10 @@ class Problem:
         if isinstance(given.get("activity"), str):
             given["activity"] = parse_activity(given["activity"])
         return cls(**given)
+
+
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(part) for part in value] if isinstance(value, tuple) else value
 
 
 def _check_words(problem: Problem) -> None:

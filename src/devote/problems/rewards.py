@@ -101,15 +101,6 @@ def beta_quantile(mean: float, u: float) -> float:
 
 
 @jitable
-def recorded_row(n_rows: int, resampled: int, t: int, u: float) -> int:
-    """The row of a table that is paid at time t: in turn, or drawn by u."""
-    if resampled:
-        return int(u * n_rows)
-    # max() shows the compiler that this cannot divide by zero; see pay.
-    return t % max(n_rows, 1)
-
-
-@jitable
 def pay(env: Environment, t: int, player: int, arm: int, u: float) -> float:
     """The reward in [0, 1] of one pull, from one uniform u in [0, 1).
 
@@ -119,8 +110,11 @@ def pay(env: Environment, t: int, player: int, arm: int, u: float) -> float:
     # drop its counts of references to the buffers, and a pull costs twenty times as much.
     kind = env.kind
     row = 0
-    if kind == REPLAY:
-        row = recorded_row(env.n_rows, env.resampled, t, u)
+    if kind == REPLAY and env.resampled:
+        row = int(u * env.n_rows)
+    elif kind == REPLAY:
+        # max() shows the compiler that this cannot divide by zero.
+        row = t % max(env.n_rows, 1)
     mean = mean_reward(env, t, player, arm)
     recorded = env.table[row * env.n_arms + arm]
     if kind == BERNOULLI:

@@ -5,79 +5,35 @@ and what holds stand side by side (:func:`claimed_failure`, :func:`vote_failure`
 hides a constant inside an O, that constant is 1 here and the docstring says so.
 """
 
-from devote.theory.activity import coupon_collector, p_star
-from devote.theory.beta import (
-    beta_quantile,
-    betainc,
-    betainc_upper,
-    binomial_tail,
-    log_beta,
-)
-from devote.theory.characteristic import characteristic_time, sample_lower_bound
-from devote.theory.errors import TheoryError
-from devote.theory.failure import claimed_failure, vote_failure
-from devote.theory.intervals import clopper_pearson
-from devote.theory.property_1 import LoneFailure, lone_failure, ser3_lone_failure
-from devote.theory.quorums import (
-    message_bound,
-    quorum,
-    stall_possible,
-)
-from devote.theory.resets import (
-    printed_phi,
-    recommended_phi,
-    reset_plays,
-    ser4_failure,
-    ser4_failure_over_terms,
-    ser4_message_bound,
-    ser4_suboptimal_plays_bound,
-    why_not_theorem_4,
-)
-from devote.theory.samples import (
-    lower_bound,
-    median_elimination_bound,
-    ser3_bound,
-    successive_elimination_bound,
-    theorem_2_holds,
-    theorem_2_probability,
-    theorem_2_samples,
-    uniform_players_bound,
-)
-
-__all__ = [
-    "LoneFailure",
-    "TheoryError",
-    "beta_quantile",
-    "betainc",
-    "betainc_upper",
-    "binomial_tail",
-    "characteristic_time",
-    "claimed_failure",
-    "clopper_pearson",
-    "coupon_collector",
-    "log_beta",
-    "lone_failure",
-    "lower_bound",
-    "median_elimination_bound",
-    "message_bound",
-    "p_star",
-    "printed_phi",
-    "quorum",
-    "recommended_phi",
-    "reset_plays",
-    "sample_lower_bound",
-    "ser3_bound",
-    "ser3_lone_failure",
-    "ser4_failure",
-    "ser4_failure_over_terms",
-    "ser4_message_bound",
-    "ser4_suboptimal_plays_bound",
-    "stall_possible",
-    "successive_elimination_bound",
-    "theorem_2_holds",
-    "theorem_2_probability",
-    "theorem_2_samples",
-    "uniform_players_bound",
-    "vote_failure",
-    "why_not_theorem_4",
-]
+from devote.theory.activity import coupon_collector as coupon_collector
+from devote.theory.activity import p_star as p_star
+from devote.theory.beta import beta_quantile as beta_quantile
+from devote.theory.beta import betainc as betainc
+from devote.theory.beta import clopper_pearson as clopper_pearson
+from devote.theory.binomial import binomial_tail as binomial_tail
+from devote.theory.characteristic import characteristic_time as characteristic_time
+from devote.theory.characteristic import sample_lower_bound as sample_lower_bound
+from devote.theory.errors import TheoryError as TheoryError
+from devote.theory.failure import claimed_failure as claimed_failure
+from devote.theory.failure import vote_failure as vote_failure
+from devote.theory.property_1 import LoneFailure as LoneFailure
+from devote.theory.property_1 import lone_failure as lone_failure
+from devote.theory.quorums import message_bound as message_bound
+from devote.theory.quorums import quorum as quorum
+from devote.theory.quorums import stall_possible as stall_possible
+from devote.theory.resets import printed_phi as printed_phi
+from devote.theory.resets import recommended_phi as recommended_phi
+from devote.theory.resets import reset_plays as reset_plays
+from devote.theory.resets import ser4_failure as ser4_failure
+from devote.theory.resets import ser4_failure_over_terms as ser4_failure_over_terms
+from devote.theory.resets import ser4_message_bound as ser4_message_bound
+from devote.theory.resets import ser4_suboptimal_plays_bound as ser4_suboptimal_plays_bound
+from devote.theory.resets import why_not_theorem_4 as why_not_theorem_4
+from devote.theory.samples import lower_bound as lower_bound
+from devote.theory.samples import median_elimination_bound as median_elimination_bound
+from devote.theory.samples import ser3_bound as ser3_bound
+from devote.theory.samples import successive_elimination_bound as successive_elimination_bound
+from devote.theory.samples import theorem_2_holds as theorem_2_holds
+from devote.theory.samples import theorem_2_probability as theorem_2_probability
+from devote.theory.samples import theorem_2_samples as theorem_2_samples
+from devote.theory.samples import uniform_players_bound as uniform_players_bound

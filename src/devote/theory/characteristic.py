@@ -66,23 +66,20 @@ def sample_lower_bound(means: Sequence[float], *, epsilon: float, delta: float) 
         if best - mean <= epsilon
     ]
 
-    def enough(samples: float) -> bool:
-        return sum(_likeliest(allowed, samples / time) for time in times) >= 1.0 - allowed
+    def likeliest(evidence: float) -> float:
+        return _last(allowed, 1.0, lambda p: divergence(p, allowed) <= evidence)
 
-    low, high = 0.0, min(times) * divergence(1.0 - allowed, allowed)
+    def too_few(samples: float) -> bool:
+        return sum(likeliest(samples / time) for time in times) < 1.0 - allowed
+
+    return _last(0.0, min(times) * divergence(1.0 - allowed, allowed), too_few)
+
+
+def _last(low: float, high: float, holds: Callable[[float], bool]) -> float:
+    """The largest number for which it holds, between one for which it does and one it may not."""
     for _ in range(STEPS):
         middle = (low + high) / 2.0
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return low
-
-
-def _likeliest(allowed: float, evidence: float) -> float:
-    """The largest p with ``kl(p, allowed) <= evidence``."""
-    low, high = allowed, 1.0
-    for _ in range(STEPS):
-        middle = (low + high) / 2.0
-        inside = divergence(middle, allowed) <= evidence
-        low, high = (middle, high) if inside else (low, middle)
+        low, high = (middle, high) if holds(middle) else (low, middle)
     return low
 
 

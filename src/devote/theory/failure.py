@@ -1,6 +1,6 @@
 """The probability that the vote throws out a good arm: as claimed, and as it is."""
 
-from devote.theory.beta import binomial_tail
+from devote.theory.binomial import binomial_tail
 from devote.theory.errors import check
 
 

@@ -67,49 +67,49 @@ def lone_failure(
     arms = check.whole("n_arms", n_arms, least=2)
     check.fraction("epsilon", epsilon)
     check.probability("eta", eta)
-    if algorithm == "naive":
-        # Each of K means is off by eps/2, after its budget of pulls or one more (if the last
-        # arm that lacks a pull is taken out): (eta/2K)^2 each.
-        return _proved(
+    # naive: each of K means is off by eps/2, after its budget of pulls or one more (if the last
+    # arm that lacks a pull is taken out): (eta/2K)^2 each. lucb, kl_lucb and ugapec: one commit
+    # after every arm has been pulled, so t is 2 or more, and the sums begin there.
+    proved = {
+        "naive": (
             2.0 * arms * (eta / (2.0 * arms)) ** 2,
             "Hoeffding with the budget 4/eps^2 ln(2K/eta), which is twice what it takes",
-        )
-    if algorithm == "median_elimination":
-        return _proved(
+        ),
+        "median_elimination": (
             eta * eta / 9.0,
             "epoch l loses eps_l with probability 3 (eta_l/3)^2 at the printed budget",
-        )
-    if algorithm == "successive_elimination":
-        bound = 2.0 * ZETA_4 / successive_elimination.C**2 * eta**2 / arms
-        return _proved(bound, "on the event that all radii hold the best arm stays to the end")
-    # One commit after every arm has been pulled, so t is 2 or more: the sums begin there.
-    if algorithm == "lucb":
-        bound = (ZETA_3 - 1.0) / lucb.K1 * eta
-        return _proved(bound, "on the event that all radii hold, one commit")
-    if algorithm == "kl_lucb":
-        return _proved(eta, "Kaufmann and Kalyanakrishnan's constant, 405.5 for t^1.1; one commit")
-    if algorithm == "ugapec":
-        return _proved((ZETA_2 - 1.0) / 4.0 * eta, "on the event that all radii hold, one commit")
-    if algorithm == "mixture_elimination":
-        return _proved(eta, "Ville's inequality for the difference of each arm to the best")
-    if algorithm == "worst_case":
-        return _proved(eta, "by construction, with equality, if arm 0 is best and the last is bad")
+        ),
+        "successive_elimination": (
+            2.0 * ZETA_4 / successive_elimination.C**2 * eta**2 / arms,
+            "on the event that all radii hold the best arm stays to the end",
+        ),
+        "lucb": ((ZETA_3 - 1.0) / lucb.K1 * eta, "on the event that all radii hold, one commit"),
+        "kl_lucb": (eta, "Kaufmann and Kalyanakrishnan's constant, 405.5 for t^1.1; one commit"),
+        "ugapec": ((ZETA_2 - 1.0) / 4.0 * eta, "on the event that all radii hold, one commit"),
+        "mixture_elimination": (
+            eta,
+            "Ville's inequality for the difference of each arm to the best",
+        ),
+        "worst_case": (eta, "by construction, with equality, if arm 0 is best and the last is bad"),
+    }
+    if algorithm == "kl_racing":
+        bound = ZETA_1_1 / kl_racing.K1 * eta
+        if arms > 2:
+            return LoneFailure("partly", None, _CHAINS, bound)
+        proved[algorithm] = bound, "on the event that both one-sided bounds hold; no chain of two"
+    if algorithm in proved:
+        bound, why = proved[algorithm]
+        return LoneFailure("proved", bound, why, bound)
     if algorithm == "ser3":
         wrong, chains = _ser3_sums(arms, epsilon=epsilon, eta=eta, radius=radius)
         if wrong + chains <= eta:
             why = "Lemma 2 of docs/proofs.md, which covers chains of drops"
             return LoneFailure("proved", wrong + chains, why, wrong)
         return LoneFailure("partly", None, _CHAINS, wrong)
-    if algorithm == "kl_racing":
-        bound = ZETA_1_1 / kl_racing.K1 * eta
-        if arms == 2:
-            return _proved(bound, "on the event that both one-sided bounds hold; no chain of two")
-        return LoneFailure("partly", None, _CHAINS, bound)
+    why = "nothing is known of this subroutine"
     if algorithm == "ser4":
-        return LoneFailure(
-            "not proved", None, "between two resets it is ser3; over all of them nothing is proved"
-        )
-    return LoneFailure("not proved", None, "nothing is known of this subroutine")
+        why = "between two resets it is ser3; over all of them nothing is proved"
+    return LoneFailure("not proved", None, why)
 
 
 _CHAINS = (
@@ -117,21 +117,6 @@ _CHAINS = (
     "if K = 2, if one arm alone is epsilon-optimal, or if no mean lies between 1 and 2 epsilon "
     "below the best"
 )
-
-
-def _proved(bound: float, why: str) -> LoneFailure:
-    return LoneFailure("proved", bound, why, bound)
-
-
-def ser3_lone_failure(n_arms: int, *, epsilon: float, eta: float, radius: str = "union") -> float:
-    """At most how often SER3 alone loses all epsilon-optimal arms; it may exceed 1.
-
-    Paper: Property 1, for section 4's SER3.
-
-    >>> round(ser3_lone_failure(10, epsilon=0.25, eta=0.9), 4)
-    0.0022
-    """
-    return sum(_ser3_sums(n_arms, epsilon=epsilon, eta=eta, radius=radius))
 
 
 def _ser3_sums(n_arms: int, *, epsilon: float, eta: float, radius: str) -> tuple[float, float]:

@@ -1,9 +1,7 @@
 """How many votes eliminate an arm, what that costs in messages, and when it can hang."""
 
-from devote.kernels.votes import quorum
+from devote.kernels.votes import quorum as quorum
 from devote.theory.errors import check
-
-__all__ = ["message_bound", "quorum", "stall_possible"]
 
 
 def message_bound(quorum: int, n_arms: int) -> int:

@@ -7,10 +7,21 @@ that the paper prints, :func:`printed_phi`, does worse than no resets wherever i
 """
 
 import math
+from typing import TypedDict, Unpack
 
 from devote.theory.errors import TheoryError, check
 from devote.theory.quorums import message_bound
 from devote.theory.samples import theorem_2_probability
+
+
+class Term(TypedDict):
+    """One term as :func:`theorem_2_probability` takes it: T', t, p*, delta and M."""
+
+    total: float
+    single: float
+    p_star: float
+    delta: float
+    quorum: int
 
 
 def recommended_phi(n_switches: int, *, horizon: float, plays_per_term: float) -> float:
@@ -84,22 +95,11 @@ def ser4_message_bound(
     ... )
     (2790, 3069)
     """
-    terms = check.fraction("phi", phi) * check.positive("horizon", horizon) + (
-        1.0 if first_term else 0.0
-    )
-    return terms * message_bound(quorum, n_arms)
+    resets = check.fraction("phi", phi) * check.positive("horizon", horizon)
+    return (resets + float(first_term)) * message_bound(quorum, n_arms)
 
 
-def ser4_failure(
-    phi: float,
-    *,
-    horizon: float,
-    total: float,
-    single: float,
-    p_star: float,
-    delta: float,
-    quorum: int,
-) -> float:
+def ser4_failure(phi: float, *, horizon: float, **term: Unpack[Term]) -> float:
     """Theorem 4's failure probability, ``delta + phi T I_{1-p*}(T' - t, 1 + t)^M``, at most 1.
 
     T is ``horizon``; T' (``total``) and t (``single``) are Theorem 2's samples, of all players in
@@ -118,21 +118,13 @@ def ser4_failure(
     """
     resets = check.fraction("phi", phi) * check.positive("horizon", horizon)
     # Theorem 2's probability is (1 - delta) (1 - I)^M.
-    on_time = theorem_2_probability(total, single=single, p_star=p_star, delta=delta, quorum=1)
-    late = max(0.0, 1.0 - on_time / (1.0 - delta))
-    return min(1.0, delta + resets * late ** check.whole("quorum", quorum, least=1))
+    on_time = theorem_2_probability(**(term | {"quorum": 1}))
+    late = max(0.0, 1.0 - on_time / (1.0 - term["delta"]))
+    failure = term["delta"] + resets * late ** check.whole("quorum", term["quorum"], least=1)
+    return min(1.0, failure)
 
 
-def ser4_failure_over_terms(
-    phi: float,
-    *,
-    horizon: float,
-    total: float,
-    single: float,
-    p_star: float,
-    delta: float,
-    quorum: int,
-) -> float:
+def ser4_failure_over_terms(phi: float, *, horizon: float, **term: Unpack[Term]) -> float:
     """At most how likely some term fails: ``(1 + phi T)`` times Theorem 2's failure, at most 1.
 
     It rests on Theorem 2 for each term, and so on what that rests on (errata 7 and 15).
@@ -142,10 +134,7 @@ def ser4_failure_over_terms(
     late (erratum 17).
     """
     terms = 1.0 + check.fraction("phi", phi) * check.positive("horizon", horizon)
-    each = 1.0 - theorem_2_probability(
-        total, single=single, p_star=p_star, delta=delta, quorum=quorum
-    )
-    return min(1.0, terms * each)
+    return min(1.0, terms * (1.0 - theorem_2_probability(**term)))
 
 
 def why_not_theorem_4(*, n_arms: int, epsilon: float, eta: float, delta: float, phi: float) -> str:
@@ -159,10 +148,8 @@ def why_not_theorem_4(*, n_arms: int, epsilon: float, eta: float, delta: float, 
     """
     arms = check.whole("n_arms", n_arms, least=2)
     check.fraction("epsilon", epsilon)
-    for name, value in (
-        ("eta", check.probability("eta", eta)),
-        ("delta", check.probability("delta", delta)),
-    ):
+    checked = {"eta": check.probability("eta", eta), "delta": check.probability("delta", delta)}
+    for name, value in checked.items():
         if epsilon < value / arms:
             return f"epsilon={epsilon:g} is below {name} / n_arms = {value / arms:g}"
     if check.unit("phi", phi) > delta:

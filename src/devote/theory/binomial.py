@@ -12,6 +12,8 @@ converges fast (Didonato and Morris 1992).
 import math
 from fractions import Fraction
 
+from devote.theory.errors import check
+
 HALF_LOG_TAU = 0.5 * math.log(math.tau)
 TINY = 1e-300
 ROUNDING = 2.0**-52
@@ -20,17 +22,20 @@ ROUNDING = 2.0**-52
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
-def binomial_tail(successes: int, trials: int, probability: float) -> float:
+def binomial_tail(successes: int, trials: int, *, probability: float) -> float:
     """``P(Bin(trials, probability) >= successes)``, to about 1e-12 relative down to 1e-300.
 
     Every binomial tail of this project is computed here.
 
     Paper: the law of a player's activations, proof of Theorem 2.
 
-    >>> round(binomial_tail(2, 2, 0.5), 12), binomial_tail(3, 2, 0.5), binomial_tail(0, 2, 0.5)
-    (0.25, 0.0, 1.0)
+    >>> round(binomial_tail(2, 2, probability=0.5), 12), binomial_tail(3, 2, probability=0.5)
+    (0.25, 0.0)
     """
-    if successes <= 0:
+    check.whole("successes", successes, least=0)
+    check.whole("trials", trials, least=0)
+    check.unit("probability", probability)
+    if successes == 0:
         return 1.0
     if successes > trials:
         return 0.0
