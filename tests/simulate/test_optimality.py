@@ -14,7 +14,9 @@ from devote.simulate.result import Result
 THREE = Problem("three", [0.1, 0.9, 0.5])
 # A voter of "worst_case" is wrong with probability eta: at 16 voters and a quorum of 12 most runs
 # stall with both arms left, and the bad one has the fewer votes in about one stall of five.
-ERRING = ExperimentSpec(arms=2, algorithm="worst_case", epsilon=0.25, eta=0.4, scheme={"quorum": 12})
+ERRING = ExperimentSpec(
+    arms=2, algorithm="worst_case", epsilon=0.25, eta=0.4, scheme={"quorum": 12}
+)
 TWO = Problem("two", [0.9, 0.1])
 
 
