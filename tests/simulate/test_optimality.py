@@ -7,19 +7,21 @@ from devote.guarantees.promises import measured_answer
 from devote.guarantees.summary import summarise
 from devote.problems import Problem, is_suboptimal, optimal_arms
 from devote.protocol import ExperimentSpec
-from devote.simulate import Cell, Setting, run_players, simulate
+from devote.schemes import Decentralized
+from devote.simulate import Scenario, run_players, simulate
 from devote.simulate.optimality import judge_answer
 from devote.simulate.result import Result
 
 THREE = Problem("three", [0.1, 0.9, 0.5])
 # A voter of "worst_case" is wrong with probability eta: at 16 voters and a quorum of 12 most runs
 # stall with both arms left, and the bad one has the fewer votes in about one stall of five.
-ERRING = ExperimentSpec(arms=2, algorithm="worst_case", epsilon=0.25, eta=0.4, quorum=12)
+QUORUM = Decentralized(quorum=12)
+ERRING = ExperimentSpec(arms=2, algorithm="worst_case", epsilon=0.25, eta=0.4, scheme=QUORUM)
 TWO = Problem("two", [0.9, 0.1])
 
 
 @pytest.mark.parametrize(
-    ("status", "winners", "protocol", "judged"),
+    ("status", "winners", "scheme", "judged"),
     [
         ("agreed", (1,), "decentralized", (True, True)),
         ("agreed", (0,), "decentralized", (False, False)),
@@ -31,14 +33,13 @@ TWO = Problem("two", [0.9, 0.1])
         ("unfinished", (1,), "decentralized", (False, False)),
     ],
 )
-def test_a_stall_is_judged_by_its_first_arm_and_by_its_set(status, winners, protocol, judged):
-    spec = ExperimentSpec(arms=3, epsilon=0.25, quorum=2)
-    setting = Setting.of(spec, THREE, 2, protocol)
-    assert judge_answer(setting, status, winners, 0) == judged
+def test_a_stall_is_judged_by_its_first_arm_and_by_its_set(status, winners, scheme, judged):
+    spec = ExperimentSpec(arms=3, epsilon=0.25, eta=0.9, delta=0.81, scheme=scheme)
+    assert judge_answer(Scenario(spec, THREE, 2), status, winners, 0) == judged
 
 
 def test_stalls_whose_set_holds_the_good_arm_are_counted_apart_from_bad_first_arms():
-    setting = Setting.of(ERRING, TWO, 16)
+    scenario = Scenario(ERRING, TWO, 16)
     runs = [run_players(ERRING, TWO, 16, seed=0, trial=trial) for trial in range(60)]
     stalls = [run for run in runs if run.status == "stalled"]
     bad_first = [run for run in stalls if run.winners[0] == 1]
@@ -48,13 +49,13 @@ def test_stalls_whose_set_holds_the_good_arm_are_counted_apart_from_bad_first_ar
     for run in runs:
         if run.status == "agreed":
             assert run.epsilon_optimal == run.holds_epsilon_optimal == (run.winners == (0,))
-    told = summarise(Result.of(setting, runs, seed=0), wall_seconds=1.0)
+    told = summarise(Result.of(scenario, runs, seed=0), wall_seconds=1.0)
     right = sum(run.winners[0] == 0 for run in runs)
     held = sum(0 in run.winners for run in runs)
     assert right < held
     assert told["epsilon_optimal"] == pytest.approx(right / 60)
     assert told["holds_epsilon_optimal"] == pytest.approx(held / 60)
-    text = measured_answer(setting, runs).words
+    text = measured_answer(scenario, runs).words
     assert f"{right} of 60 simulated runs" in text
     assert f"{held} of 60 runs ended with a set that holds such an arm" in text
 
@@ -80,5 +81,5 @@ def test_plays_answers_and_audits_agree_on_which_arm_is_within_epsilon(best, eps
     assert problem.optimal(3, 0, epsilon) == good
     environment = problem.environment(3)
     assert {k for k in (0, 1) if not is_suboptimal(environment, epsilon, 0, 0, k)} == good
-    cell = Cell(ExperimentSpec(arms=2, epsilon=epsilon, quorum=2), problem, 3, "decentralized")
-    assert _truth(cell.setting, 0)[0] == good
+    spec = ExperimentSpec(arms=2, epsilon=epsilon, scheme={"quorum": 2})
+    assert _truth(Scenario(spec, problem, 3), 0)[0] == good

@@ -3,7 +3,7 @@
 ``python -m devote.audit.price`` prints the table of ``docs/proofs.md``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from devote.problems import get_problem
@@ -68,23 +68,22 @@ def price_of_jury(
     ]
 
 
-def as_markdown(prices: Iterable[Price]) -> str:
-    """One row per problem and number of players, both schemes side by side."""
-    lines = [
+def as_markdown(prices: Iterable[Price]) -> Iterator[str]:
+    """One line per problem and number of players, both schemes side by side."""
+    yield (
         "| problem | N | samples, decentralized | samples, jury | ratio "
-        "| messages, decentralized | messages, jury | agreed and right, jury |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+        "| messages, decentralized | messages, jury | agreed and right, jury |"
+    )
+    yield "|---" * 8 + "|"
     # In pairs, as they were run.
     rows = iter(prices)
     for vote, jury in zip(rows, rows, strict=True):
-        lines.append(
+        yield (
             f"| {vote.scenario.problem.name} | {vote.scenario.n_players:,} | {vote.samples:,.0f} "
             f"| {jury.samples:,.0f} | {jury.samples / vote.samples:.2f} "
             f"| {vote.broadcasts:,.0f} | {jury.broadcasts:,.0f} | {jury.right} of {jury.trials} |"
         )
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    print(as_markdown(price_of_jury()))
+    print(*as_markdown(price_of_jury()), sep="\n")

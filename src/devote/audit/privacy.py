@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from devote.audit import adversaries as attack
-from devote.audit.batches import Progress, Rate
+from devote.audit.batches import Progress, Rate, to_json
 from devote.audit.errors import AuditError
 from devote.audit.estimate import CountError, count_error
 from devote.audit.leak import epsilon_lower_bound, epsilon_of, rate_of
@@ -61,20 +61,7 @@ class Leak:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "question": self.question,
-            "others_known": self.others_known,
-            "problem": self.problem,
-            "stand_in": self.stand_in,
-            "success": self.success.to_dict(),
-            "voted": self.voted.to_dict(),
-            "complete": self.complete.to_dict(),
-            "silent": self.silent.to_dict(),
-            "baseline": self.baseline,
-            "claimed_cap": self.cap,
-            "dp_epsilon_at_least": self.dp_epsilon,
-            "count": None if self.count is None else self.count.to_dict(),
-        }
+        return to_json(self, cap="claimed_cap", dp_epsilon="dp_epsilon_at_least")
 
 
 def audit_privacy(

@@ -23,8 +23,6 @@ def is_reward(x: object) -> bool:
 class Learner:
     """One run of a spec's subroutine at a given failure probability ``eta``.
 
-    ``epsilon`` is the spec's, unless another is given.
-
     >>> learner = Learner(ExperimentSpec(arms=3, algorithm="naive"), eta=0.1)
     >>> arm = learner.activate(u=0.5)
     >>> learner.reward(1.0)
@@ -33,12 +31,12 @@ class Learner:
     ((0, 1, 2), None)
     """
 
-    def __init__(self, spec: ExperimentSpec, eta: float, *, epsilon: float | None = None) -> None:
+    def __init__(self, spec: ExperimentSpec, eta: float) -> None:
         self.spec = spec
         self.algorithm = get_algorithm(spec.algorithm)
         self.rule = self.algorithm.rule(
             n_arms=spec.n_arms,
-            epsilon=spec.epsilon if epsilon is None else epsilon,
+            epsilon=spec.scheme.subroutine_epsilon(spec),
             eta=eta,
             options=spec.options,
         )
@@ -127,7 +125,6 @@ class Learner:
         """Everything needed to go on exactly here."""
         return {
             "eta": self.rule.eta,
-            "epsilon": self.rule.epsilon,
             "state": {name: list(buffer) for name, buffer in self.state._asdict().items()},
             "resets": self.resets,
             "epoch": self.epoch,
@@ -138,7 +135,7 @@ class Learner:
     @classmethod
     def from_dict(cls, spec: ExperimentSpec, fields: dict[str, Any]) -> "Learner":
         """Restore what ``to_dict`` gave."""
-        learner = cls(spec, fields["eta"], epsilon=fields.get("epsilon"))
+        learner = cls(spec, fields["eta"])
         learner.state = State(**{name: list(buf) for name, buf in fields["state"].items()})
         learner.resets = fields["resets"]
         learner.epoch = fields["epoch"]

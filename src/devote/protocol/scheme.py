@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from devote.checks import Checks
 from devote.errors import did_you_mean
+from devote.kernels import Rule, State, jitable
+from devote.kernels.tables import Arena
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import Message, kind_of
 from devote.protocol.promises import Bound, Case, Promise
@@ -97,32 +99,55 @@ class Tally(ABC):
         """
 
 
+Subroutine: TypeAlias = tuple[Rule, Callable[..., int], Callable[..., int]]
+"""In the compiled loop: a rule, and the algorithm's ``choose`` and ``observe``."""
+
+
+@jitable
+def do_nothing(arena: Arena, state: State, player: int, what: float) -> None:
+    """Where a scheme has nothing to hear, or nothing to say."""
+
+
+@jitable
+def choose_alone(sub: Subroutine, arena: Arena, state: State, player: int, u: float) -> int:
+    """The subroutine picks the arm."""
+    return sub[1](sub[0], state, u)
+
+
+@jitable
+def observe_alone(
+    sub: Subroutine, arena: Arena, state: State, player: int, arm: int, reward: float, noise: float
+) -> int:
+    """The subroutine learns from the reward."""
+    return sub[2](sub[0], state, arm, reward, arena.out)
+
+
 @dataclass(frozen=True)
 class Engine:
     """A scheme's part of the compiled loop; the functions are jitable and work on its tables.
 
-    ``wake`` runs at each activation, before the play; ``learn`` when the play has eliminated
-    arms or reset the subroutine; ``ended`` after each pull. ``winners`` is plain Python: the
-    arms that a run comes to, the likeliest first. ``words`` is how many words each player has
+    ``ended`` runs after each pull. ``winners`` is plain Python: the arms that a run comes to,
+    the likeliest first. ``wake`` runs at each activation, before the play; ``learn`` when the
+    play has eliminated arms or reset the subroutine. ``words`` is how many words each player has
     beside its learner (``kernels.tables``), ``events`` names what ``note`` writes.
 
     ``one_learner``: all players share one; ``apart``: each has words of its own all the same.
-    ``choose`` and ``observe``: the scheme picks the arm and takes the reward itself, and calls
-    the subroutine's two functions, which it is handed first, when it likes. ``arm_words`` is
+    A scheme with its own ``choose`` and ``observe`` picks the arm and takes the reward itself,
+    and calls the subroutine, which it is handed first, when it likes. ``arm_words`` is
     how many words each arm has; ``keeps_log``: ``Arena.voted`` has a row for each message about
     an arm, and grows.
     """
 
-    wake: Callable[..., None]
-    learn: Callable[..., None]
     ended: Callable[..., int]
     winners: Callable[..., tuple[int, ...]]
+    wake: Callable[..., None] = do_nothing
+    learn: Callable[..., None] = do_nothing
     words: int = 1
     events: tuple[str, ...] = ()
     one_learner: bool = False
     apart: bool = False
-    choose: Callable[..., int] | None = None
-    observe: Callable[..., int] | None = None
+    choose: Callable[..., int] = choose_alone
+    observe: Callable[..., int] = observe_alone
     arm_words: int = 1
     keeps_log: bool = False
 

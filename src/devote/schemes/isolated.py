@@ -14,7 +14,7 @@ from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
 from devote.protocol.scheme import Engine, RunStatus, Scheme, Status, Tally
 from devote.protocol.spec import ExperimentSpec
-from devote.schemes.lone import one_device, why_unproved
+from devote.schemes.lone import one_device, right_answer, why_unproved
 
 DONE = OWN
 
@@ -40,11 +40,6 @@ class NoTally(Tally):
     def view(self) -> dict[str, Any]:
         """No counts."""
         return {"heading": "", "counts": [], "needed": None, "facts": []}
-
-
-@jitable
-def wake(arena: Arena, state: State, player: int, noise: float) -> None:
-    """There is nothing to read."""
 
 
 @jitable
@@ -90,7 +85,7 @@ class Isolated(Scheme):
         Promise("one answer", "claimed", "Players may end with different arms."),
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
-    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, winners)
+    engine: ClassVar[Engine | None] = Engine(ended, winners, learn=learn)
     sends: ClassVar[str] = "nothing"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
@@ -123,10 +118,8 @@ class Isolated(Scheme):
 
     def promises(self, case: Case) -> tuple[Promise, ...]:
         """Every promise with its standing."""
-        [row] = self.bounds(case)
-        words = f"Wrong with probability at most {row.value:.3g}. {row.text}"
         return (
-            Promise("right answer", "proved" if row.name == "proved" else "claimed", words),
+            right_answer(self.bounds(case)),
             one_device(case, self.subroutine_eta(case.spec, case.n_players)),
             *self.costs,
         )

@@ -57,7 +57,7 @@ class Pooled(Isolated):
         Promise("one answer", "proved", "There is one learner in effect."),
         Promise("privacy", "refuted", "There is none: every reward is sent to everybody."),
     )
-    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, winners, one_learner=True)
+    engine: ClassVar[Engine | None] = Engine(ended, winners, wake, learn, one_learner=True)
     sends: ClassVar[str] = "every sample"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:

@@ -6,7 +6,7 @@ from typing import ClassVar
 from devote import theory
 from devote.kernels.votes import quorum
 from devote.protocol.errors import SpecError
-from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.promises import Case
 from devote.protocol.scheme import Engine, Scheme, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.decentralized import promises
@@ -122,18 +122,11 @@ class Decentralized(Scheme):
         n_players = case.n_players
         return n_players is None or theory.stall_possible(n_players, self.votes_needed(case.spec))
 
-    def why_no_sample_bound(self, case: Case) -> str:
-        """Theorem 2 needs its assumptions, and one good arm (erratum 15)."""
-        return promises.why_no_sample_bound(case, self.votes_needed(case.spec))
+    why_no_sample_bound = promises.why_no_sample_bound
 
     def facts(self, spec: ExperimentSpec) -> dict[str, int]:
         """The quorum under both rules (erratum 6)."""
         return {f"votes by the rule {rule}": quorum(spec.delta, spec.eta, rule) for rule in RULES}
 
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
-        """What can be said of a wrong answer."""
-        return promises.bounds(case, self.votes_needed(case.spec))
-
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        """Every promise with its standing."""
-        return promises.promises(case, self.votes_needed(case.spec), can_stall=self.can_stall(case))
+    bounds = promises.bounds
+    promises = promises.promises

@@ -1,13 +1,13 @@
 """What a jury asks for and what it is worth."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 from devote.kernels.randomizer import GRID, LEAST, truthful
 from devote.protocol.errors import SpecError
-from devote.protocol.learner import Learner
-from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.promises import Case
 from devote.protocol.scheme import Engine, Scheme, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.jury import promises
@@ -15,6 +15,7 @@ from devote.schemes.jury.engine import ENGINE
 from devote.schemes.jury.messages import Claim, Pick
 from devote.schemes.jury.player import Juror
 from devote.schemes.jury.tally import Verdict
+from devote.schemes.lone import fewest_pulls
 from devote.theory import binomial_tail
 
 LARGEST = 100_000
@@ -187,36 +188,12 @@ class Jury(Scheme):
         """How large the jury is, and when a device claims a seat."""
         return {"seats": self.seats, "claimed at activation": self.seat_after}
 
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
-        """What can be said of a wrong answer."""
-        return promises.bounds(case, self)
-
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        """Every promise with its standing."""
-        return promises.promises(case, self)
+    bounds = promises.bounds
+    promises = promises.promises
 
 
 @lru_cache(maxsize=1024)
 def _votes_needed(jury: Jury, spec: ExperimentSpec) -> int:
-    low, high = jury.liars, jury.seats + 1  # failure is above delta at low, not so at high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if jury.failure(spec, middle) <= spec.delta:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-@lru_cache(maxsize=256)
-def fewest_pulls(spec: ExperimentSpec) -> int:
-    """The fewest pulls after which the subroutine can be down to one arm.
-
-    Found by the most telling rewards there are: 1 from the first arm, 0 from all others.
-    """
-    learner = Learner(spec, spec.eta)
-    pulls = 0
-    while learner.best is None:
-        learner.reward(1.0 if learner.activate(0.0) == 0 else 0.0)
-        pulls += 1
-    return pulls
+    counts = range(jury.liars + 1, jury.seats + 1)
+    too_few = bisect_left(counts, True, key=lambda needed: jury.failure(spec, needed) <= spec.delta)
+    return counts.start + too_few

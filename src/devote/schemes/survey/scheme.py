@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from devote.kernels.randomizer import GRID, LEAST, truthful
 from devote.protocol.errors import SpecError
 from devote.protocol.player import Player
-from devote.protocol.promises import Bound, Case, Promise
 from devote.protocol.scheme import Engine, Scheme, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.survey import promises
@@ -168,10 +167,5 @@ class Survey(Scheme):
         """The name and all parameters, as JSON values."""
         return {**super().to_dict(), "privacy": NONE if self.privacy is None else self.privacy}
 
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
-        """What can be said of a wrong answer."""
-        return promises.bounds(case, self)
-
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        """Every promise with its standing."""
-        return promises.promises(case, self)
+    bounds = promises.bounds
+    promises = promises.promises

@@ -44,11 +44,7 @@ class Answers(Tally):
     def __init__(self, spec: ExperimentSpec, survey: "Survey") -> None:
         super().__init__(spec)
         self._survey = survey
-        self.learner = Learner(
-            spec,
-            survey.subroutine_eta(spec, None),
-            epsilon=survey.subroutine_epsilon(spec),
-        )
+        self.learner = Learner(spec, survey.subroutine_eta(spec, None))
         self.shared_mask = self.learner.state.alive
         self._seeds = seeds(spec)
         self._steps = 0

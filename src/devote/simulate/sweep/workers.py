@@ -9,13 +9,16 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypeVar
 
 from devote.simulate.errors import SweepError
+from devote.simulate.scenario import Scenario
+
+T = TypeVar("T")
 
 
 class InProcess(Executor):
@@ -38,6 +41,20 @@ def worker_count(workers: int | None) -> int:
             "Leave it out to use all cores."
         )
     return workers
+
+
+def in_chunks(
+    executor: Executor,
+    size: int,
+    work: Callable[..., T],
+    scenario: Scenario,
+    trials: Sequence[int],
+    *options: Any,
+) -> list[T]:
+    """What ``work`` gives for one chunk of the trials after another."""
+    chunks = [trials[i : i + size] for i in range(0, len(trials), size)]
+    futures = [executor.submit(work, scenario, chunk, *options) for chunk in chunks]
+    return [future.result() for future in futures]
 
 
 @contextmanager
