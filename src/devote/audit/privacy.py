@@ -23,6 +23,7 @@ from devote.audit.errors import AuditError
 from devote.audit.estimate import CountError, count_error
 from devote.audit.leak import epsilon_lower_bound, epsilon_of, rate_of
 from devote.audit.views import View, view_runs
+from devote.checks import Checks
 from devote.kernels import get_algorithm
 from devote.problems import Problem, Split, Uniform, get_problem
 from devote.protocol import ExperimentSpec
@@ -81,11 +82,8 @@ def audit_privacy(
 
     Paper: Definition 3; Theorem 4 claims the same of DSER4.
     """
-    if not isinstance(runs, int) or isinstance(runs, bool) or runs < LEAST:
-        raise AuditError(
-            f"runs={runs!r} must be a whole number, {LEAST} or more.\n"
-            "Half of them teach the adversary, half measure it."
-        )
+    remedy = "Half of them teach the adversary, half measure it."
+    Checks(AuditError).whole("runs", runs, least=LEAST, remedy=remedy)
     if problem.switches and get_algorithm(spec.algorithm).endless:
         raise AuditError(
             f"problem {problem.name}: its best arm switches, so that which arm is good for a "

@@ -309,14 +309,10 @@ def make_scheme(given: object = None) -> Scheme:
     known = [item.name for item in fields(form)]
     for parameter in values:
         if parameter not in known:
-            owner = [s.name for s in SCHEMES.values() if parameter in _parameters(s)]
+            owner = [s.name for s in SCHEMES.values() if parameter in s.__dataclass_fields__]
             whose = f", but of {' and '.join(owner)}" if owner else ""
             raise SpecError(
                 f"{parameter!r} is not a parameter of {name}{whose}.\n"
                 f"{did_you_mean(parameter, known)}{name} has: {', '.join(known) or 'none'}."
             )
     return form(**values)
-
-
-def _parameters(scheme: type[Scheme]) -> list[str]:
-    return [item.name for item in fields(scheme)]

@@ -5,26 +5,15 @@ from devote.kernels.randomizer import blur
 from devote.kernels.tables import Arena, count_holders, holds_answer, note_eliminations, say
 from devote.protocol.scheme import Engine, RunStatus
 
-SEATED = tables.OWN
-PICKS = tables.OWN + 1
+SEATED, PICKS = tables.OWN, tables.OWN + 1
+ROLE, KNOWS = tables.ACTIVE + 1, tables.ACTIVE + 2
+CLAIM, PICK = tables.ELIMINATION + 1, tables.ELIMINATION + 2
 
-ROLE = tables.ACTIVE + 1
-KNOWS = tables.ACTIVE + 2
+NOBODY, JUROR, HEARD = range(3)
+"""Roles; who is heard is a juror who has picked."""
 
-NOBODY = 0
-JUROR = 1
-HEARD = 2
-"""A juror who has picked."""
-
-CLAIM = tables.ELIMINATION + 1
-PICK = tables.ELIMINATION + 2
-
-SEATS = 0
-SEAT_AFTER = 1
-NEEDED = 2
-VOTE_AFTER = 3
-"""0 without privacy."""
-TRUTHS = 4
+SEATS, SEAT_AFTER, NEEDED, VOTE_AFTER, TRUTHS = range(5)
+"""Places of the scheme's constants; ``VOTE_AFTER`` holds 0 without privacy."""
 
 
 @jitable

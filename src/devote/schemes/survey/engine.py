@@ -11,17 +11,9 @@ STEP = tables.OWN + 1
 WANTED = tables.OWN + 2
 """The arm that the learner waits for, and 1; 0 while it has not been asked."""
 
-GIVEN = tables.ACTIVE + 1
-KNOWS = tables.ACTIVE + 2
-
-ONES = 0
-EATEN = 1
-
-ANSWERS = 0
-TRUTHS = 1
-FIRST = 2
-SECOND = 3
-
+GIVEN, KNOWS = tables.ACTIVE + 1, tables.ACTIVE + 2
+ONES, EATEN = range(2)
+ANSWERS, TRUTHS, FIRST, SECOND = range(4)
 ANSWER = tables.ELIMINATION + 1
 
 USED_UP = 3

@@ -13,8 +13,7 @@ from devote.kernels import Algorithm, State
 from devote.kernels.tables import ACTIVE, ENDED, N_EVENTS, SUBOPTIMAL, TIME
 from devote.problems import is_suboptimal, pay, pick
 from devote.protocol.scheme import Engine
-from devote.simulate.engine.borrowing import borrowed
-from devote.simulate.engine.prefetching import prefetch_row
+from devote.simulate.engine.memory import borrowed, prefetch_row
 
 AHEAD = 8
 """How many pulls early a player's memory is asked for."""
