@@ -16,7 +16,8 @@ from devote.kernels.state import COUNT, keep_only
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury
-from devote.schemes.jury import Claim, Juror
+from devote.schemes.jury.messages import Claim
+from devote.schemes.jury.player import Juror
 from devote.simulate import run_players, simulate
 from devote.theory import binomial_tail, vote_failure
 

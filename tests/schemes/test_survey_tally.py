@@ -11,7 +11,8 @@ from devote.protocol import RemoteProtocolError
 from devote.protocol.learner import Learner
 from devote.protocol.messages import from_json, to_bytes, to_json
 from devote.schemes import Claim
-from devote.schemes.survey import Answers, answers_expected
+from devote.schemes.survey import answers_expected
+from devote.schemes.survey.tally import Answers
 
 
 def fold(spec, messages):

@@ -3,9 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from devote.guarantees.case import case_of
 from devote.guarantees.cost import CostEstimate, estimate_cost
-from devote.guarantees.promises import FailureBounds, failure_bounds, measured_answer
+from devote.guarantees.promises import FailureBounds, case_of, failure_bounds, measured_answer
 from devote.guarantees.resets import Changes, ResetPlan, one_term, plan_resets, with_resets
 from devote.problems import Problem, Uniform
 from devote.protocol import ExperimentSpec, Promise, SpecError
@@ -111,10 +110,10 @@ def make_plan(
     problem: Problem,
     n_players: int,
     *,
-    events_per_day: float | None = None,
     trials: int = 20,
     seed: int = 0,
     seconds: float = 5.0,
+    events_per_day: float | None = None,
     changes: Changes | None = None,
 ) -> Plan:
     """Gather theory, and simulations of at most about ``seconds`` each.

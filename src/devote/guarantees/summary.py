@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from devote.guarantees.case import case_of
-from devote.guarantees.promises import failure_bounds
+from devote.guarantees.promises import case_of, failure_bounds
 from devote.simulate.result import Result
 from devote.simulate.trial import NEVER
 

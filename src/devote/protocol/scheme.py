@@ -156,17 +156,19 @@ class Engine:
 class Scheme(ABC):
     """How a group decides; the fields of a subclass are its parameters.
 
-    ``kinds`` are its messages. ``by_message``: the group has one answer, which follows from
-    them. ``needs_order``: the answer depends on the order of the board. ``reads_tally``: devices
-    read the small public form of the tally, not the log of messages. ``deployable``: devices can
-    run it. ``remedies`` says of each parameter what it is, for errors and ``--help``. ``sends``
-    names what is broadcast; ``sentences`` tells the events of a run, by kind, with ``{player}``,
-    ``{arm}`` and ``{term}``.
+    ``tally_form`` and ``player_form`` are its two halves, ``kinds`` its messages.
+    ``by_message``: the group has one answer, which follows from them. ``needs_order``: the answer
+    depends on the order of the board. ``reads_tally``: devices read the small public form of the
+    tally, not the log of messages. ``deployable``: devices can run it. ``remedies`` says of each
+    parameter what it is, for errors and ``--help``. ``sends`` names what is broadcast;
+    ``sentences`` tells the events of a run, by kind, with ``{player}``, ``{arm}`` and ``{term}``.
     """
 
     name: ClassVar[str]
     paper_name: ClassVar[str]
     summary: ClassVar[str]
+    tally_form: ClassVar[type[Tally]]
+    player_form: ClassVar[type["Player"]]
     kinds: ClassVar[tuple[type, ...]] = ()
     by_message: ClassVar[bool] = True
     needs_order: ClassVar[bool] = False
@@ -217,13 +219,13 @@ class Scheme(ABC):
         """Messages that decide on an arm, None where none do."""
         return None
 
-    @abstractmethod
     def tally(self, spec: "ExperimentSpec") -> Tally:
-        """An empty tally."""
+        """An empty tally, a ``tally_form``."""
+        return self.tally_form(spec)
 
-    @abstractmethod
     def player(self, spec: "ExperimentSpec", voter: str, n_players: int | None = None) -> "Player":
-        """A device half."""
+        """A device half, a ``player_form``."""
+        return self.player_form(spec, voter, self.subroutine_eta(spec, n_players))
 
     def players(self, spec: "ExperimentSpec", n_players: int) -> list["Player"]:
         """The players of a simulated run, by index."""

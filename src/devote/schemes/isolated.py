@@ -78,6 +78,8 @@ class Isolated(Scheme):
     name: ClassVar[str] = "isolated"
     paper_name: ClassVar[str] = "1-privacy"
     summary: ClassVar[str] = "each player learns alone and says nothing"
+    tally_form: ClassVar[type[Tally]] = NoTally
+    player_form: ClassVar[type[Player]] = Player
     by_message: ClassVar[bool] = False
     deployable: ClassVar[bool] = False
     costs: ClassVar[tuple[Promise, ...]] = (
@@ -91,14 +93,6 @@ class Isolated(Scheme):
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta/N``; of a fleet of unknown size, what one device alone would be allowed."""
         return spec.delta / (n_players or 1)
-
-    def tally(self, spec: ExperimentSpec) -> Tally:
-        """One that tells nothing."""
-        return NoTally(spec)
-
-    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Player:
-        """A player who says nothing."""
-        return Player(spec, voter, self.subroutine_eta(spec, n_players))
 
     def standing(
         self, players: Sequence[Player], n_players: int

@@ -1,13 +1,21 @@
-"""What is proved of one device that learns alone, in the words that every scheme uses."""
+"""What schemes share of one device: what is proved of it alone, in which words, and its privacy."""
 
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from devote import theory
+from devote.kernels.randomizer import LEAST
+from devote.protocol.errors import SpecError
 from devote.protocol.learner import Learner
 from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.scheme import check
 from devote.protocol.spec import ExperimentSpec
+
+PRIVACY = "It is the e of local differential privacy: 1 is strong, 4 is weak."
+MOST = 30.0
+"""The largest e of one message: beyond it the noise is there in name only."""
 
 
 def alone(spec: ExperimentSpec, eta: float) -> theory.LoneFailure:
@@ -27,6 +35,19 @@ def why_unproved(case: Case, eta: float) -> str:
     if found.bound is None:
         return f"{case.spec.algorithm} alone: {found.why}"
     return case.broken
+
+
+def check_privacy(privacy: Any, messages: int = 1, without: str = "leave it out") -> float:
+    """The e of local differential privacy that a device's few messages share."""
+    each = check.positive("privacy", privacy, PRIVACY) / messages
+    if not LEAST <= each <= MOST:
+        fault = "hides nothing" if each > MOST else "leaves nothing to hear"
+        over = "" if messages == 1 else f" over {messages} answers of each device"
+        raise SpecError(
+            f"privacy={privacy}{over} {fault}.\n"
+            f"Use a number from {LEAST:g} to {MOST:g} for each message, or {without}."
+        )
+    return float(privacy)
 
 
 def follow(spec: ExperimentSpec, rewards: Sequence[float], longest: float) -> list[int]:

@@ -52,6 +52,7 @@ class Pooled(Isolated):
     name: ClassVar[str] = "pooled"
     paper_name: ClassVar[str] = "0-privacy"
     summary: ClassVar[str] = "every sample is sent to everybody: one learner in effect"
+    player_form: ClassVar[type[Player]] = SharedPlayer
     costs: ClassVar[tuple[Promise, ...]] = (
         Promise("few messages", "measured", "None is made: every sample goes to everybody."),
         Promise("one answer", "proved", "There is one learner in effect."),
@@ -63,10 +64,6 @@ class Pooled(Isolated):
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta``."""
         return spec.delta
-
-    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Player:
-        """The shared player."""
-        return SharedPlayer(spec, voter, spec.delta)
 
     def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
         """The same one, N times."""

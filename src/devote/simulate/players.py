@@ -24,9 +24,9 @@ def run_players(
     n_players: int,
     *,
     uniforms: Iterable[Triple] | None = None,
+    horizon: int | None = None,
     seed: int = 0,
     trial: int = 0,
-    horizon: int | None = None,
     trace: bool = False,
 ) -> Trial:
     """Run one trial with player objects; ``uniforms`` replaces the trial's own streams.

@@ -148,11 +148,5 @@ def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
     return tuple(sorted(tables.shared_arms(arena), key=lambda k: (counts[k], k)))
 
 
-ENGINE = Engine(
-    wake=wake,
-    learn=learn,
-    ended=ended,
-    winners=winners,
-    words=AGAINST + 1,
-    events=("elimination", "vote", "reset"),
-)
+EVENTS = ("elimination", "vote", "reset")
+ENGINE = Engine(ended, winners, wake, learn, words=AGAINST + 1, events=EVENTS)

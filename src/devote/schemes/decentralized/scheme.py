@@ -6,8 +6,9 @@ from typing import ClassVar
 from devote import theory
 from devote.kernels.votes import quorum
 from devote.protocol.errors import SpecError
+from devote.protocol.player import Player
 from devote.protocol.promises import Case
-from devote.protocol.scheme import Engine, Scheme, check
+from devote.protocol.scheme import Engine, Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.decentralized import promises
 from devote.schemes.decentralized.ballot import Ballot
@@ -30,6 +31,8 @@ class Decentralized(Scheme):
     name: ClassVar[str] = "decentralized"
     paper_name: ClassVar[str] = "Decentralized Elimination"
     summary: ClassVar[str] = "each player learns alone and votes; a quorum eliminates an arm"
+    tally_form: ClassVar[type[Tally]] = Ballot
+    player_form: ClassVar[type[Player]] = Voter
     kinds: ClassVar[tuple[type, ...]] = (Vote, Reset)
     engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {
@@ -94,14 +97,6 @@ class Decentralized(Scheme):
         if isinstance(self.quorum, str):
             return quorum(spec.delta, spec.eta, self.quorum)
         return self.quorum
-
-    def tally(self, spec: ExperimentSpec) -> Ballot:
-        """An empty ballot."""
-        return Ballot(spec)
-
-    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Voter:
-        """A player who votes."""
-        return Voter(spec, voter)
 
     def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
         """The quorum."""

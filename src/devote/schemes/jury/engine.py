@@ -99,11 +99,5 @@ def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
     return tuple(k for k in ranked if counts[k] or status != "stalled")
 
 
-ENGINE = Engine(
-    wake=wake,
-    learn=learn,
-    ended=ended,
-    winners=winners,
-    words=KNOWS + 1,
-    events=("elimination", "claim", "pick"),
-)
+EVENTS = ("elimination", "claim", "pick")
+ENGINE = Engine(ended, winners, wake, learn, words=KNOWS + 1, events=EVENTS)

@@ -57,15 +57,16 @@ def promises(jury: "Jury", case: Case) -> tuple[Promise, ...]:
             "differentially private towards everything the user ever does. How often the device "
             "is used is not hidden.",
         )
+    few_messages = Promise(
+        "few messages",
+        "proved",
+        f"At most {jury.message_bound(spec)} messages: a claim and a pick from each of "
+        f"{jury.seats} jurors, if each claim is read before the next device wakes.",
+    )
     return (
         right_answer(bounds(jury, case)),
         one_device(case, spec.eta),
-        Promise(
-            "few messages",
-            "proved",
-            f"At most {jury.message_bound(spec)} messages: a claim and a pick from each of "
-            f"{jury.seats} jurors, if each claim is read before the next device wakes.",
-        ),
+        few_messages,
         one_answer,
         privacy,
     )
