@@ -53,7 +53,8 @@ def test_a_jurys_bound_is_proved_and_meets_delta(liars):
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("n_players", [30, 64])
 def test_every_promise_has_words_under_every_scheme(scheme, n_players):
-    scenario = Scenario(SPEC.with_(scheme=scheme), TOY, n_players)
+    spec = SPEC.with_(scheme=scheme)
+    scenario = Scenario(spec, TOY, max(n_players, spec.scheme.fewest_players(spec)))
     for promise in scenario.scheme.promises(case_of(scenario)):
         assert promise.standing in {"proved", "measured", "claimed", "refuted"}
         assert promise.words.endswith((".", ")."))
