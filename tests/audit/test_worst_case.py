@@ -212,7 +212,7 @@ def test_rewards_cannot_choose_the_jury(subroutine):
     dice = random.Random(7)
 
     def fleet(form):
-        return [form(spec, str(n), jury) for n in range(70)]
+        return [form(spec, str(n)) for n in range(70)]
 
     holed = sum(verdict_of_a_fleet(fleet(ClaimsOnReward), dice) == 1 for _ in range(200))
     assert holed > 100

@@ -70,13 +70,13 @@ def fewest_pulls(spec: ExperimentSpec, longest: float = math.inf) -> int:
     return sum(follow(spec, [1.0] + [0.0] * (spec.n_arms - 1), longest))
 
 
-def right_answer(rows: tuple[Bound, ...]) -> Promise:
+def right_answer(rows: tuple[Bound, ...], where: str = "") -> Promise:
     """Theorem 1, "finds an epsilon-optimal arm with probability 1 - delta"; errata 6, 7, 19."""
     meaning = " ".join(row.text for row in rows)
     if rows[-1].name == "proved":
-        words = f"Wrong with probability at most {rows[-1].value:.2g}."
+        words = f"Wrong with probability at most {rows[-1].value:.2g}{where}."
         return Promise("right answer", "proved", f"{words} {meaning}")
-    words = f"Claimed, not proved: wrong with probability at most {rows[0].value:.3g}."
+    words = f"Claimed, not proved: wrong with probability at most {rows[0].value:.3g}{where}."
     return Promise("right answer", "claimed", f"{words} {meaning}")
 
 

@@ -22,7 +22,7 @@ def bounds(jury: "Jury", case: Case) -> tuple[Bound, ...]:
     if why := why_unproved(case, spec.eta):
         return (Bound("claimed", value, f"{text}, which is not proved here: {why}."),)
     text += f"; up to {jury.liars} more may lie" if jury.liars else ""
-    text += ". For any number of devices, as long as rewards do not change and pay all alike."
+    text += ". As long as rewards do not change and pay all alike."
     return (Bound("proved", value, text),)
 
 
@@ -64,7 +64,7 @@ def promises(jury: "Jury", case: Case) -> tuple[Promise, ...]:
         f"{jury.seats} jurors, if each claim is read before the next device wakes.",
     )
     return (
-        right_answer(bounds(jury, case)),
+        right_answer(bounds(jury, case), ", for any number of devices"),
         one_device(case, spec.eta),
         few_messages,
         one_answer,
