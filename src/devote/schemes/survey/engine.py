@@ -31,8 +31,8 @@ def wake(arena: Arena, state: State, player: int, noise: float) -> None:
 @jitable
 def is_asked(arena: Arena, player: int) -> bool:
     """Whether a player answers with this play."""
-    may_answer = arena.own[player, GIVEN] < arena.scheme[ANSWERS]
-    return bool(may_answer and arena.counters[tables.N_SHARED] > 1)
+    is_open = arena.counters[tables.N_SHARED] > 1
+    return bool(is_open and arena.own[player, GIVEN] < arena.scheme[ANSWERS])
 
 
 @jitable
@@ -62,8 +62,10 @@ def observe(
     arena.voted[arena.tally[arm], arm] = bit
     arena.tally[arm] += 1
     arena.by_arm[arm, ONES] += bit
+    n_shared = arena.counters[tables.N_SHARED]
     feed(sub, arena, state)
-    note_eliminations(arena, player)
+    if arena.counters[tables.N_SHARED] < n_shared:
+        note_eliminations(arena, player)
     arena.counters[LEADER] = leader(arena.tally, arena.by_arm[:, ONES], arena.shared)
     if arena.counters[tables.N_SHARED] == 1:
         arena.counters[tables.DECIDED] = arena.counters[tables.TIME] + 1
