@@ -21,11 +21,11 @@ Paper: Féraud, Alami and Laroche 2019, "Decentralized Exploration in Multi-Arme
 ('agreed', ['green'])
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import devote.simulate as simulate
 from devote.errors import DevoteError
+from devote.lazy import lazy_names
 from devote.problems import PROBLEMS, Problem, ProblemError, get_problem
 from devote.protocol import (
     ExperimentSpec,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from devote.guarantees.plan import make_plan
     from devote.simulate import Result, load_results, run_sweep
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LAZY = {
     "AsyncDevice": "devote.fleet",
@@ -119,8 +119,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import what needs an extra when it is first asked for."""
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LAZY[name]), name)
+__getattr__ = lazy_names(__name__, _LAZY)

@@ -73,7 +73,7 @@ def test_a_precision_that_takes_days_is_refused_with_the_time_it_takes():
 @pytest.mark.parametrize("precision", [0.0, -1.0, 0.5, float("nan")])
 def test_a_precision_that_means_nothing_is_refused(precision):
     with pytest.raises(AuditError, match="precision"):
-        Batches(EASY).until(lambda run: False, precision=precision)
+        Batches(EASY, precision=precision).until(lambda run: False)
 
 
 def test_runs_needed_grow_as_the_square():

@@ -16,7 +16,8 @@ from devote.kernels.state import COUNT, keep_only
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury
-from devote.schemes.jury import Claim, Juror
+from devote.schemes.jury.messages import Claim
+from devote.schemes.jury.player import Juror
 from devote.simulate import run_players, simulate
 from devote.theory import binomial_tail, vote_failure
 
@@ -211,7 +212,7 @@ def test_rewards_cannot_choose_the_jury(subroutine):
     dice = random.Random(7)
 
     def fleet(form):
-        return [form(spec, str(n), jury) for n in range(70)]
+        return [form(spec, str(n)) for n in range(70)]
 
     holed = sum(verdict_of_a_fleet(fleet(ClaimsOnReward), dice) == 1 for _ in range(200))
     assert holed > 100

@@ -1,9 +1,8 @@
 import pytest
 
-from devote.guarantees.case import case_of
 from devote.guarantees.cost import estimate_cost
 from devote.guarantees.plan import default_problem, make_plan
-from devote.guarantees.promises import failure_bounds, measured_answer
+from devote.guarantees.promises import case_of, failure_bounds, measured_answer
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.protocol.scheme import SCHEMES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from devote.guarantees.case import broken_assumption, case_of
+from devote.guarantees.promises import broken_assumption, case_of
 from devote.kernels.registry import ALGORITHMS
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import Case, ExperimentSpec

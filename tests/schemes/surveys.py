@@ -3,7 +3,7 @@
 import random
 
 from devote.protocol import ExperimentSpec
-from devote.schemes.survey import Answer, Survey
+from devote.schemes import Answer, Survey
 
 
 def small(arms=3, *, privacy=None, algorithm="mixture_elimination", answers=1, **changes):

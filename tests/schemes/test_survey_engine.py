@@ -7,7 +7,7 @@ from tests.schemes.surveys import small
 
 from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, Split, Uniform, Zipf
-from devote.schemes.survey import Respondent
+from devote.schemes.survey.player import Respondent
 from devote.simulate import Scenario, run_players, run_trial
 from devote.simulate.engine.run import BLOCK
 
@@ -110,7 +110,7 @@ def test_players_of_a_run_that_share_a_tally_are_as_players_with_their_own():
         patch.setattr(
             type(spec.scheme),
             "players",
-            lambda self, spec, n: [Respondent(spec, str(i), self) for i in range(n)],
+            lambda self, spec, n: [Respondent(spec, str(i)) for i in range(n)],
         )
         alone = run_players(spec, problem, 60, seed=3, horizon=400)
     assert type(spec.scheme).players is sharing

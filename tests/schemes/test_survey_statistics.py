@@ -63,7 +63,7 @@ def test_answers_needed_in_order_are_those_of_the_reference(privacy):
     needed = []
     for seed in range(500):
         bit = bits_of(spec, seed)
-        learner = Learner(spec, spec.delta, epsilon=spec.scheme.subroutine_epsilon(spec))
+        learner = Learner(spec, spec.delta)
         needed.append(0)
         while learner.best is None:
             learner.reward(bit(learner.activate(0.0)))

@@ -11,7 +11,8 @@ from devote.protocol import RemoteProtocolError
 from devote.protocol.learner import Learner
 from devote.protocol.messages import from_json, to_bytes, to_json
 from devote.schemes import Claim
-from devote.schemes.survey import Answers, answers_expected
+from devote.schemes.survey import answers_expected
+from devote.schemes.survey.tally import Answers
 
 
 def fold(spec, messages):
@@ -55,7 +56,7 @@ def test_the_result_depends_on_each_arms_own_answers_not_on_how_arms_take_turns(
 def test_it_is_the_same_as_asking_one_by_one(seed, means):
     spec = small(len(means))
     rows = stacks(spec, means, seed, 500)
-    learner = Learner(spec, spec.delta, epsilon=spec.scheme.subroutine_epsilon(spec))
+    learner = Learner(spec, spec.delta)
     eaten = [0] * len(means)
     while learner.best is None:
         arm = learner.activate(0.5)

@@ -76,15 +76,16 @@ def votes_on_knowing_others(arms: Collection[int]) -> Callable[[View], Hashable]
     return seen
 
 
+def stretches(views: Sequence[View], when: Callable[[View], float]) -> Callable[[View], int]:
+    """In which stretch of time, learned from these runs, ``when`` falls; or SILENT."""
+    times = sorted(when(view) for view in views if view.own)
+    edges = [times[len(times) * i // BINS] for i in range(1, BINS)] if times else []
+    return lambda view: bisect_right(edges, when(view)) if view.own else SILENT
+
+
 def time_of_first(views: Sequence[View]) -> Callable[[View], Hashable]:
     """When the player was first heard of, in stretches learned from these runs."""
-    times = sorted(view.own[0].time for view in views if view.own)
-    edges = [times[len(times) * i // BINS] for i in range(1, BINS)] if times else []
-
-    def seen(view: View) -> Hashable:
-        return bisect_right(edges, view.own[0].time) if view.own else SILENT
-
-    return seen
+    return stretches(views, lambda view: view.own[0].time)
 
 
 def rank_of_first(view: View) -> Hashable:

@@ -10,12 +10,12 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeAlias, TypedDict
 
 from devote.audit.errors import AuditError
 from devote.simulate import Scenario, Trial
-from devote.simulate.sweep.workers import local_executor, worker_count
+from devote.simulate.sweep.workers import in_chunks, local_executor, worker_count
 from devote.simulate.trials import compile_loop, run_chunk
 from devote.theory import clopper_pearson
 
@@ -58,13 +58,31 @@ class Rate:
 
     def to_dict(self) -> dict[str, object]:
         """As JSON values."""
-        return {
-            "count": self.count,
-            "runs": self.runs,
-            "value": self.value,
-            "interval": list(self.interval),
-            "confidence": self.confidence,
-        }
+        return {**asdict(self), "value": self.value, "interval": list(self.interval)}
+
+
+def to_json(item: Any, **renamed: str) -> dict[str, Any]:
+    """The fields of a dataclass as JSON values, some under other names."""
+
+    def value(field: Any) -> Any:
+        return field.to_dict() if hasattr(field, "to_dict") else field
+
+    return {renamed.get(it.name, it.name): value(getattr(item, it.name)) for it in fields(item)}
+
+
+class Options(TypedDict, total=False):
+    """How an audit is run; the defaults are those of ``Batches``.
+
+    It runs until the rate of failures is known to ``precision``, with this ``confidence``; with
+    ``allow_long`` for as long as that takes.
+    """
+
+    precision: float
+    confidence: float
+    seed: int
+    workers: int | None
+    allow_long: bool
+    progress: Progress | None
 
 
 @dataclass
@@ -72,24 +90,20 @@ class Batches:
     """The trials of one scenario, run as they are asked for."""
 
     scenario: Scenario
+    precision: float = 0.01
+    confidence: float = 0.95
     seed: int = 0
     workers: int | None = 1
+    allow_long: bool = False
+    progress: Progress | None = None
     runs: list[Trial] = field(default_factory=list)
     seconds: float = 0.0
 
-    def until(
-        self,
-        failed: Callable[[Trial], bool],
-        *,
-        precision: float,
-        confidence: float = 0.95,
-        allow_long: bool = False,
-        progress: Progress | None = None,
-    ) -> Rate:
-        """Run until the rate of failures is known to this precision."""
-        if not 0.0 < precision < 0.5:
+    def until(self, failed: Callable[[Trial], bool]) -> Rate:
+        """Run until the rate of failures is known to the precision."""
+        if not 0.0 < self.precision < 0.5:
             raise AuditError(
-                f"precision={precision!r} must be in (0, 0.5).\n"
+                f"precision={self.precision!r} must be in (0, 0.5).\n"
                 "It is half the width of the interval; 0.01 is one per cent either way."
             )
         compile_loop(self.scenario)
@@ -97,35 +111,31 @@ class Batches:
             size = FIRST
             while True:
                 self._run(size, executor)
-                rate = Rate(sum(map(failed, self.runs)), len(self.runs), confidence)
-                needed = runs_needed(rate, precision)
-                if progress is not None:
-                    progress(rate.runs, max(needed, rate.runs), self.scenario.label)
-                if rate.half_width <= precision:
+                rate = Rate(sum(map(failed, self.runs)), len(self.runs), self.confidence)
+                needed = runs_needed(rate, self.precision)
+                if self.progress is not None:
+                    self.progress(rate.runs, max(needed, rate.runs), self.scenario.label)
+                if rate.half_width <= self.precision:
                     return rate
                 left = max(needed - rate.runs, FIRST)
-                self._ask(left, allow_long, precision)
+                self._ask(left)
                 size = min(left, rate.runs)
 
     def _run(self, size: int, executor: Executor) -> None:
         begin = time.perf_counter()
         trials = range(len(self.runs), len(self.runs) + size)
         step = max(1, size // (4 * worker_count(self.workers)))
-        parts = [trials[i : i + step] for i in range(0, size, step)]
         # Where there are resets each term is judged, which takes a trace.
-        trace = self.scenario.algorithm.endless
-        futures = [
-            executor.submit(run_chunk, self.scenario, part, self.seed, trace) for part in parts
-        ]
-        for future in futures:
-            self.runs.extend(future.result()[0])
+        options = self.seed, self.scenario.algorithm.endless
+        for runs, _ in in_chunks(executor, step, run_chunk, self.scenario, trials, *options):
+            self.runs.extend(runs)
         self.seconds += time.perf_counter() - begin
 
-    def _ask(self, left: int, allow_long: bool, precision: float) -> None:
+    def _ask(self, left: int) -> None:
         estimate = self.seconds / len(self.runs) * left
-        if not allow_long and estimate > PATIENCE:
+        if not self.allow_long and estimate > PATIENCE:
             raise AuditError(
-                f"precision={precision:g} would need about {left:,} more runs of "
+                f"precision={self.precision:g} would need about {left:,} more runs of "
                 f"{self.scenario.label}, which take {spoken_time(estimate)}.\n"
                 "Pass --yes (allow_long=True) to wait, or ask for less precision."
             )

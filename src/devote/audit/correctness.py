@@ -8,15 +8,15 @@ nothing is proved of the first arm. With resets (SER4) a run has failed when som
 term of it lost all good arms.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Unpack
 
-from devote.audit.batches import Batches, Progress, Rate
+from devote.audit.batches import Batches, Options, Rate, to_json
 from devote.audit.errors import AuditError
 from devote.audit.terms import failed_terms
 from devote.guarantees.promises import failure_bounds
 from devote.problems import Uniform
-from devote.schemes import Isolated
+from devote.schemes import lone_spec
 from devote.schemes.lone import alone
 from devote.simulate import Scenario, Trial, run_trial
 from devote.simulate.trial import NEVER
@@ -56,56 +56,21 @@ class Correctness:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            **self.scenario.to_dict(),
-            "failure": self.failure.to_dict(),
-            "stalled": self.stalled.to_dict(),
-            "unfinished": self.unfinished.to_dict(),
-            "set_wrong": self.set_wrong.to_dict(),
-            "plurality_wrong": self.plurality_wrong.to_dict(),
-            "lone": None if self.lone is None else self.lone.to_dict(),
-            "property_1": {
-                "standing": self.promised.standing,
-                "bound": self.promised.bound,
-                "why": self.promised.why,
-            },
-            "claimed": self.claimed,
-            "proved": self.proved,
-            "mean_samples": self.mean_samples,
-            "mean_broadcasts": self.mean_broadcasts,
-            "mean_resets": self.mean_resets,
-            "terms": None if self.terms is None else self.terms.to_dict(),
-            "seed": self.seed,
-            "seconds": self.seconds,
-        }
+        values = to_json(self, promised="property_1")
+        found = {name: getattr(self.promised, name) for name in ("standing", "bound", "why")}
+        return {**values.pop("scenario"), **values, "property_1": found}
 
 
-def audit_correctness(
-    scenario: Scenario,
-    *,
-    precision: float = 0.01,
-    confidence: float = 0.95,
-    seed: int = 0,
-    workers: int | None = 1,
-    allow_long: bool = False,
-    progress: Progress | None = None,
-) -> Correctness:
+def audit_correctness(scenario: Scenario, **options: Unpack[Options]) -> Correctness:
     """Run a scenario until its failure probability is known to ``precision``.
 
     Paper: Theorem 1.
     Differs from print: measured, beside the claimed and the proved bound (errata 5-7 and 19).
     """
+    batches = Batches(scenario, **options)
+    seed, confidence, runs = batches.seed, batches.confidence, batches.runs
     check_heard(scenario, seed=seed)
-    batches = Batches(scenario, seed=seed, workers=workers)
-    failure = batches.until(
-        lambda run: has_failed(scenario, run),
-        precision=precision,
-        confidence=confidence,
-        allow_long=allow_long,
-        progress=progress,
-    )
-    runs = batches.runs
-    bounds = failure_bounds(scenario)
+    failure = batches.until(lambda run: has_failed(scenario, run))
     stalls = [run for run in runs if run.status == "stalled"]
     endless = scenario.algorithm.endless
     answers = [failed for run in runs for failed in failed_terms(scenario, run)] if endless else []
@@ -122,7 +87,7 @@ def audit_correctness(
         plurality_wrong=rate(sum(not run.epsilon_optimal for run in stalls), len(stalls)),
         lone=lone_error(scenario, seed=seed, confidence=confidence),
         promised=alone(scenario.spec, scenario.spec.eta),
-        claimed=bounds.claimed,
+        claimed=failure_bounds(scenario).claimed,
         proved=proved_failure(scenario),
         mean_samples=sum(run.samples for run in runs) / len(runs),
         mean_broadcasts=sum(run.broadcasts for run in runs) / len(runs),
@@ -179,12 +144,7 @@ def lone_error(scenario: Scenario, *, seed: int, confidence: float = 0.95) -> Ra
     spec, problem = scenario.spec, scenario.problem
     if problem.groups or scenario.algorithm.endless:
         return None
-    # Isolated players get delta / N: with one player and delta = eta that is eta.
-    one = Scenario(
-        spec.with_(delta=spec.eta, eta=spec.eta, scheme=Isolated()),
-        replace(problem, activity=Uniform()),
-        1,
-    )
+    one = Scenario(lone_spec(spec), problem.with_activity(Uniform()), 1)
     size = LONE_RUNS if spec.algorithm != "median_elimination" else LONE_RUNS // 5
     runs, _ = run_chunk(one, range(size), seed)
     return Rate(sum(not run.epsilon_optimal for run in runs), size, confidence)

@@ -8,14 +8,14 @@ give away.
 Paper: Definition 3 has no word on activity.
 """
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median_high
 from typing import Any, TypeAlias
 
-from devote.audit.adversaries import BINS, SILENT
-from devote.audit.batches import Rate
+from devote.audit.adversaries import stretches
+from devote.audit.batches import Rate, to_json
 from devote.audit.leak import rate_of
 from devote.audit.views import View
 from devote.theory import binomial_tail
@@ -42,14 +42,9 @@ class CountError:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "median_relative_error": self.error,
-            "interval": list(self.interval),
-            "without_messages": self.blind,
-            "near": NEAR,
-            "within": self.near.to_dict(),
-            "within_without_messages": self.blind_near.to_dict(),
-        }
+        names = {"error": "median_relative_error", "blind": "without_messages"}
+        rates = {"near": "within", "blind_near": "within_without_messages"}
+        return {"near": NEAR, **to_json(self, **names, **rates)}
 
 
 def count_error(taught: Sequence[View], tested: Sequence[View], *, others: bool) -> CountError:
@@ -57,43 +52,32 @@ def count_error(taught: Sequence[View], tested: Sequence[View], *, others: bool)
 
     Of the clocks that it can read the adversary takes the one that served it best while learning.
     """
-    clocks = (first_heard, last_heard, *((first_share, last_share) if others else ()))
-    ways = [_learn(taught, clock) for clock in clocks]
-    way = min(ways, key=lambda guess: _median(_errors(guess, taught)))
+    shares = (False, True) if others else (False,)
+    ways = [_learn(taught, clock(place, share=share)) for share in shares for place in (0, -1)]
+    way = min(ways, key=lambda guess: median_high(_errors(guess, taught)))
     errors = _errors(way, tested)
     number = best_number([view.activations for view in taught])
     blind = _errors(lambda view: number, tested)
     return CountError(
-        error=_median(errors),
+        error=median_high(errors),
         interval=median_interval(errors),
-        blind=_median(blind),
+        blind=median_high(blind),
         near=rate_of([error <= NEAR for error in errors]),
         blind_near=rate_of([error <= NEAR for error in blind]),
     )
 
 
-def first_heard(view: View) -> float:
-    """When the player was first heard of."""
-    return float(view.own[0].time)
+def clock(place: int, *, share: bool = False) -> Clock:
+    """When the player was first (place 0) or last (-1) heard of.
 
+    Or that as a ``share`` of the time until anybody was last heard of.
+    """
 
-def last_heard(view: View) -> float:
-    """When the player was last heard of."""
-    return float(view.own[-1].time)
+    def read(view: View) -> float:
+        end = max(1, *(sent.time for sent in (*view.own, *view.others))) if share else 1
+        return view.own[place].time / end
 
-
-def first_share(view: View) -> float:
-    """When it was first heard of, as a share of the time until anybody was last heard of."""
-    return first_heard(view) / _end(view)
-
-
-def last_share(view: View) -> float:
-    """When it was last heard of, as such a share."""
-    return last_heard(view) / _end(view)
-
-
-def _end(view: View) -> float:
-    return max(1.0, *(float(sent.time) for sent in (*view.own, *view.others)))
+    return read
 
 
 def best_number(counts: Sequence[int]) -> float:
@@ -127,13 +111,8 @@ def median_interval(values: Sequence[float], *, risk: float = 0.05) -> tuple[flo
     return ranked[k], ranked[n - 1 - k]
 
 
-def _learn(taught: Sequence[View], clock: Clock) -> Clock:
-    times = sorted(clock(view) for view in taught if view.own)
-    edges = [times[len(times) * i // BINS] for i in range(1, BINS)] if times else []
-
-    def stretch(view: View) -> int:
-        return bisect_right(edges, clock(view)) if view.own else SILENT
-
+def _learn(taught: Sequence[View], when: Clock) -> Clock:
+    stretch = stretches(taught, when)
     seen: defaultdict[int, list[int]] = defaultdict(list)
     for view in taught:
         seen[stretch(view)].append(view.activations)
@@ -145,7 +124,3 @@ def _learn(taught: Sequence[View], clock: Clock) -> Clock:
 def _errors(guess: Clock, views: Sequence[View]) -> list[float]:
     counts = [max(view.activations, 1) for view in views]
     return [abs(guess(view) - count) / count for view, count in zip(views, counts, strict=True)]
-
-
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]

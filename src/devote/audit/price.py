@@ -3,30 +3,17 @@
 ``python -m devote.audit.price`` prints the table of ``docs/proofs.md``.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Decentralized, Jury
-from devote.simulate import Scenario, run_sweep
+from devote.simulate import Result, Scenario, run_sweep
 from devote.simulate.sweep.sweep import Progress
 
 PLAYERS = (32, 64, 128, 256, 512, 1024)
 SCHEMES = (Decentralized(), Jury())
 """Each with its own default of eta."""
-
-
-@dataclass(frozen=True)
-class Price:
-    """The mean cost of one scenario over its trials; ``right`` ones agreed on a good arm."""
-
-    scenario: Scenario
-    samples: float
-    broadcasts: float
-    trials: int
-    agreed: int
-    right: int
 
 
 def price_of_jury(
@@ -38,7 +25,7 @@ def price_of_jury(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> list[Price]:
+) -> list[Result]:
     """Both schemes on the same problems with the same numbers of players.
 
     Paper: section 5.1, problems 1 and 2.
@@ -51,40 +38,28 @@ def price_of_jury(
         for n_players in sizes
         for spec in specs
     ]
-    results = run_sweep(scenarios, trials=trials, seed=seed, workers=workers, progress=progress)
-    return [
-        Price(
-            scenario=result.scenario,
-            samples=float(result.samples.mean()),
-            broadcasts=float(result.broadcasts.mean()),
-            trials=result.trials,
-            agreed=result.status_counts()["agreed"],
-            right=sum(
-                good and status == "agreed"
-                for good, status in zip(result.epsilon_optimal.tolist(), result.status, strict=True)
-            ),
-        )
-        for result in results
-    ]
+    return run_sweep(scenarios, trials=trials, seed=seed, workers=workers, progress=progress)
 
 
-def as_markdown(prices: Iterable[Price]) -> str:
-    """One row per problem and number of players, both schemes side by side."""
-    lines = [
+def as_markdown(results: Iterable[Result]) -> Iterator[str]:
+    """One line per problem and number of players, both schemes side by side."""
+    yield (
         "| problem | N | samples, decentralized | samples, jury | ratio "
-        "| messages, decentralized | messages, jury | agreed and right, jury |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+        "| messages, decentralized | messages, jury | agreed and right, jury |"
+    )
+    yield "|---" * 8 + "|"
     # In pairs, as they were run.
-    rows = iter(prices)
+    rows = iter(results)
     for vote, jury in zip(rows, rows, strict=True):
-        lines.append(
-            f"| {vote.scenario.problem.name} | {vote.scenario.n_players:,} | {vote.samples:,.0f} "
-            f"| {jury.samples:,.0f} | {jury.samples / vote.samples:.2f} "
-            f"| {vote.broadcasts:,.0f} | {jury.broadcasts:,.0f} | {jury.right} of {jury.trials} |"
+        before, after = vote.samples.mean(), jury.samples.mean()
+        ended = zip(jury.epsilon_optimal, jury.status, strict=True)
+        right = sum(good and status == "agreed" for good, status in ended)
+        yield (
+            f"| {vote.problem.name} | {vote.n_players:,} | {before:,.0f} | {after:,.0f} "
+            f"| {after / before:.2f} | {vote.broadcasts.mean():,.0f} "
+            f"| {jury.broadcasts.mean():,.0f} | {right} of {jury.trials} |"
         )
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    print(as_markdown(price_of_jury()))
+    print(*as_markdown(price_of_jury()), sep="\n")

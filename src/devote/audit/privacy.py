@@ -18,11 +18,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from devote.audit import adversaries as attack
-from devote.audit.batches import Progress, Rate
+from devote.audit.batches import Progress, Rate, to_json
 from devote.audit.errors import AuditError
 from devote.audit.estimate import CountError, count_error
 from devote.audit.leak import epsilon_lower_bound, epsilon_of, rate_of
 from devote.audit.views import View, view_runs
+from devote.checks import Checks
 from devote.kernels import get_algorithm
 from devote.problems import Problem, Split, Uniform, get_problem
 from devote.protocol import ExperimentSpec
@@ -61,20 +62,7 @@ class Leak:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "question": self.question,
-            "others_known": self.others_known,
-            "problem": self.problem,
-            "stand_in": self.stand_in,
-            "success": self.success.to_dict(),
-            "voted": self.voted.to_dict(),
-            "complete": self.complete.to_dict(),
-            "silent": self.silent.to_dict(),
-            "baseline": self.baseline,
-            "claimed_cap": self.cap,
-            "dp_epsilon_at_least": self.dp_epsilon,
-            "count": None if self.count is None else self.count.to_dict(),
-        }
+        return to_json(self, cap="claimed_cap", dp_epsilon="dp_epsilon_at_least")
 
 
 def audit_privacy(
@@ -94,11 +82,8 @@ def audit_privacy(
 
     Paper: Definition 3; Theorem 4 claims the same of DSER4.
     """
-    if not isinstance(runs, int) or isinstance(runs, bool) or runs < LEAST:
-        raise AuditError(
-            f"runs={runs!r} must be a whole number, {LEAST} or more.\n"
-            "Half of them teach the adversary, half measure it."
-        )
+    remedy = "Half of them teach the adversary, half measure it."
+    Checks(AuditError).whole("runs", runs, least=LEAST, remedy=remedy)
     if problem.switches and get_algorithm(spec.algorithm).endless:
         raise AuditError(
             f"problem {problem.name}: its best arm switches, so that which arm is good for a "

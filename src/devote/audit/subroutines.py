@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Iterable
+from typing import Unpack
 
-from devote.audit.batches import Progress
+from devote.audit.batches import Options
 from devote.audit.correctness import Correctness, audit_correctness
 from devote.audit.hard import hard_problems
 from devote.kernels.registry import ALGORITHMS
@@ -54,24 +55,14 @@ def hard_scenarios(
 
 
 def audit_all(
-    *,
-    algorithms: Iterable[str] = SUBROUTINES,
-    precision: float = 0.01,
-    seed: int = 0,
-    workers: int | None = 1,
-    progress: Progress | None = None,
+    algorithms: Iterable[str] = SUBROUTINES, **options: Unpack[Options]
 ) -> dict[str, list[Correctness]]:
     """Audit every subroutine on every hard problem.
 
     Paper: Theorem 1, with Property 1's subroutines; the jury is this project's.
     """
     return {
-        name: [
-            audit_correctness(
-                scenario, precision=precision, seed=seed, workers=workers, progress=progress
-            )
-            for scenario in hard_scenarios(name)
-        ]
+        name: [audit_correctness(scenario, **options) for scenario in hard_scenarios(name)]
         for name in algorithms
     }
 

@@ -16,7 +16,7 @@ from devote.kernels.tables import ACTIVE
 from devote.problems import mean_reward, optimal_arms
 from devote.simulate import Scenario
 from devote.simulate.engine.run import Run
-from devote.simulate.sweep.workers import local_executor, worker_count
+from devote.simulate.sweep.workers import in_chunks, local_executor, worker_count
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class View:
 
     player: int
     n_arms: int
-    n_players: int
     own: tuple[Sent, ...]
     others: tuple[Sent, ...]
+    n_players: int
     samples: int
     optimal: frozenset[int]
     worst: frozenset[int]
@@ -139,9 +139,7 @@ def view_runs(
 ) -> list[View]:
     """Trials 0, 1, ... of a scenario, each through the eyes of an adversary."""
     count = worker_count(workers)
-    step = max(1, min(50, runs // count))
-    trials = range(runs)
+    size = max(1, min(50, runs // count))
     with local_executor(count) as (executor, _):
-        parts = [trials[i : i + step] for i in range(0, runs, step)]
-        futures = [executor.submit(view_chunk, scenario, part, seed, voters) for part in parts]
-        return [view for future in futures for view in future.result()]
+        parts = in_chunks(executor, size, view_chunk, scenario, range(runs), seed, voters)
+    return [view for part in parts for view in part]

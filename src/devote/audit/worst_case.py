@@ -6,9 +6,9 @@ Any M of N players do that to the paper's vote; enough of the J jurors must to a
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
-from devote.audit.batches import Progress
+from devote.audit.batches import Options, to_json
 from devote.audit.correctness import Correctness, audit_correctness
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, Scheme, SpecError
@@ -31,7 +31,7 @@ class Refusal:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"scheme": self.scheme, "n_players": self.n_players, "refused": self.why}
+        return to_json(self, why="refused")
 
 
 def audit_worst_case(
@@ -40,12 +40,7 @@ def audit_worst_case(
     delta: float = 0.05,
     players: Iterable[int] = PLAYERS,
     schemes: Iterable[Scheme] = (Decentralized(), Jury()),
-    precision: float = 0.01,
-    confidence: float = 0.95,
-    seed: int = 0,
-    workers: int | None = 1,
-    allow_long: bool = False,
-    progress: Progress | None = None,
+    **options: Unpack[Options],
 ) -> list[Correctness | Refusal]:
     """The worst-case table: one row for each scheme and number of players.
 
@@ -67,15 +62,5 @@ def audit_worst_case(
             except SpecError as error:
                 rows.append(Refusal(scheme.name, n_players, " ".join(str(error).split())))
                 continue
-            rows.append(
-                audit_correctness(
-                    scenario,
-                    precision=precision,
-                    confidence=confidence,
-                    seed=seed,
-                    workers=workers,
-                    allow_long=allow_long,
-                    progress=progress,
-                )
-            )
+            rows.append(audit_correctness(scenario, **options))
     return rows

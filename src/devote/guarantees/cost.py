@@ -84,10 +84,13 @@ def estimate_cost(
 ) -> CostEstimate:
     """Run up to ``trials`` trials, for about ``seconds`` at most, preparation left out."""
     if scenario.scheme.engine is None:
-        return _estimate_slowly(scenario, trials, seed, seconds)
+        deadline = time.monotonic() + seconds
+        runs = [run_trial(scenario, seed=seed, trial=0)]  # on the slow path it is not cut off
+        while len(runs) < trials and time.monotonic() <= deadline:
+            runs.append(run_trial(scenario, seed=seed, trial=len(runs)))
+        return CostEstimate(trials, tuple(runs))
     compile_loop(scenario)
-    deadline = float("inf")
-    runs: list[Trial] = []
+    deadline, runs = float("inf"), []
     pulls: list[Any] = []
     for trial in range(trials):
         run = Run(scenario, seed=seed, trial=trial)
@@ -105,12 +108,3 @@ def estimate_cost(
             break
     per_device = np.mean(pulls, axis=0).tolist() if pulls else ()
     return CostEstimate(trials, tuple(runs), *per_device)
-
-
-def _estimate_slowly(scenario: Scenario, trials: int, seed: int, seconds: float) -> CostEstimate:
-    """The same for a scheme without a compiled loop; the first trial is not cut off."""
-    deadline = time.monotonic() + seconds
-    runs = [run_trial(scenario, seed=seed, trial=0)]
-    while len(runs) < trials and time.monotonic() <= deadline:
-        runs.append(run_trial(scenario, seed=seed, trial=len(runs)))
-    return CostEstimate(trials, tuple(runs))

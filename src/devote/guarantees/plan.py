@@ -3,9 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from devote.guarantees.case import case_of
 from devote.guarantees.cost import CostEstimate, estimate_cost
-from devote.guarantees.promises import FailureBounds, failure_bounds, measured_answer
+from devote.guarantees.promises import FailureBounds, case_of, failure_bounds, measured_answer
 from devote.guarantees.resets import Changes, ResetPlan, one_term, plan_resets, with_resets
 from devote.problems import Problem, Uniform
 from devote.protocol import ExperimentSpec, Promise, SpecError
@@ -79,8 +78,8 @@ class Plan:
             "stall_possible": scheme.can_stall(case_of(self.scenario)),
             "theorem_2": None if self.bound is None else asdict(self.bound),
             "why_no_theorem_2": self.why_no_bound or None,
-            "resets": None if self.resets is None else self.resets.to_dict(),
-            "promises": [promise.to_dict() for promise in self.promises],
+            "resets": None if self.resets is None else asdict(self.resets),
+            "promises": [asdict(promise) for promise in self.promises],
             "simulated": self.cost.to_dict(),
             "events_per_day": self.events_per_day,
             "days": self.days(self.cost.samples),
@@ -111,10 +110,10 @@ def make_plan(
     problem: Problem,
     n_players: int,
     *,
-    events_per_day: float | None = None,
     trials: int = 20,
     seed: int = 0,
     seconds: float = 5.0,
+    events_per_day: float | None = None,
     changes: Changes | None = None,
 ) -> Plan:
     """Gather theory, and simulations of at most about ``seconds`` each.
@@ -148,11 +147,11 @@ def make_plan(
     promises = scenario.scheme.promises(case_of(scenario))
     return Plan(
         scenario=scenario,
-        failure=failure_bounds(scenario),
-        promises=(*promises, measured_answer(scenario, cost.runs)),
         bound=bound,
         why_no_bound=why,
         cost=cost,
+        failure=failure_bounds(scenario),
+        promises=(*promises, measured_answer(scenario, cost.runs)),
         events_per_day=events_per_day,
         seed=seed,
         resets=resets,

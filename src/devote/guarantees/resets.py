@@ -6,8 +6,7 @@ Paper: section 4, Theorem 4.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from devote import theory
 from devote.protocol import ExperimentSpec, SpecError
@@ -60,10 +59,6 @@ class ResetPlan:
     failure_printed: float | None
     failure_over_terms: float | None
     why_not_theorem_4: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return asdict(self)
 
 
 def one_term(spec: ExperimentSpec) -> ExperimentSpec:

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from devote.guarantees.case import case_of
-from devote.guarantees.promises import failure_bounds
+from devote.guarantees.promises import case_of, failure_bounds
 from devote.simulate.result import Result
 from devote.simulate.trial import NEVER
 
@@ -55,7 +55,10 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "deliveries": spread(result.deliveries),
         "status": result.status_counts(),
         "winners": list(result.answers),
-        "winner_means": _winner_means(result),
+        "winner_means": [
+            None if arm is None else result.problem.values(result.n_players, int(samples))[arm]
+            for arm, samples in zip(result.answers, result.samples, strict=True)
+        ],
         "endings": list(result.status),
         "shared": [list(arms) for arms in result.winners],
         "epsilon_optimal": float(result.epsilon_optimal.mean()),
@@ -69,16 +72,8 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "seed": result.seed,
         "horizon": result.horizon,
         "failure": failure_bounds(scenario).to_dict(),
-        "promises": [promise.to_dict() for promise in scenario.scheme.promises(case_of(scenario))],
+        "promises": [asdict(row) for row in scenario.scheme.promises(case_of(scenario))],
     }
-
-
-def _winner_means(result: Result) -> list[float | None]:
-    """What the agreed arm paid at the end of each trial, on average over who wakes."""
-    return [
-        None if arm is None else result.problem.values(result.n_players, int(samples))[arm]
-        for arm, samples in zip(result.answers, result.samples, strict=True)
-    ]
 
 
 def winner_counts(answers: Iterable[int | None]) -> list[tuple[int, int]]:

@@ -94,3 +94,37 @@ def count_holders(arena: Arena) -> None:
     arena.counters[HOLDING] = 0
     for n in range(arena.n_players):
         arena.counters[HOLDING] += holds_answer(arena, n)
+
+
+@jitable
+def say(arena: Arena, kind: int, player: int, arm: int) -> None:
+    """Count a message, and note it; ``first_vote`` keeps when a player first spoke of an arm."""
+    arena.counters[BROADCASTS] += 1
+    if arm >= 0 and arena.first_vote[player] < 0:
+        arena.first_vote[player] = arena.own[player, ACTIVE]
+    note(arena, kind, player, arm)
+
+
+@jitable
+def note_eliminations(arena: Arena, player: int) -> int:
+    """Note the arms that were shared ``before`` and no longer are; returns how many."""
+    lost = 0
+    for k in range(len(arena.shared)):
+        if arena.before[k] and not arena.shared[k]:
+            note(arena, ELIMINATION, player, k)
+            lost += 1
+        arena.before[k] = arena.shared[k]
+    return lost
+
+
+@jitable
+def ending(arena: Arena, without_answer: int) -> int:
+    """AGREED once everybody holds the one shared arm; while several are, what is given."""
+    if arena.counters[N_SHARED] == 1:
+        return AGREED if arena.counters[HOLDING] == arena.n_players else 0
+    return without_answer
+
+
+def shared_arms(arena: Arena) -> list[int]:
+    """The arms still open to all."""
+    return [k for k, kept in enumerate(arena.shared.tolist()) if kept]

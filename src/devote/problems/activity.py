@@ -38,7 +38,8 @@ def normalise(values: Iterable[Any]) -> list[float]:
     >>> normalise([1, 3])
     [0.25, 0.75]
     """
-    weights = [check.number(f"weights[{n}]", value) for n, value in enumerate(values)]
+    remedy = "Give each player a weight above 0."
+    weights = [check.number(f"weights[{n}]", value, remedy) for n, value in enumerate(values)]
     player_count(len(weights))
     for n, weight in enumerate(weights):
         if weight < 0.0:

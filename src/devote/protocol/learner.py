@@ -23,8 +23,6 @@ def is_reward(x: object) -> bool:
 class Learner:
     """One run of a spec's subroutine at a given failure probability ``eta``.
 
-    ``epsilon`` is the spec's, unless another is given.
-
     >>> learner = Learner(ExperimentSpec(arms=3, algorithm="naive"), eta=0.1)
     >>> arm = learner.activate(u=0.5)
     >>> learner.reward(1.0)
@@ -33,26 +31,22 @@ class Learner:
     ((0, 1, 2), None)
     """
 
-    def __init__(self, spec: ExperimentSpec, eta: float, *, epsilon: float | None = None) -> None:
+    def __init__(self, spec: ExperimentSpec, eta: float) -> None:
         self.spec = spec
         self.algorithm = get_algorithm(spec.algorithm)
         self.rule = self.algorithm.rule(
             n_arms=spec.n_arms,
-            epsilon=spec.epsilon if epsilon is None else epsilon,
+            epsilon=spec.scheme.subroutine_epsilon(spec),
             eta=eta,
             options=spec.options,
         )
         self.state = self.algorithm.new_state(spec.n_arms)
         self.resets = 0
         self.epoch = 0
-        self._pending: int | None = None
+        self.pending: int | None = None
+        """The arm that has been played and not yet rewarded."""
         self._before: tuple[list[int], list[float]] = ([], [])  # what choosing an arm changes
         self._out = [0] * spec.n_arms
-
-    @property
-    def pending(self) -> int | None:
-        """The arm that has been played and not yet rewarded."""
-        return self._pending
 
     @property
     def remaining(self) -> tuple[int, ...]:
@@ -72,23 +66,23 @@ class Learner:
 
         Paper: Algorithm 1, line 4.
         """
-        if self._pending is not None:
+        if self.pending is not None:
             raise LocalProtocolError(
-                f"arm {self._pending} has been played and awaits its reward.\n"
+                f"arm {self.pending} has been played and awaits its reward.\n"
                 "Call reward(x) first, or abandon() if the reward will never come."
             )
         if not 0.0 <= u < 1.0:
             raise LocalProtocolError(f"u={u!r} must be in [0, 1).\nPass random.random().")
         self._before = (list(self.state.ints), list(self.state.floats))
-        self._pending = int(self.algorithm.choose(self.rule, self.state, u)) if arm is None else arm
-        return self._pending
+        self.pending = int(self.algorithm.choose(self.rule, self.state, u)) if arm is None else arm
+        return self.pending
 
     def reward(self, x: float) -> list[int]:
         """Learn what the pending arm paid; returns the arms this eliminates.
 
         Paper: Algorithm 1, lines 5-6; Algorithm 2, line 13.
         """
-        if self._pending is None:
+        if self.pending is None:
             raise LocalProtocolError(
                 "No played arm awaits a reward.\nCall activate(u) first, and reward(x) once."
             )
@@ -96,7 +90,7 @@ class Learner:
             raise LocalProtocolError(
                 "A reward must be a number in [0, 1].\nScale it before passing it on."
             )
-        arm = self._pending
+        arm = self.pending
         self._forget_play()
         n_out = self.algorithm.observe(self.rule, self.state, arm, float(x), self._out)
         if n_out == RESET:
@@ -109,13 +103,13 @@ class Learner:
 
     def abandon(self) -> None:
         """Forget a played arm whose reward will never come, as if it had not been played."""
-        if self._pending is None:
+        if self.pending is None:
             raise LocalProtocolError("No played arm awaits a reward.\nThere is nothing to abandon.")
         self.state.ints[:], self.state.floats[:] = self._before
         self._forget_play()
 
     def _forget_play(self) -> None:
-        self._pending = None
+        self.pending = None
         self._before = ([], [])
 
     def restart(self) -> None:
@@ -127,22 +121,21 @@ class Learner:
         """Everything needed to go on exactly here."""
         return {
             "eta": self.rule.eta,
-            "epsilon": self.rule.epsilon,
             "state": {name: list(buffer) for name, buffer in self.state._asdict().items()},
             "resets": self.resets,
             "epoch": self.epoch,
-            "pending": self._pending,
+            "pending": self.pending,
             "before": [list(buffer) for buffer in self._before],
         }
 
     @classmethod
     def from_dict(cls, spec: ExperimentSpec, fields: dict[str, Any]) -> "Learner":
         """Restore what ``to_dict`` gave."""
-        learner = cls(spec, fields["eta"], epsilon=fields.get("epsilon"))
+        learner = cls(spec, fields["eta"])
         learner.state = State(**{name: list(buf) for name, buf in fields["state"].items()})
         learner.resets = fields["resets"]
         learner.epoch = fields["epoch"]
-        learner._pending = fields["pending"]
+        learner.pending = fields["pending"]
         ints, floats = fields["before"]
         learner._before = (list(ints), list(floats))
         return learner

@@ -121,7 +121,16 @@ def from_dict(values: object, n_arms: int) -> Message:
     """Decode the JSON form, refusing unknown versions, kinds, fields and values."""
     if not isinstance(values, dict):
         raise RemoteProtocolError("A message must be a JSON object.\nDiscard it.")
-    kind = _check_head(values)
+    version, name = values.get("v"), values.get("type")
+    if not _is_whole(version) or version != VERSION:
+        raise RemoteProtocolError(
+            f"Message version {version!r} is not {VERSION}.\nUpgrade the older of the two ends."
+        )
+    if not isinstance(name, str) or name not in KINDS:
+        raise RemoteProtocolError(
+            f"Message type {name!r} is not one of: {', '.join(KINDS)}.\nDiscard it."
+        )
+    kind = KINDS[name]
     expected = {"v", "type", *TEXTS, *kind.numbers}
     if set(values) != expected:
         odd = ", ".join(sorted(map(str, set(values) ^ expected)))
@@ -154,19 +163,6 @@ def check_fields(item: Message, n_arms: int) -> None:
 
 def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _check_head(values: dict[str, Any]) -> Kind:
-    version, name = values.get("v"), values.get("type")
-    if not _is_whole(version) or version != VERSION:
-        raise RemoteProtocolError(
-            f"Message version {version!r} is not {VERSION}.\nUpgrade the older of the two ends."
-        )
-    if not isinstance(name, str) or name not in KINDS:
-        raise RemoteProtocolError(
-            f"Message type {name!r} is not one of: {', '.join(KINDS)}.\nDiscard it."
-        )
-    return KINDS[name]
 
 
 def to_json(item: Message) -> str:

@@ -1,6 +1,6 @@
 """What a scheme promises, how firmly, and what must be known of a case to say so."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -43,7 +43,3 @@ class Promise:
     name: str
     standing: Standing
     words: str
-
-    def to_dict(self) -> dict[str, str]:
-        """As JSON values."""
-        return asdict(self)

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from devote.checks import Checks
 from devote.errors import did_you_mean
+from devote.kernels import Rule, State, jitable
+from devote.kernels.tables import Arena
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import Message, kind_of
 from devote.protocol.promises import Bound, Case, Promise
@@ -97,32 +99,55 @@ class Tally(ABC):
         """
 
 
+Subroutine: TypeAlias = tuple[Rule, Callable[..., int], Callable[..., int]]
+"""In the compiled loop: a rule, and the algorithm's ``choose`` and ``observe``."""
+
+
+@jitable
+def do_nothing(arena: Arena, state: State, player: int, what: float) -> None:
+    """Where a scheme has nothing to hear, or nothing to say."""
+
+
+@jitable
+def choose_alone(sub: Subroutine, arena: Arena, state: State, player: int, u: float) -> int:
+    """The subroutine picks the arm."""
+    return sub[1](sub[0], state, u)
+
+
+@jitable
+def observe_alone(
+    sub: Subroutine, arena: Arena, state: State, player: int, arm: int, reward: float, noise: float
+) -> int:
+    """The subroutine learns from the reward."""
+    return sub[2](sub[0], state, arm, reward, arena.out)
+
+
 @dataclass(frozen=True)
 class Engine:
     """A scheme's part of the compiled loop; the functions are jitable and work on its tables.
 
-    ``wake`` runs at each activation, before the play; ``learn`` when the play has eliminated
-    arms or reset the subroutine; ``ended`` after each pull. ``winners`` is plain Python: the
-    arms that a run comes to, the likeliest first. ``words`` is how many words each player has
+    ``ended`` runs after each pull. ``winners`` is plain Python: the arms that a run comes to,
+    the likeliest first. ``wake`` runs at each activation, before the play; ``learn`` when the
+    play has eliminated arms or reset the subroutine. ``words`` is how many words each player has
     beside its learner (``kernels.tables``), ``events`` names what ``note`` writes.
 
     ``one_learner``: all players share one; ``apart``: each has words of its own all the same.
-    ``choose`` and ``observe``: the scheme picks the arm and takes the reward itself, and calls
-    the subroutine's two functions, which it is handed first, when it likes. ``arm_words`` is
+    A scheme with its own ``choose`` and ``observe`` picks the arm and takes the reward itself,
+    and calls the subroutine, which it is handed first, when it likes. ``arm_words`` is
     how many words each arm has; ``keeps_log``: ``Arena.voted`` has a row for each message about
     an arm, and grows.
     """
 
-    wake: Callable[..., None]
-    learn: Callable[..., None]
     ended: Callable[..., int]
     winners: Callable[..., tuple[int, ...]]
+    wake: Callable[..., None] = do_nothing
+    learn: Callable[..., None] = do_nothing
     words: int = 1
     events: tuple[str, ...] = ()
     one_learner: bool = False
     apart: bool = False
-    choose: Callable[..., int] | None = None
-    observe: Callable[..., int] | None = None
+    choose: Callable[..., int] = choose_alone
+    observe: Callable[..., int] = observe_alone
     arm_words: int = 1
     keeps_log: bool = False
 
@@ -131,17 +156,19 @@ class Engine:
 class Scheme(ABC):
     """How a group decides; the fields of a subclass are its parameters.
 
-    ``kinds`` are its messages. ``by_message``: the group has one answer, which follows from
-    them. ``needs_order``: the answer depends on the order of the board. ``reads_tally``: devices
-    read the small public form of the tally, not the log of messages. ``deployable``: devices can
-    run it. ``remedies`` says of each parameter what it is, for errors and ``--help``. ``sends``
-    names what is broadcast; ``sentences`` tells the events of a run, by kind, with ``{player}``,
-    ``{arm}`` and ``{term}``.
+    ``tally_form`` and ``player_form`` are its two halves, ``kinds`` its messages.
+    ``by_message``: the group has one answer, which follows from them. ``needs_order``: the answer
+    depends on the order of the board. ``reads_tally``: devices read the small public form of the
+    tally, not the log of messages. ``deployable``: devices can run it. ``remedies`` says of each
+    parameter what it is, for errors and ``--help``. ``sends`` names what is broadcast;
+    ``sentences`` tells the events of a run, by kind, with ``{player}``, ``{arm}`` and ``{term}``.
     """
 
     name: ClassVar[str]
     paper_name: ClassVar[str]
     summary: ClassVar[str]
+    tally_form: ClassVar[type[Tally]]
+    player_form: ClassVar[type["Player"]]
     kinds: ClassVar[tuple[type, ...]] = ()
     by_message: ClassVar[bool] = True
     needs_order: ClassVar[bool] = False
@@ -192,13 +219,13 @@ class Scheme(ABC):
         """Messages that decide on an arm, None where none do."""
         return None
 
-    @abstractmethod
     def tally(self, spec: "ExperimentSpec") -> Tally:
-        """An empty tally."""
+        """An empty tally, a ``tally_form``."""
+        return self.tally_form(spec)
 
-    @abstractmethod
     def player(self, spec: "ExperimentSpec", voter: str, n_players: int | None = None) -> "Player":
-        """A device half."""
+        """A device half, a ``player_form``."""
+        return self.player_form(spec, voter, self.subroutine_eta(spec, n_players))
 
     def players(self, spec: "ExperimentSpec", n_players: int) -> list["Player"]:
         """The players of a simulated run, by index."""
@@ -284,14 +311,10 @@ def make_scheme(given: object = None) -> Scheme:
     known = [item.name for item in fields(form)]
     for parameter in values:
         if parameter not in known:
-            owner = [s.name for s in SCHEMES.values() if parameter in _parameters(s)]
+            owner = [s.name for s in SCHEMES.values() if parameter in s.__dataclass_fields__]
             whose = f", but of {' and '.join(owner)}" if owner else ""
             raise SpecError(
                 f"{parameter!r} is not a parameter of {name}{whose}.\n"
                 f"{did_you_mean(parameter, known)}{name} has: {', '.join(known) or 'none'}."
             )
     return form(**values)
-
-
-def _parameters(scheme: type[Scheme]) -> list[str]:
-    return [item.name for item in fields(scheme)]

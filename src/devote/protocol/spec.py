@@ -158,17 +158,9 @@ class ExperimentSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """The specification as JSON values."""
-        return {
-            "version": VERSION,
-            "name": self.name,
-            "arms": list(self.arm_names),
-            "algorithm": self.algorithm,
-            "options": dict(self.options),
-            "epsilon": self.epsilon,
-            "eta": self.eta,
-            "delta": self.delta,
-            "scheme": self.scheme.to_dict(),
-        }
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        values.update(arms=list(self.arm_names), options=dict(self.options))
+        return {"version": VERSION, **values, "scheme": self.scheme.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ExperimentSpec":
@@ -273,32 +265,25 @@ def _check_options(algorithm: Algorithm, options: Mapping[str, str | float]) -> 
 
 def _arm_names(arms: object) -> tuple[str, ...]:
     """The names of the arms, given as such or as their number."""
-    if isinstance(arms, int) and not isinstance(arms, bool):
-        _check_count(arms)
-        return tuple(str(k) for k in range(arms))
-    if isinstance(arms, str) or not isinstance(arms, Sequence):
+    if isinstance(arms, str | bool) or not isinstance(arms, int | Sequence):
         raise SpecError(f"arms={arms!r} must be a list of names, or their number.\nGive a list.")
-    _check_count(len(arms))
-    for name in arms:
-        if not _is_name(name):
-            raise SpecError(
-                f"arm name {name!r} must be a text of 1 to {LONGEST_NAME} characters.\nRename it."
-            )
-    if len(set(arms)) != len(arms):
-        raise SpecError("Two arms have the same name.\nGive each its own.")
-    return tuple(arms)
-
-
-def _check_count(n_arms: int) -> None:
+    n_arms = arms if isinstance(arms, int) else len(arms)
     if not 2 <= n_arms <= MAX_ARMS:
         raise SpecError(
             f"{n_arms} arms: there must be from 2 to {MAX_ARMS}.\n"
             "With one option there is nothing to find out."
         )
-
-
-def _is_name(name: object) -> bool:
-    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
-        return False
-    # Half a surrogate pair cannot be written down.
-    return not any("\ud800" <= character <= "\udfff" for character in name)
+    names = tuple(map(str, range(arms)) if isinstance(arms, int) else arms)
+    for name in names:
+        # Half a surrogate pair cannot be written down.
+        if (
+            not isinstance(name, str)
+            or not 1 <= len(name.strip()) <= len(name) <= LONGEST_NAME
+            or any("\ud800" <= character <= "\udfff" for character in name)
+        ):
+            raise SpecError(
+                f"arm name {name!r} must be a text of 1 to {LONGEST_NAME} characters.\nRename it."
+            )
+    if len(set(names)) != n_arms:
+        raise SpecError("Two arms have the same name.\nGive each its own.")
+    return names

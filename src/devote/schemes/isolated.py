@@ -14,7 +14,7 @@ from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
 from devote.protocol.scheme import Engine, RunStatus, Scheme, Status, Tally
 from devote.protocol.spec import ExperimentSpec
-from devote.schemes.lone import one_device, why_unproved
+from devote.schemes.lone import one_device, right_answer, why_unproved
 
 DONE = OWN
 IS_DONE = ACTIVE + 1
@@ -41,11 +41,6 @@ class NoTally(Tally):
     def view(self) -> dict[str, Any]:
         """No counts."""
         return {"heading": "", "counts": [], "needed": None, "facts": []}
-
-
-@jitable
-def wake(arena: Arena, state: State, player: int, noise: float) -> None:
-    """There is nothing to read."""
 
 
 @jitable
@@ -85,6 +80,8 @@ class Isolated(Scheme):
     name: ClassVar[str] = "isolated"
     paper_name: ClassVar[str] = "1-privacy"
     summary: ClassVar[str] = "each player learns alone and says nothing"
+    tally_form: ClassVar[type[Tally]] = NoTally
+    player_form: ClassVar[type[Player]] = Player
     by_message: ClassVar[bool] = False
     deployable: ClassVar[bool] = False
     costs: ClassVar[tuple[Promise, ...]] = (
@@ -92,20 +89,12 @@ class Isolated(Scheme):
         Promise("one answer", "claimed", "Players may end with different arms."),
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
-    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, winners, words=2)
+    engine: ClassVar[Engine | None] = Engine(ended, winners, learn=learn, words=2)
     sends: ClassVar[str] = "nothing"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta/N``; of a fleet of unknown size, what one device alone would be allowed."""
         return spec.delta / (n_players or 1)
-
-    def tally(self, spec: ExperimentSpec) -> Tally:
-        """One that tells nothing."""
-        return NoTally(spec)
-
-    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Player:
-        """A player who says nothing."""
-        return Player(spec, voter, self.subroutine_eta(spec, n_players))
 
     def standing(
         self, players: Sequence[Player], n_players: int
@@ -125,10 +114,8 @@ class Isolated(Scheme):
 
     def promises(self, case: Case) -> tuple[Promise, ...]:
         """Every promise with its standing."""
-        [row] = self.bounds(case)
-        words = f"Wrong with probability at most {row.value:.3g}. {row.text}"
         return (
-            Promise("right answer", "proved" if row.name == "proved" else "claimed", words),
+            right_answer(self.bounds(case)),
             one_device(case, self.subroutine_eta(case.spec, case.n_players)),
             *self.costs,
         )

@@ -1,8 +1,21 @@
-"""What is proved of one device that learns alone, in the words that every scheme uses."""
+"""What schemes share of one device: what is proved of it alone, in which words, and its privacy."""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 from devote import theory
-from devote.protocol.promises import Case, Promise
+from devote.kernels.randomizer import LEAST
+from devote.protocol.errors import SpecError
+from devote.protocol.learner import Learner
+from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.scheme import check
 from devote.protocol.spec import ExperimentSpec
+
+PRIVACY = "It is the e of local differential privacy: 1 is strong, 4 is weak."
+MOST = 30.0
+"""The largest e of one message: beyond it the noise is there in name only."""
 
 
 def alone(spec: ExperimentSpec, eta: float) -> theory.LoneFailure:
@@ -22,6 +35,49 @@ def why_unproved(case: Case, eta: float) -> str:
     if found.bound is None:
         return f"{case.spec.algorithm} alone: {found.why}"
     return case.broken
+
+
+def check_privacy(privacy: Any, messages: int = 1, without: str = "leave it out") -> float:
+    """The e of local differential privacy that a device's few messages share."""
+    each = check.positive("privacy", privacy, PRIVACY) / messages
+    if not LEAST <= each <= MOST:
+        fault = "hides nothing" if each > MOST else "leaves nothing to hear"
+        over = "" if messages == 1 else f" over {messages} answers of each device"
+        raise SpecError(
+            f"privacy={privacy}{over} {fault}.\n"
+            f"Use a number from {LEAST:g} to {MOST:g} for each message, or {without}."
+        )
+    return float(privacy)
+
+
+def follow(spec: ExperimentSpec, rewards: Sequence[float], longest: float) -> list[int]:
+    """Pulls of each arm until the subroutine ends, or one more than ``longest`` in all."""
+    learner = Learner(spec, spec.scheme.subroutine_eta(spec, None))
+    pulls = [0] * spec.n_arms
+    while learner.best is None and sum(pulls) <= longest:
+        arm = learner.activate(0.0)
+        pulls[arm] += 1
+        learner.reward(rewards[arm])
+    return pulls
+
+
+@lru_cache(maxsize=256)
+def fewest_pulls(spec: ExperimentSpec, longest: float = math.inf) -> int:
+    """No run of the subroutine ends with fewer pulls than this, or than ``longest``.
+
+    Found by the most telling rewards there are: 1 from the first arm, 0 from all others.
+    """
+    return sum(follow(spec, [1.0] + [0.0] * (spec.n_arms - 1), longest))
+
+
+def right_answer(rows: tuple[Bound, ...], where: str = "") -> Promise:
+    """Theorem 1, "finds an epsilon-optimal arm with probability 1 - delta"; errata 6, 7, 19."""
+    meaning = " ".join(row.text for row in rows)
+    if rows[-1].name == "proved":
+        words = f"Wrong with probability at most {rows[-1].value:.2g}{where}."
+        return Promise("right answer", "proved", f"{words} {meaning}")
+    words = f"Claimed, not proved: wrong with probability at most {rows[0].value:.3g}{where}."
+    return Promise("right answer", "claimed", f"{words} {meaning}")
 
 
 def one_device(case: Case, eta: float) -> Promise:

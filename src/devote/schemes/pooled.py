@@ -52,21 +52,18 @@ class Pooled(Isolated):
     name: ClassVar[str] = "pooled"
     paper_name: ClassVar[str] = "0-privacy"
     summary: ClassVar[str] = "every sample is sent to everybody: one learner in effect"
+    player_form: ClassVar[type[Player]] = SharedPlayer
     costs: ClassVar[tuple[Promise, ...]] = (
         Promise("few messages", "measured", "None is made: every sample goes to everybody."),
         Promise("one answer", "proved", "There is one learner in effect."),
         Promise("privacy", "refuted", "There is none: every reward is sent to everybody."),
     )
-    engine: ClassVar[Engine | None] = Engine(wake, learn, ended, winners, words=2, one_learner=True)
+    engine: ClassVar[Engine | None] = Engine(ended, winners, wake, learn, words=2, one_learner=True)
     sends: ClassVar[str] = "every sample"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta``."""
         return spec.delta
-
-    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Player:
-        """The shared player."""
-        return SharedPlayer(spec, voter, spec.delta)
 
     def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
         """The same one, N times."""

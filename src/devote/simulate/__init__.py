@@ -5,10 +5,10 @@ can be called, as the function ``simulate``: ``devote.simulate`` is the name of 
 """
 
 import sys
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from devote.lazy import lazy_names
 from devote.simulate.players import run_players
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event, RunStatus, Trial
@@ -46,11 +46,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import what needs numpy and numba when it is first asked for."""
-    if name not in _COMPILED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_COMPILED[name]), name)
+__getattr__ = lazy_names(__name__, _COMPILED)
 
 
 class _Callable(ModuleType):

@@ -1,5 +1,6 @@
 """What can be wrong with a sweep or its results."""
 
+from devote.checks import Checks
 from devote.errors import DevoteError
 
 
@@ -9,3 +10,6 @@ class ResultError(DevoteError, ValueError):
 
 class SweepError(DevoteError, ValueError):
     """A sweep that cannot be run as asked, or that lost the processes it ran on."""
+
+
+check = Checks(SweepError)

@@ -24,16 +24,16 @@ class Frame:
 
     samples: int
     broadcasts: int
-    term: int
     votes: tuple[int, ...]
+    term: int
     shared: tuple[bool, ...]
-    holders: tuple[int, ...]
     n_shared: int
+    holders: tuple[int, ...]
     n_learners: int
     players_done: int
+    winners: tuple[int, ...]
     status: RunStatus
     over: bool
-    winners: tuple[int, ...]
     events: tuple[Event, ...]
 
 

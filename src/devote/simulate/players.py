@@ -23,10 +23,10 @@ def run_players(
     problem: Problem,
     n_players: int,
     *,
+    uniforms: Iterable[Triple] | None = None,
+    horizon: int | None = None,
     seed: int = 0,
     trial: int = 0,
-    horizon: int | None = None,
-    uniforms: Iterable[Triple] | None = None,
     trace: bool = False,
 ) -> Trial:
     """Run one trial with player objects; ``uniforms`` replaces the trial's own streams.
@@ -62,7 +62,7 @@ class _Run:
         scenario = self.scenario
         env = scenario.problem.environment(scenario.n_players)
         waking = scenario.problem.waking(scenario.n_players)
-        noise = stream(seed, trial, "noise").random if scenario.scheme.noisy else _silence
+        noise = stream(seed, trial, "noise").random if scenario.scheme.noisy else float
         times = count() if scenario.horizon is None else range(scenario.horizon)
         # In this order: a horizon that is reached must not take one more draw.
         for t, (u_wake, u_choose, u_pay) in zip(times, uniforms, strict=False):
@@ -124,7 +124,3 @@ class _Run:
             first_vote=tuple(self.first_vote),
             trace=tuple(self.events) if trace else None,
         )
-
-
-def _silence() -> float:
-    return 0.0

@@ -4,7 +4,7 @@ import io
 import json
 import platform
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,9 @@ from devote.simulate.trial import NEVER, STATUSES, Event, RunStatus, Trial
 FORMAT = 2
 FORMATS = (1, FORMAT)
 """What can be read; in format 1 nobody had counted the samples until the decision."""
-JUDGEMENTS = ("epsilon_optimal", "holds_epsilon_optimal")
 
-COLUMNS = (
-    "samples",
-    "samples_to_decision",
-    "broadcasts",
-    "deliveries",
-    "conflicts",
-    "resets",
-    "suboptimal_plays",
-)
+COLUMNS = tuple(item.name for item in fields(Trial) if item.type is int)
+JUDGEMENTS = tuple(item.name for item in fields(Trial) if item.type is bool)
 
 
 @dataclass(frozen=True)
@@ -72,10 +64,10 @@ class Result:
     ) -> "Result":
         """Gather trials of one scenario; ``made_with`` are their versions, if not today's."""
         columns: dict[str, Any] = {
-            name: np.array([getattr(run, name) for run in runs], dtype=np.int64) for name in COLUMNS
+            name: np.array([getattr(run, name) for run in runs], dtype=kind)
+            for names, kind in ((COLUMNS, np.int64), (JUDGEMENTS, np.bool_))
+            for name in names
         }
-        for name in JUDGEMENTS:
-            columns[name] = np.array([getattr(run, name) for run in runs], dtype=np.bool_)
         traced = [run.trace for run in runs if run.trace is not None]
         return cls(
             scenario=scenario,

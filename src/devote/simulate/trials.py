@@ -17,10 +17,10 @@ def simulate(
     problem: Problem,
     n_players: int,
     *,
+    trace: bool = False,
     trials: int = 20,
     seed: int = 0,
     horizon: int | None = None,
-    trace: bool = False,
 ) -> Result:
     """Run trials 0, 1, ... of one scenario and gather what each came to.
 

@@ -33,15 +33,11 @@ class Ballot(Tally):
         assert spec.votes_needed is not None
         self.quorum = spec.votes_needed
         self._votes: set[Key] = set()
-        self._term = 0
+        self.term = 0
+        """The highest term seen; only its votes count (erratum 14)."""
         self._counts = [0] * spec.n_arms
         self._by_voter: dict[str, set[int]] = {}
         self.shared_mask = [1] * spec.n_arms
-
-    @property
-    def term(self) -> int:
-        """The highest term seen; only its votes count (erratum 14)."""
-        return self._term
 
     @property
     def votes(self) -> frozenset[Key]:
@@ -77,10 +73,10 @@ class Ballot(Tally):
                 f"term={message.term} was given, but {self.spec.algorithm} never resets and stays "
                 "in term 0.\nDiscard the message."
             )
-        if message.term > self._term + 1:
+        if message.term > self.term + 1:
             return (
-                f"term={message.term} was given, but the board is in term {self._term}.\n"
-                f"Open term {self._term + 1} first."
+                f"term={message.term} was given, but the board is in term {self.term}.\n"
+                f"Open term {self.term + 1} first."
             )
         return None
 
@@ -93,9 +89,9 @@ class Ballot(Tally):
         if key in self._votes:
             return False
         self._votes.add(key)
-        if message.term > self._term:
+        if message.term > self.term:
             self._open(message.term)
-        elif message.term == self._term:
+        elif message.term == self.term:
             self._by_voter.setdefault(message.voter, set()).add(message.arm)
             self._counts[message.arm] += 1
             shared_set(self._counts, self.quorum, self.shared_mask)
@@ -135,8 +131,8 @@ class Ballot(Tally):
     def view(self) -> dict[str, Any]:
         """Votes against each option, and how many throw it out."""
         facts = [["voters so far", f"{len(self._by_voter):,}"]]
-        if self._term:
-            facts.append(["term", f"{self._term:,}"])
+        if self.term:
+            facts.append(["term", f"{self.term:,}"])
         return {
             "heading": "votes against",
             "counts": list(self._counts),
@@ -145,9 +141,9 @@ class Ballot(Tally):
         }
 
     def _open(self, term: int) -> bool:
-        if term <= self._term:
+        if term <= self.term:
             return False
-        self._term = term
+        self.term = term
         self._by_voter = {}
         self._counts = [0] * self.spec.n_arms
         for vote_term, arm, voter in self._votes:
@@ -163,9 +159,9 @@ class Ballot(Tally):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ballot):
             return NotImplemented
-        return (self.spec, self._term, self._votes) == (other.spec, other._term, other._votes)
+        return (self.spec, self.term, self._votes) == (other.spec, other.term, other._votes)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Ballot(term={self._term}, votes={len(self._votes)}, shared={self.shared})"
+        return f"Ballot(term={self.term}, votes={len(self._votes)}, shared={self.shared})"

@@ -6,38 +6,20 @@ bookkeeping that lets the loop see the end of a run without looking at every pla
 Paper: Algorithm 2, with errata 1-5 and 14.
 """
 
-from devote.kernels import RESET, State, jitable, merge, shared_set, start
-from devote.kernels.tables import (
-    ACTIVE,
-    AGREED,
-    BROADCASTS,
-    CONFLICTS,
-    DECIDED,
-    ELIMINATION,
-    HOLDING,
-    N_SHARED,
-    OWN,
-    RESETS,
-    STALLED,
-    TERM,
-    TIME,
-    Arena,
-    count_holders,
-    holds_answer,
-    note,
-)
+from devote.kernels import RESET, State, jitable, merge, shared_set, start, tables
+from devote.kernels.tables import Arena, count_holders, holds_answer, note_eliminations, say
 from devote.protocol.scheme import Engine, RunStatus
 
-VERSION = OWN
-SETTLED = OWN + 1
+VERSION = tables.OWN
+SETTLED = tables.OWN + 1
 
-SEEN = ACTIVE + 1
-SEEN_TERM = ACTIVE + 2
-AGAINST = ACTIVE + 3
+SEEN = tables.ACTIVE + 1
+SEEN_TERM = tables.ACTIVE + 2
+AGAINST = tables.ACTIVE + 3
 """How many of the shared arms a player has voted against."""
 
-VOTE = ELIMINATION + 1
-RESET_EVENT = ELIMINATION + 2
+VOTE = tables.ELIMINATION + 1
+RESET_EVENT = tables.ELIMINATION + 2
 
 
 @jitable
@@ -50,12 +32,12 @@ def wake(arena: Arena, state: State, player: int, noise: float) -> None:
         return
     held = holds_answer(arena, player)
     arena.own[player, SEEN] = arena.counters[VERSION]
-    if arena.own[player, SEEN_TERM] != arena.counters[TERM]:
-        arena.own[player, SEEN_TERM] = arena.counters[TERM]
+    if arena.own[player, SEEN_TERM] != arena.counters[tables.TERM]:
+        arena.own[player, SEEN_TERM] = arena.counters[tables.TERM]
         start(state)
-    arena.counters[CONFLICTS] += merge(state, arena.shared)
-    if arena.counters[N_SHARED] == 1 and not held:
-        arena.counters[HOLDING] += 1
+    arena.counters[tables.CONFLICTS] += merge(state, arena.shared)
+    if arena.counters[tables.N_SHARED] == 1 and not held:
+        arena.counters[tables.HOLDING] += 1
 
 
 @jitable
@@ -85,14 +67,11 @@ def cast(arena: Arena, player: int, arm: int) -> int:
         return 0
     arena.voted[player, arm] = 1
     arena.tally[arm] += 1
-    arena.counters[BROADCASTS] += 1
-    if arena.first_vote[player] < 0:
-        arena.first_vote[player] = arena.own[player, ACTIVE]
     if arena.shared[arm]:
         arena.own[player, AGAINST] += 1
-        if arena.own[player, AGAINST] == arena.counters[N_SHARED] - 1:
+        if arena.own[player, AGAINST] == arena.counters[tables.N_SHARED] - 1:
             arena.counters[SETTLED] += 1
-    note(arena, VOTE, player, arm)
+    say(arena, VOTE, player, arm)
     return 1
 
 
@@ -102,23 +81,16 @@ def update_shared(arena: Arena, player: int) -> None:
 
     Paper: Algorithm 2, lines 4-7.
     """
-    for k in range(len(arena.tally)):
-        arena.before[k] = arena.shared[k]
-    arena.counters[N_SHARED] = shared_set(arena.tally, arena.scheme[0], arena.shared)
-    changed = 0
-    for k in range(len(arena.tally)):
-        if arena.before[k] and not arena.shared[k]:
-            note(arena, ELIMINATION, player, k)
-            changed = 1
-    if changed:
+    arena.counters[tables.N_SHARED] = shared_set(arena.tally, arena.scheme[0], arena.shared)
+    if note_eliminations(arena, player) > 0:
         arena.counters[VERSION] += 1
         recount(arena)
-        if arena.counters[N_SHARED] == 1:
+        if arena.counters[tables.N_SHARED] == 1:
             count_holders(arena)
-    if arena.counters[DECIDED] == 0 and (
-        arena.counters[N_SHARED] == 1 or arena.counters[SETTLED] >= arena.n_players
+    if arena.counters[tables.DECIDED] == 0 and (
+        arena.counters[tables.N_SHARED] == 1 or arena.counters[SETTLED] >= arena.n_players
     ):
-        arena.counters[DECIDED] = arena.counters[TIME] + 1
+        arena.counters[tables.DECIDED] = arena.counters[tables.TIME] + 1
 
 
 @jitable
@@ -134,7 +106,7 @@ def recount(arena: Arena) -> None:
             if arena.shared[k] and arena.voted[n, k]:
                 against += 1
         arena.own[n, AGAINST] = against
-        if against + 1 >= arena.counters[N_SHARED]:
+        if against + 1 >= arena.counters[tables.N_SHARED]:
             settled += 1
     arena.counters[SETTLED] = settled
 
@@ -145,20 +117,19 @@ def open_term(arena: Arena, player: int) -> None:
 
     Paper: section 4, DSER4; erratum 14.
     """
-    arena.counters[RESETS] += 1
-    arena.counters[TERM] += 1
-    arena.counters[BROADCASTS] += 1
+    arena.counters[tables.RESETS] += 1
+    arena.counters[tables.TERM] += 1
     arena.counters[VERSION] += 1
-    arena.counters[DECIDED] = 0
-    arena.counters[N_SHARED] = len(arena.tally)
+    arena.counters[tables.DECIDED] = 0
+    arena.counters[tables.N_SHARED] = len(arena.tally)
     for k in range(len(arena.tally)):
         arena.tally[k] = 0
-        arena.shared[k] = 1
+        arena.shared[k] = arena.before[k] = 1
         for n in range(arena.n_players):
             arena.voted[n, k] = 0
-    arena.own[player, SEEN_TERM] = arena.counters[TERM]
+    arena.own[player, SEEN_TERM] = arena.counters[tables.TERM]
     recount(arena)
-    note(arena, RESET_EVENT, player, -1)
+    say(arena, RESET_EVENT, player, -1)
 
 
 @jitable
@@ -167,23 +138,15 @@ def ended(arena: Arena) -> int:
 
     Paper: Algorithm 2, line 22; erratum 5.
     """
-    if arena.counters[N_SHARED] == 1:
-        return AGREED if arena.counters[HOLDING] == arena.n_players else 0
-    return STALLED if arena.counters[SETTLED] >= arena.n_players else 0
+    is_settled = arena.counters[SETTLED] >= arena.n_players
+    return tables.ending(arena, tables.STALLED if is_settled else 0)
 
 
 def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
     """The arms still shared, the fewest votes first."""
     counts = arena.tally.tolist()
-    shared = [k for k, kept in enumerate(arena.shared.tolist()) if kept]
-    return tuple(sorted(shared, key=lambda k: (counts[k], k)))
+    return tuple(sorted(tables.shared_arms(arena), key=lambda k: (counts[k], k)))
 
 
-ENGINE = Engine(
-    wake=wake,
-    learn=learn,
-    ended=ended,
-    winners=winners,
-    words=AGAINST + 1,
-    events=("elimination", "vote", "reset"),
-)
+EVENTS = ("elimination", "vote", "reset")
+ENGINE = Engine(ended, winners, wake, learn, words=AGAINST + 1, events=EVENTS)

@@ -24,16 +24,12 @@ class Voter(Player):
 
     def __init__(self, spec: ExperimentSpec, voter: str, eta: float | None = None) -> None:
         super().__init__(spec, voter, eta)
-        self._term = 0
-
-    @property
-    def term(self) -> int:
+        self.term = 0
         """The term this player is learning in."""
-        return self._term
 
     def _read(self) -> None:
-        if self.tally.term > self._term:
-            self._term = self.tally.term
+        if self.tally.term > self.term:
+            self.term = self.tally.term
             self.learner.restart()
         self.conflicts += merge(self.learner.state, self.tally.shared_mask)
 
@@ -44,17 +40,17 @@ class Voter(Player):
         twice, also not after a conflict (erratum 4); nothing is sent in a term that a peer's
         reset has ended meanwhile (erratum 14).
         """
-        if self.tally.term > self._term:
+        if self.tally.term > self.term:
             return
         messages: list[Message] = []
         if was_reset:
-            if self._term < MAX_TERM:
-                self._term += 1
-                messages = [Reset(self.spec.name, self._term, self.voter)]
+            if self.term < MAX_TERM:
+                self.term += 1
+                messages = [Reset(self.spec.name, self.term, self.voter)]
         else:
             sent = self.tally.voted(self.voter)
             messages = [
-                Vote(self.spec.name, self._term, arm, self.voter)
+                Vote(self.spec.name, self.term, arm, self.voter)
                 for arm in eliminated
                 if arm not in sent
             ]
@@ -63,7 +59,7 @@ class Voter(Player):
         self._say(messages)
 
     def _own(self) -> dict[str, Any]:
-        return {"term": self._term}
+        return {"term": self.term}
 
     def _restore(self, own: dict[str, Any]) -> None:
-        self._term = own["term"]
+        self.term = own["term"]

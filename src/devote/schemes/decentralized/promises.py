@@ -1,22 +1,26 @@
 """What Decentralized Elimination is worth: the paper's claims, and what is proved of them."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from devote import theory
 from devote.protocol.promises import Bound, Case, Promise
-from devote.schemes.lone import alone, one_device
+from devote.schemes.lone import alone, one_device, right_answer
+
+if TYPE_CHECKING:
+    from devote.schemes.decentralized.scheme import Decentralized
 
 SAYS_NOTHING = 0.99
 """A bound above this is not shown: it tells nobody anything."""
 
 
-def bounds(case: Case, votes: int) -> tuple[Bound, ...]:
+def bounds(scheme: "Decentralized", case: Case) -> tuple[Bound, ...]:
     """What can be said of a wrong answer, the boldest first and the soundest last.
 
     Paper: Theorem 1.
     Differs from print: any M of N players can vote an arm out (errata 7 and 19).
     """
-    spec, n = case.spec, case.n_players
+    spec, n, votes = case.spec, case.n_players, scheme.votes_needed(case.spec)
     claim = (
         f"What the paper prints: eta to the power of {votes}. It holds for {votes} devices chosen "
         "beforehand."
@@ -51,11 +55,12 @@ def bounds(case: Case, votes: int) -> tuple[Bound, ...]:
     return (claimed, Bound("if one arm is good", value, text))
 
 
-def why_no_sample_bound(case: Case, votes: int) -> str:
+def why_no_sample_bound(scheme: "Decentralized", case: Case) -> str:
     """Why Theorem 2 bounds no samples here; empty where it does.
 
     Paper: Theorem 2; erratum 15.
     """
+    votes = scheme.votes_needed(case.spec)
     if case.broken:
         return f"Theorem 2 does not apply: {case.broken}."
     if case.n_optimal is None:
@@ -68,64 +73,44 @@ def why_no_sample_bound(case: Case, votes: int) -> str:
     )
 
 
-def promises(case: Case, votes: int, *, can_stall: bool) -> tuple[Promise, ...]:
-    """Every promise with its standing."""
-    return (
-        right_answer(bounds(case, votes)),
-        one_device(case, case.spec.eta),
-        few_messages(case, votes),
-        one_answer(case, votes, can_stall=can_stall),
-        privacy(case),
-    )
+def promises(scheme: "Decentralized", case: Case) -> tuple[Promise, ...]:
+    """Every promise with its standing.
 
-
-def right_answer(rows: tuple[Bound, ...]) -> Promise:
-    """Theorem 1, "finds an epsilon-optimal arm with probability 1 - delta"; errata 6, 7, 19."""
-    meaning = " ".join(row.text for row in rows)
-    if rows[-1].name == "proved":
-        words = f"Wrong with probability at most {rows[-1].value:.2g}."
-        return Promise("right answer", "proved", f"{words} {meaning}")
-    words = f"Claimed, not proved: wrong with probability at most {rows[0].value:.3g}."
-    return Promise("right answer", "claimed", f"{words} {meaning}")
-
-
-def few_messages(case: Case, votes: int) -> Promise:
-    """Theorem 1, the communication cost; erratum 2."""
-    when = " in each term, a reset apart" if case.spec.resets else ""
-    return Promise(
-        "few messages",
-        "proved",
-        f"At most {theory.message_bound(votes, case.spec.n_arms)} votes are broadcast{when}, if "
-        "each is read before the next device wakes.",
-    )
-
-
-def one_answer(case: Case, votes: int, *, can_stall: bool) -> Promise:
-    """Theorem 1, part 2 of its proof; errata 5 and 20."""
-    what = "term" if case.spec.resets else "run"
-    if can_stall:
-        return Promise(
-            "one answer",
-            "refuted",
-            f"Up to 2 x {votes} - 2 players can split over two near-equal arms so that no quorum "
-            f"forms; the {what} then ends stalled, and says so. "
-            f"Use {2 * votes - 1} players or more to rule it out.",
-        )
-    return Promise(
+    Paper: Theorem 1: the answer, the communication cost (erratum 2), one answer (part 2 of its
+    proof; errata 5 and 20), the privacy level (erratum 8).
+    """
+    spec, votes = case.spec, scheme.votes_needed(case.spec)
+    when = " in each term, a reset apart" if spec.resets else ""
+    one_answer = Promise(
         "one answer",
         "proved",
         f"{case.n_players} players are at least 2 x {votes} - 1: no split can stall.",
     )
-
-
-def privacy(case: Case) -> Promise:
-    """Theorem 1, the privacy level; erratum 8."""
-    return Promise(
-        "privacy",
-        "refuted",
-        "Rewards stay on the device. But its votes point at its best arm: the paper claims at most "
-        f"{1 - case.spec.eta:.2g} certainty, and its inequality runs the other way (success at "
-        "least that). Measured at eta .9 on problem 1, from a voter's own messages against a "
-        "claimed cap of .1: .811 [.799, .823] at N = 32, .419 [.404, .435] at N = 64; who voted "
-        "against all arms but one is named every time (2,712 of 2,712).",
+    if scheme.can_stall(case):
+        one_answer = Promise(
+            "one answer",
+            "refuted",
+            f"Up to 2 x {votes} - 2 players can split over two near-equal arms so that no quorum "
+            f"forms; the {'term' if spec.resets else 'run'} then ends stalled, and says so. "
+            f"Use {2 * votes - 1} players or more to rule it out.",
+        )
+    return (
+        right_answer(bounds(scheme, case)),
+        one_device(case, spec.eta),
+        Promise(
+            "few messages",
+            "proved",
+            f"At most {scheme.message_bound(spec)} votes are broadcast{when}, if each is read "
+            "before the next device wakes.",
+        ),
+        one_answer,
+        Promise(
+            "privacy",
+            "refuted",
+            "Rewards stay on the device. But its votes point at its best arm: the paper claims at "
+            f"most {1 - spec.eta:.2g} certainty, and its inequality runs the other way (success at "
+            "least that). Measured at eta .9 on problem 1, from a voter's own messages against a "
+            "claimed cap of .1: .811 [.799, .823] at N = 32, .419 [.404, .435] at N = 64; who "
+            "voted against all arms but one is named every time (2,712 of 2,712).",
+        ),
     )

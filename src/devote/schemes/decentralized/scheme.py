@@ -6,8 +6,9 @@ from typing import ClassVar
 from devote import theory
 from devote.kernels.votes import quorum
 from devote.protocol.errors import SpecError
-from devote.protocol.promises import Bound, Case, Promise
-from devote.protocol.scheme import Engine, Scheme, check
+from devote.protocol.player import Player
+from devote.protocol.promises import Case
+from devote.protocol.scheme import Engine, Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.decentralized import promises
 from devote.schemes.decentralized.ballot import Ballot
@@ -30,6 +31,8 @@ class Decentralized(Scheme):
     name: ClassVar[str] = "decentralized"
     paper_name: ClassVar[str] = "Decentralized Elimination"
     summary: ClassVar[str] = "each player learns alone and votes; a quorum eliminates an arm"
+    tally_form: ClassVar[type[Tally]] = Ballot
+    player_form: ClassVar[type[Player]] = Voter
     kinds: ClassVar[tuple[type, ...]] = (Vote, Reset)
     engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {
@@ -95,14 +98,6 @@ class Decentralized(Scheme):
             return quorum(spec.delta, spec.eta, self.quorum)
         return self.quorum
 
-    def tally(self, spec: ExperimentSpec) -> Ballot:
-        """An empty ballot."""
-        return Ballot(spec)
-
-    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Voter:
-        """A player who votes."""
-        return Voter(spec, voter)
-
     def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
         """The quorum."""
         return (self.votes_needed(spec),)
@@ -122,18 +117,11 @@ class Decentralized(Scheme):
         n_players = case.n_players
         return n_players is None or theory.stall_possible(n_players, self.votes_needed(case.spec))
 
-    def why_no_sample_bound(self, case: Case) -> str:
-        """Theorem 2 needs its assumptions, and one good arm (erratum 15)."""
-        return promises.why_no_sample_bound(case, self.votes_needed(case.spec))
+    why_no_sample_bound = promises.why_no_sample_bound
 
     def facts(self, spec: ExperimentSpec) -> dict[str, int]:
         """The quorum under both rules (erratum 6)."""
         return {f"votes by the rule {rule}": quorum(spec.delta, spec.eta, rule) for rule in RULES}
 
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
-        """What can be said of a wrong answer."""
-        return promises.bounds(case, self.votes_needed(case.spec))
-
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        """Every promise with its standing."""
-        return promises.promises(case, self.votes_needed(case.spec), can_stall=self.can_stall(case))
+    bounds = promises.bounds
+    promises = promises.promises

@@ -6,7 +6,7 @@ is down to one arm it says which; with ``privacy`` it says so through randomized
 its ``vote_after``-th activation whatever it has learned, so that the moment says nothing.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from devote.kernels import merge
 from devote.kernels.randomizer import blur
@@ -25,9 +25,9 @@ class Juror(Player):
 
     tally: Verdict
 
-    def __init__(self, spec: ExperimentSpec, voter: str, jury: "Jury") -> None:
-        super().__init__(spec, voter)
-        self._jury = jury
+    def __init__(self, spec: ExperimentSpec, voter: str, eta: float | None = None) -> None:
+        super().__init__(spec, voter, eta)
+        self._jury = cast("Jury", spec.scheme)
         self._claimed = False
         self._picked = False
 

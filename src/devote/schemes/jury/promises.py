@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from devote.protocol.promises import Bound, Case, Promise, Standing
-from devote.schemes.lone import one_device, why_unproved
+from devote.protocol.promises import Bound, Case, Promise
+from devote.schemes.lone import one_device, right_answer, why_unproved
 
 if TYPE_CHECKING:
     from devote.schemes.jury.scheme import Jury
 
 
-def bounds(case: Case, jury: "Jury") -> tuple[Bound, ...]:
+def bounds(jury: "Jury", case: Case) -> tuple[Bound, ...]:
     """The theorem's bound: proved where what it needs of one device is."""
     spec = case.spec
     needed = jury.votes_needed(spec)
@@ -22,60 +22,51 @@ def bounds(case: Case, jury: "Jury") -> tuple[Bound, ...]:
     if why := why_unproved(case, spec.eta):
         return (Bound("claimed", value, f"{text}, which is not proved here: {why}."),)
     text += f"; up to {jury.liars} more may lie" if jury.liars else ""
-    return (Bound("proved", value, f"{text}. As long as rewards do not change and pay all alike."),)
+    text += ". As long as rewards do not change and pay all alike."
+    return (Bound("proved", value, text),)
 
 
-def promises(case: Case, jury: "Jury") -> tuple[Promise, ...]:
+def promises(jury: "Jury", case: Case) -> tuple[Promise, ...]:
     """Every promise with its standing."""
-    [row] = bounds(case, jury)
-    standing: Standing = "proved" if row.name == "proved" else "claimed"
-    at_most = f"Wrong with probability at most {row.value:.2g}, for any number of devices."
-    return (
-        Promise("right answer", standing, f"{at_most} {row.text}"),
-        one_device(case, case.spec.eta),
-        Promise(
-            "few messages",
-            "proved",
-            f"At most {jury.message_bound(case.spec)} messages: a claim and a pick from each of "
-            f"{jury.seats} jurors, if each claim is read before the next device wakes.",
-        ),
-        one_answer(case, jury),
-        privacy(jury),
-    )
-
-
-def one_answer(case: Case, jury: "Jury") -> Promise:
-    """Whether the picks of all jurors settle on an option."""
-    needed = jury.votes_needed(case.spec)
-    if not jury.can_stall(case):
-        return Promise(
-            "one answer",
-            "proved",
-            f"{jury.seats} picks of {case.spec.n_arms} options give one of them {needed} or more: "
-            "no split can stall.",
-        )
-    return Promise(
+    spec, needed = case.spec, jury.votes_needed(case.spec)
+    one_answer = Promise(
         "one answer",
-        "measured",
-        f"When no option gets {needed} picks the run ends stalled, and says so; the more options "
-        "are nearly equal, the likelier that is.",
-    )
-
-
-def privacy(jury: "Jury") -> Promise:
-    """Local differential privacy of the one message about an arm, where it was asked for."""
-    if jury.privacy is None:
-        return Promise(
-            "privacy",
-            "refuted",
-            "Rewards stay on the device. But a juror says which option it ended with, and when it "
-            "was done. Set privacy to hide both.",
-        )
-    return Promise(
-        "privacy",
         "proved",
-        f"All that a device ever says of its options is one blurred pick, sent at its "
-        f"{jury.vote_after}th activation whatever its user did: {jury.privacy:g}-locally "
-        "differentially private towards everything the user ever does. How often the device is "
-        "used is not hidden.",
+        f"{jury.seats} picks of {spec.n_arms} options give one of them {needed} or more: no split "
+        "can stall.",
+    )
+    if jury.can_stall(case):
+        one_answer = Promise(
+            "one answer",
+            "measured",
+            f"When no option gets {needed} picks the run ends stalled, and says so; the more "
+            "options are nearly equal, the likelier that is.",
+        )
+    privacy = Promise(
+        "privacy",
+        "refuted",
+        "Rewards stay on the device. But a juror says which option it ended with, and when it was "
+        "done. Set privacy to hide both.",
+    )
+    if jury.privacy is not None:
+        privacy = Promise(
+            "privacy",
+            "proved",
+            f"All that a device ever says of its options is one blurred pick, sent at its "
+            f"{jury.vote_after}th activation whatever its user did: {jury.privacy:g}-locally "
+            "differentially private towards everything the user ever does. How often the device "
+            "is used is not hidden.",
+        )
+    few_messages = Promise(
+        "few messages",
+        "proved",
+        f"At most {jury.message_bound(spec)} messages: a claim and a pick from each of "
+        f"{jury.seats} jurors, if each claim is read before the next device wakes.",
+    )
+    return (
+        right_answer(bounds(jury, case), ", for any number of devices"),
+        one_device(case, spec.eta),
+        few_messages,
+        one_answer,
+        privacy,
     )

@@ -1,27 +1,26 @@
 """What a jury asks for and what it is worth."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from devote.kernels.randomizer import GRID, LEAST, truthful
+from devote.kernels.randomizer import GRID, truthful
 from devote.protocol.errors import SpecError
-from devote.protocol.learner import Learner
-from devote.protocol.promises import Bound, Case, Promise
-from devote.protocol.scheme import Engine, Scheme, check
+from devote.protocol.player import Player
+from devote.protocol.promises import Case
+from devote.protocol.scheme import Engine, Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.jury import promises
 from devote.schemes.jury.engine import ENGINE
 from devote.schemes.jury.messages import Claim, Pick
 from devote.schemes.jury.player import Juror
 from devote.schemes.jury.tally import Verdict
+from devote.schemes.lone import PRIVACY, check_privacy, fewest_pulls
 from devote.theory import binomial_tail
 
 LARGEST = 100_000
 """The most seats there may be."""
-
-MOST = 30.0
-"""The largest e of local differential privacy; more is none."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +35,17 @@ class Jury(Scheme):
     name: ClassVar[str] = "jury"
     paper_name: ClassVar[str] = "(this project's)"
     summary: ClassVar[str] = "a few devices learn alone and say one thing each; c of J decide"
-    kinds: ClassVar[tuple[type, ...]] = (Claim, Pick)
-    needs_order: ClassVar[bool] = True
     default_eta: ClassVar[float] = 0.2
+    needs_order: ClassVar[bool] = True
+    kinds: ClassVar[tuple[type, ...]] = (Claim, Pick)
+    player_form: ClassVar[type[Player]] = Juror
+    tally_form: ClassVar[type[Tally]] = Verdict
     engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {
         "seats": "It is the number of jurors.",
         "seat_after": "It is the activation at which a device claims a seat.",
         "liars": "It is how many jurors may say what they like.",
-        "privacy": "It is the e of local differential privacy: 1 is strong, 4 is weak.",
+        "privacy": PRIVACY,
         "vote_after": "It is the activation at which a private juror speaks.",
     }
     sends: ClassVar[str] = "claims and picks"
@@ -72,14 +73,7 @@ class Jury(Scheme):
                 "Use more seats, or fewer liars."
             )
         if self.privacy is not None:
-            privacy = check.positive("privacy", self.privacy, self.remedies["privacy"])
-            if not LEAST <= privacy <= MOST:
-                fault = "hides nothing" if privacy > MOST else "leaves nothing to hear"
-                raise SpecError(
-                    f"privacy={self.privacy} {fault}.\n"
-                    f"Use a number from {LEAST} to {MOST}, or leave it out."
-                )
-            object.__setattr__(self, "privacy", privacy)
+            object.__setattr__(self, "privacy", check_privacy(self.privacy))
 
     @property
     def noisy(self) -> bool:
@@ -157,14 +151,6 @@ class Jury(Scheme):
             f"Use at least {self.seats} players, or fewer seats."
         )
 
-    def tally(self, spec: ExperimentSpec) -> Verdict:
-        """An empty jury."""
-        return Verdict(spec, seats=self.seats, needed=self.votes_needed(spec))
-
-    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Juror:
-        """A player who may sit in the jury."""
-        return Juror(spec, voter, self)
-
     def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
         """Seats, when to claim one, picks needed, when to speak (0: when done), the noise."""
         vote_after = 0 if self.privacy is None else self.vote_after
@@ -187,36 +173,12 @@ class Jury(Scheme):
         """How large the jury is, and when a device claims a seat."""
         return {"seats": self.seats, "claimed at activation": self.seat_after}
 
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
-        """What can be said of a wrong answer."""
-        return promises.bounds(case, self)
-
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        """Every promise with its standing."""
-        return promises.promises(case, self)
+    bounds = promises.bounds
+    promises = promises.promises
 
 
 @lru_cache(maxsize=1024)
 def _votes_needed(jury: Jury, spec: ExperimentSpec) -> int:
-    low, high = jury.liars, jury.seats + 1  # failure is above delta at low, not so at high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if jury.failure(spec, middle) <= spec.delta:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-@lru_cache(maxsize=256)
-def fewest_pulls(spec: ExperimentSpec) -> int:
-    """The fewest pulls after which the subroutine can be down to one arm.
-
-    Found by the most telling rewards there are: 1 from the first arm, 0 from all others.
-    """
-    learner = Learner(spec, spec.eta)
-    pulls = 0
-    while learner.best is None:
-        learner.reward(1.0 if learner.activate(0.0) == 0 else 0.0)
-        pulls += 1
-    return pulls
+    counts = range(jury.liars + 1, jury.seats + 1)
+    too_few = bisect_left(counts, True, key=lambda needed: jury.failure(spec, needed) <= spec.delta)
+    return counts.start + too_few

@@ -4,21 +4,24 @@ The first J claims in the board's order are the jury. The verdict is the first a
 again in the board's order, and stands from then on.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from devote.protocol.messages import Message
 from devote.protocol.scheme import Status, Tally
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.jury.messages import Claim, Pick
 
+if TYPE_CHECKING:
+    from devote.schemes.jury.scheme import Jury
+
 
 class Verdict(Tally):
     """The jury as its board shows it."""
 
-    def __init__(self, spec: ExperimentSpec, *, seats: int, needed: int) -> None:
+    def __init__(self, spec: ExperimentSpec) -> None:
         super().__init__(spec)
-        self.seats = seats
-        self.needed = needed
+        jury = cast("Jury", spec.scheme)
+        self.seats, self.needed = jury.seats, jury.votes_needed(spec)
         self.picks: dict[str, int | None] = {}
         """Each juror's pick, None until it is there; in the order of their claims."""
         self.verdict: int | None = None

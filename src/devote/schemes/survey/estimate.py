@@ -5,12 +5,13 @@ arm pays on average, and adds what it costs that devices draw their arm instead 
 """
 
 import math
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from bisect import bisect_left
+from collections.abc import Sequence
 
 from devote.kernels import Rule, mixture_elimination
 from devote.protocol.learner import Learner
 from devote.protocol.spec import ExperimentSpec
+from devote.schemes.lone import fewest_pulls, follow
 
 LONGEST = 20_000
 """Answers after which a course that must be followed one by one is given up."""
@@ -26,8 +27,9 @@ def answers_expected(spec: ExperimentSpec, means: Sequence[float] | None = None)
     given = [0.5] * spec.n_arms if means is None else means
     slope = spec.scheme.subroutine_epsilon(spec) / spec.epsilon
     blurred = [(1.0 - slope) / 2.0 + slope * mean for mean in given]
-    pulls = _mixture(spec, blurred) if spec.algorithm == _MIXTURE else _follow(spec, blurred)
-    if sum(pulls) > LONGEST and spec.algorithm != _MIXTURE:
+    if spec.algorithm == mixture_elimination.ALGORITHM.name:
+        pulls = _mixture(spec, blurred)
+    elif sum(pulls := follow(spec, blurred, LONGEST)) > LONGEST:
         return None
     longest = max(pulls)
     last = sum(n == longest for n in pulls)
@@ -36,13 +38,9 @@ def answers_expected(spec: ExperimentSpec, means: Sequence[float] | None = None)
     return math.ceil(sum(pulls) + wait)
 
 
-@lru_cache(maxsize=256)
 def fewest_answers(spec: ExperimentSpec) -> int:
-    """No survey ends with fewer answers than this, or than ``LONGEST``, whichever is less.
-
-    Found by the most telling answers there are: 1 about the first arm, 0 about all others.
-    """
-    return sum(_follow(spec, [1.0] + [0.0] * (spec.n_arms - 1)))
+    """No survey ends with fewer answers than this, or than ``LONGEST``, whichever is less."""
+    return fewest_pulls(spec, LONGEST)
 
 
 def liars_to_turn(spec: ExperimentSpec, answers: int, gap: float | None = None) -> int:
@@ -55,28 +53,9 @@ def liars_to_turn(spec: ExperimentSpec, answers: int, gap: float | None = None) 
     return max(1, math.ceil(answers * slope * (spec.epsilon if gap is None else gap)))
 
 
-_MIXTURE = mixture_elimination.ALGORITHM.name
-
-
-def _learner(spec: ExperimentSpec) -> Learner:
-    scheme = spec.scheme
-    return Learner(spec, scheme.subroutine_eta(spec, None), epsilon=scheme.subroutine_epsilon(spec))
-
-
-def _follow(spec: ExperimentSpec, rewards: Sequence[float]) -> list[int]:
-    """Pulls of each arm until the subroutine ends, or ``LONGEST`` and one in all."""
-    learner = _learner(spec)
-    pulls = [0] * spec.n_arms
-    while learner.best is None and sum(pulls) <= LONGEST:
-        arm = learner.activate(0.0)
-        pulls[arm] += 1
-        learner.reward(rewards[arm])
-    return pulls
-
-
 def _mixture(spec: ExperimentSpec, rewards: Sequence[float]) -> list[int]:
     """The same for mixture elimination, by its formula."""
-    rule = _learner(spec).rule
+    rule = Learner(spec, spec.scheme.subroutine_eta(spec, None)).rule
     best = max(range(spec.n_arms), key=rewards.__getitem__)
     gaps = [rewards[best] - reward for reward in rewards]
     second = min(gap for k, gap in enumerate(gaps) if k != best)
@@ -94,16 +73,4 @@ def _first_round(rule: Rule, lead: float, most: int | None = None) -> int:
         most = 1
         while not is_enough(most):
             most *= 2
-    return _first(is_enough, most)
-
-
-def _first(holds: Callable[[int], bool], most: int) -> int:
-    """The least number that ``holds``, at most ``most``; whatever follows it holds too."""
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return 1 + bisect_left(range(1, most), True, key=is_enough)

@@ -6,7 +6,7 @@ all its answers, or the survey is decided, it plays the arm that leads.
 """
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from devote.kernels import merge
 from devote.kernels.randomizer import blur_reward
@@ -51,9 +51,9 @@ class Respondent(Player):
 
     tally: Answers
 
-    def __init__(self, spec: ExperimentSpec, voter: str, survey: "Survey") -> None:
-        super().__init__(spec, voter)
-        self._survey = survey
+    def __init__(self, spec: ExperimentSpec, voter: str, eta: float | None = None) -> None:
+        super().__init__(spec, voter, eta)
+        self._survey = cast("Survey", spec.scheme)
         self._given = 0
         self._noise: float | None = None
         """The noise of the question that awaits its reward; None while there is none."""
@@ -63,11 +63,6 @@ class Respondent(Player):
     def answers_left(self) -> int:
         """How many more answers this device may give."""
         return self._survey.answers - self._given
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether the arm that awaits its reward was played to answer the survey."""
-        return self._noise is not None
 
     @property
     def reply_after(self) -> float:

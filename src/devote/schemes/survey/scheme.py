@@ -5,21 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from devote.kernels.randomizer import GRID, LEAST, truthful
+from devote.kernels.randomizer import GRID, truthful
 from devote.protocol.errors import SpecError
 from devote.protocol.player import Player
-from devote.protocol.promises import Bound, Case, Promise
-from devote.protocol.scheme import Engine, Scheme, check
+from devote.protocol.scheme import Engine, Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
+from devote.schemes.lone import PRIVACY, check_privacy
 from devote.schemes.survey import promises
 from devote.schemes.survey.engine import ENGINE
 from devote.schemes.survey.estimate import answers_expected, fewest_answers
 from devote.schemes.survey.messages import MAX_ANSWERS, Answer
 from devote.schemes.survey.player import Respondent
 from devote.schemes.survey.tally import Answers, seeds
-
-MOST = 30.0
-"""The largest privacy of one answer: beyond it the noise is there in name only."""
 
 NONE = "none"
 """How no privacy is written in a file: TOML has no word for nothing."""
@@ -43,12 +40,14 @@ class Survey(Scheme):
     name: ClassVar[str] = "survey"
     paper_name: ClassVar[str] = "(this project's)"
     summary: ClassVar[str] = "each device plays once and sends one noisy bit; the board learns"
+    tally_form: ClassVar[type[Tally]] = Answers
+    player_form: ClassVar[type[Player]] = Respondent
     kinds: ClassVar[tuple[type, ...]] = (Answer,)
     needs_order: ClassVar[bool] = True
     reads_tally: ClassVar[bool] = True
     engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {
-        "privacy": "It is the e of local differential privacy: 1 is strong, 4 is weak.",
+        "privacy": PRIVACY,
         "answers": "It is how many answers each device gives.",
         "reply_after": "It is how many seconds after its choice a device answers.",
     }
@@ -67,14 +66,7 @@ class Survey(Scheme):
         if given == NONE:
             object.__setattr__(self, "privacy", None)
         elif given is not None:
-            privacy = check.positive("privacy", self.privacy, self.remedies["privacy"])
-            if not LEAST <= privacy / answers <= MOST:
-                fault = "hides nothing" if privacy / answers > MOST else "leaves nothing but noise"
-                raise SpecError(
-                    f"privacy={self.privacy} over {answers} answers of each device {fault}.\n"
-                    f"Use from {LEAST:g} to {MOST:g} for each answer, or {NONE!r}."
-                )
-            object.__setattr__(self, "privacy", privacy)
+            object.__setattr__(self, "privacy", check_privacy(given, answers, f"use {NONE!r}"))
 
     @property
     def noisy(self) -> bool:
@@ -137,14 +129,6 @@ class Survey(Scheme):
             "epsilon, more answers of each device, or the scheme jury."
         )
 
-    def tally(self, spec: ExperimentSpec) -> Answers:
-        """A survey without answers."""
-        return Answers(spec, self)
-
-    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Respondent:
-        """A device that answers."""
-        return Respondent(spec, voter, self)
-
     def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
         """Players who read the same tally: where all messages reach all, theirs are equal."""
         players = super().players(spec, n_players)
@@ -168,10 +152,5 @@ class Survey(Scheme):
         """The name and all parameters, as JSON values."""
         return {**super().to_dict(), "privacy": NONE if self.privacy is None else self.privacy}
 
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
-        """What can be said of a wrong answer."""
-        return promises.bounds(case, self)
-
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        """Every promise with its standing."""
-        return promises.promises(case, self)
+    bounds = promises.bounds
+    promises = promises.promises

@@ -7,7 +7,7 @@ devices one by one: the result depends on each arm's own answers, not on how arm
 
 import hashlib
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from devote.protocol.learner import Learner
 from devote.protocol.messages import Message
@@ -34,21 +34,17 @@ class Answers(Tally):
     """A survey as its board shows it.
 
     >>> spec = ExperimentSpec(arms=2, scheme="survey")
-    >>> answers = Answers(spec, spec.scheme)
+    >>> answers = Answers(spec)
     >>> answers.add(Answer("experiment", arm=1, bit=1, number=1, voter="a"))
     True
     >>> answers.answer, answers.status()
     ((1, 0), 'open')
     """
 
-    def __init__(self, spec: ExperimentSpec, survey: "Survey") -> None:
+    def __init__(self, spec: ExperimentSpec) -> None:
         super().__init__(spec)
-        self._survey = survey
-        self.learner = Learner(
-            spec,
-            survey.subroutine_eta(spec, None),
-            epsilon=survey.subroutine_epsilon(spec),
-        )
+        self._survey = cast("Survey", spec.scheme)
+        self.learner = Learner(spec, spec.scheme.subroutine_eta(spec, None))
         self.shared_mask = self.learner.state.alive
         self._seeds = seeds(spec)
         self._steps = 0

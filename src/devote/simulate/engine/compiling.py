@@ -19,10 +19,9 @@ def compiled_loop(algorithm: str, scheme: str) -> Callable[..., None]:
     import numba
 
     _register_kernels()
-    chosen = get_algorithm(algorithm)
     engine = SCHEMES[scheme].engine
     assert engine is not None
-    loop = make_loop(chosen.choose, chosen.observe, engine, _fingerprint())
+    loop = make_loop(get_algorithm(algorithm), engine, _fingerprint())
     compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy")
     return compiled
 
@@ -54,10 +53,7 @@ def sources_digest(algorithms: Iterable[str]) -> str:
     sources = sorted(
         inspect.getsource(function)
         for function in JITABLE
-        if function.__module__.startswith(_ENGINE) or function.__module__ in homes
+        if function.__module__.startswith("devote.") or function.__module__ in homes
     )
     sources.append(inspect.getsource(make_loop))
     return hashlib.sha256("\0".join(sources).encode()).hexdigest()[:16]
-
-
-_ENGINE = ("devote.kernels.", "devote.problems.", "devote.schemes.", "devote.simulate.")

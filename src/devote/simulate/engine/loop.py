@@ -9,47 +9,17 @@ Paper: Algorithms 1 and 2.
 
 from collections.abc import Callable
 
-from devote.kernels import Rule, State, jitable
-from devote.kernels.tables import ACTIVE, ENDED, N_EVENTS, SUBOPTIMAL, TIME, Arena
+from devote.kernels import Algorithm, State
+from devote.kernels.tables import ACTIVE, ENDED, N_EVENTS, SUBOPTIMAL, TIME
 from devote.problems import is_suboptimal, pay, pick
 from devote.protocol.scheme import Engine
-from devote.simulate.engine.borrowing import borrowed
-from devote.simulate.engine.prefetching import prefetch_row
+from devote.simulate.engine.memory import borrowed, prefetch_row
 
 AHEAD = 8
 """How many pulls early a player's memory is asked for."""
 
 
-@jitable
-def choose_alone(
-    choose: Callable[..., int], rule: Rule, arena: Arena, state: State, player: int, u: float
-) -> int:
-    """The subroutine picks the arm: where a scheme does not."""
-    return choose(rule, state, u)
-
-
-@jitable
-def observe_alone(
-    choose: Callable[..., int],
-    observe: Callable[..., int],
-    rule: Rule,
-    arena: Arena,
-    state: State,
-    player: int,
-    arm: int,
-    reward: float,
-    noise: float,
-) -> int:
-    """The subroutine learns from the reward: where a scheme does not take it."""
-    return observe(rule, state, arm, reward, arena.out)
-
-
-def make_loop(
-    choose: Callable[..., int],
-    observe: Callable[..., int],
-    engine: Engine,
-    fingerprint: int,
-) -> Callable[..., None]:
+def make_loop(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Callable[..., None]:
     """A loop specialised to a subroutine and a scheme, ready to be compiled.
 
     ``fingerprint`` identifies the sources of the kernels. It is part of what the loop closes
@@ -57,7 +27,7 @@ def make_loop(
     """
     wake, learn, ended = engine.wake, engine.learn, engine.ended
     one_learner, apart = engine.one_learner, engine.apart or not engine.one_learner
-    play, take = engine.choose or choose_alone, engine.observe or observe_alone
+    play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
 
     def loop(  # type: ignore[no-untyped-def]
         env, rule, waking, learners, arena, u_wake, u_choose, u_pay, u_noise
@@ -67,6 +37,7 @@ def make_loop(
         counters = arena.counters
         threshold, alias = borrowed(waking)
         alive, pulls, sums, ints, floats = borrowed(learners)
+        subroutine = (rule, choose, observe)
         room = len(arena.events) - 2 * len(arena.tally) - 2
         known = fingerprint
         suboptimal = 0
@@ -91,13 +62,13 @@ def make_loop(
             counters[TIME] = t
             arena.own[n, ACTIVE] += 1
             wake(arena, state, n, u_noise[i])
-            arm = play(choose, rule, arena, state, n, u_choose[i])
+            arm = play(subroutine, arena, state, n, u_choose[i])
             if arena.steady:
                 suboptimal += 1 - arena.good[arm]
             else:
                 suboptimal += is_suboptimal(env, arena.epsilon, t, player, arm)
             reward = pay(env, t, player, arm, u_pay[i])
-            n_out = take(choose, observe, rule, arena, state, n, arm, reward, u_noise[i])
+            n_out = take(subroutine, arena, state, n, arm, reward, u_noise[i])
             if n_out != 0:
                 learn(arena, state, n, n_out)
             t += 1

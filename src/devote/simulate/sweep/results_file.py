@@ -36,29 +36,18 @@ class Header:
 
     def to_line(self) -> bytes:
         """The first line of the file."""
-        plan: dict[str, Any] = {
-            "trials": self.trials,
-            "seed": self.seed,
-            "cells": [cell.to_dict() for cell in self.cells],
-        }
-        return _line(
-            {
-                "kind": KIND,
-                "format": FORMAT,
-                "fingerprint": self._fingerprint(plan),
-                "versions": versions(),
-                **plan,
-            }
-        )
+        head = {"kind": KIND, "format": FORMAT, "fingerprint": self.fingerprint()}
+        return _line({**head, "versions": versions(), **self._plan()})
 
     def fingerprint(self) -> str:
         """A digest of what decides the results: the plan, and the code that runs it."""
-        return str(json.loads(self.to_line())["fingerprint"])
-
-    def _fingerprint(self, plan: dict[str, Any]) -> str:
         sources = sources_digest({cell.spec.algorithm for cell in self.cells})
-        text = json.dumps([plan, sources], sort_keys=True)
+        text = json.dumps([self._plan(), sources], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _plan(self) -> dict[str, Any]:
+        cells = [cell.to_dict() for cell in self.cells]
+        return {"trials": self.trials, "seed": self.seed, "cells": cells}
 
 
 class ResultsFile:
@@ -90,17 +79,14 @@ class ResultsFile:
             self._file.truncate(0)
             self._append(first)
             return
-        kept = content[: content.rfind(b"\n") + 1]
-        lines = kept.split(b"\n")[:-1]
-        if not lines:
-            raise _damaged(self.path, 1)
-        if _read_header(self.path, lines[0])["fingerprint"] != header.fingerprint():
+        head, lines = _read_lines(self.path, content)
+        if head["fingerprint"] != header.fingerprint():
             raise ResultError(
                 f"{self.path.name} holds another sweep: its cells, number of trials, seed or code "
                 "differ.\nName another file, or remove this one to start anew."
             )
-        self.done = _read_trials(self.path, lines[1:], header)
-        self._file.truncate(len(kept))
+        self.done = _read_trials(self.path, lines, header)
+        self._file.truncate(content.rfind(b"\n") + 1)
 
     def add(self, cell: int, trial: int, run: Trial) -> None:
         """Write down a finished trial."""
@@ -128,14 +114,10 @@ def load_results(path: str | Path) -> list[Result]:
         content = Path(path).read_bytes()
     except OSError as error:
         raise ResultError(f"{path} cannot be read ({error.strerror}).\nName a file.") from None
-    lines = content[: content.rfind(b"\n") + 1].split(b"\n")[:-1]
-    if not lines:
-        raise _damaged(Path(path), 1)
-    head = _read_header(Path(path), lines[0])
-    header = Header(
-        tuple(Scenario.from_dict(cell) for cell in head["cells"]), head["trials"], head["seed"]
-    )
-    done = _read_trials(Path(path), lines[1:], header)
+    head, lines = _read_lines(Path(path), content)
+    cells = tuple(Scenario.from_dict(cell) for cell in head["cells"])
+    header = Header(cells, head["trials"], head["seed"])
+    done = _read_trials(Path(path), lines, header)
     total = len(header.cells) * header.trials
     if len(done) < total:
         raise ResultError(
@@ -179,12 +161,14 @@ def _damaged(path: Path, number: int) -> ResultError:
     )
 
 
-def _read_header(path: Path, line: bytes) -> dict[str, Any]:
-    head = _parse(line)
-    if head is None or head.get("kind") != KIND:
+def _read_lines(path: Path, content: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    """The values of the first line, and the other whole lines as they are."""
+    first, *lines = content.split(b"\n")
+    head = _parse(first)
+    if not lines or head is None or head.get("kind") != KIND:
         raise _damaged(path, 1)
     check_format(path.name, head["format"])
-    return head
+    return head, lines[:-1]
 
 
 def _read_trials(path: Path, lines: Sequence[bytes], header: Header) -> Done:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from devote.simulate.errors import SweepError
+from devote.simulate.errors import SweepError, check
 from devote.simulate.result import Result
 from devote.simulate.scenario import Scenario
 from devote.simulate.sweep.cluster import dask_executor, lost_on_dask
@@ -53,10 +53,9 @@ def run_sweep(
     >>> [result.trials for result in run_sweep([cell], trials=3, workers=1)]
     [3]
     """
-    if not isinstance(trials, int) or isinstance(trials, bool) or trials < 1:
-        raise SweepError(f"trials={trials!r} must be a whole number, 1 or more.\nRaise it.")
+    check.whole("trials", trials, least=1, remedy="Raise it.")
     if not isinstance(seed, int) or isinstance(seed, bool):
-        raise SweepError(f"seed={seed!r} must be a whole number.\nGive any.")
+        raise SweepError(f"seed={seed!r} must be a whole number.\nUse 0, or any other.")
     n_workers = worker_count(workers)
     header = Header(tuple(cells), trials, seed)
     with ExitStack() as stack:
@@ -68,7 +67,9 @@ def run_sweep(
             file = ResultsFile(results, header)
             stack.callback(file.close)
             done.update(file.done)
-        report = _Reporter(header, progress, len(done))
+        tell = progress or (lambda done, total, label: None)
+        total = len(cells) * trials
+        tell(len(done), total, "")
         left = {i: [t for t in range(trials) if (i, t) not in done] for i in range(len(cells))}
         schedule = Schedule(header.cells, left)
         if schedule.waiting:
@@ -77,27 +78,8 @@ def run_sweep(
                 done[i, trial] = run
                 if file is not None:
                     file.add(i, trial, run)
-                report.finished(i)
+                tell(len(done), total, cells[i].label)
     return gather(header, done)
-
-
-class _Reporter:
-    """Counts finished trials for whoever draws the progress."""
-
-    def __init__(self, header: Header, progress: Progress | None, done: int) -> None:
-        self._cells = header.cells
-        self._total = len(header.cells) * header.trials
-        self._progress = progress
-        self._done = done
-        self._tell("")
-
-    def finished(self, cell: int) -> None:
-        self._done += 1
-        self._tell(self._cells[cell].label)
-
-    def _tell(self, label: str) -> None:
-        if self._progress is not None:
-            self._progress(self._done, self._total, label)
 
 
 def _run(

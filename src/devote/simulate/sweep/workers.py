@@ -9,13 +9,16 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypeVar
 
-from devote.simulate.errors import SweepError
+from devote.simulate.errors import check
+from devote.simulate.scenario import Scenario
+
+T = TypeVar("T")
 
 
 class InProcess(Executor):
@@ -30,14 +33,25 @@ class InProcess(Executor):
 
 def worker_count(workers: int | None) -> int:
     """The number of processes asked for, all cores by default."""
-    if workers is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _cores()
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise SweepError(
-            f"workers={workers!r} must be a number of processes, 1 or more.\n"
-            "Leave it out to use all cores."
-        )
-    return workers
+    if workers is not None:
+        return check.whole("workers", workers, least=1, remedy="Leave it out to use all cores.")
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_chunks(
+    executor: Executor,
+    size: int,
+    work: Callable[..., T],
+    scenario: Scenario,
+    trials: Sequence[int],
+    *options: Any,
+) -> list[T]:
+    """What ``work`` gives for one chunk of the trials after another."""
+    chunks = [trials[i : i + size] for i in range(0, len(trials), size)]
+    futures = [executor.submit(work, scenario, chunk, *options) for chunk in chunks]
+    return [future.result() for future in futures]
 
 
 @contextmanager
@@ -86,7 +100,3 @@ def _begin(lifeline: Connection) -> None:
 def _end_with_parent(lifeline: Connection) -> None:
     lifeline.poll(None)
     os._exit(1)
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1

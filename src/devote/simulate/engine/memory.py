@@ -1,0 +1,81 @@
+"""Two things that compiled code says about memory; neither changes anything but time.
+
+``borrowed``: numba counts references to each array that a function takes or slices, atomically;
+in a loop that slices five rows per pull this costs ten times the work itself. It hands out the
+same arrays without an owner, so there is nothing to count. The caller's own arrays must outlive
+them, as arguments of a compiled function always do.
+
+``prefetch_row``: with many players each pull touches rows that no cache holds. The uniforms of a
+block say in advance who wakes, so the loop asks for a player's rows some pulls early and finds
+them there.
+"""
+
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import cgutils as numba_cgutils
+from numba.core import types as numba_types
+from numba.extending import intrinsic
+
+cgutils: Any = numba_cgutils
+types: Any = numba_types
+
+FOR_WRITING, KEEP, DATA = 1, 3, 1
+"""How a row is fetched: hints to ``llvm.prefetch``."""
+
+
+def _borrowed(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _forget_owners(context, builder, value, arguments[0])
+
+    return value(value), generate
+
+
+borrowed: Any = intrinsic(_borrowed)
+"""The value, an array or a tuple of arrays, with the owners of all arrays forgotten."""
+
+
+def _forget_owners(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value=value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        items = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
+        return context.make_tuple(
+            builder, kind, [_forget_owners(context, builder, *item) for item in items]
+        )
+    return value
+
+
+def _prefetch_row(typing_context: Any, table: Any, row: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(table)(context, builder, arguments[0])
+        n_columns = cgutils.unpack_tuple(builder, array.shape)[1]
+        item = context.get_constant(types.intp, context.get_abi_sizeof(array.data.type.pointee))
+        row_bytes = builder.mul(n_columns, item)
+        byte = ir.IntType(8).as_pointer()
+        index = context.cast(builder, arguments[1], row, types.intp)
+        first = builder.gep(
+            builder.bitcast(array.data, byte), [builder.mul(index, row_bytes)], inbounds=True
+        )
+        last = builder.gep(
+            first, [builder.sub(row_bytes, context.get_constant(types.intp, 1))], inbounds=True
+        )
+        word = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte, word, word, word]),
+            "llvm.prefetch.p0i8",
+        )
+        hints = [word(FOR_WRITING), word(KEEP), word(DATA)]
+        builder.call(function, [first, *hints])
+        builder.call(function, [last, *hints])
+        return context.get_dummy_value()
+
+    return types.none(table, row), generate
+
+
+prefetch_row: Any = intrinsic(_prefetch_row)
+"""Fetch the first and the last byte of a row of a contiguous table: all of it, up to 128 bytes."""
