@@ -6,6 +6,7 @@ Every check of ``tests/contracts/test_scheme_contract.py`` runs on it too.
 import random
 from contextlib import ExitStack
 
+import httpx
 import numpy as np
 from tests.fleet.fault_run import drive
 from tests.fleet.worlds import device as new_device
@@ -17,6 +18,7 @@ from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
 from devote.boards.operator import Operator
+from devote.dashboard import add_page
 from devote.fleet import Device
 from devote.fleet.sync import sync_once
 from devote.problems import Problem
@@ -103,6 +105,14 @@ def check_ending(devices, messages):
     assert sum(len(device.status().sent) for device in devices) == len(messages)
 
 
+def check_page(shown, messages):
+    """What the page draws: the counts of the scheme's own tally, and its answer."""
+    assert (shown["scheme"], shown["status"]) == ("first_to_finish", "agreed")
+    assert shown["answer"] == [SPEC.arm_names[messages[0].arm]]
+    counts = [sum(m.arm == k for m in messages) for k in range(3)]
+    assert [arm["count"] for arm in shown["arms"]] == counts
+
+
 def test_devices_on_a_board_in_memory_follow_the_first_to_finish():
     board = MemoryBoard(SPEC)
     devices = [new_device(Identity.generate(), SPEC) for _ in range(4)]
@@ -118,7 +128,9 @@ def test_devices_over_http_follow_the_first_to_finish(tmp_path):
     with open_store(tmp_path / "server.db") as store:
         store.create(Experiment(SPEC, "invite", 3))
         invites = store.invite("race", 3)
-        with serving_in_thread(create_app(store)) as address, ExitStack() as stack:
+        app = create_app(store)
+        add_page(app)
+        with serving_in_thread(app) as address, ExitStack() as stack:
             url = f"{address}/experiments/race"
             devices = [
                 stack.enter_context(Device.join(url, store=tmp_path / f"{n}.db", invite=invite))
@@ -132,3 +144,4 @@ def test_devices_over_http_follow_the_first_to_finish(tmp_path):
             with Operator(address) as operator:
                 messages = [message for _, message in operator.messages("race", 3)]
             check_ending(devices, messages)
+            check_page(httpx.get(f"{address}/views/race").json(), messages)
