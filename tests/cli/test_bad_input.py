@@ -45,7 +45,7 @@ BAD = [
     ("plan --arms 3 --means .7,.5", "Leave --arms out"),
     ("plan --epsilon 2", "epsilon=2.0 must be in (0, 1]"),
     ("plan --players 3", "Use at least 28 players"),
-    ("plan --scheme pooled", "a baseline that no device runs"),
+    ("plan --scheme pooled", "runs in simulations only, not on devices"),
     ("plan --events-per-day 0", "above 0"),
     ("plan --sweep etta", "Did you mean 'eta'?"),
     ("plan --sweep eta --out x.docx", ".png or .svg"),

@@ -36,7 +36,7 @@ def _listing(
 
 def _words(told: Told) -> str:
     """The summary, and below it what can be set."""
-    lines = [] if told.get("deployable", True) else ["a baseline, for simulations only"]
+    lines = [] if told.get("deployable", True) else ["for simulations only"]
     for item in told.get("parameters", ()):
         default = "" if item["default"] is None else item["default"]
         lines.append(f"--set {item['name']}={default}  {item['meaning']}")

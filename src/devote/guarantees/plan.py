@@ -130,8 +130,8 @@ def make_plan(
     if not scenario.scheme.deployable:
         others = ", ".join(scheme.name for scheme in SCHEMES.values() if scheme.deployable)
         raise SpecError(
-            f"scheme={scenario.scheme.name!r} is a baseline that no device runs.\n"
-            f"Plan one of: {others}; use simulate for the baselines."
+            f"scheme={scenario.scheme.name!r} runs in simulations only, not on devices.\n"
+            f"Plan one of: {others}; use simulate for the rest."
         )
     if events_per_day is not None:
         remedy = "It counts the events of all devices together."

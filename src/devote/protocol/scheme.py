@@ -249,7 +249,7 @@ class Scheme(ABC):
         return self.standing(players, n_players)[0] != "unfinished"
 
     def constants(self, spec: "ExperimentSpec", n_players: int) -> tuple[int, ...]:
-        """What ``engine`` reads as ``setup.scheme``: whole numbers, at least one."""
+        """What ``engine`` reads as ``arena.scheme``: whole numbers, at least one."""
         return (0,)
 
     def message_bound(self, spec: "ExperimentSpec") -> int | None:
