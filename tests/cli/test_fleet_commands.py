@@ -251,7 +251,8 @@ def test_a_small_demo_finds_the_best_banner(here, scheme):
     assert (told["status"], told["answer"], told["players"]) == ("agreed", [0], 32)
     needed, arm = {"decentralized": (28, 1), "jury": (10, 0)}[scheme]
     assert told["counts"][arm] >= needed
-    assert told["messages"] >= needed + (29 if scheme == "jury" else 0)
+    # A verdict may come before all seats are claimed, but each pick is a seated juror's.
+    assert told["messages"] >= needed * (2 if scheme == "jury" else 1)
     assert told["pulls"] > told["messages"]
     assert (told["server_starts"], told["crowd_starts"]) == (1, 2)
 

@@ -9,7 +9,7 @@ from tests.simulate.sweeps import long_cells
 
 from devote.simulate import run_sweep
 
-TRIALS = 12
+TRIALS = 60
 SEED = 5
 
 
