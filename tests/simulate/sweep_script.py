@@ -3,6 +3,7 @@
 It says ``trial`` on each finished one, and ``done`` at the end.
 """
 
+import signal
 import sys
 
 from tests.simulate.sweeps import long_cells
@@ -14,6 +15,8 @@ SEED = 5
 
 
 def main() -> None:
+    # A shell that started the tests in the background has left Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     run_sweep(
         long_cells(),
         trials=TRIALS,
