@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 Status: TypeAlias = Literal["open", "agreed", "stalled"]
 RunStatus: TypeAlias = Literal["agreed", "stalled", "unfinished"]
 
+Estimates: TypeAlias = list[tuple[float, float, float] | None]
+"""For each arm its mean and the ends of its interval, None where nothing is known of it."""
+
 check = Checks(SpecError)
 
 
@@ -88,14 +91,22 @@ class Tally(ABC):
             "shared": list(self.shared),
         }
 
+    def estimates(self) -> Estimates | None:
+        """Each arm's mean, with the ends of its interval; None where the scheme estimates none."""
+        return None
+
     @abstractmethod
     def view(self) -> dict[str, Any]:
         """What the page shows, as JSON values.
 
         ``heading`` names what is counted, ``counts`` has it per arm, ``needed`` is the number
-        that decides, and ``facts`` are pairs of a label and a text. A scheme that estimates adds
-        ``estimates``, for each arm None or its mean with the ends of its interval, and
-        ``answers_needed``, about how many messages decide, or None.
+        that decides, and ``facts`` are pairs of a label and a text. A scheme may add
+
+        * ``notes``: sentences that explain what is drawn;
+        * ``progress``: lists of a label, how many there are, of how many or None, and a text;
+        * ``leader``: the arm that is ahead, or None;
+        * ``states``: two texts, for an arm that is open and for one that is not any more;
+        * ``estimates``, as above, and ``answers_needed``, about how many messages decide, or None.
         """
 
 

@@ -6,6 +6,7 @@ again in the board's order, and stands from then on.
 
 from typing import TYPE_CHECKING, Any, cast
 
+from devote.kernels.randomizer import GRID
 from devote.protocol.messages import Message
 from devote.protocol.scheme import Status, Tally
 from devote.protocol.spec import ExperimentSpec
@@ -91,13 +92,27 @@ class Verdict(Tally):
         return "stalled" if self.is_full and sum(self._counts) == self.seats else "open"
 
     def view(self) -> dict[str, Any]:
-        """Picks of each option against how many decide."""
+        """Picks of each option against how many decide, and how full the jury is."""
+        jury, most = cast("Jury", self.spec.scheme), max(self._counts)
+        ahead = [k for k, count in enumerate(self._counts) if count == most]
+        taken, picked = len(self.picks), sum(self._counts)
+        notes = [f"The first option that {self.needed} of {self.seats} jurors pick is the answer."]
+        if jury.privacy is not None:
+            share = jury.truths(self.spec.n_arms) / GRID
+            notes.append(
+                f"Noise hides what each juror found: it sends its own pick with probability "
+                f"{share:.0%} and any other option otherwise, so poor options get picks too."
+            )
         return {
             "heading": "picks",
             "counts": list(self._counts),
             "needed": self.needed,
-            "facts": [
-                ["jurors", f"{len(self.picks)} of {self.seats} seats taken"],
-                ["picks", f"{sum(self._counts)} of {self.seats} are in"],
+            "facts": [],
+            "notes": notes,
+            "progress": [
+                ["seats taken", taken, self.seats, f"{taken:,} of {self.seats:,}"],
+                ["jurors who have picked", picked, self.seats, f"{picked:,} of {self.seats:,}"],
             ],
+            "leader": ahead[0] if len(ahead) == 1 else None,
+            "states": ["", ""],
         }

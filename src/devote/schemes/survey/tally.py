@@ -9,9 +9,10 @@ import hashlib
 import math
 from typing import TYPE_CHECKING, Any, cast
 
+from devote.kernels.randomizer import GRID
 from devote.protocol.learner import Learner
 from devote.protocol.messages import Message
-from devote.protocol.scheme import Status, Tally
+from devote.protocol.scheme import Estimates, Status, Tally
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.survey.estimate import answers_expected
 from devote.schemes.survey.messages import Answer
@@ -52,6 +53,9 @@ class Answers(Tally):
         self._bits: list[bytearray] = [bytearray() for _ in spec.arm_names]
         self._eaten = [0] * spec.n_arms
         self._ones = [0] * spec.n_arms
+        self._next_mark = 1
+        self._marked: list[float] | None = None
+        self._expected: tuple[int | None] | None = None
 
     def __len__(self) -> int:
         """How many answers there are."""
@@ -110,6 +114,8 @@ class Answers(Tally):
         self._given[key] = (message.arm, message.bit)
         self._bits[message.arm].append(message.bit)
         self._ones[message.arm] += message.bit
+        if len(self) >= self._next_mark:
+            self._mark()
         self._feed()
         return True
 
@@ -135,52 +141,85 @@ class Answers(Tally):
         """What a device reads: the arms asked about, who leads, the counts."""
         return {**super().public(n_players), "counts": list(self.counts)}
 
-    def estimates(self) -> list[tuple[float, float, float] | None]:
+    def estimates(self) -> Estimates:
         """Each arm's mean with its interval, from all its answers; None where there are none.
 
         All intervals hold at all times at once with probability at least 1 - delta: a normal
         mixture for each arm (``docs/proofs.md``), clipped to [0, 1].
         """
         share = self._survey.slope
-        lowest = (1.0 - share) / 2.0
         alpha = self.spec.delta / self.spec.n_arms
-        rows: list[tuple[float, float, float] | None] = []
-        for n, ones in zip(self.counts, self._ones, strict=True):
-            if n == 0:
+        rows: Estimates = []
+        for n, mean in zip(self.counts, self._means(), strict=True):
+            if mean is None:
                 rows.append(None)
                 continue
             log = 0.5 * math.log(1.0 + n / RHO) - math.log(alpha)
             reach = math.sqrt((n + RHO) / 2.0 * log) / (n * share)
-            mean = (ones / n - lowest) / share
             rows.append((_clip(mean), _clip(mean - reach), _clip(mean + reach)))
         return rows
 
+    def _means(self) -> list[float | None]:
+        share = self._survey.slope
+        lowest = (1.0 - share) / 2.0
+        counts = zip(self.counts, self._ones, strict=True)
+        return [(ones / n - lowest) / share if n else None for n, ones in counts]
+
     def view(self) -> dict[str, Any]:
         """Answers about each option, what they say of it, and about how many are needed."""
-        estimates = self.estimates()
-        needed = self._needed(estimates)
-        facts = [["answers so far", f"{len(self):,}"]]
-        if needed is not None and self.learner.best is None:
-            facts.append(["answers needed", f"about {needed:,}"])
-        facts.append(["in the lead", self.spec.arm_names[self.leader]])
+        needed, decided = self._needed(), self.learner.best is not None
+        of = "" if needed is None or decided else f" of about {needed:,}"
         return {
             "heading": "answers",
             "counts": list(self.counts),
             "needed": None,
-            "facts": facts,
-            "estimates": [None if row is None else list(row) for row in estimates],
+            "facts": [],
+            "notes": self._notes(),
+            "progress": [["answers", len(self), needed, f"{len(self):,}{of}"]],
+            "leader": self.leader if len(self) else None,
+            "states": ["asked about", "no longer asked about"],
+            "estimates": [None if row is None else list(row) for row in self.estimates()],
             "answers_needed": needed,
         }
 
-    def _needed(self, estimates: list[tuple[float, float, float] | None]) -> int | None:
-        """About how many answers it takes in all, if the estimates were right."""
+    def _notes(self) -> list[str]:
+        survey = self._survey
+        notes = [
+            "A dot is what an option pays on average, as the answers have it, and its bar is how "
+            f"sure that is: all bars are right, all the time, with probability "
+            f"{1.0 - self.spec.delta:.4g} or more if devices tell the truth."
+        ]
+        if survey.privacy is not None:
+            notes.append(
+                f"Noise hides what each device found: an answer is the true bit with "
+                f"probability {survey.truths / GRID:.0%}, else its opposite. The estimates allow "
+                "for that."
+            )
+        return notes
+
+    def _needed(self) -> int | None:
+        """About how many answers it takes in all, if the estimates were right.
+
+        They are those of the last mark (``_mark``): a course that must be followed step by step
+        takes long, and a number that changes with each answer cannot be read.
+        """
         if self.learner.best is not None:
             return len(self)
-        means = [row[0] for row in estimates if row is not None]
-        if len(means) < len(estimates):
+        if self._marked is None:
             return None
-        expected = answers_expected(self.spec, means)
+        if self._expected is None:
+            self._expected = (answers_expected(self.spec, self._marked),)
+        (expected,) = self._expected
         return None if expected is None else max(expected, len(self) + 1)
+
+    def _mark(self) -> None:
+        """Keep the estimates, each time that answers have grown by an eighth."""
+        means = self._means()
+        self._next_mark = len(self) + 1 + len(self) // 8
+        self._marked = [_clip(mean) for mean in means if mean is not None]
+        if len(self._marked) < len(means):
+            self._marked = None
+        self._expected = None
 
 
 def _clip(value: float) -> float:
