@@ -23,6 +23,7 @@ from devote.boards.board import (
     Event,
     Outcome,
     Posted,
+    PublicTally,
     Snapshot,
 )
 from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment, is_address
@@ -31,6 +32,7 @@ from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
 
 LONGEST_ANSWER = 64 * 2**20
+LONGEST_TALLY = 2**20
 _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
 
 
@@ -62,6 +64,7 @@ class HttpBoard(Board):
         self._timeout = httpx.Timeout(timeout)
         self._patience = httpx.Timeout(timeout, read=patience)
         self._n_arms = MAX_ARMS
+        self._tally: PublicTally | None = None
 
     async def aclose(self) -> None:
         """Close the connections this board has opened."""
@@ -117,6 +120,23 @@ class HttpBoard(Board):
                     raise ValueError("another kind of event")
         raise BoardUnavailable(f"The stream of {self.url} has ended.\nRead on from where it did.")
 
+    async def tally(self) -> PublicTally:
+        """What the messages come to; one that has not changed is not sent again."""
+        known = self._tally
+        headers = {} if known is None else {"If-None-Match": f'"{known.tag}"'}
+        reading = self._answer("GET", "/tally", headers=headers, statuses=(200, 304))
+        async with reading as answer:
+            if answer.status_code == 304:
+                if known is None:
+                    raise ValueError("nothing was known")
+                return known
+            body = await _read(answer, LONGEST_TALLY)
+            number, fingerprint, tally = body["number"], body["fingerprint"], body["tally"]
+            if not isinstance(number, int) or not isinstance(fingerprint, str) or not tally:
+                raise ValueError("another type")
+            self._tally = PublicTally(number, fingerprint, dict(tally))
+        return self._tally
+
     def _posted(self, item: Any) -> Posted:
         number, signature = item["number"], item["signature"]
         if not isinstance(number, int) or not isinstance(signature, str):
@@ -137,6 +157,7 @@ class HttpBoard(Board):
         path: str,
         *,
         body: Any = None,
+        headers: dict[str, str] | None = None,
         timeout: httpx.Timeout | None = None,
         statuses: Container[int] = (200,),
         refused: type[BoardRefused] = BoardRefused,
@@ -148,7 +169,11 @@ class HttpBoard(Board):
         """
         # A cookie would let a server link what a device does; none is ever sent back.
         self._client.cookies.clear()
-        options: dict[str, Any] = {"json": body, "timeout": timeout or self._timeout}
+        options: dict[str, Any] = {
+            "json": body,
+            "headers": headers,
+            "timeout": timeout or self._timeout,
+        }
         try:
             async with self._client.stream(method, self.url + path, **options) as response:
                 status = response.status_code
@@ -192,10 +217,10 @@ def not_ours(url: str) -> BoardRefused:
     )
 
 
-async def _read(response: httpx.Response) -> Any:
+async def _read(response: httpx.Response, longest: int = LONGEST_ANSWER) -> Any:
     body = bytearray()
     async for part in response.aiter_bytes():
         body += part
-        if len(body) > LONGEST_ANSWER:
+        if len(body) > longest:
             raise ValueError("an answer without end")
     return parse_json(bytes(body))

@@ -15,6 +15,7 @@ from devote.boards.board import (
     Envelope,
     Outcome,
     Posted,
+    PublicTally,
     Snapshot,
 )
 from devote.boards.database import StoreError
@@ -67,6 +68,10 @@ class SqliteBoard(RingingBoard):
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""
         return await _in_thread(self._read, after)
+
+    async def tally(self) -> PublicTally:
+        """What the messages come to."""
+        return await _in_thread(self._store.tally, self.spec.name)
 
     def _read(self, after: int) -> Snapshot:
         number, rows = self._store.rows(self.spec.name, after)

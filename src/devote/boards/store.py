@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
-from devote.boards.board import BoardRefused, Envelope, Outcome
+from devote.boards.board import BoardRefused, Envelope, Outcome, PublicTally
 from devote.boards.database import Database
 from devote.boards.experiment import Experiment
 from devote.boards.identity import verify_enrolment
@@ -225,6 +225,13 @@ class SqliteStore:
             number, text = rows[-1][:2] if rows else (number, text)
             self._counts[spec.name] = (tally, number, text)
             return tally, number
+
+    def tally(self, name: str) -> PublicTally:
+        """What an experiment's messages come to."""
+        experiment = self.get(name)
+        with self._database.read():
+            tally, number = self._count(experiment.spec)
+            return PublicTally(number, experiment.fingerprint, tally.public(experiment.players))
 
     def numbers(self) -> dict[str, int]:
         """How many messages each experiment has that has any."""

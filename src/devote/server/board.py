@@ -10,7 +10,14 @@ from devote.boards.board import Envelope, Outcome
 from devote.server import bodies
 from devote.server.answers import Refused, too_many, unless_known
 from devote.server.live import EventStream
-from devote.server.models import EnrolmentBody, EnvelopeBody, MessagesAnswer, OutcomeAnswer, errors
+from devote.server.models import (
+    EnrolmentBody,
+    EnvelopeBody,
+    MessagesAnswer,
+    OutcomeAnswer,
+    TallyAnswer,
+    errors,
+)
 from devote.server.service import Name, Reading, Served, settle, writing
 
 router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
@@ -18,6 +25,7 @@ router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
 After = Annotated[int, Query(ge=0, le=2**53, description="Only messages above this number.")]
 Enrolling = Annotated[EnrolmentBody, bodies.body(EnrolmentBody)]
 Posting = Annotated[EnvelopeBody, bodies.body(EnvelopeBody)]
+_FRESH = "public, max-age=1, stale-while-revalidate=5"
 _ANSWERS = {200: {"model": OutcomeAnswer}, **errors(403)}
 
 
@@ -85,3 +93,15 @@ async def stream_messages(
     await board.refresh()
     start = after if last_event_id is None else last_event_id
     return EventStream(board, after=start, patience=service.settings.patience)
+
+
+@router.get(
+    "/experiments/{name}/tally",
+    response_model=TallyAnswer,
+    responses={304: {"description": "Nothing new."}},
+)
+async def read_tally(board: Reading, if_none_match: Annotated[str, Header()] = "") -> Response:
+    """What the messages come to, in a few hundred bytes; any cache may keep it for a second."""
+    told, tag = await board.tally()
+    headers = {"Cache-Control": _FRESH}
+    return unless_known(told, kind="application/json", tag=tag, known=if_none_match, **headers)

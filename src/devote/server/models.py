@@ -135,6 +135,18 @@ class MessagesAnswer(Body):
     end: Literal[True]
 
 
+class TallyAnswer(Body):
+    """What the messages up to a number come to, as the scheme tells it.
+
+    Every scheme tells whether it is settled, the arms that may be the answer, the likeliest
+    first, and those that are still open.
+    """
+
+    number: Natural
+    fingerprint: str
+    tally: dict[str, Any]
+
+
 class InvitesAnswer(Body):
     """Invites, which cannot be read again."""
 
