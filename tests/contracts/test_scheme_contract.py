@@ -212,10 +212,21 @@ def test_an_empty_tally_is_open_and_its_view_has_the_documented_shape(scheme):
     assert sorted(tally.answer) == list(range(N_ARMS))
 
 
+MAY_SAY = {"notes", "progress", "leader", "states", "estimates", "answers_needed"}
+
+
 def assert_says_what_it_must(tally, spec):
     view = tally.view()
-    assert set(view) - {"estimates", "answers_needed"} == {"heading", "counts", "needed", "facts"}
+    assert set(view) - MAY_SAY == {"heading", "counts", "needed", "facts"}
     assert len(view.get("estimates", spec.arms)) == N_ARMS
+    assert ("estimates" in view) is (tally.estimates() is not None)
+    assert all(isinstance(note, str) for note in view.get("notes", []))
+    assert [type(text) for text in view.get("states", ["", ""])] == [str, str]
+    assert view.get("leader") in (None, *tally.shared)
+    for label, done, of, text in view.get("progress", []):
+        assert isinstance(label, str)
+        assert isinstance(text, str)
+        assert 0 <= done <= (done if of is None else of)
     assert json.loads(json.dumps(view)) == view
     assert isinstance(view["heading"], str)
     assert view["needed"] == spec.votes_needed

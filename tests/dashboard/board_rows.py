@@ -29,12 +29,6 @@ def rows(messages: Iterable[Message]) -> list[tuple[int, str, str]]:
     return [(n, to_json(message), f"{n:0128x}") for n, message in enumerate(messages, start=1)]
 
 
-def items(rows: Iterable[tuple[int, str, str]]) -> list[bytes]:
-    """The same as the server sends them."""
-    item = '{{"number":{},"message":{},"signature":"{}"}}'
-    return [item.format(*row).encode() for row in rows]
-
-
 def ten_thousand(arms: int = 10) -> list[tuple[int, str, str]]:
     """A long board: a thousand voters against all arms but the first, and ten in vain."""
     voters = [f"{n:064x}" for n in range(1_112)]

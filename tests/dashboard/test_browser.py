@@ -82,7 +82,7 @@ def test_it_survives_a_restart_of_the_server_without_a_reload(tmp_path, onlooker
     page.forgive(f"{LOAD_FAILED}: net::ERR_")
 
 
-def test_the_stream_is_what_brings_news_and_it_brings_no_backlog(server, onlooker):
+def test_a_stream_of_numbers_brings_the_news_and_no_messages(server, onlooker):
     server.open(SPEC)
     server.vote("banner", 1, 3)
     page = onlooker("#banner")
@@ -90,7 +90,7 @@ def test_the_stream_is_what_brings_news_and_it_brings_no_backlog(server, onlooke
     server.vote("banner", 2, 3)
     page.sees("#arms li:nth-child(4) .count", "2 of 3")
     streams = [url for url in page.requests if "/stream" in url]
-    assert streams == [f"{server.address}/experiments/banner/stream?after=1"]
+    assert streams == [f"{server.address}/views/banner/stream"]
 
 
 def bounds(spec, players):
@@ -121,9 +121,10 @@ def test_a_jury_is_shown_filling_up_and_the_option_with_enough_picks_wins(server
     server.open(spec, players=4)
     page = onlooker("#banner")
     server.claim("banner", 1)
-    page.sees("#facts div:nth-child(3)", "Jurors1 of 3 seats taken")
+    page.sees("#progress div", ["Seats taken1 of 3", "Jurors who have picked0 of 3"])
     page.sees("#counted", "Picks, by option")
-    page.sees("#rule", "An option is decided by 2 picks.")
+    page.sees("#rule", "The first option that 2 of 3 jurors pick is the answer.")
+    page.sees("#scale span", "2 decide")
     page.sees("#bounds small", bounds(spec, 4))
     page.sees("#lanes .lane.other .name", "claims")
     page.sees("#messages span", ["Claim"])
@@ -132,8 +133,9 @@ def test_a_jury_is_shown_filling_up_and_the_option_with_enough_picks_wins(server
     for voter, arm in [(1, 2), (2, 0), (3, 2)]:
         server.pick("banner", voter, arm)
     page.sees("#verdict", "The answer: blue")
-    page.sees_classes("#arms li", ["out", "out", "winner", "out"])
+    page.sees_classes("#arms li", ["lost", "lost", "winner", "lost"])
     page.sees("#arms .count", ["1 of 2", "0 of 2", "2 of 2", "0 of 2"])
+    page.sees("#progress div", ["Seats taken3 of 3", "Jurors who have picked3 of 3"])
     page.sees("#messages span", ["Claim", "Pick: blue"])
 
 
@@ -217,6 +219,6 @@ def test_ten_thousand_messages_are_shown_and_the_next_one_too(server, onlooker, 
     store.close()
     page = onlooker("#banner")
     page.sees("#verdict", "The answer: 0")
-    page.sees("#last", "message 10000")
+    page.sees("#last", "message 10,000")
     server.vote("banner", 1, 0)
-    page.sees("#last", "message 10001")
+    page.sees("#last", "message 10,001")

@@ -62,6 +62,8 @@ def test_a_view_follows_the_board_and_is_not_sent_again_if_nothing_changed(tmp_p
             "count": 1,
             "out_at": None,
             "answer": False,
+            "leads": False,
+            "state": "still in",
         }
         await server.post(vote(BOB, 3))
         assert (await server.client.get("/views/banner")).json()["arms"][3]["out_at"] == 2

@@ -11,7 +11,6 @@ from tests.dashboard.applause import Boo, Cheer
 from tests.dashboard.board_rows import (
     SPEC,
     claim,
-    items,
     pick,
     reset,
     rows,
@@ -19,18 +18,18 @@ from tests.dashboard.board_rows import (
     vote,
 )
 
+from devote.boards import history
 from devote.boards.experiment import Experiment
-from devote.dashboard.view import LATEST, view
+from devote.boards.history import LATEST, History
+from devote.boards.timeline import MARKS, Timeline
+from devote.dashboard.view import view
 from devote.protocol import Case, ExperimentSpec
-from devote.protocol.messages import from_dict
-from devote.server import history
-from devote.server.history import History
-from devote.server.timeline import MARKS, Timeline
+from devote.protocol.messages import from_json
 
 
 def render(messages, spec=SPEC, players=None, enrolled=0):
     past = History(spec)
-    past.take(items(rows(messages)))
+    past.take(rows(messages))
     return view(Experiment(spec, "open", players, enrolled), past)
 
 
@@ -87,7 +86,11 @@ def test_picks_win_and_the_verdict_closes_all_other_options():
     messages = [claim("a"), claim("b"), pick("a", 1), claim("c")]
     before = render(messages, spec)
     assert (before["heading"], before["status"], before["open"]) == ("picks", "open", 3)
-    assert before["facts"][0] == ["jurors", "3 of 3 seats taken"]
+    assert before["progress"] == [
+        ["seats taken", 3, 3, "3 of 3"],
+        ["jurors who have picked", 1, 3, "1 of 3"],
+    ]
+    assert before["leader"] == "green"
     assert each(before, "count") == [0, 1, 0]
     after = render([*messages, pick("c", 1)], spec)
     assert (after["status"], after["answer"]) == ("agreed", ["green"])
@@ -160,7 +163,7 @@ posted = st.one_of(
 @given(st.lists(posted, unique=True), st.randoms(use_true_random=False))
 def test_taken_in_piece_by_piece_or_at_once_a_view_is_the_same(messages, dice):
     experiment = Experiment(RESETTING, "open", 5)
-    pieces, left = History(RESETTING), items(rows(messages))
+    pieces, left = History(RESETTING), rows(messages)
     while left:
         size = dice.randint(1, len(left))
         pieces.take(left[:size])
@@ -194,13 +197,13 @@ def test_with_more_lanes_than_marks_each_lane_keeps_its_share_and_steps_stay_sma
 def test_a_board_of_ten_thousand_messages_makes_a_small_view_and_one_more_is_taken_in_alone(
     arms, monkeypatch
 ):
-    board = items(ten_thousand(arms))
+    board = ten_thousand(arms)
     spec = SPEC.with_(arms=arms, scheme={"quorum": 28})
     past = History(spec)
     past.take(board[:-1])
     decoded = []
     monkeypatch.setattr(
-        history, "from_dict", lambda *args: decoded.append(args) or from_dict(*args)
+        history, "from_json", lambda *args: decoded.append(args) or from_json(*args)
     )
     past.take(board[past.number :])
     shown = view(Experiment(spec, "open"), past)

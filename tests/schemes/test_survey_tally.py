@@ -152,6 +152,8 @@ def test_the_view_has_means_with_their_intervals_and_about_how_many_answers_are_
     view = tally.view()
     assert view["estimates"] == [None] * 3
     assert view["answers_needed"] is None
+    assert view["progress"] == [["answers", 0, None, "0 so far"]]
+    assert view["leader"] is None
     slope, means = spec.scheme.slope, (0.7, 0.5, 0.3)
     widths, needed = [], []
     for n in (50, 200):
@@ -162,19 +164,15 @@ def test_the_view_has_means_with_their_intervals_and_about_how_many_answers_are_
                 tally.add(answer(arm, int(i * ones % n < ones), f"{arm}-{i}"))
         view = tally.view()
         assert view["counts"] == [n] * 3
-        assert view["facts"][0] == ["answers so far", f"{3 * n:,}"]
-        assert view["facts"][2] == ["in the lead", "0"]
+        assert view["leader"] == 0
         for mean, (middle, low, high) in zip(means, view["estimates"], strict=True):
             assert low <= middle <= high
             assert abs(middle - mean) <= 0.5 / (n * slope) + 1e-9
         [middle, low, high] = view["estimates"][1]
         widths.append(high - low)
         needed.append(view["answers_needed"])
-        assert [name for name, _ in view["facts"]] == [
-            "answers so far",
-            "answers needed",
-            "in the lead",
-        ]
+        text = f"{3 * n} of about {needed[-1]:,}"
+        assert view["progress"] == [["answers", 3 * n, needed[-1], text]]
         json.dumps(view)
     assert widths[1] < widths[0]
     assert needed == pytest.approx([answers_expected(spec, means)] * 2, rel=0.3)

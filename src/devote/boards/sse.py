@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 MESSAGE = "message"
 END = "end"
+NUMBER = "number"
 HEARTBEAT = b": still here\n\n"
 LONGEST_LINE = 65_536
 

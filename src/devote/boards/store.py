@@ -2,7 +2,7 @@
 
 One person with a thousand keys is the attack that breaks any vote; a single-use invite makes
 each further key cost one more invite. Which messages may be posted is the tally's business: the
-store keeps a tally of each experiment in memory, and brings it up to date with the file before it
+store keeps a history of each experiment in memory, and brings it up to date with the file before it
 asks.
 """
 
@@ -10,18 +10,22 @@ import hashlib
 import secrets
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
 from devote.boards.board import BoardRefused, Envelope, Outcome, PublicTally
 from devote.boards.database import Database
 from devote.boards.experiment import Experiment
+from devote.boards.history import History
 from devote.boards.identity import verify_enrolment
 from devote.boards.tables import LAYOUT
 from devote.checks import Checks
-from devote.protocol import ExperimentSpec, SpecError, from_json, to_json
-from devote.protocol.scheme import Tally
+from devote.protocol import ExperimentSpec, SpecError, to_json
+
+T = TypeVar("T")
 
 
 class UnknownExperiment(BoardRefused):
@@ -41,7 +45,7 @@ class SqliteStore:
     def __init__(self, path: str | Path) -> None:
         self._database = Database(path, LAYOUT)
         self.specs: dict[str, ExperimentSpec] = {}
-        self._counts: dict[str, tuple[Tally, int, str]] = {}
+        self._histories: dict[str, History] = {}
 
     def close(self) -> None:
         """Close the file."""
@@ -181,8 +185,8 @@ class SqliteStore:
         if reason := refusal(envelope, spec):
             return refused(reason)
         voter, text = envelope.message.voter, to_json(envelope.message)
-        if name not in self._counts:
-            self._count(spec)  # it may take seconds: other processes can write meanwhile
+        if name not in self._histories:
+            self._history(spec)  # it may take seconds: other processes can write meanwhile
         with self._database.write() as db:
             if not _is_enrolled(db, name, voter):
                 return NOT_ENROLLED
@@ -196,42 +200,51 @@ class SqliteStore:
             ).fetchone()
             if most is not None and posted >= most:
                 return refused(f"A voter may post at most {most} messages.", "Post no more.")
-            tally, number = self._count(spec)
-            if reason := tally.refusal(envelope.message):
+            history = self._history(spec)
+            if reason := history.tally.refusal(envelope.message):
                 return refused(reason)
             db.execute(
                 "INSERT INTO messages VALUES (?, ?, ?, ?, ?)",
-                (name, number + 1, voter, text, envelope.signature),
+                (name, history.number + 1, voter, text, envelope.signature),
             )
-        return Receipt(Outcome.ACCEPTED, number=number + 1)
+            return Receipt(Outcome.ACCEPTED, number=history.number + 1)
 
-    def _count(self, spec: ExperimentSpec) -> tuple[Tally, int]:
-        """The tally of all rows in the file and the last one's number.
+    def look(self, name: str, draw: Callable[[History], T]) -> T:
+        """What a function makes of an experiment's messages, all that are in the file.
 
-        It takes in the rows that this or another process has written since. If the last row it
-        knows is no longer there, an older file was put back, and it counts from the beginning.
+        Nothing can be posted meanwhile.
         """
+        spec = self.spec(name)
         with self._database.read():
-            # Taken out meanwhile: a tally that fails half way is not used again.
-            fresh = (spec.scheme.tally(spec), 0, "")
-            tally, number, text = self._counts.pop(spec.name, fresh)
-            _, rows = self.rows(spec.name, max(number - 1, 0))
-            if number and [row[:2] for row in rows[:1]] != [(number, text)]:
-                tally, number, text = fresh
-                _, rows = self.rows(spec.name)
-            with self._database.decoding():
-                for _, unread, _ in rows[1:] if number else rows:
-                    tally.add(from_json(unread, spec.n_arms))
-            number, text = rows[-1][:2] if rows else (number, text)
-            self._counts[spec.name] = (tally, number, text)
-            return tally, number
+            return draw(self._history(spec))
 
     def tally(self, name: str) -> PublicTally:
         """What an experiment's messages come to."""
         experiment = self.get(name)
+
+        def tell(history: History) -> PublicTally:
+            public = history.tally.public(experiment.players)
+            return PublicTally(history.number, experiment.fingerprint, public)
+
+        return self.look(name, tell)
+
+    def _history(self, spec: ExperimentSpec) -> History:
+        """The history of all rows in the file.
+
+        It takes in the rows that this or another process has written since. If the last row it
+        knows is no longer there, an older file was put back, and it begins anew.
+        """
         with self._database.read():
-            tally, number = self._count(experiment.spec)
-            return PublicTally(number, experiment.fingerprint, tally.public(experiment.players))
+            # Taken out meanwhile: a history that fails half way is not used again.
+            history = self._histories.pop(spec.name, None) or History(spec)
+            _, rows = self.rows(spec.name, max(history.number - 1, 0))
+            if history.number and [row[:2] for row in rows[:1]] != [(history.number, history.text)]:
+                history = History(spec)
+                _, rows = self.rows(spec.name)
+            with self._database.decoding():
+                history.take(rows[1:] if history.number else rows)
+            self._histories[spec.name] = history
+            return history
 
     def numbers(self) -> dict[str, int]:
         """How many messages each experiment has that has any."""

@@ -14,9 +14,10 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Header
 from starlette.responses import Response
 
-from devote.dashboard.pacing import Paced
+from devote.dashboard.pacing import EVERY, Paced
 from devote.dashboard.view import summarize, view
 from devote.server.answers import unless_known
+from devote.server.live import EventStream
 from devote.server.service import Name, Reading, Service
 
 KINDS = {
@@ -25,7 +26,8 @@ KINDS = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
-FILES = ("page.html", "page.css", "page.js", "experiment.js", "list.js", "dom.js", "icon.svg")
+SCRIPTS = ("page.js", "experiment.js", "arms.js", "timeline.js", "list.js", "dom.js")
+FILES = ("page.html", "page.css", *SCRIPTS, "icon.svg")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -52,28 +54,29 @@ def add_page(app: FastAPI) -> None:
         paced = single.setdefault(name, Paced(partial(_one_view, service, name)))
         return _tagged(await paced.get(), "application/json", known)
 
+    async def stream(board: Reading) -> Response:
+        service.check_streams()
+        await board.refresh()
+        return EventStream(board.numbers(EVERY), patience=service.settings.patience)
+
     async def all_(known: Known = "") -> Response:
         return _tagged(await every.get(), "application/json", known)
 
     app.add_api_route("/views", all_, include_in_schema=False)
     app.add_api_route("/views/{name}", one, include_in_schema=False)
+    app.add_api_route("/views/{name}/stream", stream, include_in_schema=False)
 
 
 async def _one_view(service: Service, name: str) -> bytes:
     experiment = await service.call(service.store.get, name)
-    board = service.boards.of(name)
-    await board.refresh()
-    return _json(await board.look(partial(view, experiment)))
+    return _json(await service.call(service.store.look, name, partial(view, experiment)))
 
 
 async def _every_view(service: Service) -> bytes:
-    numbers = await service.call(service.store.numbers)
     summaries = []
     for experiment in await service.call(service.store.experiments):
-        board = service.boards.of(experiment.name)
-        if board.number != numbers.get(experiment.name, 0):
-            await board.refresh()
-        summaries.append(await board.look(partial(summarize, experiment)))
+        summary = partial(summarize, experiment)
+        summaries.append(await service.call(service.store.look, experiment.name, summary))
     return _json(summaries)
 
 

@@ -9,12 +9,13 @@ from functools import lru_cache
 from typing import Any
 
 from devote.boards.experiment import Experiment
+from devote.boards.history import History
 from devote.protocol import Case, ExperimentSpec
 from devote.protocol.messages import KINDS
-from devote.server.history import History
+from devote.protocol.scheme import Estimates
 
-LATEST = 50
-"""At most so many messages of one device are shown, the latest."""
+STATES = ("still in", "out at {number}")
+"""What is said of an option that is open and of one that is not, unless the tally says it."""
 
 
 def summarize(experiment: Experiment, history: History) -> dict[str, Any]:
@@ -37,36 +38,79 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
     spec, tally = experiment.spec, history.tally
     counted = tally.view()
     summary = summarize(experiment, history)
+    is_open = summary["status"] == "open"
+    leader = counted.get("leader") if is_open else None
     settled = tally.answer[0] if summary["status"] == "agreed" else None
+    estimates = tally.estimates()
     return {
         **summary,
+        "leader": None if leader is None else spec.arm_names[leader],
         "algorithm": spec.algorithm,
         "scheme": spec.scheme.name,
         "epsilon": spec.epsilon,
         "heading": counted["heading"],
         "needed": counted["needed"],
         "facts": counted["facts"],
+        "notes": counted.get("notes", _rule(counted)),
+        "progress": counted.get("progress", []),
         "arms": [
             {
                 "name": name,
                 "count": counted["counts"][k] if counted["counts"] else None,
                 "out_at": history.out_at.get(k),
                 "answer": k == settled,
+                "leads": k == leader,
+                "state": "the answer" if k == settled else _state(counted, history.out_at.get(k)),
             }
             for k, name in enumerate(spec.arm_names)
         ],
-        "timeline": {"step": history.timeline.step, "lanes": _lanes(spec, history)},
+        "estimates": _in_thousandths(estimates),
+        "timeline": _timeline(spec, history),
         "bounds": _bounds(spec, experiment.players),
+        "privacy": _privacy(spec, experiment.players),
         "device": _device(spec, history),
     }
 
 
-def _lanes(spec: ExperimentSpec, history: History) -> list[dict[str, Any]]:
+def _rule(counted: dict[str, Any]) -> list[str]:
+    if counted["needed"] is None:
+        return []
+    return [f"An option is decided by {counted['needed']} {counted['heading']}."]
+
+
+def _state(counted: dict[str, Any], out_at: int | None) -> str:
+    still, no_longer = counted.get("states", STATES)
+    text: str = still if out_at is None else no_longer
+    return text.format(number=out_at)
+
+
+def _in_thousandths(estimates: Estimates | None) -> list[list[int] | None] | None:
+    """Mean, low end and high end of each arm, as a picture needs them."""
+    if estimates is None:
+        return None
+    return [None if row is None else [round(1000 * end) for end in row] for row in estimates]
+
+
+def _timeline(spec: ExperimentSpec, history: History) -> dict[str, Any]:
+    """The order of messages; of options that are estimated, how the estimates came about."""
+    points = history.course.points
+    is_estimated = history.tally.estimates() is not None
+    return {
+        "step": history.timeline.step,
+        "lanes": _lanes(spec, history, skip_arms=is_estimated),
+        "numbers": [number for number, _ in points],
+        "courses": [_in_thousandths(estimates) for _, estimates in points],
+    }
+
+
+def _lanes(spec: ExperimentSpec, history: History, *, skip_arms: bool) -> list[dict[str, Any]]:
     """One lane per option for each kind of message about an option, and one per other kind."""
     kinds = [kind for kind in KINDS.values() if kind.form in spec.scheme.kinds]
     about_arms = [kind for kind in kinds if "arm" in kind.numbers]
     lanes = []
     for kind in sorted(kinds, key=lambda kind: "arm" not in kind.numbers):
+        if skip_arms and kind in about_arms:
+            continue
         for arm in range(spec.n_arms) if kind in about_arms else (None,):
             name = f"{kind.name}s" if arm is None else spec.arm_names[arm]
             if arm is not None and len(about_arms) > 1:
@@ -82,25 +126,30 @@ def _bounds(spec: ExperimentSpec, players: int | None) -> list[dict[str, Any]]:
     return [asdict(bound) for bound in spec.scheme.bounds(Case(spec, players))]
 
 
+@lru_cache(maxsize=1024)
+def _privacy(spec: ExperimentSpec, players: int | None) -> dict[str, Any] | None:
+    """What the scheme promises of what its messages tell, with its standing."""
+    promises = spec.scheme.promises(Case(spec, players))
+    return next((asdict(promise) for promise in promises if promise.name == "privacy"), None)
+
+
 def _device(spec: ExperimentSpec, history: History) -> dict[str, Any] | None:
     """All that the first device to speak has sent, to the letter, and the most that any has.
 
     It stays the same device: one that changed with every message could not be read.
     """
-    if not history.sent:
+    if not history.first:
         return None
-    voter, sent = next(iter(history.sent.items()))
     return {
-        "voter": voter,
-        "count": len(sent),
-        "most": max(map(len, history.sent.values())),
-        "messages": [_sent(spec, item) for item in sent[-LATEST:]],
+        "voter": history.first,
+        "count": history.sent[history.first],
+        "most": history.most,
+        "messages": [_sent(spec, *said) for said in history.said],
     }
 
 
-def _sent(spec: ExperimentSpec, item: bytes) -> dict[str, Any]:
-    fields = json.loads(item)
-    message = fields["message"]
+def _sent(spec: ExperimentSpec, text: str, signature: str) -> dict[str, Any]:
+    message = json.loads(text)
     about = spec.arm_names[message["arm"]] if "arm" in message else None
-    sent = {"message": message, "signature": fields["signature"]}
+    sent = {"message": message, "signature": signature}
     return {"kind": message["type"], "about": about, "sent": sent}

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome
 from devote.server import bodies
-from devote.server.answers import Refused, too_many, unless_known
+from devote.server.answers import Refused, unless_known
 from devote.server.live import EventStream
 from devote.server.models import (
     EnrolmentBody,
@@ -88,11 +88,10 @@ async def stream_messages(
     last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None,
 ) -> Response:
     """The board as server-sent events; a Last-Event-ID header goes before ``after``."""
-    if service.boards.listeners >= service.settings.streams:
-        raise too_many(service.settings.heartbeat, "that stay open")
+    service.check_streams()
     await board.refresh()
     start = after if last_event_id is None else last_event_id
-    return EventStream(board, after=start, patience=service.settings.patience)
+    return EventStream(board.follow(start), patience=service.settings.patience)
 
 
 @router.get(

@@ -2,13 +2,13 @@
 
 SQLite is asked once per change or ``poll``, however many read or listen. A listener holds no
 queue but only its place in the shared list, so that a slow one costs nothing. What the messages
-come to is worked out when somebody looks at it, and for each message once.
+come to is the store's to say.
 """
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from typing import TypeVar
 
 from starlette.responses import StreamingResponse
@@ -18,9 +18,9 @@ from devote.boards import sse
 from devote.boards.bell import Bell
 from devote.boards.board import PublicTally
 from devote.boards.database import StoreError
+from devote.boards.history import History
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec
-from devote.server.history import History
 from devote.server.settings import Settings
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ _AT_ONCE = 1_000  # messages per write to a listener who has many to catch up wi
 
 
 class LiveBoard:
-    """The messages of one experiment as JSON items, what they come to, and who waits for more.
+    """The messages of one experiment as JSON items, and who waits for more.
 
     ``tag`` names this reading of the file; it changes when an older file was put in its place.
     """
@@ -48,7 +48,6 @@ class LiveBoard:
     def _begin(self) -> None:
         self.tag = secrets.token_hex(4)
         self.items: list[bytes] = []
-        self._history = History(self._spec)
         self._told: tuple[int, bytes, str] | None = None
 
     @property
@@ -92,14 +91,27 @@ class LiveBoard:
         return PublicTally(history.number, self._spec.fingerprint, public)
 
     async def look(self, draw: Callable[[History], T]) -> T:
-        """What a function makes of the messages read so far."""
+        """What a function makes of all messages."""
+        return await asyncio.to_thread(self._store.look, self._spec.name, draw)
 
-        def work() -> T:
-            self._history.take(self.items[self._history.number :])
-            return draw(self._history)
+    async def numbers(self, every: float) -> AsyncGenerator[bytes]:
+        """The number of the last message now, and again when it changes; heartbeats in between.
 
-        async with self._lock:
-            return await asyncio.to_thread(work)
+        At most every ``every`` seconds, so that it costs no more when many messages come.
+        """
+        told = -1
+        with self._listening() as rung:
+            while self.tag:
+                rung.clear()
+                number = self.number
+                yield (
+                    sse.HEARTBEAT
+                    if number == told
+                    else sse.encode(sse.NUMBER, number=number, data=str(number))
+                )
+                told = number
+                await asyncio.sleep(every)
+                await rung.wait()
 
     async def follow(self, after: int) -> AsyncGenerator[bytes]:
         """The events above ``after``, the end mark, then events and heartbeats as they come.
@@ -109,9 +121,7 @@ class LiveBoard:
         """
         tag, end = self.tag, self.number
         place, at_end = min(after, end), False
-        with self.bell.listen() as rung:
-            if self._watch is None or self._watch.done():
-                self._watch = asyncio.create_task(self._keep_watch())
+        with self._listening() as rung:
             while self.tag == tag:
                 rung.clear()
                 upto = min(place + _AT_ONCE, self.number if at_end else end)
@@ -128,6 +138,13 @@ class LiveBoard:
                     await rung.wait()
                     if place == self.number and self.tag == tag:
                         yield sse.HEARTBEAT
+
+    @contextmanager
+    def _listening(self) -> Iterator[asyncio.Event]:
+        with self.bell.listen() as rung:
+            if self._watch is None or self._watch.done():
+                self._watch = asyncio.create_task(self._keep_watch())
+            yield rung
 
     def close(self) -> None:
         """End all streams."""
@@ -156,8 +173,8 @@ class EventStream(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(self, board: LiveBoard, *, after: int, patience: float) -> None:
-        self._events = board.follow(after)
+    def __init__(self, events: AsyncGenerator[bytes], *, patience: float) -> None:
+        self._events = events
         self._patience = patience
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         super().__init__(self._events, headers=headers)

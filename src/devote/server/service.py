@@ -44,6 +44,11 @@ class Service:
         if seconds := limit.wait(key):
             raise too_many(seconds, what)
 
+    def check_streams(self) -> None:
+        """Refuse one more stream when too many are open."""
+        if self.boards.listeners >= self.settings.streams:
+            raise too_many(self.settings.heartbeat, "that stay open")
+
 
 def service_of(request: Request) -> Service:
     """The service of the application that a request came to."""

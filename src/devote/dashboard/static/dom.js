@@ -42,7 +42,9 @@ export function listed(names, most = 5) {
 }
 
 export function counted(count, one, many = `${one}s`) {
-  return `${count} ${count === 1 ? one : many}`;
+  return `${whole(count)} ${count === 1 ? one : many}`;
 }
+
+export const whole = (count) => count.toLocaleString("en");
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

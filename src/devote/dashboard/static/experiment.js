@@ -1,6 +1,8 @@
 // One experiment: everything is drawn from a view, nothing is decided here.
 
-import { byId, capital, counted, drawn, element, fill, listed, setAll, setText } from "./dom.js";
+import { showArms } from "./arms.js";
+import { byId, capital, counted, element, fill, listed, setAll, setText, whole } from "./dom.js";
+import { showTimeline } from "./timeline.js";
 
 function percent(value) {
   if (value > 0 && value < 0.001) return "under 0.1 %";
@@ -26,14 +28,17 @@ function verdict(view) {
       `Either these options are within ${view.epsilon} of each other, or different devices have ` +
       "different favourites, or chance misled some devices.";
   }
-  return `Open: ${view.open} of ${view.options} options are left.${lastOut(view)}`;
+  const left = `Open: ${view.open} of ${view.options} options are left.`;
+  if (view.leader === null) return left + lastOut(view);
+  const lead = `In the lead: ${view.leader}.`;
+  return view.open === view.options ? `Open. ${lead}` : `${left} ${lead}${lastOut(view)}`;
 }
 
 function showFacts(view) {
-  const of = view.players === null ? "" : ` of ${view.players}`;
+  const of = view.players === null ? "" : ` of ${whole(view.players)}`;
   const facts = [
-    ["Devices", `${view.enrolled}${of}`],
-    ["Messages", view.number],
+    ["Devices", `${whole(view.enrolled)}${of}`],
+    ["Messages", whole(view.number)],
     ...view.facts.map(([label, text]) => [capital(label), text]),
     ["Scheme", `${view.scheme}, ${view.algorithm}`],
     ["Good enough", `within ${view.epsilon} of the best`],
@@ -45,68 +50,21 @@ function showFacts(view) {
   });
 }
 
-// --- what is counted, against what decides ------------------------------------------------
+// --- how far it is ------------------------------------------------------------------------
 
-function armRow() {
-  return element("li", {},
-    element("span", { class: "name" }),
-    element("span", { class: "track", "aria-hidden": "true" }, element("span", { class: "fill" })),
-    element("span", { class: "count" }),
-    element("span", { class: "state" }));
-}
-
-function showArms(view) {
-  setText(byId("counted"), view.heading ? `${capital(view.heading)}, by option` : "Options");
-  setText(byId("rule"), view.needed === null ? "" :
-    `An option is decided by ${view.needed} ${view.heading}.`);
-  fill(byId("arms"), view.arms.length, armRow).forEach((row, k) => {
-    const arm = view.arms[k];
-    const [name, track, count, state] = row.children;
-    const out = arm.out_at !== null;
-    const share = arm.count === null || !view.needed ? 0 : Math.min(1, arm.count / view.needed);
-    setAll(row, { class: arm.answer ? "winner" : out ? "out" : "in" });
-    setText(name, arm.name);
-    setText(count, arm.count === null ? "" :
-      view.needed === null ? arm.count : `${arm.count} of ${view.needed}`);
-    setText(state, arm.answer ? "the answer" : out ? `out at ${arm.out_at}` : "still in");
-    track.firstElementChild.style.width = `${100 * share}%`;
+function showProgress(view) {
+  const make = () => element("div", {}, element("dt"),
+    element("dd", {},
+      element("span", { class: "track", "aria-hidden": "true" }, element("span", { class: "fill" })),
+      element("span")));
+  byId("progress").hidden = view.progress.length === 0;
+  fill(byId("progress"), view.progress.length, make).forEach((node, k) => {
+    const [label, done, of, said] = view.progress[k];
+    const [track, text] = node.lastElementChild.children;
+    setText(node.firstElementChild, capital(label));
+    track.firstElementChild.style.width = `${of ? Math.min(100, (100 * done) / of) : 0}%`;
+    setText(text, said);
   });
-}
-
-// --- the timeline -------------------------------------------------------------------------
-
-function laneRow() {
-  const picture = drawn("svg", { preserveAspectRatio: "none" });
-  picture.append(drawn("path", { class: "line" }), drawn("path", { class: "marks" }),
-    drawn("path", { class: "end" }));
-  return element("div", { class: "lane" }, element("span", { class: "name" }), picture);
-}
-
-function showTimeline(view) {
-  const { step, lanes } = view.timeline;
-  const last = Math.max(view.number, 1);
-  const at = (number) => Math.min(number - 1 + step / 2, last);
-  fill(byId("lanes"), lanes.length, laneRow).forEach((row, k) => {
-    const lane = lanes[k];
-    const arm = lane.arm === null ? null : view.arms[lane.arm];
-    const ended = arm !== null && arm.out_at !== null;
-    const [name, picture] = row.children;
-    const [line, marks, end] = picture.children;
-    setAll(row, { class: `lane${arm === null ? " other" : ""}${ended ? " out" : ""}` });
-    setText(name, lane.name);
-    setAll(picture, { viewBox: `0 0 ${last} 10` });
-    setAll(line, { d: `M0 5H${ended ? at(arm.out_at) : last}` });
-    setAll(marks, { d: lane.marks.map(([number]) => `M${at(number)} 1V9`).join("") });
-    setAll(end, { d: ended ? `M${at(arm.out_at)} 0V10` : "" });
-  });
-  const gone = view.arms.filter((arm) => arm.out_at !== null)
-    .sort((a, b) => a.out_at - b.out_at).map((arm) => `${arm.name} at message ${arm.out_at}`);
-  setAll(byId("timeline"), {
-    "aria-label": `${counted(view.number, "message")} in order. ` +
-      (gone.length ? `Went out: ${gone.join(", ")}.` : "No option has gone out."),
-  });
-  setText(byId("first"), view.number ? "message 1" : "");
-  setText(byId("last"), view.number ? `message ${view.number}` : "nothing yet");
 }
 
 // --- how sure, and what leaves a device ---------------------------------------------------
@@ -125,6 +83,10 @@ function showBounds(view) {
   });
 }
 
+const STANDINGS = { proved: "Privacy, proved", measured: "Privacy, measured",
+  claimed: "Privacy, claimed but not proved", refuted: "Not private" };
+const TELLS = "A message does tell something: what this device thinks of an option, and about when.";
+
 function showDevice(view) {
   const device = view.device;
   const messages = device === null ? [] : device.messages;
@@ -132,7 +94,9 @@ function showDevice(view) {
   setText(byId("sent"), device === null ? "No device has sent anything yet." :
     `This device has sent ${counted(device.count, "message")}` +
     (hidden ? `, of which the last ${messages.length} are shown.` : ".") +
-    ` The most that any has sent is ${device.most}.`);
+    (device.most === null ? "" : ` The most that any has sent is ${device.most}.`));
+  setText(byId("private"), view.privacy === null ? TELLS :
+    `${STANDINGS[view.privacy.standing]}: ${view.privacy.words}`);
   const make = () => element("li", {}, element("span"), element("code"));
   fill(byId("messages"), messages.length, make).forEach((node, k) => {
     const { kind, about, sent } = messages[k];
@@ -146,6 +110,7 @@ export function showExperiment(view) {
   setText(byId("name"), view.name);
   setText(byId("verdict"), verdict(view));
   setAll(byId("verdict"), { class: `verdict ${view.status}` });
+  showProgress(view);
   showFacts(view);
   showArms(view);
   showTimeline(view);

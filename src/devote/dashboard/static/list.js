@@ -1,6 +1,6 @@
 // The list of experiments.
 
-import { byId, counted, element, fill, listed, setAll, setText } from "./dom.js";
+import { byId, counted, element, fill, listed, setAll, setText, whole } from "./dom.js";
 
 const STATES = { open: "open", agreed: "answered", stalled: "stalled" };
 
@@ -26,7 +26,7 @@ export function showList(items) {
     setAll(state, { class: `state ${item.status}` });
     setText(name, item.name);
     setText(state, `${STATES[item.status]}: ${outcome(item)}`);
-    const of = item.players === null ? "" : ` of ${item.players}`;
-    setText(facts, `${item.enrolled}${of} devices, ${counted(item.number, "message")}`);
+    const of = item.players === null ? "" : ` of ${whole(item.players)}`;
+    setText(facts, `${whole(item.enrolled)}${of} devices, ${counted(item.number, "message")}`);
   });
 }

@@ -30,6 +30,7 @@ class Backoff {
 class Visit {
   constructor(name) {
     this.name = name;
+    this.number = null;
     this.over = false;
     this.stream = null;
     this.mayOpen = 0;
@@ -48,12 +49,14 @@ class Visit {
     this.stream = null;
   }
 
-  listen(number) {
+  listen() {
     if (this.stream !== null || performance.now() < this.mayOpen) return;
     const name = encodeURIComponent(this.name);
-    this.stream = new EventSource(`experiments/${name}/stream?after=${number}`);
-    this.stream.addEventListener("message", () => this.ring());
-    this.stream.addEventListener("end", () => this.afterCut.reset());
+    this.stream = new EventSource(`views/${name}/stream`);
+    this.stream.addEventListener("number", (event) => {
+      this.afterCut.reset();
+      if (Number(event.data) !== this.number) this.ring();
+    });
     this.stream.onerror = () => {
       this.hangUp();
       this.mayOpen = performance.now() + this.afterCut.next();
@@ -136,7 +139,8 @@ async function follow(at) {
       if (number === null) {
         await Promise.race([rung, sleep(LIST_EVERY)]);
       } else {
-        at.listen(number);
+        at.number = number;
+        at.listen();
         await at.news(rung);
       }
     } catch (problem) {

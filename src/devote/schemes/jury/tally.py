@@ -100,8 +100,9 @@ class Verdict(Tally):
         if jury.privacy is not None:
             share = jury.truths(self.spec.n_arms) / GRID
             notes.append(
-                f"Noise hides what each juror found: it sends its own pick with probability "
-                f"{share:.0%} and any other option otherwise, so poor options get picks too."
+                "Noise hides what each juror found: it sends its own pick with probability "
+                f"{100.0 * share:.3g} % and any other option otherwise, so poor options get picks "
+                "too."
             )
         return {
             "heading": "picks",

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 def bounds(survey: "Survey", case: Case) -> tuple[Bound, ...]:
     """The subroutine's own bound at ``delta`` and at the epsilon that the noise leaves."""
     delta = case.spec.delta
-    text = (
-        f"The board runs {case.spec.algorithm} on answers whose means lie "
-        f"{survey.slope:.3g} times as far apart as the arms', and asks it for that much of epsilon"
-    )
+    text = f"The board runs {case.spec.algorithm} on all answers"
+    if survey.privacy is not None:
+        text += (
+            f". Noise leaves {survey.slope:.3g} of the distance between arms, and the board asks "
+            "for that much of epsilon"
+        )
     if why := why_unproved(case, delta):
         return (Bound("claimed", delta, f"{text}. Its guarantee is not proved here: {why}."),)
     found = alone(case.spec, delta).bound

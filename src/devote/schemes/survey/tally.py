@@ -168,14 +168,15 @@ class Answers(Tally):
     def view(self) -> dict[str, Any]:
         """Answers about each option, what they say of it, and about how many are needed."""
         needed, decided = self._needed(), self.learner.best is not None
-        of = "" if needed is None or decided else f" of about {needed:,}"
+        of = " so far" if needed is None else f" of about {needed:,}"
+        text = f"{len(self):,}" + (": decided" if decided else of)
         return {
             "heading": "answers",
             "counts": list(self.counts),
             "needed": None,
             "facts": [],
             "notes": self._notes(),
-            "progress": [["answers", len(self), needed, f"{len(self):,}{of}"]],
+            "progress": [["answers", len(self), needed, text]],
             "leader": self.leader if len(self) else None,
             "states": ["asked about", "no longer asked about"],
             "estimates": [None if row is None else list(row) for row in self.estimates()],
@@ -185,15 +186,16 @@ class Answers(Tally):
     def _notes(self) -> list[str]:
         survey = self._survey
         notes = [
-            "A dot is what an option pays on average, as the answers have it, and its bar is how "
-            f"sure that is: all bars are right, all the time, with probability "
-            f"{1.0 - self.spec.delta:.4g} or more if devices tell the truth."
+            "A dot is an option's estimated mean, its bar the interval around it. All intervals "
+            f"hold at all times with probability {_percent(1.0 - self.spec.delta)} or more, if "
+            "devices tell the truth. The board compares options pair by pair, so it can decide "
+            "while bars overlap."
         ]
         if survey.privacy is not None:
             notes.append(
-                f"Noise hides what each device found: an answer is the true bit with "
-                f"probability {survey.truths / GRID:.0%}, else its opposite. The estimates allow "
-                "for that."
+                "Noise hides what each device found: an answer is the true bit with probability "
+                f"{_percent(survey.truths / GRID)}, else its opposite. The estimates allow for "
+                "that."
             )
         return notes
 
@@ -224,3 +226,7 @@ class Answers(Tally):
 
 def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.3g} %"

@@ -1,0 +1,95 @@
+// The options: what is counted of each against what decides, or its estimate with its interval.
+
+import { byId, capital, counted, element, fill, setAll, setText, whole } from "./dom.js";
+
+// Options that pay a few per cent need a scale that ends there.
+const ENDS = [10, 20, 50, 100, 200, 500, 1000];
+const ROOM = 1.25;  // the line at what decides is drawn where a fifth of the track is left
+
+function armRow() {
+  return element("li", {},
+    element("span", { class: "name" }),
+    element("span", { class: "track", "aria-hidden": "true" },
+      element("span", { class: "fill" }), element("span", { class: "mark" })),
+    element("span", { class: "count" }, element("b"), element("small")),
+    element("span", { class: "state" }));
+}
+
+// Where the scale of estimates ends, in thousandths as they are.
+export function end(view) {
+  const highest = Math.max(...view.estimates.map((row) => (row === null ? 1000 : row[2])));
+  return ENDS.find((value) => value >= highest);
+}
+
+const round = (thousandths, full) => thousandths / 10 > 0 && full <= 100 ?
+  (thousandths / 10).toFixed(1) : String(Math.round(thousandths / 10));
+
+// Where things stand on a track, in hundredths of it: from, to, and the mark.
+function places(view, k, full) {
+  if (view.estimates !== null) {
+    if (view.estimates[k] === null) return [0, 0, null];
+    const [mean, low, high] = view.estimates[k];
+    return [(100 * low) / full, (100 * high) / full, (100 * mean) / full];
+  }
+  const { count } = view.arms[k];
+  if (count === null || !view.needed) return [0, 0, null];
+  return [0, (100 * count) / full, (100 * view.needed) / full];
+}
+
+function texts(view, k, full) {
+  const { count } = view.arms[k];
+  if (view.estimates === null) {
+    if (count === null) return ["", ""];
+    const of = view.needed === null || count > view.needed ? "" : ` of ${whole(view.needed)}`;
+    return ["", whole(count) + of];
+  }
+  const said = counted(count, view.heading.replace(/s$/, ""));
+  const estimate = view.estimates[k];
+  if (estimate === null) return ["–", said];
+  const [mean, low, high] = estimate.map((value) => round(value, full));
+  return [`${mean} %`, `${low} to ${high} %, ${said}`];
+}
+
+function kind(arm) {
+  if (arm.answer) return "winner";
+  if (arm.out_at !== null) return arm.state ? "out" : "lost";
+  return arm.leads ? "in leads" : "in";
+}
+
+function showScale(view, full) {
+  const labels = view.estimates !== null ?
+    [0, 50, 100].map((place) => [place, `${(full * place) / 1000} %`]) :
+    view.needed ? [[(100 * view.needed) / full, `${whole(view.needed)} decide`]] : [];
+  const scale = byId("scale");
+  scale.hidden = labels.length === 0;
+  fill(scale.firstElementChild, labels.length, () => element("span")).forEach((node, k) => {
+    node.style.left = `${labels[k][0]}%`;
+    setText(node, labels[k][1]);
+  });
+}
+
+export function showArms(view) {
+  const most = Math.max(0, ...view.arms.map((arm) => arm.count ?? 0));
+  const full = view.estimates !== null ? end(view) : Math.max(most, ROOM * (view.needed ?? 0));
+  const what = view.estimates !== null ? "estimated means" : view.heading;
+  setText(byId("counted"), what ? `${capital(what)}, by option` : "Options");
+  setText(byId("rule"), view.notes.join(" "));
+  setAll(byId("arms"), { class: view.estimates === null ? "arms" : "arms estimated" });
+  fill(byId("arms"), view.arms.length, armRow).forEach((row, k) => {
+    const arm = view.arms[k];
+    const [name, track, count, state] = row.children;
+    const [bar, mark] = track.children;
+    const [from, to, at] = places(view, k, full);
+    const [value, more] = texts(view, k, full);
+    setAll(row, { class: kind(arm) });
+    setText(name, arm.name);
+    setText(count.firstElementChild, value);
+    setText(count.lastElementChild, more);
+    setText(state, arm.leads ? "in the lead" : arm.state);
+    bar.style.left = `${from}%`;
+    bar.style.width = `${to - from}%`;
+    mark.hidden = at === null;
+    mark.style.left = `${at ?? 0}%`;
+  });
+  showScale(view, full);
+}
