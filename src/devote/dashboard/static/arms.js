@@ -73,7 +73,7 @@ export function showArms(view) {
   const full = view.estimates !== null ? end(view) : Math.max(most, ROOM * (view.needed ?? 0));
   const what = view.estimates !== null ? "estimated means" : view.heading;
   setText(byId("counted"), what ? `${capital(what)}, by option` : "Options");
-  setText(byId("rule"), view.notes.join(" "));
+  setText(byId("rule"), view.notes.join(" ").replaceAll(" %", "\u00a0%"));
   setAll(byId("arms"), { class: view.estimates === null ? "arms" : "arms estimated" });
   fill(byId("arms"), view.arms.length, armRow).forEach((row, k) => {
     const arm = view.arms[k];
