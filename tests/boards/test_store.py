@@ -440,3 +440,22 @@ def test_several_processes_share_one_file(tmp_path):
     with open_store(path) as store:
         last, rows = store.rows("banner")
         assert [number for number, _, _ in rows] == list(range(1, last + 1)) == list(range(1, 17))
+
+
+def test_how_many_are_enrolled_is_what_the_file_says_whoever_wrote_it(tmp_path):
+    path = tmp_path / "x.db"
+    with open_store(path) as store, open_store(path) as other:
+        for name in ("banner", "second"):
+            store.create(Experiment(SPEC.with_(name=name)))
+        for turn, (writer, name) in enumerate(
+            [(store, "banner"), (other, "banner"), (other, "second"), (store, "second")] * 3
+        ):
+            assert enrol(writer, identity(turn + 1), name).outcome is Outcome.ACCEPTED
+            for reader in (store, other):
+                for each in ("banner", "second"):
+                    assert reader.get(each).enrolled == len(enrolled(reader, each))
+        with other._database.write() as db:  # as if an older file had been put back
+            db.execute("DELETE FROM enrolled WHERE rowid > 5")
+        assert (store.get("banner").enrolled, store.get("second").enrolled) == (3, 2)
+        assert enrol(store, identity(99), "second").outcome is Outcome.ACCEPTED
+        assert (other.get("banner").enrolled, other.get("second").enrolled) == (3, 3)

@@ -18,6 +18,7 @@ from typing import TypeVar
 from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
 from devote.boards.board import BoardRefused, Envelope, Outcome, PublicTally
 from devote.boards.database import Database
+from devote.boards.enrolled import EnrolledCount
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
 from devote.boards.identity import verify_enrolment
@@ -46,6 +47,7 @@ class SqliteStore:
         self._database = Database(path, LAYOUT)
         self.specs: dict[str, ExperimentSpec] = {}
         self._histories: dict[str, History] = {}
+        self._enrolled = EnrolledCount()
 
     def close(self) -> None:
         """Close the file."""
@@ -99,17 +101,16 @@ class SqliteStore:
         """An experiment and how many are enrolled; UnknownExperiment if it is not there."""
         with self._database.read() as db:
             row = db.execute(
-                "SELECT spec, enrolment, players, (SELECT count(*) FROM enrolled WHERE "
-                "experiment = name) FROM experiments WHERE name = ?",
-                (name,),
+                "SELECT spec, enrolment, players FROM experiments WHERE name = ?", (name,)
             ).fetchone()
+            enrolled = self._enrolled.of(db, name)
         if row is None:
             raise UnknownExperiment(
                 f"There is no experiment {name!r} here.\nCheck the name, or create it."
             )
         try:
             spec = self.specs.get(name) or ExperimentSpec.from_json(row[0])
-            experiment = Experiment(spec, *row[1:])
+            experiment = Experiment(spec, row[1], row[2], enrolled)
         except SpecError as error:
             raise UnreadableExperiment(str(error)) from None
         self.specs[name] = spec
