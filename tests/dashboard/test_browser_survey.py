@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from tests.dashboard.board_rows import rows
 from tests.dashboard.surveys import ARMS, SURVEY, answers
+from tests.dashboard.test_browser_access import CONTRASTS
 from tests.server.live import identity, open_store
 
 from devote.protocol import ExperimentSpec
@@ -33,8 +34,16 @@ def fold(messages):
 
 
 def still(onlooker, fragment):
-    """Wide and narrow, without motion, so that what is drawn is where it will stay."""
-    return [onlooker(fragment, width=width, reduced_motion="reduce") for width in (1280, 360)]
+    """Wide and light, narrow and dark; without motion, so that what is drawn stays where it is."""
+    return [
+        onlooker(fragment, width=width, color_scheme=scheme, reduced_motion="reduce")
+        for width, scheme in ((1280, "light"), (360, "dark"))
+    ]
+
+
+def poor_contrasts(page):
+    """Texts with less contrast than WCAG AA asks for."""
+    return [item for item in page.page.evaluate(CONTRASTS) if item[1] < 4.5]
 
 
 def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(server, onlooker):
@@ -71,6 +80,7 @@ def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(
         page.sees("#arms .state", [gone, "in the lead", "asked about", gone])
         drawn = page.page.locator("#arms li").evaluate_all(PLACES)
         widths = [high - low for low, high, _ in drawn]
+        assert poor_contrasts(page) == []
         assert widths[1] < before.estimates()[1][2] - before.estimates()[1][1]
     say_all(server, found[60:], start=60)
     for page, top in zip(pages, tops, strict=True):
@@ -120,6 +130,7 @@ def test_a_private_jurys_picks_stand_against_the_line_at_what_decides(server, on
         assert "Noise hides what each juror found" in page.page.locator("#rule").inner_text()
         assert "Privacy, proved: " in page.page.locator("#private").inner_text()
         drawn = page.page.locator("#arms li").evaluate_all(PLACES)
+        assert poor_contrasts(page) == []
         lengths, marks = [end for _, end, _ in drawn], [mark for _, _, mark in drawn]
         assert marks == pytest.approx([0.8] * 4, abs=0.01)
         assert lengths == pytest.approx([0.8 * n / needed for n in (3, 0, 2, 0)], abs=0.01)
