@@ -58,7 +58,7 @@ def test_a_crowd_plays_until_every_device_has_the_answer(url, store, tmp_path):
     pulls, reports = run(task(url, tmp_path, store.invite("banner", N)))
     assert reports[-1] == pulls > 0
     assert sorted(path.name for path in tmp_path.glob("device-*.db")) == [
-        f"device-000{n}.db" for n in range(N)
+        f"device-0000{n}.db" for n in range(N)
     ]
     assert store.get("banner").enrolled == N
     assert store.rows("banner")[0] >= 2 * SPEC.votes_needed
@@ -111,7 +111,7 @@ def _read(url):
 
 def test_a_crowd_process_that_cannot_play_says_so(tmp_path):
     process = CrowdProcess(task("nonsense", tmp_path, count=1))
-    process.task.folder.joinpath("crowd-0000.json").write_text("{}")
+    process.task.folder.joinpath("crowd-00000.json").write_text("{}")
     process.start()
     while process.running:
         time.sleep(0.02)

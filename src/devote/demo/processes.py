@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from devote.demo.crowd import Task
+from devote.demo.task import Task
 from devote.errors import DevoteError
 
 STARTING = 30.0
@@ -109,7 +109,7 @@ class CrowdProcess(_Process):
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        file = task.folder / f"crowd-{min(task.invites):04d}.json"
+        file = task.folder / f"crowd-{min(task.invites):05d}.json"
         file.touch(mode=0o600)
         file.write_bytes(TypeAdapter(Task).dump_json(task))
         super().__init__(file, task.folder / "crowd.log", "devote.demo.crowd", str(file))
