@@ -9,8 +9,10 @@ leave (``Replies``).
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 
+from devote.boards.database import StoreError
 from devote.fleet.clock import Expiry
 from devote.fleet.plays import Choice, Fate, new_play
 from devote.fleet.state import SYSTEM_RANDOM, DeviceState
@@ -39,6 +41,8 @@ class DeviceCore(DeviceState):
         if self._player.pending is not None:
             age = max(0.0, self.clock.wall() - (self.store.load().pending_at or 0.0))
         self._pending_since = self.clock.monotonic() - age
+        with suppress(StoreError):
+            self.close_question()
 
     def choose(self, u: float | None = None) -> Choice:
         """What to play: the pending choice if its reward has not come, else a new one."""
@@ -46,9 +50,7 @@ class DeviceCore(DeviceState):
             self._expire()
             if self._player.pending is None:
                 u = self.dice() if u is None else u
-                # A second question must not come sooner because the first has had its reward.
-                is_free = not any(self._is_held(e) for e in self._outbox.waiting)
-                self._player.activate(u, self.noise(), ask=is_free)
+                self._player.activate(u, self.noise(), ask=self._is_free)
                 self._commit("pending", self._player.outgoing())
                 self._pending_since = self.clock.monotonic()
             choice = self.pending()
@@ -115,8 +117,21 @@ class DeviceCore(DeviceState):
             self._player.abandon()
             self._commit("answered", self._player.outgoing())
 
+    @property
+    def _is_free(self) -> bool:
+        """Whether no answer is held back.
+
+        A second question must not come sooner because the first has had its reward.
+        """
+        return not any(self._is_held(e) for e in self._outbox.waiting)
+
     def _expire(self) -> None:
         self._close_question()
+        is_idle = self._player.pending is not None and not self._player.is_asked
+        if is_idle and self._player.may_ask and self._is_free:
+            # Nor later, because a play that nobody asks about has not had its reward.
+            self._player.abandon()
+            self._commit("answered", [])
         age = self.clock.monotonic() - self._pending_since
         if self._player.pending is None or not self.expiry.is_due(age):
             return

@@ -7,7 +7,7 @@ whether a reward came is done before that moment, so that not even milliseconds 
 While the process runs, moments are on the monotonic clock, which never jumps. Only across a restart
 the wall clock tells how much of a wait is left: never more than the longest wait there is, so a
 clock that was set back neither sends early nor holds an answer for ever. An answer whose moment
-passed while the device was off leaves a fresh random while after the start, closed before or not.
+passed while the device was off leaves within a second of the start, closed before or not.
 """
 
 import math
@@ -93,7 +93,9 @@ class Replies:
 
     def _left(self, after: float, reply_at: float) -> float:
         left = reply_at - self._clock.wall()
-        return min(left, (1.0 + LATEST) * after) if left > 0.0 else self._margin(after)
+        if left <= 0.0:
+            return self._dice() * min(1.0, LATEST * after)
+        return min(left, (1.0 + LATEST) * after)
 
     def _margin(self, after: float) -> float:
         return after * (EARLIEST + (LATEST - EARLIEST) * self._dice())
