@@ -10,13 +10,14 @@ import asyncio
 import random
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 
 from devote.boards.http import HttpBoard
 from devote.demo.task import JOIN_ATTEMPTS, JOIN_PAUSE, Task
-from devote.fleet import AsyncDevice, JoinError
+from devote.fleet import AsyncDevice, JoinError, LateReward
 from devote.fleet.loop import Pace
 from devote.fleet.replies import LATEST
 
@@ -30,9 +31,14 @@ SELDOM = Pace(every=60.0, base=0.2, cap=2.0)
 REPORT_EVERY = 50
 
 
-def run_visitors(task: Task, report: Callable[[int], None], stop: threading.Event) -> int:
+def run_visitors(
+    task: Task,
+    report: Callable[[int], None],
+    stop: threading.Event,
+    form: type[HttpBoard] = HttpBoard,
+) -> int:
     """Let every visitor come and go; returns the plays made here, of which ``report`` is told."""
-    return asyncio.run(_Visitors(task, report, stop).run())
+    return asyncio.run(_Visitors(task, report, stop).run(form))
 
 
 class _Visitors:
@@ -44,10 +50,10 @@ class _Visitors:
         self._gone = task.folder / f"gone-{min(task.invites):05d}.txt"
         self._plays = 0
 
-    async def run(self) -> int:
+    async def run(self, form: type[HttpBoard]) -> int:
         limits = httpx.Limits(max_connections=16)
         async with httpx.AsyncClient(headers={"User-Agent": "devote"}, limits=limits) as client:
-            board = HttpBoard(self._task.url, client, fresh=FRESH)
+            board = form(self._task.url, client, fresh=FRESH)
             coming = self._coming()
             async with asyncio.TaskGroup() as group:
                 for _ in range(AWAKE):
@@ -72,7 +78,8 @@ class _Visitors:
         async with await self._join(n, board) as device:
             for _ in range(task.answers):
                 choice = await device.choose()
-                await device.reward(float(self._users.random() < task.means[choice]), choice)
+                with suppress(LateReward):  # on a busy machine; the answer is that of no click
+                    await device.reward(float(self._users.random() < task.means[choice]), choice)
                 self._plays += 1
                 if self._plays % REPORT_EVERY == 0:
                     self._report(self._plays)
