@@ -12,12 +12,13 @@ from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.cli.demo_view import DemoView
 from devote.demo import crowd, demonstration
-from devote.demo.crowd import Task, run_crowd
+from devote.demo.crowd import run_crowd
 from devote.demo.demonstration import Outcome, banner_experiment, run_demonstration
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
+from devote.demo.task import Task
 from devote.fleet import JoinError
 from devote.protocol import ExperimentSpec, SpecError
-from devote.schemes import Jury, Pick, Vote
+from devote.schemes import Jury, Pick, Survey, Vote
 from devote.server import create_app
 
 SPEC = ExperimentSpec(arms=3, name="banner", epsilon=1.0, scheme={"quorum": 5})
@@ -58,7 +59,7 @@ def test_a_crowd_plays_until_every_device_has_the_answer(url, store, tmp_path):
     pulls, reports = run(task(url, tmp_path, store.invite("banner", N)))
     assert reports[-1] == pulls > 0
     assert sorted(path.name for path in tmp_path.glob("device-*.db")) == [
-        f"device-000{n}.db" for n in range(N)
+        f"device-0000{n}.db" for n in range(N)
     ]
     assert store.get("banner").enrolled == N
     assert store.rows("banner")[0] >= 2 * SPEC.votes_needed
@@ -111,7 +112,7 @@ def _read(url):
 
 def test_a_crowd_process_that_cannot_play_says_so(tmp_path):
     process = CrowdProcess(task("nonsense", tmp_path, count=1))
-    process.task.folder.joinpath("crowd-0000.json").write_text("{}")
+    process.task.folder.joinpath("crowd-00000.json").write_text("{}")
     process.start()
     while process.running:
         time.sleep(0.02)
@@ -234,6 +235,37 @@ def test_a_demonstration_of_a_jury_ends_with_its_verdict_chaos_or_not(chaos, cap
     said = capsys.readouterr().out
     assert "red is the answer, picks: " in said
     assert "pick 'red'" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chaos", [False, True])
+def test_a_demonstration_of_a_survey_ends_with_its_answer_chaos_or_not(chaos, capsys):
+    spec = ExperimentSpec(
+        arms=("red", "green", "blue"),
+        name="banner",
+        algorithm="mixture_elimination",
+        epsilon=0.5,
+        scheme=Survey(privacy=4.0, reply_after=0.5),
+    )
+    experiment = Experiment(spec, "invite", 120)
+    with DemoView(experiment, quiet=False) as view:
+        outcome = run_demonstration(view.tell, experiment, means=MEANS, chaos=chaos, seed=3)
+        view.conclude(outcome)
+    assert (outcome.status, outcome.tally.answer) == ("agreed", (0,))
+    assert outcome.pulls >= len(outcome.messages)
+    assert outcome.server_kills + outcome.crowd_kills >= chaos
+    assert len({message.voter for message in outcome.messages}) == len(outcome.messages)
+    said = capsys.readouterr().out
+    assert "red is the answer, answers: " in said
+    assert "which may be noise" in said
+    assert "estimated" in said
+
+
+def test_a_survey_is_shown_with_many_devices_that_answer_soon():
+    experiment = banner_experiment(Survey(reply_after=2.0))
+    assert (experiment.players, experiment.spec.algorithm) == (3_000, "mixture_elimination")
+    assert demonstration.quickly("survey", ["reply_after=9"])[-1] == "reply_after=9"
+    assert demonstration.quickly("jury", []) == []
 
 
 @pytest.mark.slow

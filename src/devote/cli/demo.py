@@ -8,7 +8,9 @@ from devote.cli import options
 
 
 def demo(
-    players: options.Players = 64,
+    players: Annotated[
+        int | None, options.takes("N", "Number of devices; 64, and 3,000 in a survey.")
+    ] = None,
     means: options.Means = None,
     scheme: options.SchemeName = None,
     parameters: options.Parameters = None,
@@ -16,22 +18,23 @@ def demo(
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Ten banners, 64 devices with hidden users, a server that sees only what devices say.
+    """Ten banners, devices with hidden users, a server that sees only what devices say.
 
     Examples:
         devote demo
         devote demo --chaos
         devote demo --players 100 --means .8,.4,.4,.1
         devote demo --scheme jury --set seats=9
+        devote demo --scheme survey --set privacy=2
     """
     from devote.cli.demo_view import DemoView, summary
     from devote.cli.terminal import tell
-    from devote.demo.demonstration import MEANS, banner_experiment, run_demonstration
+    from devote.demo.demonstration import MEANS, banner_experiment, quickly, run_demonstration
     from devote.problems import Problem
 
     rates = MEANS if means is None else options.read_means(means)
     Problem("hidden", rates)  # refuses what cannot be a click rate
-    how = options.read_scheme(scheme, parameters)
+    how = options.read_scheme(scheme, quickly(scheme, parameters or []))
     experiment = banner_experiment(how, players=players, arms=len(rates))
     with DemoView(experiment, quiet=json) as view:
         outcome = run_demonstration(view.tell, experiment, means=rates, chaos=chaos, seed=seed)

@@ -9,7 +9,7 @@ from devote.cli.terminal import console, number, table
 from devote.demo.demonstration import Happening, Outcome
 from devote.protocol import Message
 from devote.protocol.messages import kind_of
-from devote.schemes import Vote
+from devote.schemes import Answer, Vote
 
 EAVESDROPPED = 4
 LINES = {"open": "watch it at [bold]{}[/bold]", "chaos": "[red]{}[/red]"}
@@ -53,11 +53,14 @@ class DemoView:
         else:
             names = ", ".join(arms[k] for k in answer)
             self._print(f"\n[bold]Stalled: the devices could not agree between {names}[/bold]")
-        rates = table("lr", ("banner", view["heading"], "hidden click rate"), ())
+        estimates = view.get("estimates")
+        columns = ("banner", view["heading"], *(["estimated"] if estimates else []))
+        rates = table("lr", (*columns, "hidden click rate"), ())
         for k, (name, mean) in enumerate(zip(arms, outcome.means, strict=True)):
             truth = f"{mean:.2f}" + ("  <- the best" if mean == max(outcome.means) else "")
             style = "bold green" if k == winner else ""
-            rates.add_row(name, str(view["counts"][k]), truth, style=style)
+            guess = [interval(estimates[k])] if estimates else []
+            rates.add_row(name, f"{view['counts'][k]:,}", *guess, truth, style=style)
         self._console.print(rates)
         self._costs(outcome)
         self._eavesdropper(outcome.busiest)
@@ -65,7 +68,7 @@ class DemoView:
     def _costs(self, outcome: Outcome) -> None:
         self._print(
             f"\n{outcome.seconds:.0f} s, {number(outcome.pulls)} banner views, of which the server "
-            f"saw none.\n{len(outcome.messages)} messages of {outcome.bytes_sent:,} bytes in all "
+            f"saw none.\n{len(outcome.messages):,} messages of {outcome.bytes_sent:,} bytes in all "
             f"(with signatures {outcome.bytes_sent + 64 * len(outcome.messages):,})."
         )
         if outcome.server_kills or outcome.crowd_kills:
@@ -92,17 +95,27 @@ class DemoView:
                 "devices only tell each other which banners are [bold]not[/bold] good enough. "
                 f"{needed} such votes drop a banner."
             )
-        return f"{self._spec.scheme.summary} (here {needed})."
+        return f"{self._spec.scheme.summary}{'' if needed is None else f' (here {needed})'}."
 
     def _words(self, message: Message) -> str:
         arm = getattr(message, "arm", None)
         name = "" if arm is None else repr(self._spec.arm_names[arm])
         if isinstance(message, Vote):
             return f"{name} is not good enough"
+        if isinstance(message, Answer):
+            return f"{name}: {message.bit}, which may be noise"
         return f"{kind_of(message).name} {name}".rstrip()
 
     def _print(self, text: str) -> None:
         self._console.print(text, soft_wrap=True)
+
+
+def interval(estimate: list[float] | None) -> str:
+    """An estimate with the ends of its interval, or a dash."""
+    if estimate is None:
+        return "-"
+    mean, low, high = estimate
+    return f"{mean:.2f}  [{low:.2f}, {high:.2f}]"
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:

@@ -11,32 +11,20 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from devote.demo.task import JOIN_ATTEMPTS, JOIN_PAUSE, Task
+from devote.demo.visitors import run_visitors
 from devote.fleet import Device, JoinError
 from devote.fleet.loop import Pace
 
 QUICK = Pace(every=1.0, base=0.1, cap=1.0)
 AT_ONCE = 8
-JOIN_ATTEMPTS = 60
-JOIN_PAUSE = 0.5
-
-
-@dataclass(frozen=True)
-class Task:
-    """Which experiment to join, what users like, and which devices to run, each with its invite."""
-
-    url: str
-    folder: Path
-    means: tuple[float, ...]
-    invites: Mapping[int, str | None]
-    seed: int
 
 
 def run_crowd(task: Task, report: Callable[[int], None], stop: threading.Event) -> int:
@@ -64,7 +52,7 @@ def run_crowd(task: Task, report: Callable[[int], None], stop: threading.Event) 
 
 def _join(task: Task, n: int) -> Device:
     """Join, trying again for a while if the server is away just now."""
-    store, attempts = task.folder / f"device-{n:04d}.db", 1
+    store, attempts = task.folder / f"device-{n:05d}.db", 1
     while True:
         try:
             return Device.join(task.url, store=store, invite=task.invites[n], pace=QUICK)
@@ -86,7 +74,8 @@ def main() -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    run_crowd(task, lambda pulls: print(pulls, flush=True), stop)
+    run = run_visitors if task.answers else run_crowd
+    run(task, lambda pulls: print(pulls, flush=True), stop)
 
 
 if __name__ == "__main__":

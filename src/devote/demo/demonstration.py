@@ -7,20 +7,20 @@ and tells what happens as it happens. With chaos it kills the server and devices
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from devote.boards.board import BoardUnavailable
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
-from devote.demo.crowd import Task
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
+from devote.demo.task import Task
 from devote.protocol import ExperimentSpec, Message, Scheme, Status, Tally
 from devote.protocol.messages import to_bytes
-from devote.schemes import make_scheme
+from devote.schemes import Survey, make_scheme
 
 BANNERS = (
     "Sport tonight",
@@ -46,6 +46,13 @@ BETWEEN_BLOWS = 2.0
 
 BLOWS_BY_MESSAGES = 4
 """The first message brings a blow, and so does each further share of those needed."""
+
+REPLY_AFTER = 2
+"""Seconds after which the devices of a survey answer, where nothing else is said."""
+
+DEVICES = 64
+VISITORS = 3_000
+"""Devices of a survey, where nothing else is said: each gives one answer."""
 
 
 @dataclass(frozen=True)
@@ -101,13 +108,26 @@ class Outcome:
 
 
 def banner_experiment(
-    scheme: Scheme | None = None, *, players: int = 64, arms: int = len(BANNERS)
+    scheme: Scheme | None = None, *, players: int | None = None, arms: int = len(BANNERS)
 ) -> Experiment:
     """An experiment with so many banners and devices."""
     names = BANNERS if arms == len(BANNERS) else tuple(f"Banner {k}" for k in range(arms))
-    return Experiment(
-        ExperimentSpec(arms=names, name="banner", scheme=make_scheme(scheme)), "invite", players
-    )
+    how = make_scheme(scheme)
+    is_survey = isinstance(how, Survey)
+    algorithm = "mixture_elimination" if is_survey else "ser3"
+    if players is None:
+        players = VISITORS if is_survey else DEVICES
+    spec = ExperimentSpec(arms=names, name="banner", scheme=how, algorithm=algorithm)
+    return Experiment(spec, "invite", players)
+
+
+def quickly(scheme: str | None, parameters: Sequence[str]) -> list[str]:
+    """Parameters of a scheme with which nobody has to wait, unless they are set.
+
+    >>> quickly("survey", ["privacy=2"])
+    ['reply_after=2', 'privacy=2']
+    """
+    return [f"reply_after={REPLY_AFTER}"] * (scheme == Survey.name) + list(parameters)
 
 
 def run_demonstration(
@@ -152,7 +172,7 @@ class _Demonstration:
             share = -(-len(invites) // WORKERS)
             for first in range(0, len(invites), share):
                 own = dict(enumerate(invites[first : first + share], first))
-                crowd = CrowdProcess(Task(url, self.folder, self.means, own, self.seed))
+                crowd = CrowdProcess(self._task(url, own))
                 crowd.start()
                 running.callback(crowd.kill)
                 self.crowds.append(crowd)
@@ -171,10 +191,18 @@ class _Demonstration:
             chaos=self.chaos,
         )
 
+    def _task(self, url: str, invites: dict[int, str]) -> Task:
+        task = Task(url, self.folder, self.means, invites, self.seed)
+        scheme = self.experiment.spec.scheme
+        if isinstance(scheme, Survey):
+            return replace(task, answers=scheme.answers, reply_after=scheme.reply_after)
+        return task
+
     def _watch(self, operator: Operator) -> None:
         next_blow, messages_for_blow = time.monotonic() + FIRST_BLOW, 1
-        spec = self.experiment.spec
-        share = max(1, (spec.votes_needed or 1) * (spec.n_arms - 1) // BLOWS_BY_MESSAGES)
+        spec, players = self.experiment.spec, self.experiment.players or 1
+        needed = players if spec.votes_needed is None else spec.votes_needed * (spec.n_arms - 1)
+        share = max(1, needed // BLOWS_BY_MESSAGES)
         while any(crowd.running for crowd in self.crowds):
             if time.monotonic() - self.started > PATIENCE:
                 raise DemonstrationError(f"Not over after {PATIENCE:.0f} s.\nUse fewer players.")
@@ -206,12 +234,19 @@ class _Demonstration:
 
     def _say_what_follows(self, out: list[int]) -> None:
         """Arms that are out because of what was said of them, or because another arm has won."""
+        if not out:
+            return
         names, view = self.experiment.spec.arm_names, self.tally.view()
-        counts = view["counts"]
-        against = [arm for arm in out if counts[arm] >= view["needed"]]
+        counts, needed = view["counts"], view["needed"]
+        if needed is None:
+            against = [] if len(self.tally.shared) == 1 else out
+            why = f"{view['states'][-1]}, after {{}} {view['heading']}" if against else ""
+        else:
+            against = [arm for arm in out if counts[arm] >= needed]
+            why = "out, by {} votes"
         for arm in against:
-            self._say("out", f"{names[arm]} is out, by {counts[arm]} votes")
-        if out and not against:
+            self._say("out", f"{names[arm]} is {why.format(counts[arm])}")
+        if not against:
             (won,) = self.tally.shared
             self._say("answer", f"{names[won]} is the answer, {view['heading']}: {counts[won]}")
 

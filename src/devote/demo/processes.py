@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from devote.demo.crowd import Task
+from devote.demo.task import Task
 from devote.errors import DevoteError
 
 STARTING = 30.0
@@ -107,12 +107,12 @@ class ServerProcess(_Process):
 class CrowdProcess(_Process):
     """A process that runs some devices of a crowd; started again, it goes on from their stores."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, program: str = "devote.demo.crowd") -> None:
         self.task = task
-        file = task.folder / f"crowd-{min(task.invites):04d}.json"
+        file = task.folder / f"crowd-{min(task.invites):05d}.json"
         file.touch(mode=0o600)
         file.write_bytes(TypeAdapter(Task).dump_json(task))
-        super().__init__(file, task.folder / "crowd.log", "devote.demo.crowd", str(file))
+        super().__init__(file, task.folder / "crowd.log", program, str(file))
 
     @property
     def pulls(self) -> int:
