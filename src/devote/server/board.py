@@ -16,6 +16,7 @@ from devote.server.models import (
     MessagesAnswer,
     OutcomeAnswer,
     TallyAnswer,
+    VotersAnswer,
     errors,
 )
 from devote.server.service import Name, Reading, Served, settle, writing
@@ -23,6 +24,10 @@ from devote.server.service import Name, Reading, Served, settle, writing
 router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Only messages above this number.")]
+AfterVoter = Annotated[
+    str, Query(pattern="^[0-9a-f]{0,64}$", description="Only voters above this key.")
+]
+Limit = Annotated[int | None, Query(ge=1, le=10_000, description="At most so many.")]
 Enrolling = Annotated[EnrolmentBody, bodies.body(EnrolmentBody)]
 Posting = Annotated[EnvelopeBody, bodies.body(EnvelopeBody)]
 _FRESH = "public, max-age=1, stale-while-revalidate=5"
@@ -36,6 +41,15 @@ async def enrol(service: Served, name: Name, given: Enrolling, response: Respons
         service.store.enrol, name, **given.model_dump(), most=service.settings.enrolments
     )
     return settle(receipt, response)
+
+
+@router.get("/experiments/{name}/enrolments")
+async def read_voters(
+    service: Served, _: Reading, name: Name, after: AfterVoter = "", limit: Limit = None
+) -> VotersAnswer:
+    """The enrolled voters above a key, in order of their keys: whose messages may count."""
+    voters = await service.call(service.store.voters, name, after, limit)
+    return VotersAnswer(voters=voters, end=limit is None or len(voters) < limit)
 
 
 @bodies.post(router, "/experiments/{name}/messages", EnvelopeBody, writing, answers=_ANSWERS)
@@ -61,13 +75,18 @@ async def post_message(
     responses={304: {"description": "Nothing new."}},
 )
 async def read_messages(
-    board: Reading, after: After = 0, if_none_match: Annotated[str, Header()] = ""
+    board: Reading,
+    after: After = 0,
+    limit: Limit = None,
+    if_none_match: Annotated[str, Header()] = "",
 ) -> Response:
-    """Everything on the board above a number, as of now."""
+    """Everything on the board above a number, as of now, or the first ``limit`` of it."""
     await board.refresh()
-    items = b",".join(board.items[after:])
+    upto = board.number if limit is None else min(after + limit, board.number)
+    items = b",".join(board.items[after:upto])
+    end = b"true" if upto == board.number else b"false"
     return unless_known(
-        b'{"number":%d,"messages":[%b],"end":true}' % (board.number, items),
+        b'{"number":%d,"messages":[%b],"end":%b}' % (board.number, items, end),
         kind="application/json",
         tag=f"{board.tag}-{board.number}",
         known=if_none_match,
