@@ -13,7 +13,7 @@ CHECKS = {
     "signatures": "messages signed by their voters, exactly as they are",
     "doubles": "messages posted once",
     "enrolment": "voters who are enrolled",
-    "rules": "messages that the scheme allowed when they were posted",
+    "rules": "messages that the scheme allows in this order",
     "count": "accounts of the messages that follow from them",
     "memory": "messages remembered elsewhere that are there",
 }
@@ -92,7 +92,7 @@ def unchecked(enrolled: int, *, remembered: bool) -> tuple[str, ...]:
     if not remembered:
         rows.insert(
             0,
-            "Whether a message was left out and the others were numbered anew: give --store, the "
-            "memory of a device, or --against, an earlier copy of the log.",
+            "Whether messages were left out or put in another order, and numbered anew: give "
+            "--store, a device's own memory, or --against, an earlier copy of the log.",
         )
     return tuple(rows)

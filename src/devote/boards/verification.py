@@ -2,9 +2,9 @@
 
 Anybody can do this: all that is read is public. A server cannot alter a message (its signature
 breaks), count one twice, take one that the scheme's rules refuse, or tell a count that does not
-follow from its log, without being found out here. It can leave a message out and number the
-others anew: that shows only to somebody who remembers, a device that was told that its message
-was accepted, or a reader who kept an earlier copy of the log, or its head.
+follow from its log, without being found out here. It can leave messages out, or put them in
+another order, and number them anew: that shows only to somebody who remembers, a device that was
+told that its message was accepted, or a reader who kept an earlier copy of the log, or its head.
 """
 
 import hashlib
