@@ -1,7 +1,7 @@
 """The log of an experiment on a devote server, read from its beginning in pages."""
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
@@ -27,19 +27,28 @@ class HttpLog(AbstractContextManager["HttpLog"]):
 
     Everything that is read is public: no token is needed. What the server tells of the log is
     read before the log, and the list of voters after its length is known: so neither can be
-    behind the other on an honest server that goes on working.
+    behind the other on an honest server that goes on working. ``progress`` is told how many
+    voters have been read, of how many.
     """
 
-    def __init__(self, url: str, *, page: int = PAGE, timeout: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        client: httpx.Client | None = None,
+        *,
+        page: int = PAGE,
+        progress: Callable[[int, int, str], None] = lambda done, total, label: None,
+    ) -> None:
         self.url = url.rstrip("/")
         self._page = page
+        self._progress = progress
         self._server, found, self._name = self.url.rpartition("/experiments/")
         if not is_address(self.url) or not found or not self._name or "/" in self._name:
             raise BoardRefused(
                 f"{url!r} is not the address of an experiment.\n"
                 "Give one like http://127.0.0.1:8600/experiments/banner."
             )
-        self._client = httpx.Client(headers={"User-Agent": "devote"}, timeout=timeout)
+        self._client = client or httpx.Client(headers={"User-Agent": "devote"}, timeout=30.0)
         self._has_answered = False
         try:
             self._open()
@@ -74,6 +83,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
             except (KeyError, TypeError):
                 raise not_ours(self.url) from None
             found.update(page)
+            self._progress(len(found), max(len(found), self.experiment.enrolled), "voters")
             is_last = is_last or not page or page[-1] <= after  # a list without end
             after = page[-1] if page else after
         return found

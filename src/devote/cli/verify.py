@@ -1,6 +1,7 @@
 """``devote verify``: anybody checks a count."""
 
 import re
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,14 +32,14 @@ def read_head(text: str) -> "Told":
     return Told("head", int(found[1]), {"head": found[2]}, "--head")
 
 
-def _open(log: str, stack: ExitStack) -> "Log":
+def _open(log: str, stack: ExitStack, progress: Callable[[int, int, str], None]) -> "Log":
     """The log at an address or in a file, open for as long as the stack is."""
     from devote.boards.experiment import is_address
     from devote.boards.http_log import HttpLog
     from devote.boards.saved_log import SavedLog
 
     if is_address(log):
-        return stack.enter_context(HttpLog(log))
+        return stack.enter_context(HttpLog(log, progress=progress))
     return stack.enter_context(SavedLog(log))
 
 
@@ -87,7 +88,8 @@ def verify(
             )
     with ExitStack() as stack:
         earlier = None if against is None else stack.enter_context(SavedLog(against))
-        source = _open(log, stack)
+        progress = stack.enter_context(progress_bar())
+        source = _open(log, stack, progress)
         name = source.experiment.name
         remembered = [remember(path, name) for path in store or ()]
         if earlier is not None:
@@ -98,7 +100,6 @@ def verify(
                 )
             remembered.append(earlier.remembered())
         copy = None if save is None else stack.enter_context(LogCopy(save, source))
-        progress = stack.enter_context(progress_bar())
         report = verify_log(source, told=heads, remembered=remembered, copy=copy, progress=progress)
     tell(to_json(report), json, lambda _: show(report))
     if not report.ok:
