@@ -168,6 +168,14 @@ class FaultyBoard(Board):
             self._told = told
         return self._told
 
+    async def said_by(self, voter: str) -> tuple[Envelope, ...]:
+        """All messages of one voter, if the network lets it."""
+        await self.deliver()
+        self._check_link()
+        if self._happens(self.faults.lost_request) or self._happens(self.faults.lost_reply):
+            raise _lost()
+        return await self.board.said_by(voter)
+
     async def deliver(self, *, everything: bool = False) -> None:
         """Hand over what is due by now, or all that is in flight."""
         now = self.clock.now()

@@ -20,14 +20,7 @@ from tests.server.live import body, identity
 from devote.boards.findings import CHECKS, LISTED
 from devote.boards.logs import Remembered, Told
 from devote.protocol.messages import kind_of
-from devote.schemes import Answer, Claim, Pick, Survey, Vote
-
-
-@pytest.fixture(autouse=True, scope="module")
-def deployable():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Survey, "deployable", True)
-        yield
+from devote.schemes import Answer, Claim, Pick, Vote
 
 
 def checks(report):

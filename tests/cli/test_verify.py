@@ -19,19 +19,12 @@ from devote.dashboard import page
 from devote.fleet import Device
 from devote.fleet.store import Store
 from devote.protocol import ExperimentSpec, to_json
-from devote.schemes import Answer, Survey
+from devote.schemes import Answer
 from devote.server import Settings, create_app
 from devote.server.live import LiveBoard
 
 MANY = 10_000
 VICTIM = 6_174
-
-
-@pytest.fixture(autouse=True, scope="module")
-def deployable():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Survey, "deployable", True)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +142,9 @@ def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remember
     device.save_step(player, None, {}, [answers[VICTIM - 1]])
     device.save_delivery(answers[VICTIM - 1], "sent")
     device.close()
-    assert found(devote("verify", copy, "--store", store, "--json")) == {}
+    ran = devote("verify", copy, "--store", store, "--json")
+    assert found(ran) == {}
+    assert json.loads(ran.out)["checked"]["memory"] == 1
     end = json.loads(copy.read_text().splitlines()[-1])
     head = f"{end['end']}:{end['head']}"
     drop = ("DELETE FROM messages WHERE number = ?", (VICTIM,))

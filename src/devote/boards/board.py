@@ -146,6 +146,11 @@ class Board(ABC):
     async def tally(self) -> PublicTally:
         """What the messages come to, as of now or a second or two ago."""
 
+    async def said_by(self, voter: str) -> tuple[Envelope, ...]:
+        """All messages of one voter that the board holds, in its order."""
+        posted = (await self.snapshot()).posted
+        return tuple(p.envelope for p in posted if p.envelope.message.voter == voter)
+
     async def aclose(self) -> None:
         """Close what the board has opened; it cannot be used afterwards."""
         return

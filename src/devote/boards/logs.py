@@ -23,26 +23,30 @@ class Told:
     """What somebody was told of the messages up to ``number``.
 
     ``form`` says how ``values`` are to be read: as the public tally, as what the page shows, or
-    as the head. ``source`` is who told it, for the report.
+    as the head. ``source`` is who told it, for the report. ``partial``: only some of the values
+    were kept.
     """
 
     form: Form
     number: int
     values: Mapping[str, Any]
     source: str = "the server"
+    partial: bool = False
 
 
 @dataclass(frozen=True)
 class Remembered:
     """What somebody knows to have been on the board: messages, with their numbers where known.
 
-    ``voters`` are known to have been enrolled, under the specification with ``fingerprint``.
+    ``voters`` are known to have been enrolled, under the specification with ``fingerprint``, and
+    ``told`` is what the server once told.
     """
 
     source: str
     fingerprint: str
     messages: Iterable[tuple[int | None, Message]]
     voters: Iterable[str] = ()
+    told: Iterable[Told] = ()
 
 
 class Log(Protocol):

@@ -253,6 +253,16 @@ class SqliteStore:
                 db.execute("SELECT experiment, max(number) FROM messages GROUP BY experiment")
             )
 
+    def rows_of(self, name: str, voter: str) -> tuple[int, list[tuple[int, str, str]]]:
+        """The same for the messages of one voter."""
+        with self._database.read() as db:
+            rows = db.execute(
+                "SELECT number, message, signature FROM messages WHERE experiment=? AND "
+                "voter=? ORDER BY number",
+                (name, voter),
+            ).fetchall()
+        return self.rows(name, 2**53)[0], rows
+
     def rows(self, name: str, after: int = 0) -> tuple[int, list[tuple[int, str, str]]]:
         """The board's last number, and number, JSON text and signature of what is above ``after``.
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from devote.boards.database import StoreMismatch
 from devote.boards.identity import Identity
-from devote.boards.logs import Remembered
-from devote.fleet.store import Store
+from devote.boards.logs import Remembered, Told
+from devote.fleet.store import Saved, Store
 from devote.protocol import Message
 
 
 def remember(path: Path, experiment: str) -> Remembered:
-    """The messages that the board has acknowledged to this device or has shown to it.
+    """What the board has acknowledged to this device, or has shown or told to it.
 
     StoreMismatch if the store is not one of a device that is enrolled in the experiment.
     """
@@ -28,11 +28,24 @@ def remember(path: Path, experiment: str) -> Remembered:
                 f"The device store {str(path)!r} is not of a device that is enrolled in "
                 f"{experiment!r}.\nGive the store with which it joined."
             )
-        messages = tuple(_messages(store))
+        voter = Identity.from_private_bytes(saved.secret).voter
+        return Remembered(
+            path.name,
+            saved.spec.fingerprint,
+            tuple(_messages(store)),
+            (voter,),
+            tuple(_told(store, saved)),
+        )
     finally:
         store.close()
-    voter = Identity.from_private_bytes(saved.secret).voter
-    return Remembered(path.name, saved.spec.fingerprint, messages, (voter,))
+
+
+def _told(store: Store, saved: Saved) -> Iterator[Told]:
+    """The tally that was read last, where devices read that and not the messages."""
+    if saved.spec.scheme.reads_tally and saved.bookmark.complete:
+        public = store.player(saved, ()).public(saved.players)
+        source = Path(store.path).name
+        yield Told("tally", saved.bookmark.number, public, source, partial=True)
 
 
 def _messages(store: Store) -> Iterator[tuple[int | None, Message]]:

@@ -9,8 +9,9 @@ from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome
 from devote.server import bodies
 from devote.server.answers import Refused, too_many, unless_known
-from devote.server.live import EventStream
+from devote.server.live import EventStream, as_item
 from devote.server.models import (
+    VOTED,
     EnrolmentBody,
     EnvelopeBody,
     MessagesAnswer,
@@ -28,6 +29,7 @@ AfterVoter = Annotated[
     str, Query(pattern="^[0-9a-f]{0,64}$", description="Only voters above this key.")
 ]
 Limit = Annotated[int | None, Query(ge=1, le=10_000, description="At most so many.")]
+Voted = Annotated[str | None, Query(pattern=VOTED, description="Only messages of this voter.")]
 Enrolling = Annotated[EnrolmentBody, bodies.body(EnrolmentBody)]
 Posting = Annotated[EnvelopeBody, bodies.body(EnvelopeBody)]
 _FRESH = "public, max-age=1, stale-while-revalidate=5"
@@ -75,18 +77,30 @@ async def post_message(
     responses={304: {"description": "Nothing new."}},
 )
 async def read_messages(
+    service: Served,
     board: Reading,
+    name: Name,
     after: After = 0,
     limit: Limit = None,
+    voter: Voted = None,
     if_none_match: Annotated[str, Header()] = "",
 ) -> Response:
-    """Everything on the board above a number, as of now, or the first ``limit`` of it."""
+    """Everything on the board above a number, as of now, or the first ``limit`` of it.
+
+    With a voter, only what that one said.
+    """
     await board.refresh()
-    upto = board.number if limit is None else min(after + limit, board.number)
-    items = b",".join(board.items[after:upto])
-    end = b"true" if upto == board.number else b"false"
+    if voter is None:
+        items = board.items[after : None if limit is None else after + limit]
+        rest = board.number - after - len(items)
+    else:
+        _, rows = await service.call(service.store.rows_of, name, voter)
+        found = [as_item(*row) for row in rows if row[0] > after]
+        items = found[:limit]
+        rest = len(found) - len(items)
+    end = b"false" if rest > 0 else b"true"
     return unless_known(
-        b'{"number":%d,"messages":[%b],"end":%b}' % (board.number, items, end),
+        b'{"number":%d,"messages":[%b],"end":%b}' % (board.number, b",".join(items), end),
         kind="application/json",
         tag=f"{board.tag}-{board.number}",
         known=if_none_match,

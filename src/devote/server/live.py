@@ -28,6 +28,11 @@ T = TypeVar("T")
 _AT_ONCE = 1_000  # messages per write to a listener who has many to catch up with
 
 
+def as_item(number: int, message: str, signature: str) -> bytes:
+    """A message of the store as JSON, as it is sent."""
+    return f'{{"number":{number},"message":{message},"signature":"{signature}"}}'.encode()
+
+
 class LiveBoard:
     """The messages of one experiment as JSON items, what they come to, and who waits for more.
 
@@ -65,10 +70,7 @@ class LiveBoard:
                 _, rows = await asyncio.to_thread(self._store.rows, name)
                 self._begin()
                 self.bell.ring()
-            self.items += [
-                f'{{"number":{number},"message":{message},"signature":"{signature}"}}'.encode()
-                for number, message, signature in rows
-            ]
+            self.items += [as_item(*row) for row in rows]
             self._read_at = asyncio.get_running_loop().time()
         if rows:
             self.bell.ring()

@@ -13,7 +13,8 @@ from devote.protocol import Message, ProtocolError, messages
 from devote.server.answers import Refused
 
 NAME = f"^{messages.IDENTIFIER.pattern}$"
-VOTER = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+VOTED = "^[0-9a-f]{64}$"
+VOTER = {"type": "string", "pattern": VOTED}
 SIGNATURE = {"type": "string", "pattern": "^[0-9a-f]{128}$"}
 
 # Described, not checked: a key or a signature that is spelt wrongly is refused as a wrong one is.
