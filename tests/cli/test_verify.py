@@ -347,3 +347,41 @@ def test_the_report_fits_a_narrow_terminal(devote, saved, monkeypatch):
     lines = re.sub(r"\x1b\[[0-9;]*m", "", ran.out).splitlines()
     assert max(len(line.rstrip()) for line in lines if not line.startswith("head")) <= 80
     assert "check       checked" in "\n".join(lines)
+
+
+def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(devote, tmp_path):
+    scheme = {"name": "survey", "privacy": "none", "reply_after": 0.05}
+    spec = ExperimentSpec(
+        arms=2, name=NAME, epsilon=0.6, delta=0.3, algorithm="mixture_elimination", scheme=scheme
+    )
+    with open_store(tmp_path / "server.db") as store:
+        store.create(Experiment(spec))
+    told_only = tmp_path / "told.db"
+    with serving(tmp_path / "server.db") as url:
+        decided = False
+        for number in range(30):
+            decider = tmp_path / f"{number}.db"
+            with Device.join(url, store=decider) as device:
+                device.reward(1.0 if device.choose() == 0 else 0.0)
+                while not device.status().sent:
+                    device.sync()
+                device.sync()
+                decided = device.best() is not None
+            if decided:
+                break
+        assert decided
+        with Device.join(url, store=told_only) as device:
+            assert device.sync()
+        words = ("--store", decider, "--store", told_only, "--json")
+        ran = devote("verify", url, *words)
+        assert found(ran) == {}
+        told = json.loads(ran.out)
+    assert told["answer"] == ["0"]
+    assert told["checked"]["memory"] == 1
+    assert told["checked"]["count"] == 4  # the tally, the page, and what each device was told
+    drop = ("DELETE FROM messages WHERE number = ?", (told["number"],))
+    with serving(tmp_path / "server.db", drop) as url:  # the answer that decided is taken back
+        ran = devote("verify", url, "--save", tmp_path / "now.jsonl")
+    assert ran.code == 0
+    places = found(devote("verify", tmp_path / "now.jsonl", *words))
+    assert places == {"count": [None, None], "memory": [None]}
