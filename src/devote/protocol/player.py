@@ -97,6 +97,11 @@ class Player:
         """Whether the pending play is one that is answered, ``Scheme.reply_after`` after it."""
         return False
 
+    @property
+    def may_ask(self) -> bool:
+        """Whether the next play could be one that is answered."""
+        return False
+
     def read(self, public: dict[str, Any]) -> None:
         """Take over the public form of the tally, where the scheme has devices read that."""
 
