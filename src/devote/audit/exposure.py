@@ -40,6 +40,9 @@ CONFIDENCE = 0.999
 THRESHOLDS = 24
 """How many events of one reading an adversary tries."""
 
+CAUTION = 5.0
+"""Standard errors that an adversary allows for when it chooses an event."""
+
 
 @dataclass(frozen=True)
 class Exposure:
@@ -139,7 +142,8 @@ def _expose(
         [wires[start * third : (start + 1) * third] for wires in pair] for start in range(3)
     )
     ways = [
-        (name, weights(*taught, read)) for name, read in readings([*taught[0], *taught[1]])
+        (name, weights(taught[0], taught[1], read))
+        for name, read in readings([*taught[0], *taught[1]])
     ]
     by, guess = max(ways, key=lambda way: _right(way[1], chosen))
     event_by, weigh, least = _best_event(ways, chosen)
@@ -173,10 +177,11 @@ def _best_event(
         one, other = (sorted(weigh(wire) for wire in wires) for wires in pair)
         levels = sorted({*one, *other})[1:]
         for least in levels[:: max(1, len(levels) // THRESHOLDS)]:
-            hits = len(one) - bisect_left(one, least)
-            alarms = len(other) - bisect_left(other, least)
+            hits = 1.0 - bisect_left(one, least) / len(one)
+            alarms = 1.0 - bisect_left(other, least) / len(other)
             odds = max(
-                _cautious_odds(hits, alarms), _cautious_odds(len(other) - alarms, len(one) - hits)
+                _cautious_odds(hits, alarms, len(one)),
+                _cautious_odds(1.0 - alarms, 1.0 - hits, len(one)),
             )
             tried.append((odds, name, weigh, least))
     if not tried:  # everything always looks alike
@@ -185,7 +190,9 @@ def _best_event(
     return name, weigh, least
 
 
-def _cautious_odds(hits: int, alarms: int) -> float:
-    """The logarithm of the odds less four standard errors, roughly: how an event is chosen."""
-    error = math.sqrt(1.0 / (hits + 0.5) + 1.0 / (alarms + 0.5))
-    return math.log((hits + 0.5) / (alarms + 0.5)) - 4.0 * error
+def _cautious_odds(often: float, seldom: float, runs: int) -> float:
+    """About the lower bound on the logarithm of the odds: how an event is chosen."""
+    reach = CAUTION / (2.0 * math.sqrt(runs))
+    low = math.sin(max(0.0, math.asin(math.sqrt(often)) - reach))
+    high = math.sin(min(math.pi / 2.0, math.asin(math.sqrt(seldom)) + reach))
+    return 2.0 * math.log(low / high) if low > 0.0 else -math.inf

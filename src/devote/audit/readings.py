@@ -15,8 +15,12 @@ from devote.audit.wire import Copy, Wire
 
 Reader: TypeAlias = Callable[[Wire], Hashable]
 Weigh: TypeAlias = Callable[[Wire], float]
-BINS = 24
+BINS = 12
 """Stretches of a number that are told apart, equally frequent where it was learned."""
+
+
+MOST = 6
+"""A lead of more copies counts as this."""
 
 
 def first_copies(wire: Wire) -> dict[tuple[str, tuple[int, ...]], Copy]:
@@ -29,14 +33,17 @@ def readings(taught: Sequence[Wire]) -> Iterator[tuple[str, Reader]]:
     yield "contents", lambda wire: tuple(sorted(first_copies(wire)))
     yield "how many", lambda wire: (len(first_copies(wire)), len(wire.copies))
     widths = [len(copy.numbers) for wire in taught for copy in wire.copies]
-    sums = [_summed(place) for place in range(max(widths, default=0))]
-    for summed in sums:
-        yield "contents of every copy", summed
-    for moment in (_since_open, _opens_before, _between, _last):
+    places = range(max(widths, default=0))
+    contents = [_leading(place, lambda wire: _firsts(wire)) for place in places]
+    for leading in contents:
+        yield "contents", leading
+    for place in places:
+        yield "every copy", _leading(place, lambda wire: wire.copies)
+    for moment in (_since_first_open, _since_open, _opens_before, _between, _last):
         when = _stretches(taught, moment)
         yield "moments", when
-        for summed in sums:
-            yield "contents and moments", lambda wire, s=summed, w=when: (s(wire), w(wire))  # type: ignore[misc]
+        for leading in contents:
+            yield "contents, moments", _both(leading, when)
 
 
 def weights(one: Sequence[Wire], other: Sequence[Wire], read: Reader) -> Weigh:
@@ -53,18 +60,32 @@ def weights(one: Sequence[Wire], other: Sequence[Wire], read: Reader) -> Weigh:
     return lambda wire: learned.get(read(wire), 0.0)
 
 
-def _summed(place: int) -> Reader:
+def _leading(place: int, those: Callable[[Wire], Sequence[Copy]]) -> Reader:
+    """The commonest number in one place of these copies, and by how many it leads."""
+
     def read(wire: Wire) -> Hashable:
-        found = [copy.numbers[place] for copy in wire.copies if place < len(copy.numbers)]
-        return len(found), sum(found)
+        found = Counter(copy.numbers[place] for copy in those(wire) if place < len(copy.numbers))
+        ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        if not ranked:
+            return None
+        behind = ranked[1][1] if len(ranked) > 1 else 0
+        return ranked[0][0], min(ranked[0][1] - behind, MOST)
 
     return read
+
+
+def _both(one: Reader, other: Reader) -> Reader:
+    return lambda wire: (one(wire), other(wire))
 
 
 def _stretches(taught: Sequence[Wire], when: Callable[[Wire], float]) -> Reader:
     times = sorted(when(wire) for wire in taught if wire.copies)
     edges = [times[len(times) * i // BINS] for i in range(1, BINS)] if times else []
     return lambda wire: bisect_right(edges, when(wire)) if wire.copies else None
+
+
+def _since_first_open(wire: Wire) -> float:
+    return round(wire.copies[0].time - wire.opens[0], 6)
 
 
 def _since_open(wire: Wire) -> float:

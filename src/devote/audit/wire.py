@@ -1,9 +1,9 @@
 """Everything of one device that goes over the wire while its user lives in one of two worlds.
 
 When the user opens the app, what the network loses and when the process dies is the same in both
-worlds: drawn at random, and no secret. Half of all acknowledgements are lost, so that messages are
-sent again and again, as an adversary who holds the network would have it; and every second device
-restarts once.
+worlds: drawn at random, and no secret. Three of four acknowledgements are lost, so that messages
+are sent again and again, as an adversary who holds the network would have it; and every second
+device restarts once.
 """
 
 import heapq
@@ -17,7 +17,7 @@ from devote.audit.device import WatchedDevice
 from devote.audit.worlds import World
 from devote.protocol import ExperimentSpec, Message
 
-LOSS = 0.5
+LOSS = 0.75
 RESTARTS = 0.5
 WINDOW = 60.0
 """Seconds between two opens on average, for a scheme without ``reply_after``."""
