@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 
 from devote.boards.admission import refusal
-from devote.boards.board import Envelope, Outcome, Posted
+from devote.boards.board import Envelope, Outcome, Posted, PublicTally
 from devote.boards.database import StoreError
 from devote.boards.identity import Identity, verify
 from devote.fleet.bookmark import Bookmark
@@ -33,6 +33,7 @@ from devote.fleet.clock import Clock, Expiry
 from devote.fleet.errors import RewardRefused
 from devote.fleet.outbox import Outbox
 from devote.fleet.plays import Choice, Fate, Plays, new_play
+from devote.fleet.replies import Replies
 from devote.fleet.status import FORGED, REFUSED, DeviceStatus, Health
 from devote.fleet.store import Store
 from devote.protocol import Message, Player, ProtocolError
@@ -46,6 +47,7 @@ class DeviceCore:
 
     ``dice`` gives a uniform number in [0, 1) for each new pull, and ``noise`` one for schemes
     that blur what they say; noise must not be guessed, so it comes from the operating system.
+    ``jitter`` gives one for each moment at which an answer leaves.
     ``on_message`` is called when messages have been put into the outbox, and must return at once.
     """
 
@@ -55,6 +57,7 @@ class DeviceCore:
     clock: Clock = field(default_factory=Clock)
     dice: Callable[[], float] = SYSTEM_RANDOM
     noise: Callable[[], float] = SYSTEM_RANDOM
+    jitter: Callable[[], float] = SYSTEM_RANDOM
     check: Callable[[Envelope], bool] = verify
     on_message: Callable[[], None] = lambda: None
     players: int | None = field(init=False)
@@ -67,17 +70,20 @@ class DeviceCore:
         self._lock = threading.RLock()
         self._in_doubt = False
         self._pending_since = 0.0
+        self._replies = Replies(self.clock, self.jitter)
         self._load()
-        if self._player.pending is not None:
-            age = max(0.0, self.clock.wall() - (self.store.load().pending_at or 0.0))
-            self._pending_since = self.clock.monotonic() - age
+        self.must_recall = self.spec.scheme.noisy and not self.store.is_new
+        self._resume()
 
     def choose(self, u: float | None = None) -> Choice:
         """What to play: the pending choice if its reward has not come, else a new one."""
         with self._step():
             self._expire()
             if self._player.pending is None:
-                self._player.activate(self.dice() if u is None else u, self.noise())
+                u = self.dice() if u is None else u
+                # A second question must not come sooner because the first has had its reward.
+                is_free = not any(self._is_held(e) for e in self._outbox.waiting)
+                self._player.activate(u, self.noise(), ask=is_free)
                 self._commit("pending", self._player.outgoing())
                 self._pending_since = self.clock.monotonic()
             choice = self.pending()
@@ -95,8 +101,20 @@ class DeviceCore:
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """Learn what the choice paid, from 0 to 1; counted once or not at all, see ``Plays``."""
         with self._step():
-            self._plays.check(choice)
-            self._commit("rewarded", self._player.reward(x))
+            self._close_question()
+            is_asked = self._player.is_asked
+            self._plays.check(choice, is_asked=is_asked)
+            self._commit("answered" if is_asked else "rewarded", self._player.reward(x))
+
+    def close_question(self) -> None:
+        """Answer with a reward of 0 if the time for the pending question is over."""
+        with self._step():
+            self._close_question()
+
+    @property
+    def next_moment(self) -> float | None:
+        """When to close a question or to send next, on the monotonic clock; see ``Replies``."""
+        return self._replies.next_moment
 
     def best(self) -> int | None:
         """The arm the group has settled on; None before that, and until the first full read."""
@@ -106,20 +124,21 @@ class DeviceCore:
     def status(self) -> DeviceStatus:
         """How the device stands."""
         with self._lock:
-            complete, tally = self.bookmark.complete, self._player.tally
+            complete = self.bookmark.complete
+            told = self._player.public(self.players)
             if not complete:
-                tally = self.spec.scheme.tally(self.spec)
+                told = self.spec.scheme.tally(self.spec).public(self.players)
             refused = REFUSED if self._outbox.refused else None
             troubles = (self.health.store, self.health.sync, self.health.forged, refused)
             return DeviceStatus(
                 experiment=self.spec.name,
                 voter=self.identity.voter,
-                answer=tally.answer,
-                shared=tally.shared,
+                answer=tuple(told["answer"]),
+                shared=tuple(told["shared"]),
                 remaining=self._player.remaining,
                 sent=tuple(e.message for e in self._outbox.sent),
-                waiting=tuple(e.message for e in self._outbox.waiting),
-                state=tally.status(self.players),
+                waiting=tuple(e.message for e in self.waiting),
+                state=told["status"],
                 complete=complete,
                 synced_ago=self.health.synced_ago,
                 offline_since=self.health.offline_since,
@@ -128,9 +147,14 @@ class DeviceCore:
 
     @property
     def waiting(self) -> tuple[Envelope, ...]:
-        """What is to be posted, oldest first; see ``Outbox`` for what was refused."""
+        """What is to be posted now, oldest first; see ``Outbox`` for what was refused."""
         with self._lock:
-            return self._outbox.waiting
+            return tuple(e for e in self._outbox.waiting if not self._is_held(e))
+
+    def is_wanted(self, envelope: Envelope) -> bool:
+        """Whether a message is of use, by what was read last."""
+        with self._lock:
+            return self._player.still_wants(envelope.message)
 
     def settle(self, envelope: Envelope, outcome: Outcome) -> None:
         """Note what became of a posted message."""
@@ -180,6 +204,40 @@ class DeviceCore:
                 self._outbox.offer_lost_ones()
             return at_end
 
+    def read(self, told: PublicTally) -> None:
+        """Take in the board's tally, in place of the messages.
+
+        A board that has fewer messages than before was put back to a backup: it is offered again
+        what it has lost.
+        """
+        with self._step():
+            self._player.read(told.tally)
+            if self.bookmark.complete and told.number == self.bookmark.number:
+                return
+            lost = told.number < self.bookmark.number
+            self.store.save_told(self._player.to_dict(), told.number, lost=lost)
+            self.bookmark = Bookmark(told.number, complete=True)
+            if lost:
+                self._load()
+
+    def recall(self, held: Iterable[Envelope]) -> None:
+        """Take in what the board holds of this device, of which the store may be an older copy.
+
+        What was said before is not said again; an answer that differs from it is never sent.
+        """
+        with self._step():
+            said = [e for e in held if e.message.voter == self.identity.voter]
+            said = [e for e in said if refusal(e, self.spec, self.check) is None]
+            tally = self.spec.scheme.tally(self.spec)
+            for envelope in said:
+                tally.add(envelope.message)
+                self._player.recall(envelope.message)
+            false = [e for e in self._outbox.unsent if tally.refusal(e.message) is not None]
+            if said:
+                self.store.save_recalled(self._player.to_dict(), said, false)
+                self._load()
+            self.must_recall = False
+
     def rewind(self) -> None:
         """Read the board from its beginning again, and offer it all own messages again.
 
@@ -215,7 +273,8 @@ class DeviceCore:
         self.bookmark = saved.bookmark
         self._player = self.store.player(saved, told)
         self._listener = self._player
-        if not saved.bookmark.complete:
+        self._reply_at = saved.reply_at
+        if not saved.bookmark.complete and not self.spec.scheme.reads_tally:
             self._listener = self.spec.scheme.player(self.spec, self.identity.voter)
             for message in shown:
                 self._listener.receive(message)
@@ -223,11 +282,43 @@ class DeviceCore:
         self._outbox.see(heard)
         self._plays = Plays(saved.plays)
 
+    def _resume(self) -> None:
+        """Find out by the wall clock how old the pending play is, and what is to be held back."""
+        saved, wall, after = self.store.load(), self.clock.wall(), self.spec.scheme.reply_after
+        if self._player.pending is not None:
+            age = max(0.0, wall - (saved.pending_at or 0.0))
+            self._pending_since = self.clock.monotonic() - age
+        if after is None:
+            return
+        with suppress(StoreError):  # the moments in memory hold all the same
+            if self._player.is_asked:
+                asked_at, reply_at = saved.pending_at or 0.0, saved.reply_at or 0.0
+                self._replies.resume(after, asked_at, reply_at)
+                if asked_at > wall:
+                    self._reply_at = wall + reply_at - asked_at
+                    self.store.save_moments(wall, self._reply_at)
+            for envelope, reply_at in self.store.held():
+                moment = self._replies.resume_holding(envelope.signature, after, reply_at)
+                if moment < reply_at:
+                    self.store.save_reply_at(envelope, moment)
+
+    def _is_held(self, envelope: Envelope) -> bool:
+        return self._replies.is_held(envelope.signature)
+
+    def _close_question(self) -> None:
+        if self._player.is_asked and self._replies.is_closed:
+            self._player.abandon()
+            self._commit("answered", self._player.outgoing())
+
     def _expire(self) -> None:
+        self._close_question()
         age = self.clock.monotonic() - self._pending_since
         if self._player.pending is None or not self.expiry.is_due(age):
             return
-        if self.expiry.on_expire == "zero":
+        if self._player.is_asked:
+            self._player.abandon()
+            self._commit("answered", self._player.outgoing())
+        elif self.expiry.on_expire == "zero":
             self._commit("expired", self._player.reward(0.0))
         else:
             self._player.abandon()
@@ -241,9 +332,19 @@ class DeviceCore:
         said = [self.identity.sign(message) for message in messages if message not in there]
         plays = self._plays.note(play, fate)
         pending_at = self.clock.wall() if fate == "pending" else None
-        self.store.save_step(self._player.to_dict(), pending_at, plays, said)
+        after = self.spec.scheme.reply_after
+        is_question = fate == "pending" and after is not None and self._player.is_asked
+        if is_question:
+            assert after is not None
+            self._reply_at = self._replies.ask(after)
+        held_until = self._reply_at if is_question or fate == "answered" else None
+        if fate == "answered":
+            for envelope in said:
+                self._replies.hold(envelope.signature)
+        self.store.save_step(self._player.to_dict(), pending_at, plays, said, held_until)
         self._outbox.add(said)
-        if said:
+        # An answer is posted when its time comes; its reward must not wake anybody.
+        if is_question or (said and fate != "answered"):
             self.on_message()
 
     def _hear(self, envelope: Envelope) -> bool:

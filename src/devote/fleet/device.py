@@ -86,11 +86,13 @@ class AsyncDevice(_Joined):
             board = board or HttpBoard(url)
             async with AsyncExitStack() as opened:
                 opened.push_async_callback(board.aclose)
-                state = await open_store(store, url, board, invite)
+                state = await open_store(store, url, board, invite, expiry)
                 opened.callback(state.close)
                 core = DeviceCore(
                     state, expiry=expiry, clock=clock or Clock(), dice=dice or SYSTEM_RANDOM
                 )
+                if core.spec.scheme.reads_tally and not core.bookmark.complete:
+                    await sync_once(core, board)  # so that the first question is one of today's
                 opened.pop_all()  # the device closes them from here on
         except BoardUnavailable as error:
             raise JoinError(

@@ -56,14 +56,16 @@ async def run_forever(
             if not done:
                 await _cancelled(stream)
                 stream = None
-                await sleep(backoff(failures, dice(), base=pace.base, cap=pace.cap))
+                wait = backoff(failures, dice(), base=pace.base, cap=pace.cap)
+                await _rest(core, wait, sleep, asyncio.Event())  # which nobody sets
                 rounds, failures = 0, failures + 1
                 continue
             rounds, failures = rounds + 1, 0
-            if stream is None:
+            if stream is None and not core.spec.scheme.reads_tally:
                 stream = asyncio.create_task(_listen(core, board))
-            await _pause(pace.every * (0.5 + dice()), sleep, wake, stream)
-            if not stream.done():
+            streams = () if stream is None else (stream,)
+            await _rest(core, pace.every * (0.5 + dice()), sleep, wake, *streams)
+            if stream is None or not stream.done():
                 cuts = 0
                 continue
             stream = None
@@ -96,6 +98,30 @@ async def _listen(core: DeviceCore, board: Board) -> None:
         close = getattr(events, "aclose", None)
         if close is not None:
             await close()
+
+
+async def _rest(
+    core: DeviceCore,
+    seconds: float,
+    sleep: Sleep,
+    wake: asyncio.Event,
+    *streams: asyncio.Task[None],
+) -> None:
+    """Wait so long, or until woken, until an answer is to leave, or until a stream breaks.
+
+    Questions whose time is over are closed meanwhile.
+    """
+    while seconds > 0.0:
+        with _noting(core), suppress(StoreError):  # the core has noted it
+            core.close_question()
+        moment = core.next_moment
+        wait = seconds
+        if moment is not None:
+            wait = min(seconds, max(0.0, moment - core.clock.monotonic()))
+        await _pause(wait, sleep, wake, *streams)
+        if wake.is_set() or core.waiting or any(stream.done() for stream in streams):
+            return
+        seconds -= wait
 
 
 async def _pause(

@@ -45,8 +45,6 @@ class Survey(Scheme):
     kinds: ClassVar[tuple[type, ...]] = (Answer,)
     needs_order: ClassVar[bool] = True
     reads_tally: ClassVar[bool] = True
-    # A device would have to hold each answer back for ``reply_after``; none does that yet.
-    deployable: ClassVar[bool] = False
     engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {
         "privacy": PRIVACY,
