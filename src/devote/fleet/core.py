@@ -79,13 +79,19 @@ class DeviceCore:
         """What to play: the pending choice if its reward has not come, else a new one."""
         with self._step():
             self._expire()
+            # A second question must not come sooner because the first has had its reward; nor
+            # later, because a play that is not asked about has had none.
+            is_free = not any(self._is_held(e) for e in self._outbox.waiting)
+            if is_free and self._player.pending is not None and self._player.has_question:
+                self._player.abandon()
+                self._commit("expired", [])
             if self._player.pending is None:
                 u = self.dice() if u is None else u
-                # A second question must not come sooner because the first has had its reward.
-                is_free = not any(self._is_held(e) for e in self._outbox.waiting)
                 self._player.activate(u, self.noise(), ask=is_free)
                 self._commit("pending", self._player.outgoing())
                 self._pending_since = self.clock.monotonic()
+            else:
+                self._wake()
             choice = self.pending()
             assert choice is not None
             return choice
@@ -324,12 +330,24 @@ class DeviceCore:
             self._player.abandon()
             self._commit("expired", [])
 
+    def _wake(self) -> None:
+        """Store that the app has asked again while a play waits, and what is said of it."""
+        self._player.wake(self.noise())
+        said = self._sign(self._player.outgoing())
+        self.store.save_wake(self._player.to_dict(), said)
+        self._outbox.add(said)
+        if said:
+            self.on_message()
+
+    def _sign(self, messages: Iterable[Message]) -> list[Envelope]:
+        there = self._outbox.messages
+        return [self.identity.sign(message) for message in messages if message not in there]
+
     def _commit(self, fate: Fate, messages: Iterable[Message]) -> None:
         """Store a step: what became of the pending play, or a new one, and what is to be said."""
         play = new_play() if fate == "pending" else self._plays.pending
         assert play is not None  # a pending arm and its pending play are stored together
-        there = self._outbox.messages
-        said = [self.identity.sign(message) for message in messages if message not in there]
+        said = self._sign(messages)
         plays = self._plays.note(play, fate)
         pending_at = self.clock.wall() if fate == "pending" else None
         after = self.spec.scheme.reply_after

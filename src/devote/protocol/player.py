@@ -97,6 +97,11 @@ class Player:
         """Whether the pending play is one that is answered, ``Scheme.reply_after`` after it."""
         return False
 
+    @property
+    def has_question(self) -> bool:
+        """Whether the pending play is none that is answered, and the next would be."""
+        return False
+
     def read(self, public: dict[str, Any]) -> None:
         """Take over the public form of the tally, where the scheme has devices read that."""
 
@@ -121,6 +126,15 @@ class Player:
         self._read()
         self._wake(noise)
         return self.learner.activate(u)
+
+    def wake(self, noise: float = 0.0) -> None:
+        """The user is back while a play still awaits its reward, and is shown it again.
+
+        That is an activation too. If it were not, users who click would be active more often, and
+        what a scheme does at an activation would depend on what arms pay.
+        """
+        self.activations += 1
+        self._wake(noise)
 
     def reward(self, x: float) -> list[Message]:
         """Learn what the arm paid; returns the messages to send, usually none.

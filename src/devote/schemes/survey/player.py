@@ -82,6 +82,11 @@ class Respondent(Player):
         return self._noise is not None
 
     @property
+    def has_question(self) -> bool:
+        """Whether the survey would ask about the next play, but not about the pending one."""
+        return not self.is_asked and self.answers_left > 0 and not self._knows().is_decided
+
+    @property
     def shared(self) -> tuple[int, ...]:
         """The arms still asked about, by what was read last."""
         return self._knows().shared
