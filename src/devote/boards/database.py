@@ -115,6 +115,8 @@ class Database:
             )
         try:
             with self._translated():
+                if self.path == ":memory:":  # where thousands of devices may share a process
+                    self._connection.execute("PRAGMA page_size=512")
                 if alone:
                     self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
                     self._connection.execute("PRAGMA secure_delete=ON")

@@ -6,6 +6,7 @@ network that answers 200 to everything must not pass for "your vote is there alr
 What leaves the device is the path, the number read so far, and the messages themselves.
 """
 
+import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Container
@@ -70,6 +71,7 @@ class HttpBoard(Board):
         self._n_arms = MAX_ARMS
         self._tally: PublicTally | None = None
         self._tally_until = -math.inf
+        self._tally_lock = asyncio.Lock()
         self._fresh = fresh
 
     async def aclose(self) -> None:
@@ -129,6 +131,10 @@ class HttpBoard(Board):
 
     async def tally(self) -> PublicTally:
         """What the messages come to; one that has not changed is not sent again."""
+        async with self._tally_lock:  # of many who ask at once one reads
+            return await self._read_tally()
+
+    async def _read_tally(self) -> PublicTally:
         known = self._tally
         if known is not None and time.monotonic() < self._tally_until:
             return known

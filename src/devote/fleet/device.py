@@ -10,11 +10,12 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack
 from devote.boards.board import Board, BoardRefused, BoardUnavailable
 from devote.boards.http import HttpBoard
 from devote.fleet.clock import Clock, Expiry, OnExpire
-from devote.fleet.core import SYSTEM_RANDOM, DeviceCore
+from devote.fleet.core import DeviceCore
 from devote.fleet.errors import JoinError, JoinRefused
 from devote.fleet.joining import open_store
 from devote.fleet.loop import Pace, run_forever
 from devote.fleet.plays import Choice
+from devote.fleet.state import SYSTEM_RANDOM
 from devote.fleet.status import DeviceStatus
 from devote.fleet.sync import sync_once
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable, EndOfBacklog
+from devote.boards.board import Board, BoardRefused, BoardUnavailable, EndOfBacklog, Envelope
 from devote.boards.database import StoreError
 from devote.fleet.clock import backoff
 from devote.fleet.core import DeviceCore
@@ -50,6 +50,7 @@ async def run_forever(
     try:
         while True:
             wake.clear()
+            tried = core.waiting
             done = False
             with _noting(core):
                 done = await sync_once(core, board, deep=rounds % CHECK_EVERY == 0)
@@ -57,14 +58,14 @@ async def run_forever(
                 await _cancelled(stream)
                 stream = None
                 wait = backoff(failures, dice(), base=pace.base, cap=pace.cap)
-                await _rest(core, wait, sleep, asyncio.Event())  # which nobody sets
+                await _rest(core, tried, wait, sleep, asyncio.Event())  # which nobody sets
                 rounds, failures = 0, failures + 1
                 continue
             rounds, failures = rounds + 1, 0
             if stream is None and not core.spec.scheme.reads_tally:
                 stream = asyncio.create_task(_listen(core, board))
             streams = () if stream is None else (stream,)
-            await _rest(core, pace.every * (0.5 + dice()), sleep, wake, *streams)
+            await _rest(core, tried, pace.every * (0.5 + dice()), sleep, wake, *streams)
             if stream is None or not stream.done():
                 cuts = 0
                 continue
@@ -102,6 +103,7 @@ async def _listen(core: DeviceCore, board: Board) -> None:
 
 async def _rest(
     core: DeviceCore,
+    tried: tuple[Envelope, ...],
     seconds: float,
     sleep: Sleep,
     wake: asyncio.Event,
@@ -109,17 +111,19 @@ async def _rest(
 ) -> None:
     """Wait so long, or until woken, until an answer is to leave, or until a stream breaks.
 
-    Questions whose time is over are closed meanwhile.
+    ``tried`` is what the last round had to send. Questions whose time is over are closed meanwhile.
     """
     while seconds > 0.0:
         with _noting(core), suppress(StoreError):  # the core has noted it
             core.close_question()
+        if any(envelope not in tried for envelope in core.waiting):
+            return
         moment = core.next_moment
         wait = seconds
         if moment is not None:
             wait = min(seconds, max(0.0, moment - core.clock.monotonic()))
         await _pause(wait, sleep, wake, *streams)
-        if wake.is_set() or core.waiting or any(stream.done() for stream in streams):
+        if wake.is_set() or any(stream.done() for stream in streams):
             return
         seconds -= wait
 

@@ -7,13 +7,14 @@ whether a reward came is done before that moment, so that not even milliseconds 
 While the process runs, moments are on the monotonic clock, which never jumps. Only across a restart
 the wall clock tells how much of a wait is left: never more than the longest wait there is, so a
 clock that was set back neither sends early nor holds an answer for ever. An answer whose moment
-passed while the device was off leaves a fresh random while after the start, closed before or not.
+passed while the device was off leaves within a second of the start, closed before or not.
 """
 
 import math
 from collections.abc import Callable
 
 from devote.fleet.clock import Clock
+from devote.fleet.store import Store
 
 EARLIEST, LATEST = 0.05, 0.25
 """An answer leaves between 1.05 and 1.25 times ``after`` seconds after the choice."""
@@ -41,27 +42,35 @@ class Replies:
         self._held: dict[str, float] = {}
 
     def ask(self, after: float) -> float:
-        """A question is put; returns the wall clock's time at which its answer is to leave."""
+        """A question is put; returns when its answer is to leave, by the wall clock."""
         now = self._clock.monotonic()
         self._closes = now + after
         self._leaves = self._closes + self._margin(after)
         return self._clock.wall() + self._leaves - now
 
-    def resume(self, after: float, asked_at: float, reply_at: float) -> None:
-        """A question was put before the restart, at this time of the wall clock."""
-        now, wall = self._clock.monotonic(), self._clock.wall()
-        self._closes = now + min(after, max(0.0, asked_at + after - wall))
-        self._leaves = now + self._left(after, reply_at)
-
     def hold(self, signature: str) -> None:
         """The open question has its answer, which is held back until it is to leave."""
         self._held[signature] = self._leaves
 
-    def resume_holding(self, signature: str, after: float, reply_at: float) -> float:
-        """An answer was held back before the restart; returns when it leaves, by the wall clock."""
-        left = self._left(after, reply_at)
-        self._held[signature] = self._clock.monotonic() + left
-        return self._clock.wall() + left
+    def resume(self, store: Store, *, is_asked: bool) -> None:
+        """Go on after a restart, with a question that is open and answers that are held back.
+
+        If the clock was set back since, what is stored is corrected.
+        """
+        saved, now, wall = store.load(), self._clock.monotonic(), self._clock.wall()
+        after = saved.spec.scheme.reply_after
+        if after is None:
+            return
+        if is_asked and saved.pending_at is not None and saved.reply_at is not None:
+            self._closes = now + min(after, max(0.0, saved.pending_at + after - wall))
+            self._leaves = now + self._left(after, saved.reply_at)
+            if saved.pending_at > wall:
+                store.save_moments(wall, wall + saved.reply_at - saved.pending_at)
+        for envelope, reply_at in store.held():
+            left = self._left(after, reply_at)
+            self._held[envelope.signature] = now + left
+            if wall + left < reply_at:
+                store.save_reply_at(envelope, wall + left)
 
     @property
     def is_closed(self) -> bool:
@@ -84,7 +93,9 @@ class Replies:
 
     def _left(self, after: float, reply_at: float) -> float:
         left = reply_at - self._clock.wall()
-        return min(left, (1.0 + LATEST) * after) if left > 0.0 else self._margin(after)
+        if left <= 0.0:
+            return self._dice() * min(1.0, LATEST * after)
+        return min(left, (1.0 + LATEST) * after)
 
     def _margin(self, after: float) -> float:
         return after * (EARLIEST + (LATEST - EARLIEST) * self._dice())

@@ -19,6 +19,7 @@ from the board have their own table, so a step costs the same however many there
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -58,6 +59,12 @@ class Saved:
 
     def __repr__(self) -> str:
         return f"Saved({self.address!r}, {self.spec.name!r})"
+
+
+@lru_cache(maxsize=64)
+def _spec(text: str) -> ExperimentSpec:
+    """One specification for all devices of a process that have the same."""
+    return ExperimentSpec.from_json(text)
 
 
 class Store:
@@ -111,7 +118,7 @@ class Store:
         with self._database.decoding():
             text, fingerprint, address, players, secret, enrolled, player, *rest = row
             pending_at, reply_at, plays, *read = rest
-            spec = ExperimentSpec.from_json(text)
+            spec = _spec(text)
             if spec.fingerprint != fingerprint:
                 raise ValueError
             self._n_arms = spec.n_arms

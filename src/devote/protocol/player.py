@@ -98,8 +98,8 @@ class Player:
         return False
 
     @property
-    def has_question(self) -> bool:
-        """Whether the pending play is none that is answered, and the next would be."""
+    def may_ask(self) -> bool:
+        """Whether the next play could be one that is answered."""
         return False
 
     def read(self, public: dict[str, Any]) -> None:

@@ -82,9 +82,9 @@ class Respondent(Player):
         return self._noise is not None
 
     @property
-    def has_question(self) -> bool:
-        """Whether the survey would ask about the next play, but not about the pending one."""
-        return not self.is_asked and self.answers_left > 0 and not self._knows().is_decided
+    def may_ask(self) -> bool:
+        """Whether answers are left and wanted."""
+        return self.answers_left > 0 and not self._knows().is_decided
 
     @property
     def shared(self) -> tuple[int, ...]:
