@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 
+from devote.boards.board import Envelope
 from devote.boards.database import StoreError
 from devote.fleet.clock import Expiry
 from devote.fleet.plays import Choice, Fate, new_play
