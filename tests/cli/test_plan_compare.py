@@ -27,7 +27,7 @@ def test_all_schemes_are_compared_and_one_is_named(devote):
 
 
 def test_the_table_says_what_to_use_why_and_how_to_write_it(devote):
-    words = " ".join(devote(*FLEET, "--players", 300, "--privacy", "none").out.split())
+    words = " ".join(devote(*FLEET, "--players", 100, "--privacy", "none").out.split())
     assert "Use jury." in words
     assert "no other scheme does" in words
     assert 'scheme = { name = "jury", seats = 28 }' in words.replace("│ │ ", "")
