@@ -18,6 +18,7 @@ from devote.boards.board import (
     Envelope,
     Event,
     Outcome,
+    PublicTally,
     Snapshot,
 )
 from devote.boards.experiment import Experiment
@@ -99,6 +100,7 @@ class FaultyBoard(Board):
         self.partitioned = False
         self._random = random.Random(seed)
         self._in_flight: list[tuple[float, Envelope]] = []
+        self._told: PublicTally | None = None
 
     @property
     def in_flight(self) -> tuple[Envelope, ...]:
@@ -154,6 +156,25 @@ class FaultyBoard(Board):
             yield event
             if self._happens(self.faults.duplicated):
                 yield event
+
+    async def tally(self) -> PublicTally:
+        """The tally, perhaps as of some time ago."""
+        await self.deliver()
+        self._check_link()
+        if self._happens(self.faults.lost_request) or self._happens(self.faults.lost_reply):
+            raise _lost()
+        told = await self.board.tally()
+        if self._told is None or not self._happens(self.faults.stale):
+            self._told = told
+        return self._told
+
+    async def said_by(self, voter: str) -> tuple[Envelope, ...]:
+        """All messages of one voter, if the network lets it."""
+        await self.deliver()
+        self._check_link()
+        if self._happens(self.faults.lost_request) or self._happens(self.faults.lost_reply):
+            raise _lost()
+        return await self.board.said_by(voter)
 
     async def deliver(self, *, everything: bool = False) -> None:
         """Hand over what is due by now, or all that is in flight."""
@@ -234,6 +255,11 @@ class CrashingBoard(MemoryBoard):
         """All messages with a number above ``after``."""
         self.check_up()
         return await super().snapshot(after)
+
+    async def tally(self) -> PublicTally:
+        """What the messages come to."""
+        self.check_up()
+        return await super().tally()
 
     def check_up(self) -> None:
         """Refuse to answer while it is down."""

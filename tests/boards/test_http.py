@@ -7,7 +7,14 @@ import httpx
 import pytest
 from tests.server.live import SPEC, api, enrol, identity, serving, vote
 
-from devote.boards.board import BoardRefused, BoardUnavailable, EndOfBacklog, Outcome, Posted
+from devote.boards.board import (
+    BoardRefused,
+    BoardUnavailable,
+    EndOfBacklog,
+    Outcome,
+    Posted,
+    PublicTally,
+)
 from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 
@@ -47,7 +54,11 @@ async def enrol_alice(board):
     return await board.enrol(ALICE)
 
 
-ACTIONS = pytest.mark.parametrize("action", [publish, snapshot, stream, fetch, enrol_alice])
+async def tally(board):
+    return await board.tally()
+
+
+ACTIONS = pytest.mark.parametrize("action", [publish, snapshot, stream, fetch, enrol_alice, tally])
 
 
 @ACTIONS
@@ -191,6 +202,23 @@ def test_an_address_that_is_none_is_refused(url):
 
     with pytest.raises(BoardRefused):
         asyncio.run(main())
+
+
+def test_a_tally_is_asked_for_by_a_name_that_the_server_did_not_choose():
+    asked = []
+    told = {"number": 3, "fingerprint": "f", "tally": {"status": "open"}}
+
+    def handler(request):
+        asked.append(request.headers.get("If-None-Match"))
+        headers = {**OURS, "ETag": '"you-are-device-17"'}
+        return httpx.Response(304 if asked[-1] else 200, headers=headers, json=told)
+
+    async def twice(board):
+        return await board.tally(), await board.tally()
+
+    first, second = call(handler, twice)
+    assert first == second == PublicTally(**told)
+    assert asked == [None, f'"{first.tag}"']
 
 
 def test_no_cookie_is_ever_sent_back():

@@ -440,3 +440,22 @@ def test_when_the_outcome_is_unknown_posting_again_is_safe(check, spoken):
         assert (await board.snapshot()).posted == (Posted(1, envelope),)
 
     check(test, spoken.spec)
+
+
+def test_the_tally_is_what_the_messages_come_to(check, spoken):
+    async def test(board: Board) -> None:
+        counted = spoken.spec.scheme.tally(spoken.spec)
+        tags = set()
+        for number, envelope in enumerate((None, *spoken.sayings[:5])):
+            if envelope is not None:
+                assert await board.publish(envelope) is Outcome.ACCEPTED
+                counted.add(envelope.message)
+            told = await board.tally()
+            assert (told.number, told.fingerprint) == (number, spoken.spec.fingerprint)
+            assert told.tally == counted.public()
+            assert await board.tally() == told
+            assert len(told.to_json()) < 400
+            tags.add(told.tag)
+        assert len(tags) == 6
+
+    check(test, spoken.spec)

@@ -83,14 +83,21 @@ class CrashingStore(Store):
     def crash_at(self, when: str | None) -> None:
         self._database.crash_at = when
 
-    def save_step(self, player: Any, pending_at: float | None, plays: Any, said: Any = ()) -> None:
+    def save_step(
+        self,
+        player: Any,
+        pending_at: float | None,
+        plays: Any,
+        said: Any = (),
+        reply_at: float | None = None,
+    ) -> None:
         verb, value, expired = self.doing
         if pending_at is not None:
             entry = ("activate", value)
         else:
             entry = ("reward", value) if verb == "reward" else expired
         self._database.entry = (*entry, tuple(envelope.message for envelope in said))
-        super().save_step(player, pending_at, plays, said)
+        super().save_step(player, pending_at, plays, said, reply_at)
 
     def save_heard(self, heard: Any, bookmark: Bookmark) -> None:
         messages = tuple(posted.envelope.message for posted in heard)

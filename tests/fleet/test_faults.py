@@ -89,7 +89,7 @@ def test_the_fault_run_sees_a_vote_taken_for_sent_when_no_answer_came(monkeypatc
 def test_the_fault_run_sees_a_reward_counted_in_two_steps(monkeypatch):
     save_step = Store.save_step
 
-    def in_two_steps(self, player, pending_at, plays, said=()):
+    def in_two_steps(self, player, pending_at, plays, said=(), reply_at=None):
         save_step(self, player, pending_at, plays)
         if said:
             if len(self._database.disk.log) % 5 == 0:

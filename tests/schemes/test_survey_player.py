@@ -110,11 +110,29 @@ def test_an_answer_of_its_own_that_a_lost_store_forgot_counts_as_given():
     assert player.answers_left == 0
 
 
-def test_a_refused_answer_is_never_sent_again():
+def test_an_answer_is_of_use_while_its_arm_is_asked_about():
     player = device(small(3))
     player.activate(0.3, 0.5)
     [message] = player.reward(1.0)
+    assert player.still_wants(message)
+    player.read(public(answer=(2, 1), shared=(1, 2)))
+    assert message.arm == 0
     assert not player.still_wants(message)
+    player.read(public("agreed", (0,), (0,)))
+    assert not player.still_wants(message)
+
+
+def test_a_device_that_holds_an_answer_back_asks_no_further_question():
+    player = device(small(3, answers=2))
+    player.read(public(answer=(2, 0, 1)))
+    player.activate(0.3, 0.5)
+    assert player.is_asked
+    player.reward(1.0)
+    assert player.activate(0.3, 0.5, ask=False) == 2
+    assert not player.is_asked
+    assert player.reward(1.0) == []
+    player.activate(0.3, 0.5)
+    assert player.is_asked
 
 
 def test_a_device_can_read_the_log_instead_of_the_tally():
@@ -127,10 +145,6 @@ def test_a_device_can_read_the_log_instead_of_the_tally():
     assert player.activate(0.0, 0.0) == 1
     assert player.reward(1.0) == []
     assert player.best == 1
-
-
-def test_reply_after_is_the_schemes():
-    assert device(small(3)).reply_after == 60.0
 
 
 def test_wrong_use_is_refused_and_changes_nothing():

@@ -116,6 +116,41 @@ def test_a_snapshot_that_is_known_is_not_sent_again(tmp_path):
     run(test, tmp_path)
 
 
+def test_a_tally_is_named_by_its_contents_and_any_cache_may_keep_it_for_a_moment(tmp_path):
+    async def test(server):
+        await server.post(vote(ALICE))
+        first = await server.client.get(f"{URL}/tally")
+        assert first.json() == {
+            "number": 1,
+            "fingerprint": SPEC.fingerprint,
+            "tally": {"status": "open", "answer": [1, 2, 3, 0], "shared": [0, 1, 2, 3]},
+        }
+        assert first.headers["Cache-Control"] == "public, max-age=1, stale-while-revalidate=5"
+        tag = first.headers["ETag"]
+        again = await server.client.get(f"{URL}/tally", headers={"If-None-Match": tag})
+        assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", tag)
+        # Another server over the same board gives it the same name.
+        other = httpx.ASGITransport(create_app(server.store))
+        async with httpx.AsyncClient(transport=other, base_url="http://devote") as client:
+            assert (await client.get(f"{URL}/tally")).headers["ETag"] == tag
+        await server.post(vote(ALICE, 1))
+        later = await server.client.get(f"{URL}/tally", headers={"If-None-Match": tag})
+        assert later.json()["number"] == 2
+
+    run(test, tmp_path)
+
+
+def test_a_tally_shows_what_another_process_has_posted_after_a_moment(tmp_path):
+    async def test(server):
+        assert (await server.client.get(f"{URL}/tally")).json()["number"] == 0
+        with open_store(tmp_path / "board.db") as other:
+            other.post("banner", vote(ALICE))
+        while (await server.client.get(f"{URL}/tally")).json()["number"] == 0:
+            await asyncio.sleep(0.01)
+
+    run(test, tmp_path, poll=0.05)
+
+
 @pytest.mark.parametrize("query", ["after=-1", "after=x", "after=", "after=1e3", f"after={2**60}"])
 def test_a_number_to_read_from_must_be_one(tmp_path, query):
     async def test(server):

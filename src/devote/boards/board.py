@@ -8,11 +8,13 @@ stream says when its backlog ends, so that nobody decides on half of the message
 decides nothing by itself: it stores, and asks the scheme's tally which messages it may take.
 """
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from devote.errors import DevoteError
 from devote.protocol import Message
@@ -80,6 +82,35 @@ class Snapshot:
     posted: tuple[Posted, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PublicTally:
+    """What the messages up to ``number`` come to, in a few hundred bytes.
+
+    ``tally`` is what the scheme's tally makes public, as JSON values. ``fingerprint`` is that of
+    the specification by which they were counted.
+
+    >>> PublicTally(2, "9f3c", {"status": "open"}).to_json()
+    '{"fingerprint":"9f3c","number":2,"tally":{"status":"open"}}'
+    """
+
+    number: int
+    fingerprint: str
+    tally: dict[str, Any]
+
+    def to_json(self) -> str:
+        """The one JSON spelling, as a server sends it."""
+        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+
+    @property
+    def tag(self) -> str:
+        """A name that follows from the contents alone.
+
+        A device that asks whether there is another tally works the name out for itself: a server
+        that could choose it would know the device again.
+        """
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:32]
+
+
 class Board(ABC):
     """Where the messages of one experiment are posted and read, as a device sees it.
 
@@ -110,6 +141,15 @@ class Board(ABC):
     @abstractmethod
     def stream(self, after: int = 0) -> AsyncIterator[Event]:
         """The messages above ``after``, one EndOfBacklog, then messages as they come."""
+
+    @abstractmethod
+    async def tally(self) -> PublicTally:
+        """What the messages come to, as of now or a second or two ago."""
+
+    async def said_by(self, voter: str) -> tuple[Envelope, ...]:
+        """All messages of one voter that the board holds, in its order."""
+        posted = (await self.snapshot()).posted
+        return tuple(p.envelope for p in posted if p.envelope.message.voter == voter)
 
     async def aclose(self) -> None:
         """Close what the board has opened; it cannot be used afterwards."""

@@ -95,7 +95,8 @@ class Database:
     """A file of a layout, made if it does not exist; safe in any thread, one at a time.
 
     Other processes may use the file at the same time. With ``alone`` they may not: the file is
-    locked until it is closed or the process dies, and a new file is readable for its owner only.
+    locked until it is closed or the process dies, a new file is readable for its owner only, and
+    what is deleted is overwritten.
     """
 
     def __init__(self, path: str | Path, layout: Layout, *, alone: bool = False) -> None:
@@ -114,11 +115,16 @@ class Database:
             )
         try:
             with self._translated():
+                if self.path == ":memory:":  # where thousands of devices may share a process
+                    self._connection.execute("PRAGMA page_size=512")
                 if alone:
                     self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+                    self._connection.execute("PRAGMA secure_delete=ON")
                 with self._transaction() as db:
                     self._prepare(db)
                 self._use_write_ahead_log()
+            if alone:
+                self.forget()
         except BaseException:
             self._connection.close()
             raise
@@ -149,6 +155,14 @@ class Database:
                 self._durable = durable
             with self._transaction() as db:
                 yield db
+
+    def forget(self) -> None:
+        """Leave nothing in the files of what was overwritten or deleted.
+
+        The disk may keep it all the same: what a file no longer holds is out of reach here.
+        """
+        with self._lock, self._translated():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def decoding(self) -> Iterator[None]:

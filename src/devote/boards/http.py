@@ -6,6 +6,9 @@ network that answers 200 to everything must not pass for "your vote is there alr
 What leaves the device is the path, the number read so far, and the messages themselves.
 """
 
+import asyncio
+import math
+import time
 from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
 from typing import Any
@@ -23,6 +26,7 @@ from devote.boards.board import (
     Event,
     Outcome,
     Posted,
+    PublicTally,
     Snapshot,
 )
 from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment, is_address
@@ -31,6 +35,7 @@ from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
 
 LONGEST_ANSWER = 64 * 2**20
+LONGEST_TALLY = 2**20
 _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
 
 
@@ -39,7 +44,8 @@ class HttpBoard(Board):
 
     ``client`` is an ``httpx.AsyncClient`` to share between boards; without it the board has its
     own, which ``aclose`` (or ``async with``) closes. ``timeout`` bounds each request, and
-    ``patience`` the silence on a stream: the server breaks it with heartbeats.
+    ``patience`` the silence on a stream: the server breaks it with heartbeats. For ``fresh``
+    seconds a tally that was read is the tally: set it where many devices share this board.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class HttpBoard(Board):
         *,
         timeout: float = 10.0,
         patience: float = 30.0,
+        fresh: float = 0.0,
     ) -> None:
         self.url = url.rstrip("/")
         if not is_address(self.url) or "/experiments/" not in self.url:
@@ -62,6 +69,10 @@ class HttpBoard(Board):
         self._timeout = httpx.Timeout(timeout)
         self._patience = httpx.Timeout(timeout, read=patience)
         self._n_arms = MAX_ARMS
+        self._tally: PublicTally | None = None
+        self._tally_until = -math.inf
+        self._tally_lock = asyncio.Lock()
+        self._fresh = fresh
 
     async def aclose(self) -> None:
         """Close the connections this board has opened."""
@@ -95,11 +106,12 @@ class HttpBoard(Board):
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""
-        async with self._answer("GET", f"/messages?after={after}") as answer:
-            body = await _read(answer)
-            if body["end"] is not True or not isinstance(body["number"], int):
-                raise ValueError("cut off")
-            return Snapshot(body["number"], tuple(map(self._posted, body["messages"])))
+        return await self._messages(f"after={after}")
+
+    async def said_by(self, voter: str) -> tuple[Envelope, ...]:
+        """All messages of one voter."""
+        snapshot = await self._messages(f"voter={voter}")
+        return tuple(posted.envelope for posted in snapshot.posted)
 
     async def stream(self, after: int = 0) -> AsyncIterator[Event]:
         """The messages above ``after``, one EndOfBacklog, then messages as they come.
@@ -116,6 +128,37 @@ class HttpBoard(Board):
                 else:
                     raise ValueError("another kind of event")
         raise BoardUnavailable(f"The stream of {self.url} has ended.\nRead on from where it did.")
+
+    async def tally(self) -> PublicTally:
+        """What the messages come to; one that has not changed is not sent again."""
+        async with self._tally_lock:  # of many who ask at once one reads
+            return await self._read_tally()
+
+    async def _read_tally(self) -> PublicTally:
+        known = self._tally
+        if known is not None and time.monotonic() < self._tally_until:
+            return known
+        headers = {} if known is None else {"If-None-Match": f'"{known.tag}"'}
+        reading = self._answer("GET", "/tally", headers=headers, statuses=(200, 304))
+        async with reading as answer:
+            self._tally_until = time.monotonic() + self._fresh
+            if answer.status_code == 304:
+                if known is None:
+                    raise ValueError("nothing was known")
+                return known
+            body = await _read(answer, LONGEST_TALLY)
+            number, fingerprint, tally = body["number"], body["fingerprint"], body["tally"]
+            if not isinstance(number, int) or not isinstance(fingerprint, str) or not tally:
+                raise ValueError("another type")
+            self._tally = PublicTally(number, fingerprint, dict(tally))
+        return self._tally
+
+    async def _messages(self, query: str) -> Snapshot:
+        async with self._answer("GET", f"/messages?{query}") as answer:
+            body = await _read(answer)
+            if body["end"] is not True or not isinstance(body["number"], int):
+                raise ValueError("cut off")
+            return Snapshot(body["number"], tuple(map(self._posted, body["messages"])))
 
     def _posted(self, item: Any) -> Posted:
         number, signature = item["number"], item["signature"]
@@ -137,6 +180,7 @@ class HttpBoard(Board):
         path: str,
         *,
         body: Any = None,
+        headers: dict[str, str] | None = None,
         timeout: httpx.Timeout | None = None,
         statuses: Container[int] = (200,),
         refused: type[BoardRefused] = BoardRefused,
@@ -148,7 +192,11 @@ class HttpBoard(Board):
         """
         # A cookie would let a server link what a device does; none is ever sent back.
         self._client.cookies.clear()
-        options: dict[str, Any] = {"json": body, "timeout": timeout or self._timeout}
+        options: dict[str, Any] = {
+            "json": body,
+            "headers": headers,
+            "timeout": timeout or self._timeout,
+        }
         try:
             async with self._client.stream(method, self.url + path, **options) as response:
                 status = response.status_code
@@ -192,10 +240,10 @@ def not_ours(url: str) -> BoardRefused:
     )
 
 
-async def _read(response: httpx.Response) -> Any:
+async def _read(response: httpx.Response, longest: int = LONGEST_ANSWER) -> Any:
     body = bytearray()
     async for part in response.aiter_bytes():
         body += part
-        if len(body) > LONGEST_ANSWER:
+        if len(body) > longest:
             raise ValueError("an answer without end")
     return parse_json(bytes(body))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
 from devote.boards.bell import RingingBoard
-from devote.boards.board import Envelope, Outcome, Posted, Snapshot
+from devote.boards.board import Envelope, Outcome, Posted, PublicTally, Snapshot
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity, verify
 from devote.protocol import ExperimentSpec, Message
@@ -84,3 +84,8 @@ class MemoryBoard(RingingBoard):
         """All messages with a number above ``after``."""
         with self._lock:
             return Snapshot(len(self._posted), tuple(self._posted[max(after, 0) :]))
+
+    async def tally(self) -> PublicTally:
+        """What the messages come to."""
+        with self._lock:
+            return PublicTally(len(self._posted), self.spec.fingerprint, self._tally.public())

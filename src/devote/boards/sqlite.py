@@ -15,6 +15,7 @@ from devote.boards.board import (
     Envelope,
     Outcome,
     Posted,
+    PublicTally,
     Snapshot,
 )
 from devote.boards.database import StoreError
@@ -68,13 +69,24 @@ class SqliteBoard(RingingBoard):
         """All messages with a number above ``after``."""
         return await _in_thread(self._read, after)
 
+    async def tally(self) -> PublicTally:
+        """What the messages come to."""
+        return await _in_thread(self._store.tally, self.spec.name)
+
+    async def said_by(self, voter: str) -> tuple[Envelope, ...]:
+        """All messages of one voter."""
+        _, rows = await _in_thread(self._store.rows_of, self.spec.name, voter)
+        return tuple(posted.envelope for posted in self._decoded(rows))
+
     def _read(self, after: int) -> Snapshot:
         number, rows = self._store.rows(self.spec.name, after)
-        posted = tuple(
+        return Snapshot(number, self._decoded(rows))
+
+    def _decoded(self, rows: list[tuple[int, str, str]]) -> tuple[Posted, ...]:
+        return tuple(
             Posted(number, Envelope(from_json(message, self.spec.n_arms), signature))
             for number, message, signature in rows
         )
-        return Snapshot(number, posted)
 
 
 async def _in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
-from devote.boards.board import BoardRefused, Envelope, Outcome
+from devote.boards.board import BoardRefused, Envelope, Outcome, PublicTally
 from devote.boards.database import Database
 from devote.boards.experiment import Experiment
 from devote.boards.identity import verify_enrolment
@@ -226,12 +226,29 @@ class SqliteStore:
             self._counts[spec.name] = (tally, number, text)
             return tally, number
 
+    def tally(self, name: str) -> PublicTally:
+        """What an experiment's messages come to."""
+        experiment = self.get(name)
+        with self._database.read():
+            tally, number = self._count(experiment.spec)
+            return PublicTally(number, experiment.fingerprint, tally.public(experiment.players))
+
     def numbers(self) -> dict[str, int]:
         """How many messages each experiment has that has any."""
         with self._database.read() as db:
             return dict(
                 db.execute("SELECT experiment, max(number) FROM messages GROUP BY experiment")
             )
+
+    def rows_of(self, name: str, voter: str) -> tuple[int, list[tuple[int, str, str]]]:
+        """The same for the messages of one voter."""
+        with self._database.read() as db:
+            rows = db.execute(
+                "SELECT number, message, signature FROM messages WHERE experiment=? AND "
+                "voter=? ORDER BY number",
+                (name, voter),
+            ).fetchall()
+        return self.rows(name, 2**53)[0], rows
 
     def rows(self, name: str, after: int = 0) -> tuple[int, list[tuple[int, str, str]]]:
         """The board's last number, and number, JSON text and signature of what is above ``after``.

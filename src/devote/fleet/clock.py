@@ -50,6 +50,15 @@ class Expiry:
                 "Leave it out for pulls that wait for ever."
             )
 
+    def check(self, reply_after: float | None) -> None:
+        """Refuse to wait for rewards for longer than the scheme does."""
+        if self.after is not None and reply_after is not None and self.after > reply_after:
+            raise DeviceError(
+                f"expire_after={self.after:g} is longer than reply_after={reply_after:g} of this "
+                "experiment, after which a reward that has not come counts as 0.\n"
+                f"Use at most {reply_after:g} seconds, or leave expire_after out."
+            )
+
     def is_due(self, age: float) -> bool:
         """Whether a pull of this age has expired."""
         return self.after is not None and age >= self.after

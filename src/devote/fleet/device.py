@@ -10,11 +10,12 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack
 from devote.boards.board import Board, BoardRefused, BoardUnavailable
 from devote.boards.http import HttpBoard
 from devote.fleet.clock import Clock, Expiry, OnExpire
-from devote.fleet.core import SYSTEM_RANDOM, DeviceCore
+from devote.fleet.core import DeviceCore
 from devote.fleet.errors import JoinError, JoinRefused
 from devote.fleet.joining import open_store
 from devote.fleet.loop import Pace, run_forever
 from devote.fleet.plays import Choice
+from devote.fleet.state import SYSTEM_RANDOM
 from devote.fleet.status import DeviceStatus
 from devote.fleet.sync import sync_once
 
@@ -86,11 +87,13 @@ class AsyncDevice(_Joined):
             board = board or HttpBoard(url)
             async with AsyncExitStack() as opened:
                 opened.push_async_callback(board.aclose)
-                state = await open_store(store, url, board, invite)
+                state = await open_store(store, url, board, invite, expiry)
                 opened.callback(state.close)
                 core = DeviceCore(
                     state, expiry=expiry, clock=clock or Clock(), dice=dice or SYSTEM_RANDOM
                 )
+                if core.spec.scheme.reads_tally and not core.bookmark.complete:
+                    await sync_once(core, board)  # so that the first question is one of today's
                 opened.pop_all()  # the device closes them from here on
         except BoardUnavailable as error:
             raise JoinError(

@@ -13,15 +13,21 @@ from pathlib import Path
 from devote.boards.board import Board, EnrolmentRefused
 from devote.boards.database import StoreError, StoreMismatch
 from devote.boards.identity import Identity
+from devote.fleet.clock import Expiry
 from devote.fleet.store import Store
 
 
-async def open_store(path: str | Path, url: str, board: Board, invite: str | None) -> Store:
-    """The store at ``path``, set up for the experiment at ``url`` and enrolled in it."""
+async def open_store(
+    path: str | Path, url: str, board: Board, invite: str | None, expiry: Expiry
+) -> Store:
+    """The store at ``path``, set up for the experiment at ``url`` and enrolled in it.
+
+    An ``expiry`` that the experiment does not allow is refused before anything is stored.
+    """
     is_new = not Path(path).exists()
     store = Store.open(path)
     try:
-        await _enrol(store, url, board, invite)
+        await _enrol(store, url, board, invite, expiry)
     except BaseException as error:
         is_useless = isinstance(error, EnrolmentRefused)
         with suppress(StoreError):  # what cannot be read is not thrown away
@@ -34,7 +40,7 @@ async def open_store(path: str | Path, url: str, board: Board, invite: str | Non
     return store
 
 
-async def _enrol(store: Store, url: str, board: Board, invite: str | None) -> None:
+async def _enrol(store: Store, url: str, board: Board, invite: str | None, expiry: Expiry) -> None:
     saved = store.load() if store.is_set_up else None
     name = url.rstrip("/").rpartition("/")[2]
     if saved is not None and saved.spec.name != name:
@@ -42,11 +48,14 @@ async def _enrol(store: Store, url: str, board: Board, invite: str | None) -> No
             f"The device store {store.path!r} belongs to experiment {saved.spec.name!r}, "
             f"not to {name!r}.\nGive each experiment its own store."
         )
+    if saved is not None:
+        expiry.check(saved.spec.scheme.reply_after)
     if saved is not None and saved.enrolled:
         if saved.address != url:
             store.save_enrolment(url, saved.players)
         return
     experiment = await board.fetch_experiment()
+    expiry.check(experiment.spec.scheme.reply_after)
     if saved is None:
         identity = Identity.generate()
         store.set_up(url, experiment.spec, experiment.players, identity)

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable, EndOfBacklog
+from devote.boards.board import Board, BoardRefused, BoardUnavailable, EndOfBacklog, Envelope
 from devote.boards.database import StoreError
 from devote.fleet.clock import backoff
 from devote.fleet.core import DeviceCore
@@ -50,20 +50,23 @@ async def run_forever(
     try:
         while True:
             wake.clear()
+            tried = core.waiting
             done = False
             with _noting(core):
                 done = await sync_once(core, board, deep=rounds % CHECK_EVERY == 0)
             if not done:
                 await _cancelled(stream)
                 stream = None
-                await sleep(backoff(failures, dice(), base=pace.base, cap=pace.cap))
+                wait = backoff(failures, dice(), base=pace.base, cap=pace.cap)
+                await _rest(core, tried, wait, sleep, asyncio.Event())  # which nobody sets
                 rounds, failures = 0, failures + 1
                 continue
             rounds, failures = rounds + 1, 0
-            if stream is None:
+            if stream is None and not core.spec.scheme.reads_tally:
                 stream = asyncio.create_task(_listen(core, board))
-            await _pause(pace.every * (0.5 + dice()), sleep, wake, stream)
-            if not stream.done():
+            streams = () if stream is None else (stream,)
+            await _rest(core, tried, pace.every * (0.5 + dice()), sleep, wake, *streams)
+            if stream is None or not stream.done():
                 cuts = 0
                 continue
             stream = None
@@ -96,6 +99,33 @@ async def _listen(core: DeviceCore, board: Board) -> None:
         close = getattr(events, "aclose", None)
         if close is not None:
             await close()
+
+
+async def _rest(
+    core: DeviceCore,
+    tried: tuple[Envelope, ...],
+    seconds: float,
+    sleep: Sleep,
+    wake: asyncio.Event,
+    *streams: asyncio.Task[None],
+) -> None:
+    """Wait so long, or until woken, until an answer is to leave, or until a stream breaks.
+
+    ``tried`` is what the last round had to send. Questions whose time is over are closed meanwhile.
+    """
+    while seconds > 0.0:
+        with _noting(core), suppress(StoreError):  # the core has noted it
+            core.close_question()
+        if any(envelope not in tried for envelope in core.waiting):
+            return
+        moment = core.next_moment
+        wait = seconds
+        if moment is not None:
+            wait = min(seconds, max(0.0, moment - core.clock.monotonic()))
+        await _pause(wait, sleep, wake, *streams)
+        if wake.is_set() or any(stream.done() for stream in streams):
+            return
+        seconds -= wait
 
 
 async def _pause(

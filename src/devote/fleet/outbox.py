@@ -34,6 +34,11 @@ class Outbox:
         return tuple(e for e, state in self._entries.items() if state == "sent")
 
     @property
+    def unsent(self) -> tuple[Envelope, ...]:
+        """What the board has not acknowledged, or not been offered."""
+        return tuple(e for e, state in self._entries.items() if state != "sent")
+
+    @property
     def refused(self) -> tuple[Envelope, ...]:
         """What the board has refused and is still wanted."""
         refused = (e for e, state in self._entries.items() if state == "refused")

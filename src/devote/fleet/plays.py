@@ -10,7 +10,10 @@ from typing import Literal, TypeAlias
 
 from devote.fleet.errors import LateReward, RepeatedReward, UnclearReward, UnknownPlay
 
-Fate: TypeAlias = Literal["pending", "rewarded", "expired"]
+Fate: TypeAlias = Literal["pending", "rewarded", "expired", "answered"]
+"""``answered``: the answer to a question is made, with a reward or because none came in time;
+which of the two is not kept.
+"""
 
 KEPT = 100
 """How many plays are remembered, the latest."""
@@ -76,10 +79,14 @@ class Plays:
             del self._fates[next(iter(self._fates))]
         return self._fates
 
-    def check(self, choice: Choice | str | None) -> None:
-        """Raise unless a reward for this choice is one for the pending play."""
+    def check(self, choice: Choice | str | None, *, is_asked: bool = False) -> None:
+        """Raise unless a reward for this choice is one for the pending play.
+
+        ``is_asked``: the pending play is a question, for which no other's reward may count.
+        """
         if choice is None:
-            if "expired" in self._fates.values():
+            others = ("expired", "answered") if is_asked else ("expired",)
+            if any(fate in others for fate in self._fates.values()):
                 raise UnclearReward(
                     "A play has expired and its reward may still come, so it is not clear which "
                     "play this one is for.\nPass what choose() gave: reward(x, choice)."
@@ -91,6 +98,11 @@ class Plays:
             raise LateReward(
                 "This reward came too late: its play had expired and is not pending any more. "
                 "It is not counted.\nUse a longer expire_after if such rewards are to count."
+            )
+        if fate == "answered":
+            raise LateReward(
+                "This play is answered for: it has had its reward, or none came in time, which "
+                "is a reward of 0. This one is not counted.\nThere is nothing left to do."
             )
         if fate == "rewarded":
             raise RepeatedReward(

@@ -19,6 +19,7 @@ from the board have their own table, so a step costs the same however many there
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -52,6 +53,7 @@ class Saved:
     enrolled: bool
     player: dict[str, Any]
     pending_at: float | None
+    reply_at: float | None
     plays: dict[str, Fate]
     bookmark: Bookmark
 
@@ -59,12 +61,22 @@ class Saved:
         return f"Saved({self.address!r}, {self.spec.name!r})"
 
 
+@lru_cache(maxsize=64)
+def _spec(text: str) -> ExperimentSpec:
+    """One specification for all devices of a process that have the same."""
+    return ExperimentSpec.from_json(text)
+
+
 class Store:
-    """One device's state on disk; ``open`` it, ``set_up`` it once, and close it."""
+    """One device's state on disk; ``open`` it, ``set_up`` it once, and close it.
+
+    ``is_new``: it was set up since it was opened, so it cannot be an older copy of itself.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._n_arms = 0
+        self.is_new = False
 
     @classmethod
     def open(cls, path: str | Path) -> "Store":
@@ -94,17 +106,19 @@ class Store:
                 " VALUES (1, ?, ?, ?, ?, ?, ?)",
                 (address, spec.to_json(), spec.fingerprint, players, secret, json.dumps(player)),
             )
+        self.is_new = True
 
     def load(self) -> Saved:
         """The device's row."""
         with self._database.read() as db:
             row = db.execute(
                 "SELECT spec, fingerprint, address, players, secret, enrolled, player, pending_at,"
-                " plays, cursor, anchor, complete FROM device"
+                " reply_at, plays, cursor, anchor, complete FROM device"
             ).fetchone()
         with self._database.decoding():
-            text, fingerprint, address, players, secret, enrolled, player, since, plays, *read = row
-            spec = ExperimentSpec.from_json(text)
+            text, fingerprint, address, players, secret, enrolled, player, *rest = row
+            pending_at, reply_at, plays, *read = rest
+            spec = _spec(text)
             if spec.fingerprint != fingerprint:
                 raise ValueError
             self._n_arms = spec.n_arms
@@ -112,7 +126,16 @@ class Store:
             bookmark = Bookmark(number, tuple(anchor.split()), bool(complete))
             player, plays = json.loads(player), json.loads(plays)
             return Saved(
-                address, spec, players, secret, bool(enrolled), player, since, plays, bookmark
+                address=address,
+                spec=spec,
+                players=players,
+                secret=secret,
+                enrolled=bool(enrolled),
+                player=player,
+                pending_at=pending_at,
+                reply_at=reply_at,
+                plays=plays,
+                bookmark=bookmark,
             )
 
     def player(self, saved: Saved, messages: Iterable[Message]) -> Player:
@@ -143,15 +166,66 @@ class Store:
         pending_at: float | None,
         plays: dict[str, Fate],
         said: Iterable[Envelope] = (),
+        reply_at: float | None = None,
     ) -> None:
-        """Store the player and the plays after a step, and what the player has said, together."""
-        outgoing = [(to_json(e.message), e.signature) for e in said]
+        """Store the player and the plays after a step, and what the player has said, together.
+
+        ``reply_at`` is when what is said leaves, or the answer to the new question. Of what an
+        answer was made nothing is left in the file once it is made.
+        """
+        outgoing = [(to_json(e.message), e.signature, reply_at) for e in said]
         with self._database.write(durable=bool(outgoing)) as db:
             db.execute(
-                "UPDATE device SET player = ?, pending_at = ?, plays = ?",
-                (json.dumps(player), pending_at, json.dumps(plays)),
+                "UPDATE device SET player = ?, pending_at = ?, reply_at = ?, plays = ?",
+                (json.dumps(player), pending_at, None if said else reply_at, json.dumps(plays)),
             )
-            db.executemany("INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing)
+            db.executemany(
+                "INSERT INTO outbox (message, signature, reply_at) VALUES (?, ?, ?)", outgoing
+            )
+        if outgoing and reply_at is not None:
+            self._database.forget()
+
+    def save_told(self, player: dict[str, Any], number: int, *, lost: bool) -> None:
+        """Store a player who has read the board's tally up to a number.
+
+        If the board has ``lost`` what it held, all that it has acknowledged waits again.
+        """
+        with self._database.write(durable=False) as db:
+            db.execute(
+                "UPDATE device SET player = ?, cursor = ?, complete = 1",
+                (json.dumps(player), number),
+            )
+            if lost:
+                db.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'sent'")
+
+    def save_recalled(
+        self, player: dict[str, Any], said: Iterable[Envelope], false: Iterable[Envelope]
+    ) -> None:
+        """Store what the board shows this device to have said before, and take back the rest."""
+        with self._database.write() as db:
+            db.execute("UPDATE device SET player = ?", (json.dumps(player),))
+            db.executemany(
+                "DELETE FROM outbox WHERE message = ?", [(to_json(e.message),) for e in false]
+            )
+            db.executemany(
+                "INSERT INTO outbox (message, signature, state) VALUES (?, ?, 'sent')"
+                " ON CONFLICT (message) DO UPDATE SET state = 'sent'",
+                [(to_json(e.message), e.signature) for e in said],
+            )
+        self._database.forget()
+
+    def save_moments(self, pending_at: float, reply_at: float) -> None:
+        """Store other moments for the pending play: the clock was set back since it was chosen."""
+        with self._database.write(durable=False) as db:
+            db.execute("UPDATE device SET pending_at = ?, reply_at = ?", (pending_at, reply_at))
+
+    def save_reply_at(self, envelope: Envelope, reply_at: float) -> None:
+        """Store when a message is to leave."""
+        with self._database.write(durable=False) as db:
+            db.execute(
+                "UPDATE outbox SET reply_at = ? WHERE message = ?",
+                (reply_at, to_json(envelope.message)),
+            )
 
     def save_heard(self, heard: Iterable[Posted], bookmark: Bookmark) -> None:
         """Store what was read of the board, and how far that was, together."""
@@ -201,6 +275,13 @@ class Store:
     def outbox(self) -> list[tuple[Envelope, Delivery]]:
         """Every message this device has produced, oldest first, and what became of it."""
         return self._envelopes("SELECT message, signature, state FROM outbox ORDER BY seq")
+
+    def held(self) -> list[tuple[Envelope, float]]:
+        """What waits and may have to be held back, and until when, by the wall clock."""
+        return self._envelopes(
+            "SELECT message, signature, reply_at FROM outbox"
+            " WHERE state = 'waiting' AND reply_at IS NOT NULL ORDER BY seq"
+        )
 
     def close(self) -> None:
         """Close the file."""

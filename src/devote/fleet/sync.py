@@ -4,11 +4,17 @@ One round checks that the experiment is ours, posts what waits and reads what is
 outcome means "again", which idempotent messages make safe. A round reads by snapshot from just
 before the last message read, which proves that the board is there, that it is the one that was
 read before, and that nothing was skipped.
+
+A device of a scheme that ``reads_tally`` reads that instead, and never the messages of others.
+
+A device that blurs what it says first asks what the board holds of it, once after each start: its
+store may be an older copy, and what it has said once it must not say again with fresh noise.
 """
 
 from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome
 from devote.boards.database import StoreError
 from devote.fleet.core import DeviceCore
+from devote.protocol import ProtocolError
 
 CHANGED = (
     "The experiment's specification has changed on the board; nothing is sent or read.\n"
@@ -26,6 +32,13 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
     that never waits lets this be driven without an event loop.
     """
     try:
+        if core.must_recall:
+            core.recall(await board.said_by(core.identity.voter))
+        if core.spec.scheme.reads_tally:
+            await _ask_and_post(core, board)
+            core.health.sync = None
+            core.health.synced()
+            return True
         if deep:
             experiment = await board.fetch_experiment()
             if experiment.fingerprint != core.spec.fingerprint:
@@ -35,7 +48,7 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
     except BoardUnavailable:
         core.health.offline()
         return False
-    except BoardRefused as error:
+    except (BoardRefused, ProtocolError) as error:
         core.health.offline()
         core.health.sync = str(error)
         return False
@@ -45,6 +58,17 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
     if done:
         core.health.synced()
     return done
+
+
+async def _ask_and_post(core: DeviceCore, board: Board) -> None:
+    """Read the tally, and post what waits and is of use by it."""
+    told = await board.tally()
+    if told.fingerprint != core.spec.fingerprint:
+        raise BoardRefused(CHANGED)
+    core.read(told)
+    for envelope in core.waiting:
+        is_wanted = core.is_wanted(envelope)
+        core.settle(envelope, await board.publish(envelope) if is_wanted else Outcome.REFUSED)
 
 
 async def _post_and_read(core: DeviceCore, board: Board, *, deep: bool) -> bool:

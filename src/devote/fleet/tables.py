@@ -18,6 +18,7 @@ CREATE TABLE device (
     enrolled INTEGER NOT NULL DEFAULT 0,
     player TEXT NOT NULL,
     pending_at REAL,
+    reply_at REAL,
     plays TEXT NOT NULL DEFAULT '{}',
     cursor INTEGER NOT NULL DEFAULT 0,
     anchor TEXT NOT NULL DEFAULT '',
@@ -28,11 +29,14 @@ CREATE TABLE outbox (
     seq INTEGER PRIMARY KEY,
     message TEXT NOT NULL UNIQUE,
     signature TEXT NOT NULL,
-    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sent', 'refused'))
+    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sent', 'refused')),
+    reply_at REAL
 )
 """
-"""``heard`` is what the board has shown, by its numbers; one without a number was on the board
-before it was put back to a backup, and has not been seen there since.
+"""``pending_at`` is when the pending arm was chosen, ``reply_at`` when its answer, or a message in
+the outbox, is to leave at the earliest; both in seconds since 1970. ``heard`` is what the board
+has shown, by its numbers; one without a number was on the board before it was put back to a
+backup, and has not been seen there since.
 """
 
 
@@ -65,7 +69,7 @@ def _from_version_2(db: sqlite3.Connection) -> None:
     state = "replace(state, 'denied', 'refused')"
     for table, columns in (
         ("heard", "NULL, message, signature"),
-        ("outbox", f"seq, message, signature, {state}"),
+        ("outbox", f"seq, message, signature, {state}, NULL"),
     ):
         db.execute(f"ALTER TABLE {table} RENAME TO old")
         (statement,) = (s for s in TABLES.split(";") if f"TABLE {table} " in s)
@@ -74,10 +78,18 @@ def _from_version_2(db: sqlite3.Connection) -> None:
         db.execute("DROP TABLE old")
 
 
+def _from_version_3(db: sqlite3.Connection) -> None:
+    """Make room for answers that are held back."""
+    db.execute("ALTER TABLE device ADD COLUMN reply_at REAL")
+    columns = [row[1] for row in db.execute("PRAGMA table_info(outbox)")]
+    if "reply_at" not in columns:  # a file of version 2 has just been given today's table
+        db.execute("ALTER TABLE outbox ADD COLUMN reply_at REAL")
+
+
 LAYOUT = Layout(
     what="device store",
     application=0x64766F74,  # dvot
-    version=3,
+    version=4,
     tables=TABLES,
-    upgrades={1: _from_version_1, 2: _from_version_2},
+    upgrades={1: _from_version_1, 2: _from_version_2, 3: _from_version_3},
 )

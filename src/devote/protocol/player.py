@@ -93,21 +93,30 @@ class Player:
         self.tally.add(message)
 
     @property
-    def reply_after(self) -> float | None:
-        """Seconds after a choice at which what the play gives rise to is sent, whatever it paid.
+    def is_asked(self) -> bool:
+        """Whether the pending play is one that is answered, ``Scheme.reply_after`` after it."""
+        return False
 
-        None: at once. A reward that has not come by then counts as 0.
-        """
-        return None
+    @property
+    def may_ask(self) -> bool:
+        """Whether the next play could be one that is answered."""
+        return False
 
     def read(self, public: dict[str, Any]) -> None:
         """Take over the public form of the tally, where the scheme has devices read that."""
 
-    def activate(self, u: float, noise: float = 0.0) -> int:
+    def public(self, n_players: int | None = None) -> dict[str, Any]:
+        """The public form of the tally, by what this player has read."""
+        return self.tally.public(n_players)
+
+    def recall(self, message: Message) -> None:
+        """Learn that it has said this before: the board holds it, and the store has lost it."""
+
+    def activate(self, u: float, noise: float = 0.0, *, ask: bool = True) -> int:
         """Read what has been received, then play one arm.
 
         ``u`` is the uniform number with which the subroutine plays, ``noise`` one from [0, 1)
-        for schemes that blur what they say.
+        for schemes that blur what they say. Without ``ask`` the play is none that is answered.
 
         Paper: Algorithm 2, lines 3-13.
         """

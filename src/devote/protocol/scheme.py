@@ -187,6 +187,15 @@ class Scheme(Plannable, ABC):
         """Whether players blur what they say, and so need noise."""
         return False
 
+    @property
+    def reply_after(self) -> float | None:
+        """Seconds after a choice at which its reward must be there, else it counts as 0.
+
+        What the play gives rise to is sent a little later, at a moment that does not depend on
+        the reward. None: at once.
+        """
+        return None
+
     def check(self, spec: "ExperimentSpec") -> None:  # most refuse nothing
         """Refuse a specification with which the scheme cannot work."""
         return

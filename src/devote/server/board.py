@@ -9,15 +9,25 @@ from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome
 from devote.server import bodies
 from devote.server.answers import Refused, too_many, unless_known
-from devote.server.live import EventStream
-from devote.server.models import EnrolmentBody, EnvelopeBody, MessagesAnswer, OutcomeAnswer, errors
+from devote.server.live import EventStream, as_item
+from devote.server.models import (
+    VOTED,
+    EnrolmentBody,
+    EnvelopeBody,
+    MessagesAnswer,
+    OutcomeAnswer,
+    TallyAnswer,
+    errors,
+)
 from devote.server.service import Name, Reading, Served, settle, writing
 
 router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Only messages above this number.")]
+Voted = Annotated[str | None, Query(pattern=VOTED, description="Only messages of this voter.")]
 Enrolling = Annotated[EnrolmentBody, bodies.body(EnrolmentBody)]
 Posting = Annotated[EnvelopeBody, bodies.body(EnvelopeBody)]
+_FRESH = "public, max-age=1, stale-while-revalidate=5"
 _ANSWERS = {200: {"model": OutcomeAnswer}, **errors(403)}
 
 
@@ -53,11 +63,20 @@ async def post_message(
     responses={304: {"description": "Nothing new."}},
 )
 async def read_messages(
-    board: Reading, after: After = 0, if_none_match: Annotated[str, Header()] = ""
+    service: Served,
+    board: Reading,
+    name: Name,
+    after: After = 0,
+    voter: Voted = None,
+    if_none_match: Annotated[str, Header()] = "",
 ) -> Response:
-    """Everything on the board above a number, as of now."""
+    """Everything on the board above a number, as of now; with a voter, only what that one said."""
     await board.refresh()
-    items = b",".join(board.items[after:])
+    if voter is None:
+        items = b",".join(board.items[after:])
+    else:
+        _, rows = await service.call(service.store.rows_of, name, voter)
+        items = b",".join(as_item(*row) for row in rows if row[0] > after)
     return unless_known(
         b'{"number":%d,"messages":[%b],"end":true}' % (board.number, items),
         kind="application/json",
@@ -85,3 +104,15 @@ async def stream_messages(
     await board.refresh()
     start = after if last_event_id is None else last_event_id
     return EventStream(board, after=start, patience=service.settings.patience)
+
+
+@router.get(
+    "/experiments/{name}/tally",
+    response_model=TallyAnswer,
+    responses={304: {"description": "Nothing new."}},
+)
+async def read_tally(board: Reading, if_none_match: Annotated[str, Header()] = "") -> Response:
+    """What the messages come to, in a few hundred bytes; any cache may keep it for a second."""
+    told, tag = await board.tally()
+    headers = {"Cache-Control": _FRESH}
+    return unless_known(told, kind="application/json", tag=tag, known=if_none_match, **headers)

@@ -16,6 +16,7 @@ from starlette.types import Message, Send
 
 from devote.boards import sse
 from devote.boards.bell import Bell
+from devote.boards.board import PublicTally
 from devote.boards.database import StoreError
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec
@@ -25,6 +26,11 @@ from devote.server.settings import Settings
 T = TypeVar("T")
 
 _AT_ONCE = 1_000  # messages per write to a listener who has many to catch up with
+
+
+def as_item(number: int, message: str, signature: str) -> bytes:
+    """A message of the store as JSON, as it is sent."""
+    return f'{{"number":{number},"message":{message},"signature":"{signature}"}}'.encode()
 
 
 class LiveBoard:
@@ -40,12 +46,15 @@ class LiveBoard:
         self.bell = Bell()
         self._lock = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
+        self._read_at = float("-inf")
+        self._players: tuple[int | None] | None = None
         self._begin()
 
     def _begin(self) -> None:
         self.tag = secrets.token_hex(4)
         self.items: list[bytes] = []
         self._history = History(self._spec)
+        self._told: tuple[int, bytes, str] | None = None
 
     @property
     def number(self) -> int:
@@ -61,12 +70,28 @@ class LiveBoard:
                 _, rows = await asyncio.to_thread(self._store.rows, name)
                 self._begin()
                 self.bell.ring()
-            self.items += [
-                f'{{"number":{number},"message":{message},"signature":"{signature}"}}'.encode()
-                for number, message, signature in rows
-            ]
+            self.items += [as_item(*row) for row in rows]
+            self._read_at = asyncio.get_running_loop().time()
         if rows:
             self.bell.ring()
+
+    async def tally(self) -> tuple[bytes, str]:
+        """The public tally as JSON, and its tag; worked out once for each number.
+
+        What another process wrote may go unnoticed for ``poll`` seconds.
+        """
+        if asyncio.get_running_loop().time() - self._read_at >= self._settings.poll:
+            await self.refresh()
+        if self._told is None or self._told[0] < self.number:
+            told = await self.look(self._tell)
+            self._told = (told.number, told.to_json().encode(), told.tag)
+        return self._told[1:]
+
+    def _tell(self, history: History) -> PublicTally:
+        if self._players is None:
+            self._players = (self._store.get(self._spec.name).players,)  # it never changes
+        public = history.tally.public(*self._players)
+        return PublicTally(history.number, self._spec.fingerprint, public)
 
     async def look(self, draw: Callable[[History], T]) -> T:
         """What a function makes of the messages read so far."""

@@ -13,7 +13,8 @@ from devote.protocol import Message, ProtocolError, messages
 from devote.server.answers import Refused
 
 NAME = f"^{messages.IDENTIFIER.pattern}$"
-VOTER = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+VOTED = "^[0-9a-f]{64}$"
+VOTER = {"type": "string", "pattern": VOTED}
 SIGNATURE = {"type": "string", "pattern": "^[0-9a-f]{128}$"}
 
 # Described, not checked: a key or a signature that is spelt wrongly is refused as a wrong one is.
@@ -133,6 +134,18 @@ class MessagesAnswer(Body):
     number: Natural
     messages: list[PostedAnswer]
     end: Literal[True]
+
+
+class TallyAnswer(Body):
+    """What the messages up to a number come to, as the scheme tells it.
+
+    Every scheme tells whether it is settled, the arms that may be the answer, the likeliest
+    first, and those that are still open.
+    """
+
+    number: Natural
+    fingerprint: str
+    tally: dict[str, Any]
 
 
 class InvitesAnswer(Body):

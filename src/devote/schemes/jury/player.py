@@ -42,6 +42,11 @@ class Juror(Player):
             return self.is_juror or not self.tally.is_full
         return self.tally.picks.get(self.voter, 0) is None
 
+    def recall(self, message: Message) -> None:
+        """A claim or a pick that is on the board has been made, and is not made again."""
+        self._claimed = True
+        self._picked = self._picked or isinstance(message, Pick)
+
     def _read(self) -> None:
         if self.tally.verdict is not None:
             self.conflicts += merge(self.learner.state, self.tally.shared_mask)

@@ -14,6 +14,7 @@ from devote.protocol.errors import LocalProtocolError, RemoteProtocolError
 from devote.protocol.learner import is_reward
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
+from devote.protocol.scheme import Status
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.survey.messages import Answer
 from devote.schemes.survey.tally import Answers
@@ -26,24 +27,35 @@ NO_TALLY = "What was read is not the public tally of a survey.\nDiscard it, and 
 
 @dataclass(frozen=True)
 class Told:
-    """What a device knows of the tally: the arms asked about, who leads, whether it is decided."""
+    """What a device knows of the tally: its status, the arms asked about, the likeliest first."""
 
-    asked: tuple[int, ...]
-    leader: int
-    is_decided: bool
+    status: Status
+    shared: tuple[int, ...]
+    answer: tuple[int, ...]
 
     @classmethod
     def read(cls, public: dict[str, Any], n_arms: int) -> "Told":
         """Read the public form of a tally, which may be a peer's nonsense."""
         try:
-            told = cls(tuple(public["shared"]), public["answer"][0], public["status"] != "open")
+            told = cls(public["status"], tuple(public["shared"]), tuple(public["answer"]))
+            are_arms = all(type(arm) is int and 0 <= arm < n_arms for arm in told.shared)
+            is_right = are_arms and len(set(told.shared)) == len(told.shared) > 0
+            is_right = is_right and sorted(told.answer) == sorted(told.shared)
         except (LookupError, TypeError):
-            raise RemoteProtocolError(NO_TALLY) from None
-        arms = (*told.asked, told.leader)
-        are_arms = all(type(arm) is int and 0 <= arm < n_arms for arm in arms)
-        if not are_arms or not 0 < len(set(told.asked)) == len(told.asked):
+            is_right = False
+        if not is_right or told.status != ("open" if len(told.shared) > 1 else "agreed"):
             raise RemoteProtocolError(NO_TALLY)
         return told
+
+    @property
+    def leader(self) -> int:
+        """The arm that looks best."""
+        return self.answer[0]
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether nothing is asked any more."""
+        return self.status != "open"
 
 
 class Respondent(Player):
@@ -65,28 +77,42 @@ class Respondent(Player):
         return self._survey.answers - self._given
 
     @property
-    def reply_after(self) -> float:
-        """Seconds after the choice at which an answer is sent, click or no click."""
-        return self._survey.reply_after
+    def is_asked(self) -> bool:
+        """Whether the pending play is one that the survey asks about."""
+        return self._noise is not None
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether answers are left and wanted."""
+        return self.answers_left > 0 and not self._knows().is_decided
 
     @property
     def shared(self) -> tuple[int, ...]:
         """The arms still asked about, by what was read last."""
-        return self._knows().asked
+        return self._knows().shared
 
     def read(self, public: dict[str, Any]) -> None:
         """Take over the public form of the tally, instead of the messages themselves."""
         self._told = Told.read(public, self.spec.n_arms)
 
+    def public(self, n_players: int | None = None) -> dict[str, Any]:
+        """The public form of the tally, by what this player has read."""
+        return asdict(self._knows())
+
     def receive(self, message: Message) -> None:
         """Take in an answer; one of its own, that a lost store forgot, counts as given."""
         super().receive(message)
+        if message.voter == self.voter:
+            self.recall(message)
+
+    def recall(self, message: Message) -> None:
+        """An answer that is on the board has been given: the question is not asked again."""
         assert isinstance(message, Answer)
-        if message.voter == self.voter and message.number > self._given:
+        if message.number > self._given:
             self._given = message.number
             self._noise = None
 
-    def activate(self, u: float, noise: float = 0.0) -> int:
+    def activate(self, u: float, noise: float = 0.0, *, ask: bool = True) -> int:
         """Play an arm: one that the survey asks about, drawn with ``u``; or the one that leads.
 
         ``noise`` is kept until the reward comes.
@@ -100,9 +126,9 @@ class Respondent(Player):
         if known.is_decided:
             mask = [int(k == known.leader) for k in range(self.spec.n_arms)]
             self.conflicts += merge(self.learner.state, mask)
-        elif self.answers_left > 0:
+        elif ask and self.answers_left > 0:
             self._noise = noise
-            return self.learner.activate(u, known.asked[int(u * len(known.asked))])
+            return self.learner.activate(u, known.shared[int(u * len(known.shared))])
         return self.learner.activate(u, known.leader)
 
     def reward(self, x: float) -> list[Message]:
@@ -130,14 +156,19 @@ class Respondent(Player):
         self._say(self.reward(0.0))
 
     def still_wants(self, message: Message) -> bool:
-        """An answer that was refused is never sent again: its noise is spent, it is given."""
-        return False
+        """An answer is of use while its arm is asked about; no other is ever given in its place.
+
+        Refused all the same, it is kept and offered again: perhaps the device is not enrolled.
+        """
+        known = self._knows()
+        assert isinstance(message, Answer)
+        return not known.is_decided and message.arm in known.shared
 
     def _knows(self) -> Told:
         if self._told is not None:
             return self._told
         tally = self.tally
-        return Told(tally.shared, tally.leader, tally.status() != "open")
+        return Told(tally.status(), tally.shared, tally.answer)
 
     def _own(self) -> dict[str, Any]:
         told = None if self._told is None else asdict(self._told)
@@ -147,4 +178,4 @@ class Respondent(Player):
         self._given, self._noise = own["given"], own["noise"]
         told = own["told"]
         if told is not None:
-            self._told = Told(tuple(told["asked"]), told["leader"], told["is_decided"])
+            self._told = Told(told["status"], tuple(told["shared"]), tuple(told["answer"]))
