@@ -13,6 +13,7 @@ lie. The proofs are in ``docs/proofs.md``.
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from devote.kernels.jitable import jitable
 
@@ -23,6 +24,7 @@ LEAST = 1e-3
 """The smallest e: no group is large enough to learn anything from less."""
 
 
+@lru_cache(maxsize=256)
 def truthful(privacy: float, n_arms: int) -> int:
     """How many of the ``GRID`` values stand for the truth.
 

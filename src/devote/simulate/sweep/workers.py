@@ -16,7 +16,6 @@ from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 from devote.simulate.errors import check
-from devote.simulate.scenario import Scenario
 
 T = TypeVar("T")
 
@@ -44,13 +43,13 @@ def in_chunks(
     executor: Executor,
     size: int,
     work: Callable[..., T],
-    scenario: Scenario,
+    what: Any,
     trials: Sequence[int],
     *options: Any,
 ) -> list[T]:
-    """What ``work`` gives for one chunk of the trials after another."""
+    """What ``work`` gives for ``what`` and one chunk of the trials after another."""
     chunks = [trials[i : i + size] for i in range(0, len(trials), size)]
-    futures = [executor.submit(work, scenario, chunk, *options) for chunk in chunks]
+    futures = [executor.submit(work, what, chunk, *options) for chunk in chunks]
     return [future.result() for future in futures]
 
 
