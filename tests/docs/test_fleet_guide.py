@@ -65,6 +65,7 @@ def test_every_block_of_the_guide_runs_and_the_fleet_finds_the_best_banner(serve
     assert f"{server.address}/experiments/banner\n" in output
     assert "offline since" in output
     assert "the answer: green" in output
+    assert output.count("All is well.") == 3  # verified, verified again, and against the copy
     with urlopen(f"{server.address}/metrics") as answer:
         metrics = answer.read().decode()
     assert all(name in metrics for name in re.findall(r"`(devote_\w+)", GUIDE))

@@ -504,3 +504,59 @@ def test_the_server_runs_as_a_process_and_stops_when_told(tmp_path):
         process.join(20)
     assert process.exitcode == 0
     assert not (tmp_path / "x.db-wal").exists(), "the store was closed"
+
+
+def test_the_log_is_read_in_pages(tmp_path):
+    async def main():
+        async with api(tmp_path / "server.db") as server:
+            for number in range(1, 6):
+                enrol(server.store, identity(number))
+                await server.post(vote(identity(number)))
+            pages = []
+            for after in (0, 2, 4, 5, 9):
+                answer = await server.client.get(f"{URL}/messages?after={after}&limit=2")
+                page = answer.json()
+                numbers = [item["number"] for item in page["messages"]]
+                pages.append((page["number"], numbers, page["end"]))
+            whole = (await server.client.get(f"{URL}/messages")).json()
+            refused = [
+                (await server.client.get(f"{URL}/messages?limit={limit}")).status_code
+                for limit in (0, 10_001, "x")
+            ]
+        return pages, whole, refused
+
+    pages, whole, refused = asyncio.run(main())
+    assert pages == [
+        (5, [1, 2], False),
+        (5, [3, 4], False),
+        (5, [5], True),
+        (5, [], True),
+        (5, [], True),
+    ]
+    assert (len(whole["messages"]), whole["end"]) == (5, True)
+    assert refused == [422, 422, 422]
+
+
+def test_who_is_enrolled_is_public_in_order_of_keys_and_in_pages(tmp_path):
+    """Not in the order in which they came: that would tell when."""
+
+    async def main():
+        async with api(tmp_path / "server.db") as server:
+            for number in (3, 1, 2):
+                enrol(server.store, identity(number))
+            whole = (await server.client.get(f"{URL}/enrolments")).json()
+            first = (await server.client.get(f"{URL}/enrolments?limit=2")).json()
+            after = f"after={first['voters'][-1]}&limit=2"
+            second = (await server.client.get(f"{URL}/enrolments?{after}")).json()
+            bad = [
+                (await server.client.get(f"{URL}/enrolments?{query}")).status_code
+                for query in ("after=Z", "limit=0", f"after={'0' * 65}")
+            ]
+            unknown = await server.client.get("/experiments/nothing/enrolments")
+        return whole, first, second, bad, unknown.status_code
+
+    whole, first, second, bad, unknown = asyncio.run(main())
+    keys = sorted(identity(number).voter for number in (1, 2, 3))
+    assert whole == {"voters": keys, "end": True}
+    assert (first["voters"] + second["voters"], first["end"], second["end"]) == (keys, False, True)
+    assert (bad, unknown) == ([422, 422, 422], 404)

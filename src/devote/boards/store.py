@@ -172,6 +172,19 @@ class SqliteStore:
             db.execute("INSERT INTO enrolled VALUES (?, ?)", (name, voter))
         return Receipt(Outcome.ACCEPTED)
 
+    def voters(self, name: str, after: str = "", limit: int | None = None) -> list[str]:
+        """The enrolled voters above ``after``, in order of their keys; at most ``limit``.
+
+        Not in the order in which they enrolled, which is nobody's business.
+        """
+        with self._database.read() as db:
+            rows = db.execute(
+                "SELECT voter FROM enrolled WHERE experiment = ? AND voter > ? ORDER BY voter "
+                "LIMIT ?",
+                (name, after, -1 if limit is None else limit),
+            ).fetchall()
+        return [voter for (voter,) in rows]
+
     def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
         """Post a message: accepted, duplicate, or refused.
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "serve": "A board for devices, and the page to watch it on.",
     "experiments": "Open an experiment on a server, or list those there are.",
     "invites": "Single-use invites to an experiment.",
+    "verify": "Read a whole log, check every message, and count it again.",
     "device": "One device in the terminal, for trying things out.",
     "schemes": "The ways a group can decide.",
     "algorithms": "The subroutines there are.",

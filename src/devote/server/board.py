@@ -17,6 +17,7 @@ from devote.server.models import (
     MessagesAnswer,
     OutcomeAnswer,
     TallyAnswer,
+    VotersAnswer,
     errors,
 )
 from devote.server.service import Name, Reading, Served, settle, writing
@@ -24,6 +25,10 @@ from devote.server.service import Name, Reading, Served, settle, writing
 router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Only messages above this number.")]
+AfterVoter = Annotated[
+    str, Query(pattern="^[0-9a-f]{0,64}$", description="Only voters above this key.")
+]
+Limit = Annotated[int | None, Query(ge=1, le=10_000, description="At most so many.")]
 Voted = Annotated[str | None, Query(pattern=VOTED, description="Only messages of this voter.")]
 Enrolling = Annotated[EnrolmentBody, bodies.body(EnrolmentBody)]
 Posting = Annotated[EnvelopeBody, bodies.body(EnvelopeBody)]
@@ -38,6 +43,15 @@ async def enrol(service: Served, name: Name, given: Enrolling, response: Respons
         service.store.enrol, name, **given.model_dump(), most=service.settings.enrolments
     )
     return settle(receipt, response)
+
+
+@router.get("/experiments/{name}/enrolments")
+async def read_voters(
+    service: Served, _: Reading, name: Name, after: AfterVoter = "", limit: Limit = None
+) -> VotersAnswer:
+    """The enrolled voters above a key, in order of their keys: whose messages may count."""
+    voters = await service.call(service.store.voters, name, after, limit)
+    return VotersAnswer(voters=voters, end=limit is None or len(voters) < limit)
 
 
 @bodies.post(router, "/experiments/{name}/messages", EnvelopeBody, writing, answers=_ANSWERS)
@@ -67,18 +81,26 @@ async def read_messages(
     board: Reading,
     name: Name,
     after: After = 0,
+    limit: Limit = None,
     voter: Voted = None,
     if_none_match: Annotated[str, Header()] = "",
 ) -> Response:
-    """Everything on the board above a number, as of now; with a voter, only what that one said."""
+    """Everything on the board above a number, as of now, or the first ``limit`` of it.
+
+    With a voter, only what that one said.
+    """
     await board.refresh()
     if voter is None:
-        items = b",".join(board.items[after:])
+        items = board.items[after : None if limit is None else after + limit]
+        rest = board.number - after - len(items)
     else:
         _, rows = await service.call(service.store.rows_of, name, voter)
-        items = b",".join(as_item(*row) for row in rows if row[0] > after)
+        found = [as_item(*row) for row in rows if row[0] > after]
+        items = found[:limit]
+        rest = len(found) - len(items)
+    end = b"false" if rest > 0 else b"true"
     return unless_known(
-        b'{"number":%d,"messages":[%b],"end":true}' % (board.number, items),
+        b'{"number":%d,"messages":[%b],"end":%b}' % (board.number, b",".join(items), end),
         kind="application/json",
         tag=f"{board.tag}-{board.number}",
         known=if_none_match,

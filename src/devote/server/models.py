@@ -129,11 +129,21 @@ class PostedAnswer(EnvelopeBody):
 
 
 class MessagesAnswer(Body):
-    """All messages above a number."""
+    """The messages above a number, and the board's last number.
+
+    ``end`` if these are all there are.
+    """
 
     number: Natural
     messages: list[PostedAnswer]
-    end: Literal[True]
+    end: bool
+
+
+class VotersAnswer(Body):
+    """Voters who are enrolled; ``end`` if these are all there are above the key asked for."""
+
+    voters: list[Voter]
+    end: bool
 
 
 class TallyAnswer(Body):

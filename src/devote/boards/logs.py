@@ -1,0 +1,95 @@
+"""A log of messages, what was told of it, what is remembered of it, and its head.
+
+The head is a chain of digests over the log. Two readers who compare one head have read the same
+messages in the same order. No server tells it: a reader works it out, and a device that was told
+one could be known again by it.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from devote.boards.board import Envelope
+from devote.boards.experiment import Experiment
+from devote.protocol import Message
+from devote.protocol.messages import to_bytes
+
+Form: TypeAlias = Literal["tally", "page", "head"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What somebody was told of the messages up to ``number``.
+
+    ``form`` says how ``values`` are to be read: as the public tally, as what the page shows, or
+    as the head. ``source`` is who told it, for the report. ``partial``: only some of the values
+    were kept.
+    """
+
+    form: Form
+    number: int
+    values: Mapping[str, Any]
+    source: str = "the server"
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What somebody knows to have been on the board: messages, with their numbers where known.
+
+    ``voters`` are known to have been enrolled, under the specification with ``fingerprint``, and
+    ``told`` is what the server once told.
+    """
+
+    source: str
+    fingerprint: str
+    messages: Iterable[tuple[int | None, Message]]
+    voters: Iterable[str] = ()
+    told: Iterable[Told] = ()
+
+
+class Log(Protocol):
+    """Where a log is read from: a server, or a file.
+
+    ``voters`` are those that are listed as enrolled, ``number`` how many messages there are.
+    """
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        ...
+
+    @property
+    def voters(self) -> Collection[str]:
+        """All voters who are enrolled."""
+        ...
+
+    @property
+    def told(self) -> Collection[Told]:
+        """What was told before the messages were read."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """About how many messages there are."""
+        ...
+
+    def items(self) -> Iterator[Any]:
+        """The messages as JSON values, in order."""
+        ...
+
+    def told_last(self) -> Collection[Told]:
+        """What was told after the messages."""
+        ...
+
+
+def begin_chain(fingerprint: str) -> bytes:
+    """The head of an empty log."""
+    return hashlib.sha256(f"devote log 1\0{fingerprint}".encode()).digest()
+
+
+def extend_chain(head: bytes, envelope: Envelope) -> bytes:
+    """The head after one more message: over the head before, the byte form and the signature."""
+    signature = envelope.signature.encode(errors="replace")
+    return hashlib.sha256(head + to_bytes(envelope.message) + signature).digest()

@@ -1,0 +1,249 @@
+"""Checks the whole log of an experiment message by message, and counts it again.
+
+Anybody can do this: all that is read is public. A server cannot alter a message (its signature
+breaks), count one twice, take one that the scheme's rules refuse, or tell a count that does not
+follow from its log, without being found out here. It can leave messages out, or put them in
+another order, and number them anew: that shows only to somebody who remembers, a device that was
+told that its message was accepted, or a reader who kept an earlier copy of the log, or its head.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from devote.boards.board import Envelope
+from devote.boards.experiment import Experiment
+from devote.boards.findings import CHECKS, Findings, Report, unchecked
+from devote.boards.identity import verify
+from devote.boards.logs import Form, Log, Remembered, Told, begin_chain, extend_chain
+from devote.boards.saved_log import LogCopy
+from devote.protocol import Message, ProtocolError
+from devote.protocol.messages import from_dict, to_bytes
+
+LONGEST_VALUE = 120
+"""So many characters of a value that was told are shown."""
+
+
+def verify_log(
+    log: Log,
+    *,
+    told: Iterable[Told] = (),
+    remembered: Iterable[Remembered] = (),
+    copy: LogCopy | None = None,
+    progress: Callable[[int, int, str], None] = lambda done, total, label: None,
+) -> Report:
+    """Verify a log from its beginning to its end, and copy it on the way if that is wanted."""
+    memories = list(remembered)
+    once_told = [item for memory in memories for item in memory.told]
+    verification = Verification(log.experiment, log.voters, [*log.told, *told, *once_told])
+    for place, item in enumerate(log.items(), start=1):
+        verification.take(item)
+        if copy is not None:
+            copy.keep(item)
+        if place % 256 == 0:
+            progress(place, log.number, "messages")
+    report = verification.report(log.told_last(), memories)
+    if copy is not None:
+        copy.end(report.number, report.head)
+    return report
+
+
+class Verification:
+    """One pass over a log; ``take`` its messages in order, then ask for the ``report``.
+
+    ``voters`` are those who are listed as enrolled, ``told`` what is to follow from the log.
+    """
+
+    def __init__(
+        self, experiment: Experiment, voters: Collection[str], told: Iterable[Told] = ()
+    ) -> None:
+        spec = experiment.spec
+        self.experiment = experiment
+        self.voters = voters
+        self._found = Findings()
+        self._tally = spec.scheme.tally(spec)
+        self._head: bytes | None = begin_chain(spec.fingerprint)
+        self._last = 0
+        self._read = 0
+        self._numbers: dict[bytes, int] = {}
+        self._speakers: set[str] = set()
+        self._to_compare = sorted(told, key=lambda item: item.number)
+        self._check_roll()
+
+    def take(self, item: Any) -> None:
+        """Check the next message of the log, given as JSON values, and count it if it is good."""
+        self._read += 1
+        fields = item if isinstance(item, dict) else {}
+        number, signature = fields.get("number"), fields.get("signature")
+        if not isinstance(number, int) or isinstance(number, bool):
+            self._head = None
+            self._found.add("form", None, f"what follows message {self._last:,} has no number")
+            return
+        while self._to_compare and self._to_compare[0].number < number:
+            self._compare(self._to_compare.pop(0))
+        self._check_order(number)
+        self._found.checked["form"] += 1
+        try:
+            if not isinstance(signature, str):
+                raise ProtocolError("It has no signature.")
+            message = from_dict(fields.get("message"), self.experiment.spec.n_arms)
+        except ProtocolError as error:
+            self._head = None
+            self._found.add("form", number, _first_line(error))
+            return
+        envelope = Envelope(message, signature)
+        if self._head is not None:
+            self._head = extend_chain(self._head, envelope)
+        if self._is_good(number, envelope):
+            self._tally.add(message)
+
+    def report(
+        self, told_last: Iterable[Told] = (), remembered: Iterable[Remembered] = ()
+    ) -> Report:
+        """What was found, once the whole log has been taken."""
+        for told in (*self._to_compare, *told_last):
+            self._compare(told)
+        memories = list(remembered)
+        for memory in memories:
+            self._look_for(memory)
+        return Report(
+            experiment=self.experiment,
+            messages=self._read,
+            number=self._last,
+            voters=len(self._speakers),
+            enrolled=len(self.voters),
+            head=self._written_head(),
+            status=self._tally.status(self.experiment.players),
+            answer=self._tally.answer,
+            checked={check: self._found.checked[check] for check in CHECKS},
+            wrong={check: self._found.wrong[check] for check in CHECKS},
+            findings=self._found.kept(),
+            unchecked=unchecked(len(self.voters), remembered=bool(memories)),
+        )
+
+    def _check_roll(self) -> None:
+        """As many are listed as are told of, and no more than may take part."""
+        listed, players = len(self.voters), self.experiment.players
+        if listed < self.experiment.enrolled:
+            told = f"{self.experiment.enrolled:,} voters are told to be enrolled"
+            self._found.add("enrolment", None, f"{told}, but {listed:,} are listed")
+        if players is not None and listed > players:
+            most = f"at most {players:,} may be"
+            self._found.add("enrolment", None, f"{listed:,} voters are enrolled, but {most}")
+
+    def _check_order(self, number: int) -> None:
+        expected = self._last + 1
+        if number > expected + 1:
+            missing = f"messages {expected:,} to {number - 1:,} are missing"
+            self._found.add("numbers", expected, missing)
+        elif number > expected:
+            self._found.add("numbers", expected, "it is missing")
+        elif number < expected:
+            self._found.add("numbers", number, f"it comes after message {self._last:,}")
+        self._found.checked["numbers"] += 1
+        self._last = max(self._last, number)
+
+    def _is_good(self, number: int, envelope: Envelope) -> bool:
+        """Whether the board should have taken a message; if not, the first reason is noted."""
+        message, checked = envelope.message, self._found.checked
+        checked["signatures"] += 1
+        if not verify(envelope):
+            fault = "the signature is not its voter's over this message"
+            self._found.add("signatures", number, fault)
+            return False
+        checked["doubles"] += 1
+        key = _key(message)
+        if key in self._numbers:
+            self._found.add("doubles", number, f"it is message {self._numbers[key]:,} again")
+            return False
+        self._numbers[key] = number
+        checked["enrolment"] += message.voter not in self._speakers
+        self._speakers.add(message.voter)
+        if message.voter not in self.voters:
+            self._found.add("enrolment", number, f"its voter {_name(message)} is not enrolled")
+            return False
+        checked["rules"] += 1
+        if reason := self._tally.refusal(message):
+            fault = f"it should have been refused: {_first_line(reason)}"
+            self._found.add("rules", number, fault)
+            return False
+        return True
+
+    def _compare(self, told: Told) -> None:
+        """Compare what was told with what the good messages so far come to."""
+        self._found.checked["count"] += 1
+        if told.number != self._last:
+            fault = f"{told.source} tells of message {told.number:,}, the log has"
+            self._found.add("count", None, f"{fault} {self._last:,} as the last up to there")
+            return
+        # As JSON: a scheme may tell a tuple, which is a list on the other side.
+        values, known = (json.loads(json.dumps(v)) for v in (self._values(told.form), told.values))
+        for name, value in values.items():
+            said = known.get(name)
+            if said != value and not (told.partial and name not in known):
+                what = name if name == told.form else f"{told.form}'s {name}"
+                fault = f"{told.source} tells as {what} {_short(said)} of {told.number:,} messages"
+                self._found.add("count", None, f"{fault}, the log gives {_short(value)}")
+
+    def _values(self, form: Form) -> dict[str, Any]:
+        """What should be told of the messages so far."""
+        tally, players = self._tally, self.experiment.players
+        if form == "head":
+            return {"head": self._written_head()}
+        if form == "tally":
+            return {"fingerprint": self.experiment.fingerprint, **tally.public(players)}
+        names, view = self.experiment.spec.arm_names, tally.view()
+        return {
+            "status": tally.status(players),
+            "answer": [names[arm] for arm in tally.answer],
+            "open": len(tally.shared),
+            "needed": view["needed"],
+            "counts": view["counts"] or [None] * len(names),
+            "facts": view["facts"],
+        }
+
+    def _written_head(self) -> str | None:
+        return None if self._head is None else self._head.hex()
+
+    def _look_for(self, memory: Remembered) -> None:
+        """Find what somebody remembers in the log, at its number where that is known."""
+        source = memory.source
+        if memory.fingerprint != self.experiment.fingerprint:
+            fault = f"{source} has another specification under this name"
+            self._found.add("memory", None, fault)
+            return
+        moved: list[tuple[int, int]] = []
+        for number, message in memory.messages:
+            self._found.checked["memory"] += 1
+            now = self._numbers.get(_key(message))
+            if now is None:
+                fault = f"{source} has a message of {_name(message)}, the log has not"
+                self._found.add("memory", number, fault)
+            elif number is not None and number != now:
+                moved.append((number, now))
+        if moved:
+            was, now = moved[0]
+            fault = f"in {source}; it is {now:,} now, and {len(moved) - 1:,} others moved too"
+            self._found.add("memory", was, fault)
+        for voter in memory.voters:
+            if voter not in self.voters:
+                fault = f"{source} has voter {voter[:12]}... as enrolled, the list has not"
+                self._found.add("memory", None, fault)
+
+
+def _key(message: Message) -> bytes:
+    return hashlib.blake2b(to_bytes(message), digest_size=16).digest()
+
+
+def _name(message: Message) -> str:
+    return f"{message.voter[:12]}..."
+
+
+def _first_line(reason: object) -> str:
+    return str(reason).partition("\n")[0][:200]
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."

@@ -1,0 +1,127 @@
+"""Logs for tests: honest ones of every scheme, on a board and as a reader gets them."""
+
+import random
+from typing import Any
+
+from tests.schemes.first_to_finish import Finished
+from tests.server.live import body, identity
+
+from devote.boards.board import Envelope
+from devote.boards.experiment import Experiment
+from devote.boards.logs import Told
+from devote.boards.store import SqliteStore
+from devote.boards.verification import Verification
+from devote.protocol import ExperimentSpec, Message, to_json
+from devote.schemes import Answer, Claim, Pick, Reset, Survey, Vote
+
+NAME = "banner"
+
+
+def survey_spec(**changes: Any) -> ExperimentSpec:
+    """A survey that ten thousand answers do not decide."""
+    given = {"epsilon": 0.01, "algorithm": "mixture_elimination", "scheme": Survey(1.0)}
+    return ExperimentSpec(arms=4, name=NAME, **{**given, **changes})
+
+
+def survey_answers(count: int, first: int = 1) -> list[Envelope]:
+    """Signed answers of as many devices, all options alike."""
+    draw = random.Random(7)
+    said = []
+    for number in range(first, first + count):
+        voter = identity(number)
+        answer = Answer(NAME, draw.randrange(4), draw.randrange(2), 1, voter.voter)
+        said.append(voter.sign(answer))
+    return said
+
+
+def _sign(*said: tuple[int, type, Any]) -> list[Envelope]:
+    """Each voter by number, the kind of its message and the fields between name and voter."""
+    signed = []
+    for number, kind, *fields in said:
+        voter = identity(number)
+        message: Message = kind(NAME, *fields, voter.voter)
+        signed.append(voter.sign(message))
+    return signed
+
+
+def _votes() -> tuple[ExperimentSpec, list[Envelope]]:
+    spec = ExperimentSpec(arms=4, name=NAME, scheme={"quorum": 2})
+    votes = [(voter, Vote, 0, arm) for arm in (0, 1, 3) for voter in (1, 2)]
+    return spec, _sign(*votes)
+
+
+def _terms() -> tuple[ExperimentSpec, list[Envelope]]:
+    scheme = {"quorum": 2}
+    spec = ExperimentSpec(arms=3, name=NAME, algorithm="ser4", options={"phi": 0.01}, scheme=scheme)
+    first = [(1, Vote, 0, 0), (2, Vote, 0, 0), (2, Reset, 1)]
+    return spec, _sign(*first, (1, Vote, 1, 2), (3, Reset, 2), (1, Vote, 2, 1), (2, Vote, 2, 1))
+
+
+def _jury() -> tuple[ExperimentSpec, list[Envelope]]:
+    spec = ExperimentSpec(arms=3, name=NAME, scheme={"name": "jury", "seats": 9, "seat_after": 5})
+    claims = [(voter, Claim) for voter in range(1, 10)]
+    return spec, _sign(*claims, *((voter, Pick, voter % 2) for voter in range(1, 10)))
+
+
+def _survey() -> tuple[ExperimentSpec, list[Envelope]]:
+    return survey_spec(), survey_answers(40)
+
+
+def _outside() -> tuple[ExperimentSpec, list[Envelope]]:
+    spec = ExperimentSpec(arms=3, name=NAME, scheme="first_to_finish")
+    return spec, _sign(*((voter, Finished, voter % 3) for voter in range(1, 6)))
+
+
+HONEST = {
+    "decentralized": _votes,
+    "terms": _terms,
+    "jury": _jury,
+    "survey": _survey,
+    "first_to_finish": _outside,
+}
+"""For each scheme a specification and a log that its board would have taken."""
+
+
+def items(envelopes: list[Envelope]) -> list[dict[str, Any]]:
+    """A log as a server gives it."""
+    return [{"number": n, **body(envelope)} for n, envelope in enumerate(envelopes, start=1)]
+
+
+def voters(envelopes: list[Envelope]) -> set[str]:
+    return {envelope.message.voter for envelope in envelopes}
+
+
+def fold(spec: ExperimentSpec, envelopes: list[Envelope]) -> Told:
+    """What an honest server tells of a log."""
+    tally = spec.scheme.tally(spec)
+    for envelope in envelopes:
+        assert tally.refusal(envelope.message) is None
+        tally.add(envelope.message)
+    values = {"fingerprint": spec.fingerprint, **tally.public(None)}
+    return Told("tally", len(envelopes), values)
+
+
+def check(spec, log, enrolled, told=(), remembered=(), players=None, count=0):
+    """The report on a log of items."""
+    experiment = Experiment(spec, players=players, enrolled=count)
+    verification = Verification(experiment, enrolled, told)
+    for item in log:
+        verification.take(item)
+    return verification.report(remembered=remembered)
+
+
+def fill(store: SqliteStore, spec: ExperimentSpec, envelopes: list[Envelope], first: int) -> None:
+    """An experiment with the ``first`` of these messages, and all who say them enrolled."""
+    store.create(Experiment(spec))
+    with store._database.write() as db:
+        db.executemany(
+            "INSERT INTO enrolled VALUES (?, ?)",
+            [(NAME, voter) for voter in sorted(voters(envelopes))],
+        )
+        db.executemany(
+            "INSERT INTO messages VALUES (?, ?, ?, ?, ?)",
+            [
+                (NAME, number, e.message.voter, to_json(e.message), e.signature)
+                for number, e in enumerate(envelopes[:first], start=1)
+            ],
+        )

@@ -1,0 +1,163 @@
+"""A log over HTTP: in pages of any size, from a server that is busy, mad, or not there."""
+
+import httpx
+import pytest
+from tests.boards.logs import HONEST, fold, items, voters
+
+from devote.boards import http_log
+from devote.boards.board import BoardRefused, BoardUnavailable
+from devote.boards.experiment import Experiment
+from devote.boards.http_log import TRIES, HttpLog
+from devote.boards.verification import verify_log
+
+URL = "http://devote/experiments/banner"
+OURS = {"Devote-Version": "2"}
+
+
+@pytest.fixture(autouse=True)
+def naps(monkeypatch):
+    """How long was waited, without waiting."""
+    waited = []
+    monkeypatch.setattr(http_log.time, "sleep", waited.append)
+    return waited
+
+
+class Server:
+    """Answers as an honest server of the jury's log does, but for what ``changes`` say."""
+
+    def __init__(self, **changes):
+        self.spec, self.log = HONEST["jury"]()
+        self.items, self.voters = items(self.log), sorted(voters(self.log))
+        self.changes = changes
+        self.asked = []
+
+    def __call__(self, request):
+        what = request.url.path.rpartition("/")[2]
+        what = {"views": "page"}.get(request.url.path.split("/")[1], what)
+        self.asked.append(what)
+        if what in self.changes:
+            return self.changes[what](self, request)
+        if what == "page":
+            return httpx.Response(404, headers=OURS, json={"error": "no such route"})
+        return httpx.Response(200, headers=OURS, json=self.answer(what, request.url.params))
+
+    def answer(self, what, asked):
+        limit = int(asked.get("limit", 10**9))
+        match what:
+            case "messages":
+                above = [i for i in self.items if i["number"] > int(asked.get("after", 0))][:limit]
+                return {"number": len(self.log), "messages": above, "end": len(above) < limit}
+            case "enrolments":
+                above = [voter for voter in self.voters if voter > asked["after"]][:limit]
+                return {"voters": above, "end": len(above) < limit}
+            case "tally":
+                told = fold(self.spec, self.log)
+                values = dict(told.values)
+                fingerprint = values.pop("fingerprint")
+                return {"number": told.number, "fingerprint": fingerprint, "tally": values}
+        return Experiment(self.spec, enrolled=len(self.voters)).to_dict()
+
+
+def read(server, **options):
+    client = httpx.Client(transport=httpx.MockTransport(server))
+    with HttpLog(URL, client, **options) as log:
+        return verify_log(log)
+
+
+@pytest.mark.parametrize("page", [1, 2, 5, 9, 18, 1000])
+def test_pages_of_any_size_give_the_same_log(page):
+    server = Server()
+    report = read(server, page=page)
+    assert report.ok
+    assert (report.messages, report.enrolled) == (18, 9)
+    assert report.head == read(Server()).head
+    assert server.asked.count("messages") == 1 + -(-18 // page)
+
+
+@pytest.mark.parametrize("page", [1, 2, 5, 1000])
+@pytest.mark.parametrize("missing", [[3], [1, 2, 3, 4, 5, 6], [18], [2, 9, 17]])
+def test_a_gap_is_found_once_whatever_the_pages_are(page, missing):
+    """Also where a server counts places and not numbers, as a list does."""
+
+    def by_place(server, request):
+        asked = request.url.params
+        start, limit = int(asked.get("after", 0)), int(asked["limit"])
+        body = {"number": 18, "messages": server.items[start:][:limit], "end": True}
+        return httpx.Response(200, headers=OURS, json=body)
+
+    for changes in ({}, {"messages": by_place}):
+        server = Server(**changes)
+        server.items = [item for item in server.items if item["number"] not in missing]
+        report = read(server, page=page)
+        assert report.messages == 18 - len(missing)
+        assert not report.ok
+
+
+def test_a_log_that_grows_while_it_is_read_is_verified_up_to_where_it_was():
+    late = HONEST["jury"]()[1]
+
+    def growing(server, request):
+        body = server.answer("messages", request.url.params)
+        body["number"] = 18 if server.asked.count("messages") == 1 else 99
+        return httpx.Response(200, headers=OURS, json=body)
+
+    report = read(Server(messages=growing), page=4)
+    assert report.ok
+    assert report.messages == len(late)
+
+
+def test_a_server_that_is_busy_is_asked_again(naps):
+    def busy(server, request):
+        if server.asked.count("messages") < 4:
+            return httpx.Response(429, headers=OURS, json={"error": "too many"})
+        return httpx.Response(200, headers=OURS, json=server.answer("messages", request.url.params))
+
+    assert read(Server(messages=busy)).ok
+    assert naps == [0.5, 1.0, 2.0]
+
+
+def test_a_server_that_stays_away_is_given_up(naps):
+    def gone(server, request):
+        raise httpx.ConnectError("gone")
+
+    with pytest.raises(BoardUnavailable, match="cannot be reached"):
+        read(Server(messages=gone))
+    assert len(naps) == TRIES
+    naps.clear()
+    with pytest.raises(BoardUnavailable, match="cannot be reached"):
+        read(Server(banner=gone))
+    assert naps == []  # it was never there
+
+
+def text(content, status=200, headers=OURS):
+    return lambda server, request: httpx.Response(status, headers=headers, content=content)
+
+
+@pytest.mark.parametrize("what", ["banner", "tally", "messages", "enrolments"])
+@pytest.mark.parametrize("content", [b"", b"<html>", b"[]", b"{}", b"null", b'{"voters": 3}', b"1"])
+def test_what_is_not_an_answer_of_ours_is_refused(what, content):
+    with pytest.raises(BoardRefused, match="not a devote server"):
+        read(Server(**{what: text(content)}))
+
+
+def test_a_login_page_another_version_and_an_error_are_refused():
+    with pytest.raises(BoardRefused, match="not a devote server"):
+        read(Server(banner=text(b"{}", headers={})))
+    with pytest.raises(BoardRefused, match="speaks version '9'"):
+        read(Server(tally=text(b"{}", headers={"Devote-Version": "9"})))
+    with pytest.raises(BoardRefused, match="answered 404: gone"):
+        read(Server(banner=text(b'{"error": "gone"}', 404)))
+
+
+def test_pages_without_end_are_not_read_for_ever():
+    def again(server, request):
+        body = {"number": 10**9, "messages": server.items[:3], "end": False}
+        return httpx.Response(200, headers=OURS, json=body)
+
+    def same(server, request):
+        return httpx.Response(200, headers=OURS, json={"voters": ["a", "b"], "end": False})
+
+    report = read(Server(messages=again, enrolments=same))
+    assert report.messages == 3
+    assert report.enrolled == 2
+    assert not report.ok

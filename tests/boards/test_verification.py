@@ -1,0 +1,246 @@
+"""A log is checked message by message: whatever one message was made to say, it is found."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.boards.logs import (
+    HONEST,
+    NAME,
+    check,
+    fold,
+    items,
+    survey_answers,
+    survey_spec,
+    voters,
+)
+from tests.server.live import body, identity
+
+from devote.boards.findings import CHECKS, LISTED
+from devote.boards.logs import Remembered, Told
+from devote.protocol.messages import kind_of
+from devote.schemes import Answer, Claim, Pick, Vote
+
+
+def checks(report):
+    """By which checks something was found."""
+    return {finding.check for finding in report.findings}
+
+
+def places(report, name):
+    return [finding.number for finding in report.findings if finding.check == name]
+
+
+@pytest.mark.parametrize("scheme", HONEST)
+def test_an_honest_log_of_every_scheme_passes(scheme):
+    spec, log = HONEST[scheme]()
+    told = fold(spec, log)
+    report = check(spec, items(log), voters(log), [told], count=len(voters(log)))
+    assert report.ok
+    assert report.messages == report.number == len(log)
+    assert report.voters == report.enrolled == len(voters(log))
+    assert (report.status, list(report.answer)) == (told.values["status"], told.values["answer"])
+    assert {name for name in CHECKS if not report.checked[name]} == {"memory"}
+    assert not any(report.wrong.values())
+
+
+@pytest.mark.parametrize("scheme", HONEST)
+def test_one_message_dropped_altered_doubled_or_invented_is_found_in_every_scheme(scheme):
+    spec, log = HONEST[scheme]()
+    told, enrolled = fold(spec, log), voters(log)
+    middle = len(log) // 2
+
+    gap = [item for item in items(log) if item["number"] != middle]
+    assert places(check(spec, gap, enrolled, [told]), "numbers") == [middle]
+
+    shorter = log[: middle - 1] + log[middle:]
+    assert not check(spec, items(shorter), enrolled, [told]).ok  # the count told is of more
+
+    said = log[middle].message
+    is_about = hasattr(said, "arm")
+    other = {"arm": (said.arm + 1) % spec.n_arms} if is_about else {"voter": identity(999).voter}
+    changed = replace(said, **other)
+    altered = [*log[:middle], replace(log[middle], message=changed), *log[middle + 1 :]]
+    assert places(check(spec, items(altered), enrolled, [told]), "signatures") == [middle + 1]
+
+    doubled = [*log, log[middle]]
+    report = check(spec, items(doubled), enrolled, [replace(told, number=len(doubled))])
+    assert places(report, "doubles") == [len(doubled)]
+
+    stranger = identity(999)
+    forged = stranger.sign(replace(said, voter=stranger.voter))
+    invented = [*log[:middle], forged, *log[middle:]]
+    assert middle + 1 in places(check(spec, items(invented), enrolled, [told]), "enrolment")
+
+
+@given(data=st.data())
+def test_any_one_change_to_a_log_is_found_by_who_kept_a_copy(data):
+    """Dropped, moved, doubled or replaced, and numbered anew with a tally to match."""
+    scheme = data.draw(st.sampled_from(sorted(HONEST)))
+    spec, log = HONEST[scheme]()
+    place = data.draw(st.integers(0, len(log) - 1))
+    changed = [*log]
+    taken = changed.pop(place)
+    match data.draw(st.sampled_from(["drop", "move", "double", "replace"])):
+        case "move":
+            changed.insert(
+                data.draw(st.integers(0, len(changed)).filter(lambda n: n != place)), taken
+            )
+        case "double":
+            changed.insert(place, taken)
+            changed.insert(data.draw(st.integers(0, len(changed))), taken)
+        case "replace":
+            stranger = identity(998)
+            said = replace(taken.message, voter=stranger.voter)
+            changed.insert(place, stranger.sign(said))
+    copy = Remembered("copy", spec.fingerprint, [(n, e.message) for n, e in enumerate(log, 1)])
+    enrolled = voters([*log, *changed])
+    assert not check(spec, items(changed), enrolled, remembered=[copy]).ok
+    assert check(spec, items(changed), enrolled).head != check(spec, items(log), enrolled).head
+
+
+def test_who_remembers_a_message_finds_that_it_was_dropped_though_all_else_agrees():
+    spec, log = survey_spec(), survey_answers(30)
+    dropped = log[:10] + log[11:]
+    told = fold(spec, dropped)
+    blind = check(spec, items(dropped), voters(log), [told])
+    assert blind.ok
+    assert "left out" in blind.unchecked[0]
+    own = Remembered("device.db", spec.fingerprint, [(None, log[10].message)])
+    report = check(spec, items(dropped), voters(log), [told], [own])
+    assert [finding.text for finding in report.findings] == [
+        f"device.db has a message of {log[10].message.voter[:12]}..., the log has not"
+    ]
+    copy = Remembered(
+        "copy", spec.fingerprint, [(n, e.message) for n, e in enumerate(log, 1)], voters(log)
+    )
+    report = check(spec, items(dropped), voters(log), [told], [copy])
+    assert places(report, "memory") == [11, 12]
+    assert "it is 11 now, and 18 others moved too" in report.findings[1].text
+    head = Told("head", 30, {"head": check(spec, items(log), voters(log)).head}, "--head")
+    assert not check(spec, items(dropped), voters(log), [told, head]).ok
+    assert check(spec, items(log), voters(log), [head]).ok
+    assert not any("left out" in row for row in report.unchecked)
+
+
+def test_a_head_is_checked_where_it_was_taken():
+    spec, log = survey_spec(), survey_answers(30)
+    early = Told("head", 12, {"head": check(spec, items(log[:12]), voters(log)).head})
+    assert check(spec, items(log), voters(log), [early]).ok
+    swapped = [*log[:4], log[5], log[4], *log[6:]]
+    report = check(spec, items(swapped), voters(log), [early])
+    assert checks(report) == {"count"}
+    assert "tells as head" in report.findings[0].text
+
+
+def test_a_specification_or_a_voter_that_changed_is_found_by_who_remembers():
+    spec, log = survey_spec(), survey_answers(5)
+    other = Remembered("device.db", survey_spec(epsilon=0.5).fingerprint, [])
+    assert "another specification" in check(spec, [], set(), remembered=[other]).findings[0].text
+    gone = Remembered("device.db", spec.fingerprint, [], [identity(77).voter])
+    report = check(spec, items(log), voters(log), remembered=[gone])
+    assert "as enrolled, the list has not" in report.findings[0].text
+
+
+def test_the_rules_are_replayed_in_the_order_of_the_board():
+    spec, log = HONEST["jury"]()
+    early = [log[9], *log[:9], *log[10:]]
+    report = check(spec, items(early), voters(log))
+    assert places(report, "rules") == [1]
+    assert "no seat in the jury" in report.findings[0].text
+    late = identity(50)
+    tenth = [*log[:9], late.sign(Claim(NAME, late.voter)), *log[9:]]
+    report = check(spec, items(tenth), voters(tenth))
+    assert places(report, "rules") == [10]
+
+    voter = identity(1)
+    second = voter.sign(Pick(NAME, 2, voter.voter))
+    assert places(check(spec, items([*log, second]), voters(log)), "rules") == [19]
+
+    terms, votes = HONEST["terms"]()
+    ahead = voter.sign(Vote(NAME, 9, 0, voter.voter))
+    assert places(check(terms, items([ahead, *votes]), voters(votes)), "rules") == [1]
+    elsewhere = voter.sign(Vote("other", 0, 0, voter.voter))
+    assert places(check(terms, items([elsewhere, *votes]), voters(votes)), "rules") == [1]
+
+    survey, answers = survey_spec(), survey_answers(3)
+    again = voter.sign(Answer(NAME, 1, 0, 1, voter.voter))
+    assert answers[0].message != again.message
+    assert places(check(survey, items([*answers, again]), voters(answers)), "rules") == [4]
+    assert places(check(survey, items([*answers, *votes[:1]]), voters(answers)), "rules") == [4]
+
+
+def test_more_voters_than_may_be_or_fewer_than_are_told_of_are_found():
+    spec, log = HONEST["decentralized"]()
+    keys = {identity(n).voter for n in range(1, 8)}
+    assert "at most 6 may be" in check(spec, items(log), keys, players=6).findings[0].text
+    assert "but 7 are listed" in check(spec, items(log), keys, count=8).findings[0].text
+    assert check(spec, items(log), keys, players=7, count=7).ok
+
+
+def test_a_count_that_does_not_follow_from_the_log_is_found():
+    spec, log = HONEST["decentralized"]()
+    told = fold(spec, log)
+    wrong = replace(told, values={**told.values, "answer": [0]})
+    report = check(spec, items(log), voters(log), [wrong])
+    assert [finding.text for finding in report.findings] == [
+        "the server tells as tally's answer [0] of 6 messages, the log gives [2]"
+    ]
+    more = replace(told, number=7)
+    assert (
+        "tells of message 7, the log has 6"
+        in check(spec, items(log), voters(log), [more]).findings[0].text
+    )
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        None,
+        [],
+        {},
+        {"number": "1"},
+        {"number": True, "message": {}, "signature": ""},
+        {"number": 1},
+        {"number": 1, "message": {"v": 1, "type": "vote"}, "signature": "00"},
+        {"number": 1, "message": None, "signature": "00"},
+        {"number": 1, "message": {"v": 2}, "signature": None},
+    ],
+)
+def test_what_is_no_message_is_found_and_leaves_no_head(item):
+    spec, log = HONEST["decentralized"]()
+    report = check(spec, [item, *items(log)[1:]], voters(log))
+    assert "form" in checks(report)
+    assert report.head is None
+
+
+def test_a_signature_that_is_none_is_wrong_and_not_an_error():
+    spec, log = HONEST["decentralized"]()
+    for text in ("", "zz", "é" * 128, "\ud800", log[0].signature.upper()):
+        report = check(spec, [{**items(log)[0], "signature": text}], voters(log))
+        assert places(report, "signatures") == [1]
+
+
+def test_a_log_that_is_wrong_throughout_is_counted_and_not_listed_whole():
+    spec, log = survey_spec(), survey_answers(60)
+    report = check(spec, items(log), set())
+    assert report.wrong["enrolment"] == 60
+    assert len(report.findings) == LISTED
+
+
+def test_numbers_that_go_back_or_skip_many_are_found():
+    spec, log = survey_spec(), survey_answers(9)
+    rows = items(log)
+    report = check(spec, [*rows[:2], *rows[6:], rows[4]], voters(log))
+    assert [finding.text for finding in report.findings] == [
+        "messages 3 to 6 are missing",
+        "it comes after message 9",
+    ]
+
+
+def test_every_kind_of_message_is_in_one_of_these_logs():
+    said = {kind_of(e.message).form for make in HONEST.values() for e in make()[1]}
+    known = {form for make in HONEST.values() for form in make()[0].scheme.kinds}
+    assert said == known
+    assert body(HONEST["survey"]()[1][0])["message"]["type"] == "answer"

@@ -1,0 +1,387 @@
+"""``devote verify``: a server that drops, alters, doubles or invents one answer in 10,000."""
+
+import json
+import re
+import shutil
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.boards.logs import HONEST, NAME, fill, survey_answers, survey_spec
+from tests.server.live import TOKEN, identity, open_store, serving_in_thread
+
+from devote.boards.experiment import Experiment
+from devote.boards.http_log import HttpLog
+from devote.boards.saved_log import LogCopy
+from devote.boards.verification import verify_log
+from devote.dashboard import page
+from devote.fleet import Device
+from devote.fleet.store import Store
+from devote.protocol import ExperimentSpec, to_json
+from devote.schemes import Answer
+from devote.server import Settings, create_app
+from devote.server.live import LiveBoard
+
+MANY = 10_000
+VICTIM = 6_174
+
+
+@pytest.fixture(scope="module")
+def answers():
+    return survey_answers(MANY)
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory, answers):
+    """The store of an honest server with a survey of so many answers."""
+    path = tmp_path_factory.mktemp("board") / "server.db"
+    with open_store(path) as store:
+        fill(store, survey_spec(), answers, MANY)
+    return path
+
+
+@contextmanager
+def serving(path, *changes):
+    """A server over a store in which somebody has changed rows by hand."""
+    with open_store(path) as store:
+        with store._database.write() as db:
+            for change in changes:
+                db.execute(*change)
+        app = create_app(store, Settings(token=TOKEN))
+        page.add_page(app)
+        with serving_in_thread(app) as address:
+            yield f"{address}/experiments/{NAME}"
+
+
+def save(path, copy):
+    """Keep a copy of the log on a server over a store."""
+    with serving(path) as url, HttpLog(url) as log, LogCopy(copy, log) as kept:
+        return verify_log(log, copy=kept)
+
+
+@pytest.fixture(scope="module")
+def copy(board):
+    """The log of the honest server, as somebody has kept it."""
+    assert save(board, board.with_name("copy.jsonl")).ok
+    return board.with_name("copy.jsonl")
+
+
+@pytest.fixture
+def lying(tmp_path, board):
+    """A server over a copy of the store, changed by hand."""
+
+    @contextmanager
+    def serve(*changes):
+        copy = tmp_path / "lying.db"
+        shutil.copy(board, copy)
+        with serving(copy, *changes) as url:
+            yield url
+
+    return serve
+
+
+def row(number, envelope, spelling=to_json):
+    message = envelope.message
+    values = (NAME, number, message.voter, spelling(message), envelope.signature)
+    return "INSERT INTO messages VALUES (?, ?, ?, ?, ?)", values
+
+
+def found(ran):
+    """The findings by check, as the numbers of messages."""
+    assert ran.err == ""
+    told = json.loads(ran.out)
+    assert told["ok"] == (ran.code == 0) == (not told["findings"])
+    places = {}
+    for finding in told["findings"]:
+        places.setdefault(finding["check"], []).append(finding["number"])
+    return places
+
+
+def test_ten_thousand_honest_answers_pass_and_the_report_says_what_was_checked(devote, lying, copy):
+    with lying() as url:
+        ran = devote("verify", url)
+    assert (ran.code, ran.err) == (0, "")
+    assert "banner (survey): 10,000 messages of 10,000 voters, 10,000 enrolled" in ran.out
+    assert "All is well." in ran.out
+    assert len(re.findall(r"^\w+ +10,000 +-", ran.out, re.MULTILINE)) == 6
+    assert re.search(r"^count +2 +-", ran.out, re.MULTILINE)  # the tally and the page
+    assert "What this cannot tell" in ran.out
+    assert "left out" in ran.out
+    (head,) = re.findall(r"^head (10000:\w{64})$", ran.out, re.MULTILINE)
+    assert found(devote("verify", copy, "--head", head, "--json")) == {}
+    other = devote("verify", copy, "--head", f"10000:{'0' * 64}", "--json")
+    assert found(other) == {"count": [None]}
+
+
+def test_an_altered_answer_is_found(devote, lying, answers):
+    message = answers[VICTIM - 1].message
+    flipped = to_json(replace(message, bit=1 - message.bit))
+    with lying(("UPDATE messages SET message = ? WHERE number = ?", (flipped, VICTIM))) as url:
+        ran = devote("verify", url)
+        assert ran.code == 1
+        assert "WRONG" in ran.out
+        said = re.findall(r"signatures: message (.*): the signature is not its voter's", ran.out)
+        assert said == ["6,174"]
+
+
+def test_a_dropped_answer_leaves_a_gap(devote, lying):
+    with lying(("DELETE FROM messages WHERE number = ?", (VICTIM,))) as url:
+        assert found(devote("verify", url, "--json"))["numbers"][0] == VICTIM
+
+
+def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remembers(
+    devote, lying, answers, copy, tmp_path
+):
+    """The store of the device that was dropped, a copy that anybody kept, and its head alone."""
+    store, victim = tmp_path / "device.db", identity(VICTIM)
+    device = Store.open(store)
+    device.set_up("http://127.0.0.1:1/experiments/banner", survey_spec(), None, victim)
+    device.save_enrolment("http://127.0.0.1:1/experiments/banner", None)
+    player = survey_spec().scheme.player(survey_spec(), victim.voter).to_dict()
+    device.save_step(player, None, {}, [answers[VICTIM - 1]])
+    device.save_delivery(answers[VICTIM - 1], "sent")
+    device.close()
+    ran = devote("verify", copy, "--store", store, "--json")
+    assert found(ran) == {}
+    assert json.loads(ran.out)["checked"]["memory"] == 1
+    end = json.loads(copy.read_text().splitlines()[-1])
+    head = f"{end['end']}:{end['head']}"
+    drop = ("DELETE FROM messages WHERE number = ?", (VICTIM,))
+    # In two steps: no number is ever taken twice.
+    away = ("UPDATE messages SET number = -number WHERE number > ?", (VICTIM,))
+    back = ("UPDATE messages SET number = -number - 1 WHERE number < 0",)
+    with lying(drop, away, back) as url:
+        ran = devote("verify", url, "--save", tmp_path / "now.jsonl")
+        assert ran.code == 0  # nobody else can tell
+        assert "Whether messages were left out" in ran.out  # and it says so
+    now = tmp_path / "now.jsonl"
+    ran = devote("verify", now, "--store", store)
+    assert ran.code == 1
+    assert "device.db has a message of" in ran.out
+    ran = devote("verify", now, "--against", copy, "--json")
+    assert found(ran) == {"memory": [VICTIM, VICTIM + 1]}
+    assert found(devote("verify", now, "--head", head, "--json")) == {"count": [None]}
+
+
+def test_a_doubled_answer_is_found(devote, lying, answers):
+    def other_spelling(message):
+        return to_json(message).replace(",", ", ")
+
+    with lying(row(MANY + 1, answers[VICTIM - 1], other_spelling)) as url:
+        ran = devote("verify", url)
+        assert ran.code == 1
+        assert "doubles: message 10,001: it is message 6,174 again" in ran.out
+
+
+def test_an_invented_answer_is_found(devote, lying):
+    stranger = identity(MANY + 1)
+    invented = stranger.sign(Answer(NAME, 0, 1, 1, stranger.voter))
+    with lying(row(MANY + 1, invented)) as url:
+        places = found(devote("verify", url, "--json"))
+        assert places["enrolment"] == [MANY + 1]
+
+
+def test_a_tally_or_a_page_that_does_not_follow_from_the_log_is_found(
+    devote, tmp_path, monkeypatch
+):
+    """Another winner, in the tally and on the page."""
+    spec, log = HONEST["decentralized"]()
+    with open_store(tmp_path / "server.db") as store:
+        fill(store, spec, log, len(log))
+    honest, view = LiveBoard._tell, page.view
+
+    def tell(self, history):
+        told = honest(self, history)
+        return replace(told, tally={**told.tally, "answer": [0], "shared": [0]})
+
+    monkeypatch.setattr(LiveBoard, "_tell", tell)
+    with serving(tmp_path / "server.db") as url:
+        ran = devote("verify", url)
+        assert ran.code == 1
+        assert "the server tells as tally's answer [0] of 6 messages, the log gives [2]" in ran.out
+    monkeypatch.setattr(LiveBoard, "_tell", honest)
+    monkeypatch.setattr(page, "view", lambda *of: {**view(*of), "answer": ["0"]})
+    with serving(tmp_path / "server.db") as url:
+        ran = devote("verify", url)
+        assert ran.code == 1
+        assert "the server tells as page's answer ['0'] of 6 messages" in ran.out
+
+
+@pytest.mark.parametrize("scheme", [name for name in HONEST if name != "survey"])
+def test_the_log_of_every_scheme_is_verified_saved_and_verified_again(devote, tmp_path, scheme):
+    spec, log = HONEST[scheme]()
+    with open_store(tmp_path / "server.db") as store:
+        fill(store, spec, log, len(log) - 1)
+    copy, second = tmp_path / "copy.jsonl", tmp_path / "second.jsonl"
+    with serving(tmp_path / "server.db") as url:
+        assert devote("verify", url, "--save", copy).code == 0
+    with serving(tmp_path / "server.db", row(len(log), log[-1])) as url:
+        ran = devote("verify", url, "--against", copy, "--save", second, "--json")
+        assert found(ran) == {}
+        assert json.loads(ran.out)["checked"]["memory"] == len(log) - 1
+        forged = ("UPDATE messages SET signature = ? WHERE number = 1", ("0" * 128,))
+    for path, messages in ((copy, len(log) - 1), (second, len(log))):
+        again = json.loads(devote("verify", path, "--json").out)
+        assert (again["ok"], again["messages"]) == (True, messages)
+    with serving(tmp_path / "server.db", forged) as url:
+        ran = devote("verify", url, "--save", tmp_path / "evidence.jsonl", "--json")
+        assert found(ran)["signatures"] == [1]
+    assert found(devote("verify", tmp_path / "evidence.jsonl", "--json"))["signatures"] == [1]
+
+
+def test_a_device_checks_that_what_it_was_told_is_in_the_log(devote, tmp_path):
+    spec = ExperimentSpec(arms=["good", "bad"], name=NAME, scheme={"quorum": 2})
+    with open_store(tmp_path / "server.db") as store:
+        store.create(Experiment(spec))
+    first, second = tmp_path / "first.db", tmp_path / "second.db"
+    with serving(tmp_path / "server.db") as url:
+        for path in (first, second):
+            with Device.join(url, store=path) as device:
+                while not device.status().sent:
+                    device.reward(1.0 if device.choose() == 0 else 0.0)
+                    device.sync()
+                busy = devote("verify", url, "--store", path)
+                assert busy.code == 2
+                assert "in use by another process" in busy.err
+        ran = devote("verify", url, "--store", first, "--store", second, "--json")
+        assert found(ran) == {}
+        assert json.loads(ran.out)["checked"]["memory"] == 3  # the second has read the first's
+    drop = ("DELETE FROM messages WHERE number = 1",)
+    with serving(tmp_path / "server.db", drop, ("UPDATE messages SET number = 1",)) as url:
+        assert devote("verify", url).code == 0
+        assert found(devote("verify", url, "--store", first, "--json")) == {"memory": [1]}
+        assert found(devote("verify", url, "--store", second, "--json")) == {"memory": [1, 2]}
+
+
+def is_bad(ran, remedy):
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.startswith("devote: ")
+    assert ran.err.count("\n") == 1
+    assert remedy in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("http://127.0.0.1:1/experiments/banner", "cannot be reached (ConnectError). Check"),
+        ("http://127.0.0.1:1/", "Give one like http://"),
+        ("http://127.0.0.1:1/experiments/", "Give one like http://"),
+        ("nowhere.jsonl", "nowhere.jsonl"),
+        ("empty.jsonl", "cut off"),
+        ("cut.jsonl", "cut off"),
+        ("text.jsonl", "is not a saved log"),
+        ("other.jsonl", "is not a saved log"),
+        ("spec.jsonl", "is refused"),
+        ("copy.jsonl --against nowhere.jsonl", "nowhere.jsonl"),
+        ("copy.jsonl --against text.jsonl", "is not a saved log"),
+        ("copy.jsonl --against else.jsonl", "is a log of 'else', not of 'banner'"),
+        ("copy.jsonl --store nowhere.db", "Check the name of the file"),
+        ("copy.jsonl --store text.jsonl", "is not a SQLite file"),
+        ("copy.jsonl --store new.db", "Give the store with which it joined"),
+        ("copy.jsonl --head 12", "as `devote verify` prints it"),
+        ("copy.jsonl --head 12:ABC", "as `devote verify` prints it"),
+        ("copy.jsonl --save nowhere/x.jsonl", "Create it first"),
+        ("copy.jsonl --save copy.jsonl", "choose another name"),
+        ("copy.jsonl --against else.jsonl --save else.jsonl", "choose another name"),
+    ],
+)
+def test_what_cannot_be_read_is_bad_input(devote, saved, words, remedy):
+    before = sorted(saved.iterdir())
+    is_bad(devote("verify", *words.split()), remedy)
+    assert sorted(saved.iterdir()) == before
+
+
+@pytest.fixture(scope="module")
+def saved_once(tmp_path_factory):
+    """A folder with a saved log, and files that are none."""
+    folder = tmp_path_factory.mktemp("saved")
+    spec, log = HONEST["decentralized"]()
+    with open_store(folder / "server.db") as store:
+        fill(store, spec, log, len(log))
+    save(folder / "server.db", folder / "copy.jsonl")
+    text = (folder / "copy.jsonl").read_text()
+    named = json.dumps(Experiment(spec.with_(name="else")).to_dict(), separators=(",", ":"))
+    files = {
+        "empty": "",
+        "cut": text.rpartition('{"end"')[0],
+        "text": "hello\n",
+        "other": '{"devote":"log","format":99}\n',
+        "spec": text.replace('"epsilon":0.25', '"epsilon":25'),
+        "else": re.sub(r'"experiment":\{.*\}', f'"experiment":{named}}}', text, count=1),
+    }
+    for name, content in files.items():
+        (folder / f"{name}.jsonl").write_text(content)
+    Store.open(folder / "new.db").close()
+    return folder
+
+
+@pytest.fixture
+def saved(saved_once, tmp_path, monkeypatch):
+    folder = shutil.copytree(saved_once, tmp_path / "saved")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_an_experiment_that_is_not_there_is_bad_input(devote, saved):
+    with serving("server.db") as url:
+        server = url.rpartition("/")[0]
+        is_bad(devote("verify", f"{server}/nothing"), "There is no experiment 'nothing' here")
+        is_bad(devote("verify", f"{server}/a/b"), "Give one like http://")
+
+
+def test_a_saved_log_that_was_changed_is_found(devote, saved):
+    assert devote("verify", "copy.jsonl").code == 0
+    lines = Path("copy.jsonl").read_text().splitlines(keepends=True)
+    places = [n for n, line in enumerate(lines) if line.startswith('{"item"')]
+    Path("copy.jsonl").write_text("".join(lines[: places[-1]] + lines[places[-1] + 1 :]))
+    ran = devote("verify", "copy.jsonl", "--json")
+    assert list(found(ran)) == ["count"]
+
+
+def test_the_report_fits_a_narrow_terminal(devote, saved, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = devote("verify", "copy.jsonl")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", ran.out).splitlines()
+    assert max(len(line.rstrip()) for line in lines if not line.startswith("head")) <= 80
+    assert "check       checked" in "\n".join(lines)
+
+
+def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(devote, tmp_path):
+    scheme = {"name": "survey", "privacy": "none", "reply_after": 0.05}
+    spec = ExperimentSpec(
+        arms=2, name=NAME, epsilon=0.6, delta=0.3, algorithm="mixture_elimination", scheme=scheme
+    )
+    with open_store(tmp_path / "server.db") as store:
+        store.create(Experiment(spec))
+    told_only = tmp_path / "told.db"
+    with serving(tmp_path / "server.db") as url:
+        decided = False
+        for number in range(30):
+            decider = tmp_path / f"{number}.db"
+            with Device.join(url, store=decider) as device:
+                device.reward(1.0 if device.choose() == 0 else 0.0)
+                while not device.status().sent:
+                    device.sync()
+                device.sync()
+                decided = device.best() is not None
+            if decided:
+                break
+        assert decided
+        with Device.join(url, store=told_only) as device:
+            assert device.sync()
+        words = ("--store", decider, "--store", told_only, "--json")
+        ran = devote("verify", url, *words)
+        assert found(ran) == {}
+        told = json.loads(ran.out)
+    assert told["answer"] == ["0"]
+    assert told["checked"]["memory"] == 1
+    assert told["checked"]["count"] == 4  # the tally, the page, and what each device was told
+    drop = ("DELETE FROM messages WHERE number = ?", (told["number"],))
+    with serving(tmp_path / "server.db", drop) as url:  # the answer that decided is taken back
+        ran = devote("verify", url, "--save", tmp_path / "now.jsonl")
+    assert ran.code == 0
+    places = found(devote("verify", tmp_path / "now.jsonl", *words))
+    assert places == {"count": [None, None], "memory": [None]}
