@@ -90,8 +90,8 @@ class Plan:
 def hardest_problem(n_arms: int) -> Problem:
     """All arms pay the same and never vary: an A/A test in which nobody clicks.
 
-    The subroutines stop at the latest once their bounds are below epsilon, and sooner only if
-    some arm pulls ahead. Where nothing ever does, each device takes the most plays there can be.
+    Subroutines that eliminate stop at the latest once their bounds are below epsilon, and sooner
+    only if some arm pulls ahead. Where none ever does, a device takes the most plays there can be.
     An A/A test at .5 takes less, because chance puts an arm ahead (``docs/fleet.md``).
 
     >>> hardest_problem(3).means
