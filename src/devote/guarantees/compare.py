@@ -19,6 +19,9 @@ from devote.simulate.scenario import Scenario
 PULLS_PER_SECOND = 2_000_000
 """About what a busy machine simulates; a fleet that takes longer is forecast instead."""
 
+MOST_DEVICES = 2_000_000
+"""The largest fleet that is laid out in memory; a larger one is forecast."""
+
 SLOW_PULLS = 100_000
 """The most pulls of a run of a scheme without a compiled loop."""
 
@@ -169,6 +172,8 @@ def _is_worth_a_run(found: Candidate, question: Question, seconds: float) -> boo
     """Whether it can come to an answer at all, and that within the time there is."""
     n = question.wish.n_players
     if found.spec is None or n < found.spec.scheme.fewest_players(found.spec):
+        return False
+    if n > MOST_DEVICES:
         return False
     if found.forecast is None:
         return True
