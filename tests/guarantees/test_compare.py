@@ -80,15 +80,15 @@ def test_the_private_jury_that_is_planned_is_about_as_large_as_those_known_to_de
     spec = Jury.suited(wish)
     assert 0.4 * seats < spec.scheme.seats <= seats
     assert sum(expected_pulls(spec, wish.means)) < spec.scheme.vote_after
-    found = compare(Question(wish, 10.0, 365.0), PROBLEMS["1"], trials=5, seconds=30)
+    found = compare(Question(wish, 10.0, 365.0), PROBLEMS["1"], trials=5, seconds=60)
     [row] = [row for row in found.rows if row.name == "jury"]
     assert (row.answered, row.cannot) == (5, ())
 
 
 def test_a_survey_for_many_and_a_jury_for_few():
-    for n, name in ((200, "jury"), (20_000, "survey")):
+    for n, name in ((200, "jury"), (2_000, "survey")):
         asked = question(n_players=n)
-        found = compare(asked, hardest_problem(4), trials=2)
+        found = compare(asked, hardest_problem(4), trials=2, seconds=60)
         assert found.use.name == name
         assert found.use.runs == found.use.answered == 2
         assert not found.relax
@@ -112,7 +112,7 @@ def test_a_scheme_from_outside_is_compared_by_its_contract_alone():
 
     try:
         asked = question(n_players=4, n_arms=2, epsilon=0.4, means=(0.9, 0.1))
-        found = compare(asked, Problem("toy", [0.9, 0.1]), trials=2)
+        found = compare(asked, Problem("toy", [0.9, 0.1]), trials=2, seconds=60)
         [row] = [row for row in found.rows if row.name == "first_to_finish"]
         assert (row.runs, row.answered, row.cannot) == (2, 2, ())
         assert row.days > 0

@@ -69,12 +69,13 @@ def plan(
             "--plays-per-day and --events-per-day say the same.\nGive one of them: the first is "
             "of each device, the second of all together."
         )
-    if asked.scheme is None and sweep is None and asked.algorithm != "ser4":
+    if out is not None and sweep is None:
+        raise CommandError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
+    changes = _changes(asked, switches)
+    if asked.scheme is None and sweep is None and changes is None:
         if events_per_day is not None:
             plays_per_day = events_per_day / asked.players
         how = (PLAYS_PER_DAY if plays_per_day is None else plays_per_day, days or MOST_DAYS)
-        if out is not None or switches is not None:
-            raise CommandError("--out and --switches are not for a comparison.\nSee --help.")
         return _compare(asked, problem, privacy, how, trials or 20, seconds)
     if privacy is not None or days is not None:
         raise CommandError(
@@ -83,7 +84,7 @@ def plan(
         )
     if plays_per_day is not None:
         events_per_day = plays_per_day * asked.players
-    return _one(asked, problem, events_per_day, switches, trials, seconds, sweep, out)
+    return _one(asked, problem, events_per_day, changes, trials, seconds, sweep, out)
 
 
 def _compare(
@@ -103,7 +104,7 @@ def _compare(
     from devote.protocol.planning import Wish
 
     given = (("--set", asked.parameters), ("--option", asked.option), ("--eta", asked.eta))
-    for flag, value in (*given, ("--horizon", asked.horizon)):
+    for flag, value in given:
         if value is not None:
             raise CommandError(
                 f"{flag} is for one scheme, and without --scheme all are compared.\n"
@@ -145,7 +146,7 @@ def _one(
     asked: options.ScenarioOptions,
     problem: Problem,
     events_per_day: float | None,
-    switches: int | None,
+    changes: Changes | None,
     trials: int | None,
     seconds: float,
     sweep: str | None,
@@ -157,7 +158,6 @@ def _one(
     from devote.guarantees.plan import make_plan
     from devote.simulate import Scenario
 
-    changes = _changes(asked, switches)
     if changes is not None:
         if sweep:
             raise CommandError("--sweep is for one term of ser4.\nUse --algorithm ser3.")
@@ -176,8 +176,6 @@ def _one(
         swept, _, data = draw_sweep(picture, draw_plan, sweep_plan, scenario, sweep, **how)
         drawn = {"picture": str(picture), "data": str(data), **swept.to_dict()}
         return tell(drawn, asked.json, show_sweep)
-    if out is not None:
-        raise CommandError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
     made = make_plan(
         spec,
         problem,
