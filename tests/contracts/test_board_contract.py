@@ -29,7 +29,7 @@ from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
 from devote.boards.sqlite import SqliteBoard
 from devote.protocol import ExperimentSpec
-from devote.schemes import Claim, Jury, Pick, Reset, Vote
+from devote.schemes import Answer, Claim, Jury, Pick, Reset, Survey, Vote
 from devote.server import Settings, create_app
 
 ENROLLED = [identity(n) for n in range(1, 21)]
@@ -49,9 +49,16 @@ def pick(voter: Identity, arm: int = 0) -> Envelope:
     return voter.sign(Pick("banner", arm, voter.voter))
 
 
+def answer(
+    voter: Identity, arm: int = 0, bit: int = 1, number: int = 1, experiment: str = "banner"
+) -> Envelope:
+    return voter.sign(Answer(experiment, arm, bit, number, voter.voter))
+
+
 DECENTRALIZED = ExperimentSpec(arms=4, name="banner", scheme={"quorum": 2})
 RESETTING = DECENTRALIZED.with_(algorithm="ser4", options={"phi": 0.01})
 JURY = ExperimentSpec(arms=4, name="banner", scheme=Jury())
+SURVEY = ExperimentSpec(arms=4, name="banner", scheme=Survey())
 SMALL_JURY = JURY.with_(scheme=Jury(seats=2), eta=0.1)
 
 
@@ -112,6 +119,26 @@ SCHEMES = {
             "a second pick": pick(GOOD, 2),
         },
         foreign=(vote(GOOD), reset(GOOD, 1)),
+    ),
+    "survey": Spoken(
+        SURVEY,
+        sayings=tuple(answer(voter, n % 4, n % 2) for n, voter in enumerate(ENROLLED)),
+        first=(answer(GOOD, 3),),
+        against_the_rules={
+            "forged signature": Envelope(answer(OTHER).message, "0" * 128),
+            "another's key": Envelope(answer(OTHER).message, answer(GOOD).signature),
+            "signature of another arm": Envelope(answer(OTHER, 1).message, answer(OTHER).signature),
+            "signature of another bit": Envelope(
+                answer(OTHER, bit=0).message, answer(OTHER).signature
+            ),
+            "not enrolled": answer(STRANGER),
+            "unknown arm": answer(OTHER, SURVEY.n_arms),
+            "another experiment": answer(OTHER, experiment="other"),
+            "a second answer": answer(GOOD, 2),
+            "the other bit": answer(GOOD, 3, 0),
+            "more answers than there are": answer(OTHER, number=2),
+        },
+        foreign=(vote(GOOD), claim(GOOD), pick(GOOD)),
     ),
 }
 
@@ -440,6 +467,47 @@ def test_when_the_outcome_is_unknown_posting_again_is_safe(check, spoken):
         assert (await board.snapshot()).posted == (Posted(1, envelope),)
 
     check(test, spoken.spec)
+
+
+def test_a_board_tells_what_one_voter_has_said(check, spoken):
+    async def test(board: Board) -> None:
+        for envelope in spoken.sayings:
+            assert await board.publish(envelope) is Outcome.ACCEPTED
+        voter = spoken.sayings[3].message.voter
+        own = tuple(e for e in spoken.sayings if e.message.voter == voter)
+        assert await board.said_by(voter) == own
+        assert await board.said_by(STRANGER.voter) == ()
+
+    check(test, spoken.spec)
+
+
+def test_an_answer_about_an_arm_no_longer_asked_about_is_refused_with_the_reason(check):
+    spec = SURVEY.with_(epsilon=0.9, algorithm="mixture_elimination", scheme=Survey(None))
+
+    async def test(board: Board) -> None:
+        voters = map(identity, range(1, 200))
+        counted = spec.scheme.tally(spec)
+        while 0 in counted.shared:
+            for arm, bit in ((0, 0), (1, 1), (2, 1), (3, 1)):
+                sent = answer(next(voters), arm, bit)
+                assert await board.publish(sent) is Outcome.ACCEPTED
+                counted.add(sent.message)
+        assert len(counted.shared) > 1
+        late = answer(next(voters), 0)
+        assert await board.publish(late) is Outcome.REFUSED
+        assert "no longer asks about that arm" in await why_refused(board, late)
+        while counted.status() == "open":
+            for arm, bit in ((1, 1), (2, 0), (3, 0)):
+                sent = answer(next(voters), arm, bit)
+                if counted.refusal(sent.message) is None:
+                    assert await board.publish(sent) is Outcome.ACCEPTED
+                    counted.add(sent.message)
+        late = answer(next(voters), 1)
+        assert await board.publish(late) is Outcome.REFUSED
+        assert "is decided" in await why_refused(board, late)
+        assert (await board.tally()).tally == counted.public()
+
+    check(test, spec, [identity(n) for n in range(1, 200)])
 
 
 def test_the_tally_is_what_the_messages_come_to(check, spoken):

@@ -61,7 +61,7 @@ class Nursery:
         )
 
     def start(self, what: str, *arguments: object) -> Fork:
-        """``devote`` with a command line, or ``play`` for a device that plays."""
+        """``devote`` with a command line, or ``play`` or ``answer`` for a device that does."""
         return Fork(self, self.ask("start", what, *map(str, arguments)))
 
     def ask(self, *request: object) -> Any:
@@ -92,9 +92,9 @@ def _start(log: str, what: str, *arguments: str) -> int:
 
             code = main(arguments)
         else:
-            from tests.fleet.playing_process import play_as_told
+            from tests.fleet.playing_process import answer_as_told, play_as_told
 
-            play_as_told(*arguments)
+            {"play": play_as_told, "answer": answer_as_told}[what](*arguments)
             code = 0
     except BaseException:
         traceback.print_exc()

@@ -9,12 +9,13 @@ while a vote waits, so that the votes keep coming for as long as the server is k
 
 import random
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from devote.boards.board import Envelope, Outcome
 from devote.boards.http import HttpBoard
-from devote.fleet import Device, JoinError
+from devote.fleet import Device, JoinError, RewardRefused
 from devote.fleet.loop import Pace
 from devote.protocol import to_json
 
@@ -22,19 +23,22 @@ PACE = Pace(every=1.0, base=0.05, cap=0.5)
 
 
 class WitnessedBoard(HttpBoard):
-    """Writes down what was acknowledged."""
+    """Writes down what leaves and what was acknowledged."""
 
-    def __init__(self, url: str, acknowledged: Path) -> None:
+    def __init__(self, url: str, store: Path) -> None:
         super().__init__(url)
-        self._lines = acknowledged.open("a", buffering=1)
+        self._left = store.with_suffix(".left").open("a", buffering=1)
+        self._lines = store.with_suffix(".acknowledged").open("a", buffering=1)
 
     async def publish(self, envelope: Envelope) -> Outcome:
+        self._left.write(to_json(envelope.message) + "\n")
         outcome = await super().publish(envelope)
         if outcome is not Outcome.REFUSED:
             self._lines.write(to_json(envelope.message) + "\n")
         return outcome
 
     async def aclose(self) -> None:
+        self._left.close()
         self._lines.close()
         await super().aclose()
 
@@ -42,7 +46,7 @@ class WitnessedBoard(HttpBoard):
 def join(url: str, store: Path, invite: str) -> Device:
     """The first join needs the server, which may be away just now; later ones do not."""
     while True:
-        board = WitnessedBoard(url, store.with_suffix(".acknowledged"))
+        board = WitnessedBoard(url, store)
         try:
             return Device.join(url, store=store, invite=invite, pace=PACE, board=board)
         except JoinError:
@@ -69,3 +73,18 @@ def play(url: str, store: Path, invite: str, means: list[float]) -> None:
 
 def play_as_told(url: str, store: str, invite: str, *means: Any) -> None:
     play(url, Path(store), invite, [float(mean) for mean in means])
+
+
+def answer(url: str, store: Path, invite: str, means: list[float], answers: int) -> None:
+    """Answer a survey so often, with a click or without, and end when all has left."""
+    with join(url, store, invite) as device:
+        while len(device.status().sent) < answers:
+            choice = device.choose()
+            if random.random() < means[choice]:
+                with suppress(RewardRefused):
+                    device.reward(1.0, choice)
+            time.sleep(0.02)
+
+
+def answer_as_told(url: str, store: str, invite: str, answers: str, *means: Any) -> None:
+    answer(url, Path(store), invite, [float(mean) for mean in means], int(answers))

@@ -18,6 +18,7 @@ from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
 from devote.protocol import ExperimentSpec, Message, from_json
 from devote.schemes import Ballot
+from devote.schemes.survey import Survey
 
 N_DEVICES = 64
 KILLS = 52
@@ -29,15 +30,19 @@ SPEC = ExperimentSpec(arms=12, name="banner", algorithm="lucb", epsilon=1.0, sch
 class World:
     """A server and its devices, each a process, started again as they are killed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, spec: ExperimentSpec = SPEC, n: int = N_DEVICES, does: str = "play"
+    ) -> None:
         self.folder = folder
+        self.spec = spec
+        self.does = does.split()
         self.store = SqliteStore(folder / "server.db")  # another process's eyes on the same file
-        self.store.create(Experiment(SPEC, "invite", N_DEVICES))
-        self.invites = self.store.invite("banner", N_DEVICES)
+        self.store.create(Experiment(spec, "invite", n if does == "play" else None))
+        self.invites = self.store.invite("banner", n)
         self.port = free_port()
         self.nursery = Nursery(folder / "log.txt")
         self.start_server()
-        self.devices = [self.start_device(i) for i in range(N_DEVICES)]
+        self.devices = [self.start_device(i) for i in range(n)]
 
     def start_server(self) -> None:
         where = ("--store", self.folder / "server.db", "--port", self.port)
@@ -46,7 +51,9 @@ class World:
 
     def start_device(self, i: int) -> Fork:
         url = f"http://127.0.0.1:{self.port}/experiments/banner"
-        return self.nursery.start("play", url, self.path(i, "db"), self.invites[i], *MEANS)
+        what, *more = self.does
+        means = MEANS[: self.spec.n_arms]
+        return self.nursery.start(what, url, self.path(i, "db"), self.invites[i], *more, *means)
 
     def path(self, i: int, suffix: str) -> Path:
         return self.folder / f"{i}.{suffix}"
@@ -69,8 +76,11 @@ class World:
         return [posted.envelope.message for posted in snapshot.posted]
 
     def acknowledged(self) -> list[Message]:
-        files = self.folder.glob("*.acknowledged")
-        return [from_json(line, 12) for file in files for line in file.read_text().splitlines()]
+        return self.written("*.acknowledged")
+
+    def written(self, files: str) -> list[Message]:
+        found = self.folder.glob(files)
+        return [from_json(line, 12) for file in found for line in file.read_text().splitlines()]
 
     def await_votes(self, above: int) -> bool:
         """False if the experiment ended before there were so many."""
@@ -144,3 +154,44 @@ def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[i
         ballot.add(message)
     assert ballot.answer == (0,)
     return server_kills, device_kills
+
+
+N_ASKED = 12
+ANSWERS = 2
+SURVEY = ExperimentSpec(
+    arms=4,
+    name="banner",
+    algorithm="mixture_elimination",
+    epsilon=0.05,
+    scheme=Survey(1.0, answers=ANSWERS, reply_after=1.0),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_kill_9_amid_a_survey_loses_no_acknowledged_answer_and_changes_no_bit(tmp_path):
+    rng = random.Random(5)
+    world = World(tmp_path, SURVEY, N_ASKED, does=f"answer {ANSWERS}")
+    server_kills = device_kills = 0
+    try:
+        while world.await_votes(len(world.on_board()) + 3):
+            acknowledged = world.acknowledged()
+            world.kill_server()
+            server_kills += 1
+            assert set(acknowledged) <= set(world.on_board())
+            for i in rng.sample(range(N_ASKED), 2):
+                device_kills += world.kill_device(i)
+            world.start_server()
+        for device in world.devices:
+            assert device.wait(timeout=200) == 0, (tmp_path / "log.txt").read_text()[-2000:]
+        on_board, left = world.on_board(), world.written("*.left")
+    finally:
+        world.close()
+    assert server_kills >= 4
+    assert device_kills >= 5
+    # Every bit that ever left a device for one question is the same bit, and it is counted once.
+    assert set(left) == set(on_board)
+    asked = [(message.voter, message.number) for message in on_board]
+    assert len(set(asked)) == len(asked) == N_ASKED * ANSWERS
+    # A device that was killed before it was told finds its answer on the board, and is silent.
+    assert set(world.acknowledged()) <= set(on_board)

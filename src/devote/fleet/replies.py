@@ -91,6 +91,13 @@ class Replies:
         moments = (self._closes, self._leaves, *self._held.values())
         return min((moment for moment in moments if moment > now), default=None)
 
+    @property
+    def leaves_in(self) -> float | None:
+        """Seconds until the next answer leaves, whether it is made already or not."""
+        now = self._clock.monotonic()
+        moments = (self._leaves, *self._held.values())
+        return min((moment - now for moment in moments if moment > now), default=None)
+
     def _left(self, after: float, reply_at: float) -> float:
         left = reply_at - self._clock.wall()
         if left <= 0.0:
