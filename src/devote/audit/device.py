@@ -59,8 +59,9 @@ class SimulatedDevice:
         self.end_play(now)
         arm = self.player.activate(self.dice.random(), self.dice.random())
         self.say(self.player.outgoing(), now)
-        if self.player.reply_after is not None:
-            self.reply_at = now + self.player.reply_after
+        after = self.spec.scheme.reply_after
+        if after is not None:
+            self.reply_at = now + after
         return arm
 
     def click(self, now: float) -> None:

@@ -20,7 +20,10 @@ from devote.protocol import ExperimentSpec, Message
 LOSS = 0.75
 RESTARTS = 0.5
 WINDOW = 60.0
-"""Seconds between two opens on average, for a scheme without ``reply_after``."""
+"""Seconds that a play waits for its click, for a scheme without ``reply_after``."""
+
+BETWEEN = (0.05, 0.65)
+"""From one open to the next, in parts of a play's time: often while the last play waits."""
 
 AFTERWARDS = 3
 """How often the app is opened after the device has said all it has to say."""
@@ -57,10 +60,10 @@ def opens_needed(spec: ExperimentSpec) -> int:
     """How often an app is opened until its device has said all it has to say, and some more.
 
     >>> opens_needed(ExperimentSpec(arms=3, scheme="survey"))
-    5
+    9
     """
     scheme: Any = spec.scheme
-    speaks = getattr(scheme, "vote_after", None) or 2 * getattr(scheme, "answers", 1)
+    speaks = getattr(scheme, "vote_after", None) or 6 * getattr(scheme, "answers", 1)
     return int(speaks) + AFTERWARDS
 
 
@@ -68,10 +71,10 @@ def watch(spec: ExperimentSpec, world: World, make: Make, seed: str) -> Wire:
     """One device, from its first open until everything it says has been acknowledged."""
     dice = random.Random(seed)
     device = make(spec, random.Random(f"{seed}/device"))
-    window = getattr(spec.scheme, "reply_after", WINDOW)
+    window = spec.scheme.reply_after or WINDOW
     opens, now = [], 0.0
     for _ in range(opens_needed(spec)):
-        now += window * dice.uniform(0.2, 1.8)
+        now += window * dice.uniform(*BETWEEN)
         opens.append(now)
     # (when, tie-breaker, what); a click carries the number of the open it answers.
     agenda: list[tuple[float, int, str]] = [(at, i, "open") for i, at in enumerate(opens)]

@@ -185,6 +185,13 @@ class Store:
         if outgoing and reply_at is not None:
             self._database.forget()
 
+    def save_wake(self, player: dict[str, Any], said: Iterable[Envelope]) -> None:
+        """Store the player and what it has said; the pending play stays what it is."""
+        outgoing = [(to_json(e.message), e.signature) for e in said]
+        with self._database.write(durable=bool(outgoing)) as db:
+            db.execute("UPDATE device SET player = ?", (json.dumps(player),))
+            db.executemany("INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing)
+
     def save_told(self, player: dict[str, Any], number: int, *, lost: bool) -> None:
         """Store a player who has read the board's tally up to a number.
 

@@ -127,6 +127,15 @@ class Player:
         self._wake(noise)
         return self.learner.activate(u)
 
+    def wake(self, noise: float = 0.0) -> None:
+        """The user is back while a play still awaits its reward, and is shown it again.
+
+        That is an activation too. If it were not, users who click would be active more often, and
+        what a scheme does at an activation would depend on what arms pay.
+        """
+        self.activations += 1
+        self._wake(noise)
+
     def reward(self, x: float) -> list[Message]:
         """Learn what the arm paid; returns the messages to send, usually none.
 
