@@ -266,7 +266,7 @@ def is_bad(ran, remedy):
     ("words", "remedy"),
     [
         ("http://127.0.0.1:1/experiments/banner", "cannot be reached (ConnectError). Check"),
-        ("http://127.0.0.1:1/", "Give one like http://"),
+        ("127.0.0.1:1/experiments/banner", "Give one like http://"),
         ("http://127.0.0.1:1/experiments/", "Give one like http://"),
         ("nowhere.jsonl", "nowhere.jsonl"),
         ("empty.jsonl", "cut off"),

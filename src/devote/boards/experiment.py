@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from devote.protocol import ExperimentSpec, SpecError
-from devote.protocol.scheme import SCHEMES
+from devote.protocol.scheme import SCHEMES, check
 
 VERSION = 2
 """The version of what devices and servers say to each other."""
@@ -54,6 +54,7 @@ class Experiment:
                 f"Devices cannot run the scheme {self.spec.scheme.name}, only simulations can.\n"
                 f"Use one of: {others}."
             )
+        check.whole("enrolled", self.enrolled, least=0, remedy="It is how many have enrolled.")
         if self.players is not None:
             self.spec.check_players(self.players)
 

@@ -11,7 +11,7 @@ import httpx
 from devote.boards.board import BoardRefused, BoardUnavailable
 from devote.boards.experiment import Experiment, is_address
 from devote.boards.http import LONGEST_ANSWER, check_version, not_ours
-from devote.boards.logs import Told
+from devote.boards.logs import SHOWN, Told
 from devote.protocol import SpecError
 from devote.protocol.messages import parse_json
 
@@ -126,7 +126,9 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         page = self._ask(f"{self._server}/views/{self._name}", may_lack=True)
         if page is not None:
             counts = [arm["count"] for arm in page["arms"]]
-            yield Told("page", int(page["number"]), {**page, "counts": counts})
+            names = (*SHOWN, "status", "answer", "open", "estimates")
+            values = {name: page[name] for name in names if name in page} | {"counts": counts}
+            yield Told("page", int(page["number"]), values, partial=True)
 
     def _ask(self, url: str, *, may_lack: bool = False) -> Any:
         """What the server answers; asked again after a fault, unless it never answered yet."""

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, get_args
 
 from devote.boards.board import BoardRefused
 from devote.boards.experiment import Experiment
-from devote.boards.logs import Log, Remembered, Told
+from devote.boards.logs import Form, Log, Remembered, Told
 from devote.errors import DevoteError
 from devote.protocol import Message, ProtocolError, SpecError
 from devote.protocol.messages import from_dict, parse_json
@@ -45,7 +45,7 @@ class SavedLog(AbstractContextManager["SavedLog"]):
             self.voters: Collection[str] = {
                 str(self._line()["voter"]) for _ in range(first["voters"])
             }
-            self.told = tuple(Told(**self._line()) for _ in range(first["told"]))
+            self.told = tuple(_told(self._line()) for _ in range(first["told"]))
         except SpecError as error:
             raise BoardRefused(f"What {self.path} holds is refused: {error}") from None
         except (KeyError, TypeError, ValueError):
@@ -101,6 +101,14 @@ class SavedLog(AbstractContextManager["SavedLog"]):
             f"{self.path} is not a saved log of this version.\n"
             "Save one with `devote verify URL --save FILE`."
         )
+
+
+def _told(line: dict[str, Any]) -> Told:
+    told = Told(**line)
+    forms: tuple[str, ...] = get_args(Form)
+    if told.form not in forms or type(told.number) is not int or not isinstance(told.values, dict):
+        raise ValueError("another type")
+    return told
 
 
 class LogCopy(AbstractContextManager["LogCopy"]):

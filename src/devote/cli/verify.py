@@ -38,7 +38,7 @@ def _open(log: str, stack: ExitStack, progress: Callable[[int, int, str], None])
     from devote.boards.http_log import HttpLog
     from devote.boards.saved_log import SavedLog
 
-    if is_address(log):
+    if not Path(log).is_file() and (is_address(log) or "/experiments/" in log):
         return stack.enter_context(HttpLog(log, progress=progress))
     return stack.enter_context(SavedLog(log))
 
