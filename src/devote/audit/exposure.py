@@ -79,8 +79,7 @@ def promised_epsilon(spec: ExperimentSpec) -> float | None:
     1.0
     >>> promised_epsilon(ExperimentSpec(arms=3, scheme="jury"))
     """
-    promised: float | None = getattr(spec.scheme, "privacy", None)
-    return promised
+    return spec.scheme.proved_privacy(spec)
 
 
 def proved_cap(epsilon: float) -> float:
