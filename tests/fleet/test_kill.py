@@ -110,6 +110,8 @@ def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[i
     server_kills = device_kills = 0
     try:
         while server_kills < most_kills:
+            victim = rng.randrange(N_DEVICES)
+            world.devices[victim].hurry()
             if not world.await_votes(len(world.on_board()) + VOTES_BETWEEN):
                 break
             time.sleep(rng.random() * 0.03)
@@ -118,7 +120,7 @@ def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[i
             world.kill_server()
             server_kills += 1
             assert set(acknowledged) <= set(world.on_board())
-            device_kills += world.kill_device(rng.randrange(N_DEVICES))
+            device_kills += world.kill_device(victim)
             world.start_server()
         for device in world.devices:
             assert device.wait(timeout=300) == 0, (folder / "log.txt").read_text()[-2000:]
