@@ -21,7 +21,7 @@ from devote.schemes import Ballot
 
 N_DEVICES = 64
 KILLS = 52
-VOTES_BETWEEN = 8
+VOTES_BETWEEN = 5
 MEANS = (0.95, *[0.05] * 11)
 SPEC = ExperimentSpec(arms=12, name="banner", algorithm="lucb", epsilon=1.0, scheme={"quorum": 60})
 
