@@ -229,6 +229,7 @@ class Fleet:
         for device in self.devices:
             device.start()
             device.store.crash_at(None)
+            device.disk.healed = True
             device.link.partitioned = False
             device.link.faults = Faults()
             self.clock.advance(20.0)

@@ -315,9 +315,9 @@ def register_scheme(scheme: S) -> S:
 
 
 def make_scheme(given: object = None) -> Scheme:
-    """The scheme that is given itself, by name, or as a table with a name and parameters.
+    """The scheme that is asked for: as a scheme, by its name, or as a table.
 
-    Without a name it is the first that was registered.
+    The table has a name and parameters; without a name it is the first scheme registered.
     """
     if isinstance(given, Scheme):
         return given

@@ -113,7 +113,7 @@ class Decentralized(Scheme):
         return theory.message_bound(self.votes_needed(spec), spec.n_arms)
 
     def can_stall(self, case: Case) -> bool:
-        """Whether players may split over two arms for good; unknown players may.
+        """Whether players may split over two arms for good; if their number is unknown, they may.
 
         Paper: Theorem 1, part 2 of its proof; errata 5 and 20.
         """

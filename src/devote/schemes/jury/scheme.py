@@ -112,7 +112,7 @@ class Jury(Scheme):
         return _votes_needed(self, spec)
 
     def check(self, spec: ExperimentSpec) -> None:
-        """Refuse a jury that can never decide, or that speaks before it can know."""
+        """Refuse a jury that can never decide, or whose jurors pick before any can be done."""
         if spec.resets:
             raise SpecError(
                 f"{spec.algorithm} never ends, and a juror says which arm it ended with.\n"

@@ -55,9 +55,9 @@ def in_chunks(
 
 @contextmanager
 def local_executor(workers: int) -> Iterator[tuple[Executor, int]]:
-    """This process for one worker, a pool of processes for more; no process is left behind.
+    """An executor, which leaves no process behind, and how many chunks it runs at once.
 
-    Also how many chunks it runs at once.
+    It is this process for one worker, a pool of processes for more.
     """
     if workers == 1:
         yield InProcess(), 1
@@ -79,7 +79,7 @@ def local_executor(workers: int) -> Iterator[tuple[Executor, int]]:
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Let Ctrl-C wait, and never reach the processes started meanwhile: it is the parent's."""
+    """Hold Ctrl-C back in this block, and for ever in processes started in it: the parent acts."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
