@@ -2,7 +2,7 @@
 
 A question closes ``after`` seconds after the choice: a reward that has not come by then is 0. Its
 answer leaves a little later, at a moment drawn together with the choice. All work that depends on
-whether a reward came is done before that moment, so that not even milliseconds tell it.
+whether a reward came is done before that moment, so that it delays nothing then.
 
 While the process runs, moments are on the monotonic clock, which never jumps. Only across a restart
 the wall clock tells how much of a wait is left: never more than the longest wait there is, so a
