@@ -132,8 +132,9 @@ class HttpLog(AbstractContextManager["HttpLog"]):
 
     def _ask(self, url: str, *, may_lack: bool = False) -> Any:
         """What the server answers; asked again after a fault, unless it never answered yet."""
-        pause = 0.5
-        for _ in range(TRIES if self._has_answered else 1):
+        for tried in range(TRIES if self._has_answered else 1):
+            if tried:
+                time.sleep(2.0 ** (tried - 2))
             try:
                 with self._client.stream("GET", url) as response:
                     status = response.status_code
@@ -143,9 +144,6 @@ class HttpLog(AbstractContextManager["HttpLog"]):
                 fault = f"{self.url} answered {status}."
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 fault = f"{self.url} cannot be reached ({type(error).__name__})."
-            if self._has_answered:
-                time.sleep(pause)
-                pause *= 2
         raise BoardUnavailable(f"{fault}\nCheck the address, and that `devote serve` runs there.")
 
     def _read(self, response: httpx.Response, *, may_lack: bool) -> Any:
