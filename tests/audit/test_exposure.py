@@ -2,7 +2,7 @@
 
 A device that keeps its promise is refused with probability 1e-6 at most. What each test would
 miss: moments and presence that tell the worlds apart for certain are caught with certainty (the
-lower bound on e is then about 3 with 400 devices measured); the two breaks that only shift
+lower bound on e is then about 2.5 with 200 devices measured); the two breaks that only shift
 probabilities have their power computed below.
 """
 
@@ -21,6 +21,8 @@ from devote.audit.worlds import ALWAYS, NEVER, SECRETS
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury, Survey
 
+pytestmark = pytest.mark.slow
+
 CONFIDENCE = 1.0 - 1e-6
 CLICKS, SOON, WHICH, ONE_OR_ALL = SECRETS
 
@@ -30,14 +32,14 @@ def survey(scheme):
 
 
 def jury(form=Jury, privacy=1.0):
-    """Two arms; whoever gets clicks on one arm only is done after some 20 plays."""
-    scheme = form(seats=300, seat_after=2, privacy=privacy, vote_after=30)
+    """Two arms; whoever gets clicks on one arm only is done after a few plays."""
+    scheme = form(seats=300, seat_after=2, privacy=privacy, vote_after=14)
     return ExperimentSpec(
-        arms=2, epsilon=0.4, eta=0.1, algorithm="mixture_elimination", scheme=scheme
+        arms=2, epsilon=0.9, eta=0.1, algorithm="mixture_elimination", scheme=scheme
     )
 
 
-def exposed(spec, secret, make=SimulatedDevice, runs=1_200):
+def exposed(spec, secret, make=SimulatedDevice, runs=600):
     [row] = audit_exposure(
         spec, runs=runs, secrets=(secret,), make=make, confidence=CONFIDENCE, seed=1
     )
@@ -47,12 +49,12 @@ def exposed(spec, secret, make=SimulatedDevice, runs=1_200):
 @pytest.mark.parametrize("spec", [survey(Survey(1.0)), survey(Survey(2.0, answers=2)), jury()])
 def test_what_keeps_its_promise_passes_and_is_not_idle(spec):
     """The noise is not so large that nothing could be seen: the bound is well above 0."""
-    rows = audit_exposure(spec, runs=1_200, confidence=CONFIDENCE, seed=2)
+    rows = audit_exposure(spec, runs=900, confidence=CONFIDENCE, seed=2)
     assert [row.secret for row in rows] == [secret.name for secret in SECRETS]
     assert not any(row.is_broken for row in rows)
     for row in rows:
         assert row.success.interval[0] <= row.cap == proved_cap(row.promised)
-    assert max(row.epsilon_at_least for row in rows) > 0.2
+    assert max(row.epsilon_at_least for row in rows) > 0.1
     [soon] = [row for row in rows if row.secret == SOON.name]
     if isinstance(spec.scheme, Survey):
         assert soon.success.interval[0] < 0.53, "a click in time is a click"

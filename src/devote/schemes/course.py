@@ -22,7 +22,8 @@ def expected_pulls(spec: ExperimentSpec, means: Sequence[float] | None = None) -
 
     None where the subroutine has no formula and takes more than ``LONGEST`` pulls.
 
-    >>> sum(expected_pulls(ExperimentSpec(arms=4, algorithm="mixture_elimination", eta=0.2)))
+    >>> spec = ExperimentSpec(arms=4, algorithm="mixture_elimination", scheme="jury")
+    >>> sum(expected_pulls(spec))
     280
     """
     given = [0.5] * spec.n_arms if means is None else means
