@@ -440,18 +440,3 @@ def test_several_processes_share_one_file(tmp_path):
     with open_store(path) as store:
         last, rows = store.rows("banner")
         assert [number for number, _, _ in rows] == list(range(1, last + 1)) == list(range(1, 17))
-
-
-def test_the_enrolled_are_counted_whoever_enrols_them_and_from_an_older_file_too(tmp_path):
-    with open_store(tmp_path / "board.db") as store, open_store(tmp_path / "board.db") as other:
-        store.create(Experiment(SPEC))
-        store.create(Experiment(SPEC.with_(name="second")))
-        for number in range(1, 7):
-            voter = identity(number)
-            name = "banner" if number % 3 else "second"
-            enrol(store if number % 2 else other, voter, name)
-            assert enrol(store, voter, name).outcome is Outcome.DUPLICATE
-            assert [e.enrolled for e in store.experiments()] == [number - number // 3, number // 3]
-        with store._database.write() as db:
-            db.execute("DELETE FROM enrolled WHERE rowid > 2")
-        assert store.get("banner").enrolled == 2

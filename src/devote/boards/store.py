@@ -42,7 +42,6 @@ class SqliteStore:
         self._database = Database(path, LAYOUT)
         self.specs: dict[str, ExperimentSpec] = {}
         self._counts: dict[str, tuple[Tally, int, str]] = {}
-        self._enrolled: dict[str, tuple[int, int]] = {}
 
     def close(self) -> None:
         """Close the file."""
@@ -96,37 +95,21 @@ class SqliteStore:
         """An experiment and how many are enrolled; UnknownExperiment if it is not there."""
         with self._database.read() as db:
             row = db.execute(
-                "SELECT spec, enrolment, players FROM experiments WHERE name = ?", (name,)
+                "SELECT spec, enrolment, players, (SELECT count(*) FROM enrolled WHERE "
+                "experiment = name) FROM experiments WHERE name = ?",
+                (name,),
             ).fetchone()
-            enrolled = self._count_enrolled(db, name)
         if row is None:
             raise UnknownExperiment(
                 f"There is no experiment {name!r} here.\nCheck the name, or create it."
             )
         try:
             spec = self.specs.get(name) or ExperimentSpec.from_json(row[0])
-            experiment = Experiment(spec, row[1], row[2], enrolled)
+            experiment = Experiment(spec, *row[1:])
         except SpecError as error:
             raise UnreadableExperiment(str(error)) from None
         self.specs[name] = spec
         return experiment
-
-    def _count_enrolled(self, db: sqlite3.Connection, name: str) -> int:
-        """How many are enrolled, before the caller enrols anybody in the same transaction.
-
-        Each is counted once, for nobody is ever taken out.
-        """
-        (last,) = db.execute("SELECT coalesce(max(rowid), 0) FROM enrolled").fetchone()
-        place, count = self._enrolled.get(name, (0, 0))
-        if last < place:  # an older file was put in place
-            place, count = 0, 0
-        if last > place:
-            (more,) = db.execute(
-                "SELECT count(*) FROM enrolled WHERE rowid > ? AND +experiment = ?", (place, name)
-            ).fetchone()
-            count += more
-            self._enrolled[name] = (last, count)
-        return count
 
     def spec(self, name: str) -> ExperimentSpec:
         """An experiment's specification, which is read once."""
