@@ -113,6 +113,7 @@ class DeviceCore(DeviceState):
                 synced_ago=self.health.synced_ago,
                 offline_since=self.health.offline_since,
                 degraded=tuple(trouble for trouble in troubles if trouble is not None),
+                reply_in=self._replies.leaves_in,
             )
 
     def _close_question(self) -> None:

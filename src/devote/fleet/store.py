@@ -18,13 +18,14 @@ from the board have their own table, so a step costs the same however many there
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from devote.boards.board import Envelope, Posted
-from devote.boards.database import Database, StoreMismatch
+from devote.boards.database import Database, StoreError, StoreMismatch
 from devote.boards.identity import Identity
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.plays import Fate
@@ -183,7 +184,8 @@ class Store:
                 "INSERT INTO outbox (message, signature, reply_at) VALUES (?, ?, ?)", outgoing
             )
         if outgoing and reply_at is not None:
-            self._database.forget()
+            with suppress(StoreError):  # the step is stored; the next one forgets
+                self._database.forget()
 
     def save_wake(self, player: dict[str, Any], said: Iterable[Envelope]) -> None:
         """Store the player and what it has said; the pending play stays what it is."""
