@@ -98,12 +98,12 @@ def fill(path: Path) -> None:
     rows = []
     for n in range(BACKLOG):
         voter = identity(n // ARMS)
-        envelope = voter.sign(Vote("old", 0, n % ARMS, voter.voter))
+        envelope = voter.sign(Vote("old", 0, n % ARMS, voter.voter), store.scope("old"))
         rows.append(("old", n + 1, voter.voter, to_json(envelope.message), envelope.signature))
     with store._database.write() as db:
         db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows)
     voter = identity(0)
-    store.enrol("banner", voter=voter.voter, signature=voter.sign_enrolment("banner"))
+    store.enrol("banner", voter=voter.voter, signature=voter.sign_enrolment(store.scope("banner")))
     store.close()
 
 
@@ -246,7 +246,7 @@ async def join_as_a_device(server: Server) -> dict[str, float]:
     newcomer = identity(BACKLOG)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "device.db")
-        store.set_up("load", experiment.spec, None, newcomer)
+        store.set_up("load", experiment, newcomer)
         core = DeviceCore(store)
         assert core.receive(snapshot.posted, snapshot.number)
         core.close()

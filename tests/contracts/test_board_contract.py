@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
+from tests.boards.local import here, scope
 from tests.server.live import body, enrol_all, identity, open_store, serving, vote
 
 from devote.boards.board import (
@@ -23,7 +24,6 @@ from devote.boards.board import (
     Outcome,
     Posted,
 )
-from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
@@ -37,29 +37,36 @@ GOOD, OTHER = ENROLLED[:2]
 STRANGER = identity(99)
 
 
-def reset(voter: Identity, term: int) -> Envelope:
-    return voter.sign(Reset("banner", term, voter.voter))
-
-
-def claim(voter: Identity, experiment: str = "banner") -> Envelope:
-    return voter.sign(Claim(experiment, voter.voter))
-
-
-def pick(voter: Identity, arm: int = 0) -> Envelope:
-    return voter.sign(Pick("banner", arm, voter.voter))
-
-
-def answer(
-    voter: Identity, arm: int = 0, bit: int = 1, number: int = 1, experiment: str = "banner"
-) -> Envelope:
-    return voter.sign(Answer(experiment, arm, bit, number, voter.voter))
-
-
 DECENTRALIZED = ExperimentSpec(arms=4, name="banner", scheme={"quorum": 2})
 RESETTING = DECENTRALIZED.with_(algorithm="ser4", options={"phi": 0.01})
 JURY = ExperimentSpec(arms=4, name="banner", scheme=Jury())
 SURVEY = ExperimentSpec(arms=4, name="banner", scheme=Survey())
 SMALL_JURY = JURY.with_(scheme=Jury(seats=2), eta=0.1)
+
+
+def reset(voter: Identity, term: int, spec: ExperimentSpec = RESETTING) -> Envelope:
+    return voter.sign(Reset("banner", term, voter.voter), scope(spec))
+
+
+def claim(
+    voter: Identity, experiment: str = "banner", spec: ExperimentSpec = SMALL_JURY
+) -> Envelope:
+    return voter.sign(Claim(experiment, voter.voter), scope(spec))
+
+
+def pick(voter: Identity, arm: int = 0, spec: ExperimentSpec = SMALL_JURY) -> Envelope:
+    return voter.sign(Pick("banner", arm, voter.voter), scope(spec))
+
+
+def answer(
+    voter: Identity,
+    arm: int = 0,
+    bit: int = 1,
+    number: int = 1,
+    experiment: str = "banner",
+    spec: ExperimentSpec = SURVEY,
+) -> Envelope:
+    return voter.sign(Answer(experiment, arm, bit, number, voter.voter), scope(spec))
 
 
 @dataclass(frozen=True)
@@ -101,24 +108,30 @@ SCHEMES = {
             ),
             "signature in capitals": Envelope(vote(GOOD).message, vote(GOOD).signature.upper()),
         },
-        foreign=(claim(GOOD), pick(GOOD)),
+        foreign=(claim(GOOD, spec=DECENTRALIZED), pick(GOOD, spec=DECENTRALIZED)),
     ),
     "jury": Spoken(
         JURY,
-        sayings=tuple(map(claim, ENROLLED)),
-        first=(claim(GOOD), pick(GOOD, 3), claim(OTHER)),
+        sayings=tuple(claim(voter, spec=JURY) for voter in ENROLLED),
+        first=(claim(GOOD, spec=JURY), pick(GOOD, 3, spec=JURY), claim(OTHER, spec=JURY)),
         against_the_rules={
-            "forged signature": Envelope(claim(ENROLLED[2]).message, "0" * 128),
-            "another's key": Envelope(pick(OTHER).message, pick(GOOD).signature),
-            "signature of another arm": Envelope(pick(OTHER, 1).message, pick(OTHER, 0).signature),
-            "signature of another kind": Envelope(pick(OTHER).message, claim(OTHER).signature),
-            "not enrolled": claim(STRANGER),
-            "unknown arm": pick(OTHER, JURY.n_arms),
-            "another experiment": claim(ENROLLED[2], experiment="other"),
-            "a pick without a seat": pick(ENROLLED[2]),
-            "a second pick": pick(GOOD, 2),
+            "forged signature": Envelope(claim(ENROLLED[2], spec=JURY).message, "0" * 128),
+            "another's key": Envelope(
+                pick(OTHER, spec=JURY).message, pick(GOOD, spec=JURY).signature
+            ),
+            "signature of another arm": Envelope(
+                pick(OTHER, 1, spec=JURY).message, pick(OTHER, 0, spec=JURY).signature
+            ),
+            "signature of another kind": Envelope(
+                pick(OTHER, spec=JURY).message, claim(OTHER, spec=JURY).signature
+            ),
+            "not enrolled": claim(STRANGER, spec=JURY),
+            "unknown arm": pick(OTHER, JURY.n_arms, spec=JURY),
+            "another experiment": claim(ENROLLED[2], experiment="other", spec=JURY),
+            "a pick without a seat": pick(ENROLLED[2], spec=JURY),
+            "a second pick": pick(GOOD, 2, spec=JURY),
         },
-        foreign=(vote(GOOD), reset(GOOD, 1)),
+        foreign=(vote(GOOD, spec=JURY), reset(GOOD, 1, JURY)),
     ),
     "survey": Spoken(
         SURVEY,
@@ -138,7 +151,7 @@ SCHEMES = {
             "the other bit": answer(GOOD, 3, 0),
             "more answers than there are": answer(OTHER, number=2),
         },
-        foreign=(vote(GOOD), claim(GOOD), pick(GOOD)),
+        foreign=(vote(GOOD, spec=SURVEY), claim(GOOD, spec=SURVEY), pick(GOOD, spec=SURVEY)),
     ),
 }
 
@@ -151,7 +164,7 @@ async def memory(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: Pat
 @asynccontextmanager
 async def sqlite(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: Path):
     with open_store(folder / "board.db") as store:
-        store.create(Experiment(spec))
+        store.create(here(spec))
         enrol_all(store, enrolled)
         yield SqliteBoard(store, spec.name)
 
@@ -221,21 +234,21 @@ async def take(board: Board, count: int, after: int = 0) -> list[Event]:
 
 def test_a_device_learns_what_the_experiment_is_and_enrols(check, spoken):
     async def test(board: Board) -> None:
-        assert await board.fetch_experiment() == Experiment(spoken.spec, enrolled=2)
+        assert await board.fetch_experiment() == here(spoken.spec, enrolled=2)
         envelope = spoken.sayings[-1]
         voter = next(voter for voter in ENROLLED if voter.voter == envelope.message.voter)
         assert await board.publish(envelope) is Outcome.REFUSED
         assert await board.enrol(voter) is Outcome.ACCEPTED
         assert await board.enrol(voter) is Outcome.DUPLICATE
         assert await board.publish(envelope) is Outcome.ACCEPTED
-        assert await board.fetch_experiment() == Experiment(spoken.spec, enrolled=3)
+        assert await board.fetch_experiment() == here(spoken.spec, enrolled=3)
 
     check(test, spoken.spec, ENROLLED[:2])
 
 
 @pytest.mark.parametrize("opener", ["sqlite", "http"])
 def test_a_device_that_may_not_enrol_is_told_so(tmp_path, opener):
-    closed = Experiment(DECENTRALIZED.with_(name="closed"), "invite")
+    closed = here(DECENTRALIZED.with_(name="closed"), "invite")
 
     async def main() -> None:
         async with OPENERS[opener](DECENTRALIZED, [], tmp_path) as board:

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
+from tests.boards.local import scope
 from tests.fleet.fault_run import drive
 from tests.fleet.worlds import ME, PretendServer, device, pull
 
@@ -23,11 +24,11 @@ OTHERS = [Identity.from_private_bytes(bytes([n]) * 32) for n in range(1, 6)]
 
 
 def claim(identity: Identity) -> Envelope:
-    return identity.sign(Claim("banner", identity.voter))
+    return identity.sign(Claim("banner", identity.voter), scope(SPEC))
 
 
 def pick(identity: Identity, arm: int) -> Envelope:
-    return identity.sign(Pick("banner", arm, identity.voter))
+    return identity.sign(Pick("banner", arm, identity.voter), scope(SPEC))
 
 
 def posted(*envelopes: Envelope, first: int = 1) -> list[Posted]:

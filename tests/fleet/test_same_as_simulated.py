@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pytest
+from tests.boards.local import here
 from tests.fleet.fault_run import drive
 from tests.fleet.server_process import ServerProcess
 
@@ -60,7 +61,7 @@ class InMemory:
         identity = Identity.from_private_bytes((n + 1).to_bytes(32, "big"))
         self.voter = identity.voter
         store = Store.open(":memory:")
-        store.set_up("memory", spec, N, identity)
+        store.set_up("memory", here(spec, players=N), identity)
         self.core = DeviceCore(store)
         self._board = board
 

@@ -5,6 +5,7 @@ import logging
 import shutil
 
 import pytest
+from tests.boards.local import scope
 from tests.fleet.worlds import ME, URL, HandClock, PretendServer, set_up
 
 from devote.boards.board import BoardRefused, Outcome, PublicTally
@@ -54,7 +55,7 @@ class Witness(PretendServer):
 
 def other(number, arm, bit):
     voter = Identity.from_private_bytes(number.to_bytes(32, "big"))
-    return voter.sign(Answer("banner", arm, bit, 1, voter.voter))
+    return voter.sign(Answer("banner", arm, bit, 1, voter.voter), scope(SPEC))
 
 
 def sync(core, board):
@@ -62,7 +63,7 @@ def sync(core, board):
 
 
 def new_core(path=":memory:", spec=SPEC, **options):
-    return DeviceCore(set_up(path, spec), **options)
+    return DeviceCore(set_up(path, spec, players=None), **options)
 
 
 def reopen(core, **options):
@@ -440,7 +441,7 @@ def test_a_tally_that_is_none_is_said_and_nothing_is_sent(tally):
     leaves_at(core, hand)
 
     async def lie():
-        return PublicTally(1, SPEC.fingerprint, tally)
+        return PublicTally.of(scope(SPEC), 1, tally)
 
     board.tally = lie
     assert not sync(core, board)

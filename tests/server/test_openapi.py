@@ -3,14 +3,14 @@
 import schemathesis
 from hypothesis import settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
+from tests.boards.local import here
 from tests.server.live import OPERATOR, SPEC, TOKEN, enrolled
 
-from devote.boards.experiment import Experiment
 from devote.boards.store import SqliteStore
 from devote.server import Settings, create_app
 
 STORE = SqliteStore(":memory:")
-STORE.create(Experiment(SPEC))
+STORE.create(here(SPEC))
 schema = schemathesis.openapi.from_asgi("/openapi.json", create_app(STORE, Settings(token=TOKEN)))
 
 

@@ -10,10 +10,11 @@ import time
 
 import httpx
 import pytest
+from tests.boards.local import here
 from tests.server.live import OPERATOR, SPEC, api, body, enrol, identity, open_store, serving, vote
 
 from devote.boards.database import StoreBusy
-from devote.boards.experiment import VERSION, Experiment
+from devote.boards.experiment import VERSION
 from devote.boards.sse import decode
 from devote.server import Settings, create_app, run_server
 from devote.server.serve import make_server
@@ -298,7 +299,7 @@ def live(test, tmp_path, **limits):
 
     async def main():
         with open_store(tmp_path / "board.db") as store:
-            store.create(Experiment(SPEC))
+            store.create(here(SPEC))
             enrol(store, ALICE)
             app = create_app(store, Settings(**limits))
             async with (
@@ -396,7 +397,7 @@ def test_there_are_no_more_streams_than_allowed_and_one_that_leaves_makes_room(t
 def test_a_shutdown_ends_the_streams_and_soon(tmp_path):
     async def main():
         with open_store(tmp_path / "board.db") as store:
-            store.create(Experiment(SPEC))
+            store.create(here(SPEC))
             app = create_app(store)
             async with asyncio.timeout(30), httpx.AsyncClient(timeout=30) as client:
                 context = serving(app)

@@ -149,7 +149,9 @@ class DeviceCore(DeviceState):
         play = new_play() if fate == "pending" else self._plays.pending
         assert play is not None  # a pending arm and its pending play are stored together
         there = self._outbox.messages
-        said = [self.identity.sign(message) for message in messages if message not in there]
+        said = [
+            self.identity.sign(message, self.scope) for message in messages if message not in there
+        ]
         plays = self._plays.note(play, fate)
         pending_at = self.clock.wall() if fate == "pending" else None
         after = self.spec.scheme.reply_after

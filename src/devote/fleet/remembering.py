@@ -31,7 +31,7 @@ def remember(path: Path, experiment: str) -> Remembered:
         voter = Identity.from_private_bytes(saved.secret).voter
         return Remembered(
             path.name,
-            saved.spec.fingerprint,
+            saved.scope,
             tuple(_messages(store)),
             (voter,),
             tuple(_told(store, saved)),

@@ -25,6 +25,7 @@ from typing import Any, Literal, TypeAlias
 
 from devote.boards.board import Envelope, Posted
 from devote.boards.database import Database, StoreMismatch
+from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.plays import Fate
@@ -38,6 +39,7 @@ from devote.protocol import (
     restore_player,
     to_json,
 )
+from devote.protocol.wire import Scope
 
 Delivery: TypeAlias = Literal["waiting", "sent", "refused"]
 
@@ -47,6 +49,7 @@ class Saved:
     """The device's row as it stands."""
 
     address: str
+    scope: Scope
     spec: ExperimentSpec
     players: int | None
     secret: bytes
@@ -94,17 +97,25 @@ class Store:
         with self._database.read() as db:
             return db.execute("SELECT 1 FROM device").fetchone() is not None
 
-    def set_up(
-        self, address: str, spec: ExperimentSpec, players: int | None, identity: Identity
-    ) -> None:
+    def set_up(self, address: str, experiment: Experiment, identity: Identity) -> None:
         """Store a new device that has not played yet, before anybody is told of it."""
+        spec = experiment.spec
         player = spec.scheme.player(spec, identity.voter).to_dict()
         secret = identity.to_private_bytes()
         with self._database.write() as db:
             db.execute(
-                "INSERT INTO device (id, address, spec, fingerprint, players, secret, player)"
-                " VALUES (1, ?, ?, ?, ?, ?, ?)",
-                (address, spec.to_json(), spec.fingerprint, players, secret, json.dumps(player)),
+                "INSERT INTO device"
+                " (id, address, board, spec, fingerprint, players, secret, player)"
+                " VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    address,
+                    experiment.board,
+                    spec.to_json(),
+                    spec.fingerprint,
+                    experiment.players,
+                    secret,
+                    json.dumps(player),
+                ),
             )
         self.is_new = True
 
@@ -112,11 +123,11 @@ class Store:
         """The device's row."""
         with self._database.read() as db:
             row = db.execute(
-                "SELECT spec, fingerprint, address, players, secret, enrolled, player, pending_at,"
-                " reply_at, plays, cursor, anchor, complete FROM device"
+                "SELECT spec, board, fingerprint, address, players, secret, enrolled, player,"
+                " pending_at, reply_at, plays, cursor, anchor, complete FROM device"
             ).fetchone()
         with self._database.decoding():
-            text, fingerprint, address, players, secret, enrolled, player, *rest = row
+            text, board, fingerprint, address, players, secret, enrolled, player, *rest = row
             pending_at, reply_at, plays, *read = rest
             spec = _spec(text)
             if spec.fingerprint != fingerprint:
@@ -127,6 +138,7 @@ class Store:
             player, plays = json.loads(player), json.loads(plays)
             return Saved(
                 address=address,
+                scope=Scope(board, fingerprint),
                 spec=spec,
                 players=players,
                 secret=secret,

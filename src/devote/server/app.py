@@ -11,8 +11,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devote.boards.database import StoreError
-from devote.boards.experiment import VERSION, VERSION_HEADER
+from devote.boards.experiment import VERSION_HEADER
 from devote.boards.store import SqliteStore, UnknownExperiment, UnreadableExperiment
+from devote.protocol.wire import VERSION
 from devote.server import board, experiments
 from devote.server.answers import Refused, error
 from devote.server.bodies import explain

@@ -60,7 +60,7 @@ async def post_message(
 ) -> OutcomeAnswer:
     """Post a signed message; again is harmless."""
     envelope = Envelope(given.message, given.signature)
-    if reason := refusal(envelope, service.store.spec(name)):
+    if reason := refusal(envelope, service.store.spec(name), service.store.scope(name)):
         service.metrics.count_message(name, Outcome.REFUSED)
         raise Refused(403, reason)
     service.check(service.voters, f"{name}/{envelope.message.voter}", "of this voter")
