@@ -31,6 +31,7 @@ from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
 from devote.protocol import ExperimentSpec, to_json
 from devote.protocol.messages import to_dict
+from devote.protocol.wire import Scope
 from devote.schemes import Vote
 
 ARMS = 10
@@ -169,9 +170,9 @@ async def poll(server: Server, path: str, devices: int, rounds: int) -> dict[str
     }
 
 
-def vote_body(arm: int) -> bytes:
+def vote_body(arm: int, scope: Scope) -> bytes:
     voter = identity(0)
-    envelope = voter.sign(Vote("banner", 0, arm, voter.voter))
+    envelope = voter.sign(Vote("banner", 0, arm, voter.voter), scope)
     return json.dumps(
         {"message": to_dict(envelope.message), "signature": envelope.signature}
     ).encode()
@@ -182,6 +183,10 @@ async def spread(
 ) -> dict[str, float]:
     """One vote at a time to all listeners; each waits for the next."""
     memory = server.memory
+    scope = Scope("", "")
+    if post != "/":
+        async with HttpBoard(f"http://127.0.0.1:{server.port}/experiments/banner") as board:
+            scope = (await board.fetch_experiment()).scope
     clients = await connected(server.port, listeners)
     async with asyncio.timeout(LIMIT):
         for client in clients:
@@ -192,7 +197,7 @@ async def spread(
         medians, lasts = [], []
         cpu = server.cpu
         for arm in range(votes):
-            body = vote_body(arm)
+            body = vote_body(arm, scope)
             mark = body[-80:-2]  # of the signature, which no other vote has
             heard = [asyncio.ensure_future(_arrival(client, mark)) for client in clients]
             begin = time.perf_counter()

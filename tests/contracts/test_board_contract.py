@@ -312,13 +312,13 @@ def test_each_kind_voter_term_and_arm_has_a_place_of_its_own(check):
     async def test(board: Board) -> None:
         a, b = ENROLLED[:2]
         different = [
-            vote(a, 0),
-            vote(a, 1),
-            vote(b, 0),
+            vote(a, 0, spec=RESETTING),
+            vote(a, 1, spec=RESETTING),
+            vote(b, 0, spec=RESETTING),
             reset(a, 1),
             reset(b, 1),
             reset(a, 2),
-            vote(a, 0, term=1),
+            vote(a, 0, term=1, spec=RESETTING),
         ]
         for envelope in different:
             assert await board.publish(envelope) is Outcome.ACCEPTED
@@ -366,13 +366,13 @@ def test_of_many_who_claim_at_once_as_many_have_a_seat_as_there_are(check):
 def test_a_term_that_skips_one_is_refused_so_that_no_voter_can_use_them_all_up(check, kind, far):
     async def test(board: Board) -> None:
         a, b = ENROLLED[:2]
-        skipping = vote(a, term=far) if kind == "vote" else reset(a, far)
+        skipping = vote(a, term=far, spec=RESETTING) if kind == "vote" else reset(a, far)
         assert await board.publish(skipping) is Outcome.REFUSED
         assert (await board.snapshot()).number == 0
         for term in (1, 2, 3):
             assert await board.publish(reset(b, term)) is Outcome.ACCEPTED
         assert await board.publish(reset(b, 5)) is Outcome.REFUSED
-        assert await board.publish(vote(a, term=4)) is Outcome.ACCEPTED
+        assert await board.publish(vote(a, term=4, spec=RESETTING)) is Outcome.ACCEPTED
         assert await board.publish(reset(a, 1)) is Outcome.ACCEPTED
         assert await board.publish(reset(b, 5)) is Outcome.ACCEPTED
 
@@ -502,20 +502,20 @@ def test_an_answer_about_an_arm_no_longer_asked_about_is_refused_with_the_reason
         counted = spec.scheme.tally(spec)
         while 0 in counted.shared:
             for arm, bit in ((0, 0), (1, 1), (2, 1), (3, 1)):
-                sent = answer(next(voters), arm, bit)
+                sent = answer(next(voters), arm, bit, spec=spec)
                 assert await board.publish(sent) is Outcome.ACCEPTED
                 counted.add(sent.message)
         assert len(counted.shared) > 1
-        late = answer(next(voters), 0)
+        late = answer(next(voters), 0, spec=spec)
         assert await board.publish(late) is Outcome.REFUSED
         assert "no longer asks about that arm" in await why_refused(board, late)
         while counted.status() == "open":
             for arm, bit in ((1, 1), (2, 0), (3, 0)):
-                sent = answer(next(voters), arm, bit)
+                sent = answer(next(voters), arm, bit, spec=spec)
                 if counted.refusal(sent.message) is None:
                     assert await board.publish(sent) is Outcome.ACCEPTED
                     counted.add(sent.message)
-        late = answer(next(voters), 1)
+        late = answer(next(voters), 1, spec=spec)
         assert await board.publish(late) is Outcome.REFUSED
         assert "is decided" in await why_refused(board, late)
         assert (await board.tally()).tally == counted.public()
@@ -532,7 +532,7 @@ def test_the_tally_is_what_the_messages_come_to(check, spoken):
                 assert await board.publish(envelope) is Outcome.ACCEPTED
                 counted.add(envelope.message)
             told = await board.tally()
-            assert (told.number, told.fingerprint) == (number, spoken.spec.fingerprint)
+            assert (told.number, told.scope) == (number, scope(spoken.spec))
             assert told.tally == counted.public()
             assert await board.tally() == told
             assert len(told.to_json()) < 400

@@ -253,7 +253,7 @@ def test_the_key_is_kept_if_the_device_may_have_been_enrolled(store):
 def test_a_store_that_is_not_enrolled_is_not_used_under_another_spec(store):
     with pytest.raises(JoinError):
         Device.join(URL, store=store, board=LosingAnswers())
-    with pytest.raises(StoreMismatch, match="another specification"):
+    with pytest.raises(StoreMismatch, match="another board or specification"):
         Device.join(URL, store=store, board=PretendServer(SPEC.with_(eta=0.5)))
 
 
