@@ -47,8 +47,9 @@ def test_the_jury_keeps_its_promise_on_every_hard_problem(name):
 
 @pytest.mark.slow
 def test_ser4_stays_under_delta_on_every_hard_problem():
-    """A run has failed if any of its terms has: nothing is promised of it, so there is no power to
-    state. 300 runs; 41 failures and more would have probability below 1e-8 at .05.
+    """A run has failed if any of its terms has: nothing is promised of it, so there is no promise
+    to double. 300 runs; 41 failures and more would have probability below 1e-8 at .05, and .18
+    would be found with probability .97 and more.
     """
     scenarios = hard_scenarios("ser4")
     assert binomial_tail(failures(scenarios, 60), 300, probability=0.05) >= 1e-8

@@ -122,7 +122,7 @@ def test_a_server_that_stays_away_is_given_up(naps):
 
     with pytest.raises(BoardUnavailable, match="cannot be reached"):
         read(Server(messages=gone))
-    assert len(naps) == TRIES
+    assert len(naps) == TRIES - 1
     naps.clear()
     with pytest.raises(BoardUnavailable, match="cannot be reached"):
         read(Server(banner=gone))

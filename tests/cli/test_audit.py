@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def told(ran):
     assert ran.code == 0, ran.err
@@ -69,6 +71,26 @@ def test_privacy_has_a_row_for_each_question_with_own_and_all_messages(devote):
     count = leaks[4]["count"]
     assert 0.0 < count["median_relative_error"] < count["without_messages"]
     assert leaks[0]["claimed_cap"] < leaks[0]["baseline"] < leaks[0]["success"]["value"]
+
+
+PRIVATE = ("audit", "privacy", "--scheme", "survey", "--set", "privacy=1", "--means", ".9,.1")
+
+
+def test_a_private_scheme_is_held_to_its_promise_secret_by_secret(devote):
+    rows = told(devote(*PRIVATE, "--runs", 150, "--json"))["rows"]
+    assert rows[0]["secret"] == "does it click"
+    assert rows[0]["worlds"] == ["clicks at once", "never clicks"]
+    assert rows[0]["proved_cap"] == pytest.approx(0.7311, abs=1e-4)
+    assert {row["promised"] for row in rows} == {1.0}
+    assert not any(row["is_broken"] for row in rows)
+
+
+def test_the_table_of_a_private_scheme_is_read_in_80_columns(devote):
+    ran = devote(*PRIVATE, "--runs", 150)
+    assert ran.code == 0, ran.err
+    assert "nobody names the world with more than 0.731" in ran.out
+    assert "e at least" in ran.out
+    assert max(len(line.rstrip()) for line in ran.out.splitlines()) <= 80
 
 
 RESETS = ("--algorithm", "ser4", "--option", "phi=1e-3", "--eta", ".5", "--players", 16)

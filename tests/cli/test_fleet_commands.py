@@ -91,6 +91,20 @@ def test_devices_with_made_up_users_find_the_answer(operate, devote, server):
     assert "banner: agreed, synced" in again.out
 
 
+def test_a_device_of_a_survey_ends_when_its_answer_has_left(operate, devote, store):
+    survey = '[scheme]\nname = "survey"\nreply_after = 0.2\n'
+    Path("survey.toml").write_text(f'name = "button"\narms = ["red", "green"]\n{survey}')
+    address = operate("experiments", "open", "survey.toml", "--enrolment", "open").out.strip()
+    words = ("device", address, "--means", ".9,.1", "--pulls", 3, "--json")
+    ran = devote(*words)
+    assert "An answer leaves in 0 s" in ran.err
+    told = json.loads(ran.out)
+    assert (told["sent"], told["waiting"], told["state"]) == (1, 0, "open")
+    assert store.numbers() == {"button": 1}
+    assert "leaves" not in devote(*words).err
+    assert store.numbers() == {"button": 1}
+
+
 def test_a_person_plays_a_device_and_goes_on_later(operate, devote, monkeypatch):
     address = operate("experiments", "open", "banner.toml", "--enrolment", "open").out.strip()
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\noops\n0\n\n"))

@@ -2,7 +2,10 @@ import json
 
 import pytest
 
-SMALL = ("plan", "--arms", 3, "--players", 60, "--epsilon", ".4", "--trials", 3)
+SMALL = (
+    *("plan", "--scheme", "decentralized", "--arms", 3, "--players", 60),
+    *("--epsilon", ".4", "--trials", 3),
+)
 
 
 def told(ran):
@@ -19,7 +22,7 @@ def test_plan_gathers_theory_and_a_quick_simulation(devote):
     assert plan["failure"]["claimed"] == pytest.approx(0.0523, abs=1e-4)
     assert [row["name"] for row in plan["failure"]["bounds"]] == ["claimed", "if one arm is good"]
     assert plan["stall_possible"] is False
-    assert plan["problem"]["means"] == [0.5, 0.5, 0.5]
+    assert plan["problem"]["means"] == [0.0, 0.0, 0.0]
     simulated = plan["simulated"]
     assert simulated["trials"] == 3
     device = simulated["per_device"]
@@ -35,6 +38,7 @@ def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
     """The command of erratum 15 printed a bound that all runs exceeded."""
     tied = ".7,.7,.1,.1,.1,.1,.1,.1,.1,.1"
     common = ("--players", 64, "--epsilon", ".25", "--activity", "split", "--trials", 2)
+    common += ("--scheme", "decentralized")
     ran = devote("plan", "--means", tied, *common)
     assert "Theorem 2 does not hold here: 2 arms are epsilon-optimal" in ran.out
     assert "Simulated:" in ran.out
@@ -75,13 +79,14 @@ def test_errata_5_and_20_the_risk_of_a_stall_is_told(devote):
 
 def test_the_table_states_the_assumed_arms_and_asks_for_events(devote):
     ran = devote(*SMALL)
-    assert "all 3 equal, at .5 (an A/A test): assumed, as no --means were given" in ran.out
+    assert "the hardest: all 3 pay the same and never vary" in ran.out
     assert "--events-per-day" in ran.out
     assert "days" in devote(*SMALL, "--events-per-day", 100).out
 
 
 def test_a_costly_plan_is_cut_off_and_says_at_least(devote):
-    costly = ("plan", "--arms", 10, "--players", 20_000, "--epsilon", ".02", "--seconds", "0.1")
+    costly = ("plan", "--scheme", "decentralized", "--arms", 10, "--players", 20_000)
+    costly += ("--epsilon", ".02", "--seconds", "0.1")
     assert "at least" in devote(*costly).out
     plan = told(devote(*costly, "--json"))
     assert plan["simulated"]["unfinished"]

@@ -25,16 +25,20 @@ class Disk:
     """What is left of a device when its process or its power goes.
 
     ``states`` are the file after each commit since the last synced one, each with the length
-    the log had; a kill keeps the last, a power cut keeps any of them.
+    the log had; a kill keeps the last, a power cut keeps any of them. Once ``healed``, neither
+    will happen any more, and the log alone is kept.
     """
 
     def __init__(self) -> None:
         self.log: list[tuple[Any, ...]] = []
         self.states: list[tuple[bytes, int]] = []
+        self.healed = False
 
     def committed(self, connection: sqlite3.Connection, durable: bool, entry: Any) -> None:
         if entry is not None:
             self.log.append(entry)
+        if self.healed:
+            return
         if durable:
             self.states.clear()
         self.states.append((connection.serialize(), len(self.log)))

@@ -230,6 +230,7 @@ class Fleet:
         for device in self.devices:
             device.start()
             device.store.crash_at(None)
+            device.disk.healed = True
             device.link.partitioned = False
             device.link.faults = Faults()
             self.clock.advance(20.0)

@@ -14,10 +14,18 @@ import sys
 import time
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+IMPORTED = (
+    "tests.fleet.playing_process",
+    "tests.fleet.stepping_process",
+    "devote.cli.serve",
+    "devote.dashboard",
+    "devote.server.serve",
+)
 
 
 class Fork:
@@ -40,6 +48,11 @@ class Fork:
             os.kill(self.pid, signal.SIGKILL)
         self.wait()
 
+    def hurry(self) -> None:
+        """Let a device that plays do so with hardly a pause."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGUSR1)
+
     def wait(self, timeout: float = 60.0) -> int:
         until = time.monotonic() + timeout
         while (code := self.poll()) is None:
@@ -61,7 +74,7 @@ class Nursery:
         )
 
     def start(self, what: str, *arguments: object) -> Fork:
-        """``devote`` with a command line, or ``play`` or ``answer`` for a device that does."""
+        """``devote`` with a command line; ``play``, ``answer`` or ``step`` for a device."""
         return Fork(self, self.ask("start", what, *map(str, arguments)))
 
     def ask(self, *request: object) -> Any:
@@ -91,10 +104,15 @@ def _start(log: str, what: str, *arguments: str) -> int:
             from devote.cli.main import main
 
             code = main(arguments)
-        else:
+        elif what in ("play", "answer"):
             from tests.fleet.playing_process import answer_as_told, play_as_told
 
             {"play": play_as_told, "answer": answer_as_told}[what](*arguments)
+            code = 0
+        else:
+            from tests.fleet.stepping_process import step_as_told
+
+            step_as_told(*arguments)
             code = 0
     except BaseException:
         traceback.print_exc()
@@ -111,8 +129,9 @@ def _poll(running: set[int], pid: int) -> int | None:
 
 
 def nurse(log: str) -> None:
-    import tests.fleet.playing_process  # noqa: F401
-
+    for name in IMPORTED:
+        import_module(name)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # until a device listens to it
     running: set[int] = set()
     try:
         for line in sys.stdin:

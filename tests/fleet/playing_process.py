@@ -5,9 +5,14 @@ and settles on restart what it cannot know: if the pull is still pending, the re
 counted. So the file holds one ``counted`` line for each reward that must be in the store, once.
 Another file holds each message that the board has acknowledged, as soon as it has. Nobody plays
 while a vote waits, so that the votes keep coming for as long as the server is killed.
+
+It pauses between two plays, for 64 of them share a machine: each for a time of its own, so that
+they vote one after the other, and longer once it has voted. After SIGUSR1 it hardly does, so that
+whoever kills it then may well kill it in the middle of a step.
 """
 
 import random
+import signal
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +25,8 @@ from devote.fleet.loop import Pace
 from devote.protocol import to_json
 
 PACE = Pace(every=1.0, base=0.05, cap=0.5)
+PAUSE = 0.03, 0.2
+VOTED, HURRIED = 0.3, 0.001
 
 
 class WitnessedBoard(HttpBoard):
@@ -54,21 +61,26 @@ def join(url: str, store: Path, invite: str) -> Device:
 
 
 def play(url: str, store: Path, invite: str, means: list[float]) -> None:
+    hurried, pause = False, random.uniform(*PAUSE)
+
+    def hurry(*_: object) -> None:
+        nonlocal hurried
+        hurried = True
+
+    signal.signal(signal.SIGUSR1, hurry)
     journal = store.with_suffix(".journal")
     with join(url, store, invite) as device, journal.open("a", buffering=1) as lines:
         before = journal.read_text().splitlines()
         if before and before[-1] == "passing" and device.pending() is None:
             lines.write("counted\n")
-        while device.status().state == "open" or device.status().waiting:
-            if device.status().waiting:
-                time.sleep(0.01)
-                continue
-            choice = device.choose()
-            x = float(random.random() < means[choice])
-            lines.write("passing\n")
-            device.reward(x, choice)
-            lines.write("counted\n")
-            time.sleep(0.01)
+        while (status := device.status()).state == "open" or status.waiting:
+            if not status.waiting:
+                choice = device.choose()
+                x = float(random.random() < means[choice])
+                lines.write("passing\n")
+                device.reward(x, choice)
+                lines.write("counted\n")
+            time.sleep(HURRIED if hurried else VOTED if status.sent else pause)
 
 
 def play_as_told(url: str, store: str, invite: str, *means: Any) -> None:

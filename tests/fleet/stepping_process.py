@@ -1,11 +1,11 @@
-"""A device process that does one thing at a time, as told by lines on its input.
+"""A device process that does one thing at a time, as told by lines over a socket.
 
 ``choose U`` reads the board and plays with the uniform number U, ``reward X`` passes on what the
 arm paid and posts what follows. Each is answered by a line of JSON.
 """
 
 import json
-import sys
+import socket
 import time
 
 from devote.fleet import Device
@@ -19,24 +19,25 @@ def sync(device: Device) -> None:
         time.sleep(0.05)
 
 
-def main(url: str, store: str, invite: str) -> None:
+def step_as_told(port: str, url: str, store: str, invite: str) -> None:
+    """Until whoever listens at ``port`` hangs up."""
     uniform = 0.0
-    with Device.join(
-        url, store=store, invite=invite, dice=lambda: uniform, pace=ONLY_WHEN_TOLD
-    ) as device:
-        print(json.dumps(device.status().voter), flush=True)
-        for line in sys.stdin:
+    with (
+        Device.join(
+            url, store=store, invite=invite, dice=lambda: uniform, pace=ONLY_WHEN_TOLD
+        ) as device,
+        socket.create_connection(("127.0.0.1", int(port))) as connection,
+        connection.makefile("rw") as lines,
+    ):
+        print(json.dumps(device.status().voter), file=lines, flush=True)
+        for line in lines:
             verb, number = line.split()
             if verb == "choose":
                 uniform = float.fromhex(number)
                 sync(device)
-                print(json.dumps(device.choose()), flush=True)
+                print(json.dumps(device.choose()), file=lines, flush=True)
             else:
                 device.reward(float.fromhex(number))
                 while device.status().waiting:
                     sync(device)
-                print(json.dumps(device.status().remaining), flush=True)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+                print(json.dumps(device.status().remaining), file=lines, flush=True)

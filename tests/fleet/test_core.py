@@ -92,6 +92,7 @@ def test_a_pull_whose_reward_never_comes_expires(tmp_path, on_expire):
     assert core.choose(0.9) == twin.activate(0.9)
     hand.pass_(29.0)
     core.choose(0.1)
+    twin.wake()
     hand.pass_(1.0)
     twin.abandon() if on_expire == "drop" else twin.reward(0.0)
     assert core.choose(0.1) == twin.activate(0.1)
@@ -117,10 +118,10 @@ def test_a_wall_clock_that_jumps_matters_only_across_a_restart(tmp_path, jump, e
     before = core._player.to_dict()
     hand.wall += jump
     core.choose()
-    assert core._player.to_dict() == before
+    assert core._player.to_dict() == before | {"activations": 2}
     core = reopen(core, **options)
     core.choose()
-    assert (core._player.to_dict() != before) == expires
+    assert (core._player.to_dict() != before | {"activations": 3}) == expires
     core.close()
 
 

@@ -160,4 +160,4 @@ def test_the_fault_run_sees_seats_of_a_board_that_was_put_back(monkeypatch):
     rewind = Store.rewind
     monkeypatch.setattr(Store, "rewind", lambda self, *, forget: rewind(self, forget=False))
     # In these the board is put back after claims, and others claim before those who had seats.
-    assert _runs_fail([136, 297, 655])
+    assert _runs_fail([655, 297, 136])

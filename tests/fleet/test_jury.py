@@ -1,6 +1,7 @@
 """Seats of a jury: claimed by several devices at once, given by the board, kept by one each."""
 
 import random
+import shutil
 
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
@@ -203,7 +204,55 @@ def test_a_private_pick_is_drawn_once_and_stored_before_it_is_sent(tmp_path):
     again = DeviceCore(Store.open(path), noise=noise)
     assert again.waiting == (waiting,)
     again.choose(0.5)
-    assert len(noises) == 40
+    assert again.waiting == (waiting,), "asking again is an activation, and no second pick"
     assert drive(sync_once(again, board))
     assert board.now().posted[-1].envelope == waiting
+    again.close()
+
+
+PRIVATE = SPEC.with_(
+    eta=0.1, delta=0.5, scheme=Jury(seats=9, seat_after=1, privacy=4.0, vote_after=80)
+)
+
+
+class Recalling(PretendServer):
+    """A board that writes down every pick that reaches it."""
+
+    def __init__(self) -> None:
+        super().__init__(PRIVATE, players=None, enrolled=None)
+        self.picks: list[Pick] = []
+
+    async def publish(self, envelope: Envelope) -> Outcome:
+        if isinstance(envelope.message, Pick):
+            self.picks.append(envelope.message)
+        return await super().publish(envelope)
+
+
+def test_a_private_jurors_noise_is_drawn_once_also_from_a_store_that_was_put_back(tmp_path):
+    board, rng = Recalling(), random.Random(3)
+    core = device(ME, PRIVATE, tmp_path / "device.db")
+    assert drive(sync_once(core, board))
+    pull(core, rng)
+    assert drive(sync_once(core, board))
+    core.store._database.forget()
+    shutil.copy(tmp_path / "device.db", tmp_path / "copy.db")
+    core.noise = lambda: 0.0  # the truth
+    while not core.status().sent or not board.picks:
+        pull(core, rng)
+        if core.waiting:
+            # The pick is on disk before it is sent, and no restart draws its noise again.
+            core.close()
+            core = DeviceCore(Store.open(tmp_path / "device.db"), noise=lambda: 0.999)
+            drive(sync_once(core, board))
+    core.close()
+    again = DeviceCore(Store.open(tmp_path / "copy.db"), noise=lambda: 0.999)  # a lie
+    for _ in range(100):
+        pull(again, rng, best=2)
+    assert [type(e.message) for e in again.waiting] == [Pick]
+    assert again.waiting[0].message != board.picks[0]
+    for _ in range(20):
+        assert drive(sync_once(again, board))
+        pull(again, rng, best=2)
+    assert len(set(board.picks)) == 1
+    assert again.waiting == ()
     again.close()

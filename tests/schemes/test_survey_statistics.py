@@ -10,11 +10,11 @@ from statistics import mean, stdev
 
 import pytest
 from tests.schemes.surveys import answer
+from tests.statistical.mixture_alone import play_alone
 
 from devote.kernels import tables
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
-from devote.protocol.learner import Learner
 from devote.schemes import Survey
 from devote.schemes.survey import engine
 from devote.simulate import Scenario
@@ -25,17 +25,19 @@ MEANS = PROBLEMS["1"].means
 GOOD = {0, 1}
 """The arms of .7 and .5, with epsilon .25."""
 
-E = (1.0, 2.0, 4.0, None)
-IN_ORDER = dict(zip(E, ((1056, 9), (406, 3), (263, 2), (249, 2)), strict=True))
-DRAWN = dict(zip(E, ((1184, 9), (487, 3), (334, 2), (316, 2)), strict=True))
-STALE = dict(zip(E, ((1267, 10), (552, 4), (387, 3), (369, 2)), strict=True))
+E = (0.5, 1.0, 2.0, 4.0, None)
+IN_ORDER = dict(zip(E, ((3786, 34), (1056, 9), (406, 3), (263, 2), (249, 2)), strict=True))
+DRAWN = dict(zip(E, ((4117, 35), (1184, 9), (487, 3), (334, 2), (316, 2)), strict=True))
+STALE = dict(zip(E, ((4223, 36), (1267, 10), (552, 4), (387, 3), (369, 2)), strict=True))
+LONG = dict(zip(E, (6902, 1895, 748, 498, 469), strict=True))
+"""The 95th percentile, drawn."""
 
 
 def spec_of(privacy):
     return ExperimentSpec(arms=10, algorithm="mixture_elimination", scheme=Survey(privacy))
 
 
-def assert_as_printed(values, reference):
+def assert_as_printed(values, reference, most=0.018):
     """Within 4 standard errors of both together.
 
     False alarm 6e-5 each. Of 500 runs it finds a mean that is 10 % off with probability .96 or
@@ -44,7 +46,7 @@ def assert_as_printed(values, reference):
     """
     printed, error = reference
     own = stdev(values) / math.sqrt(len(values))
-    assert own < 0.018 * printed
+    assert own < most * printed
     assert abs(mean(values) - printed) <= 4.0 * math.hypot(own, error)
 
 
@@ -59,23 +61,21 @@ def bits_of(spec, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("privacy", E)
 def test_answers_needed_in_order_are_those_of_the_reference(privacy):
+    """The subroutine alone, on the bits' means at the epsilon that the noise leaves."""
     spec = spec_of(privacy)
-    needed = []
-    for seed in range(500):
-        bit = bits_of(spec, seed)
-        learner = Learner(spec, spec.delta)
-        needed.append(0)
-        while learner.best is None:
-            learner.reward(bit(learner.activate(0.0)))
-            needed[-1] += 1
-        assert learner.best in GOOD
-    assert_as_printed(needed, IN_ORDER[privacy])
+    slope = spec.scheme.slope
+    means = [(1.0 - slope) / 2.0 + slope * value for value in MEANS]
+    epsilon = spec.scheme.subroutine_epsilon(spec)
+    answers, needed = play_alone(means, epsilon=epsilon, eta=spec.delta, runs=2_000)
+    assert set(answers) <= GOOD
+    assert_as_printed(needed.tolist(), IN_ORDER[privacy])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("privacy", E)
 def test_answers_needed_by_the_compiled_survey_are_those_of_the_reference(privacy):
-    scenario = Scenario(spec_of(privacy), PROBLEMS["1"], 100_000, horizon=8_192)
+    horizon = 24_576 if privacy == 0.5 else 8_192
+    scenario = Scenario(spec_of(privacy), PROBLEMS["1"], 20_000, horizon)
     needed = []
     for trial in range(500):
         run = Run(scenario, seed=11, trial=trial)
@@ -84,15 +84,21 @@ def test_answers_needed_by_the_compiled_survey_are_those_of_the_reference(privac
         assert run.counters[engine.LEADER] in GOOD
         needed.append(int(run.counters[tables.BROADCASTS]))
     assert_as_printed(needed, DRAWN[privacy])
+    # Within 4 standard errors of both shares; 14 % above it would be found with probability .98.
+    above = sum(count > LONG[privacy] for count in needed) / len(needed)
+    assert abs(above - 0.05) <= 4.0 * math.sqrt(0.05 * 0.95 * (1 / len(needed) + 1 / 2_000))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("privacy", E)
 def test_answers_needed_with_a_stale_tally_are_those_of_the_reference(privacy):
-    """The tally is read every 200 answers; what is then no longer asked about is refused."""
+    """The tally is read every 200 answers; what is then no longer asked about is refused.
+
+    200 runs at .5, where each is long: a mean that is 15 % off is found with probability .9.
+    """
     spec = spec_of(privacy)
     needed = []
-    for seed in range(500):
+    for seed in range(200 if privacy == 0.5 else 500):
         bit, draw = bits_of(spec, seed), random.Random(f"arms {seed}")
         tally = spec.scheme.tally(spec)
         sent = 0
@@ -104,7 +110,7 @@ def test_answers_needed_with_a_stale_tally_are_those_of_the_reference(privacy):
             sent += 1
         assert tally.answer[0] in GOOD
         needed.append(sent)
-    assert_as_printed(needed, STALE[privacy])
+    assert_as_printed(needed, STALE[privacy], most=0.03 if privacy == 0.5 else 0.018)
 
 
 DELTA = 0.2
@@ -144,6 +150,11 @@ def follow_the_luck(tally, draw):
     if arm[1] and arm[0] in tally.shared:
         return arm[0]
     return draw.choice(tally.shared)
+
+
+def one_by_one(tally, draw):
+    """In turn, as devices draw them on average."""
+    return tally.shared[len(tally) % len(tally.shared)]
 
 
 ORDERS = (starve_the_leader, one_arm_after_the_other, follow_the_luck)
@@ -202,6 +213,31 @@ def test_all_intervals_hold_at_all_times_with_probability_1_minus_delta():
             missed |= not row[1] <= values[arm] <= row[2]
         misses += missed
     assert 0 < misses <= MOST
+
+
+def in_flight(window):
+    """Who reads answers before they are posted, and may hold each back for ``window`` others."""
+
+    def next_bit(spec, values, arm, draw):
+        held = draw.__dict__.setdefault("held", {}).setdefault(arm, [])
+        if not held:
+            held += [honest_bit(spec, values, arm, draw) for _ in range(window)]
+            held.sort(reverse=arm == 0)  # taken from the end: the best arm's zeros come first
+        return held.pop()
+
+    return next_bit
+
+
+def test_whoever_reads_bits_in_flight_and_holds_them_back_would_make_it_wrong():
+    """Why the order must not depend on a bit that is not posted: assumption (B) of Theorem S.
+
+    Moments that ``reply_after`` fixes do not, and TLS hides bits in flight from the network. With
+    it broken by 20 answers of each arm the survey is wrong in nearly all of 100; one that kept
+    its promise would pass 50 with a probability below 1e-10. With a window of one answer nothing
+    is held back: the orders above.
+    """
+    spec, values = hard(3.0, 2)
+    assert failures(spec, values, one_by_one, 100, in_flight(20)) > 50
 
 
 def test_answers_sent_as_clicks_come_would_make_it_wrong():

@@ -22,40 +22,48 @@ def spec_of(n_arms, **jury):
     return ExperimentSpec(arms=n_arms, algorithm="worst_case", delta=0.05, scheme=scheme)
 
 
-def picks_of_the_honest(spec, voters, rng):
-    """What real jurors say, each at work until it has picked."""
+def fleet(spec, n_players, liars, rng):
+    """The tally of a fleet whose claims are in, and what its honest jurors say.
+
+    Devices wake at random; liars are the first to claim. Each honest juror is a real player at
+    work until it has picked.
+    """
+    tally = spec.scheme.tally(spec)
+    lying = [f"liar{i}" for i in range(liars)]
+    for voter in lying:
+        tally.add(Claim(spec.name, voter))
+    while not tally.is_full:
+        tally.add(Claim(spec.name, f"n{rng.randrange(n_players - liars)}"))
     said = []
-    for voter in voters:
+    for voter in [voter for voter in tally.picks if voter not in lying]:
         player = spec.scheme.player(spec, voter)
         player.receive(Claim(spec.name, voter))
         while not said or said[-1].voter != voter:
             player.activate(rng.random())
             said += [m for m in player.outgoing() if isinstance(m, Pick)]
             said += player.reward(0.5)
-    return said
+    return tally, said, [Pick(spec.name, spec.n_arms - 1, voter) for voter in lying]
 
 
-@pytest.mark.parametrize("liars", [0, 3])
-@pytest.mark.parametrize("n_arms", [2, 10])
+@pytest.mark.parametrize(
+    ("n_arms", "liars", "n_players"),
+    [(2, 0, 29), (2, 3, 29), (3, 3, 90), (3, 6, 290), (10, 3, 290)],
+)
 def test_the_worst_order_of_the_worst_jurors_with_liars_is_wrong_at_most_as_often_as_delta(
-    n_arms, liars
+    n_arms, liars, n_players
 ):
     """Liars agree on the bad arm that misled jurors hold, theirs are the first picks, and then
     come all wrong ones: no other order is worse. The rate is then just the binomial tail of the
-    proof, .049 without liars. False alarm 1e-6; a rate of twice delta is caught with
-    probability .9 and more (``most_failures`` sees to it).
+    proof, .049 without liars, whatever N, K and the number of good arms: the last arm is bad,
+    and with more than two arms any number of the others may be good. False alarm 1e-6; a rate of
+    twice delta is caught with probability .9 and more (``most_failures`` sees to it).
     """
     spec = spec_of(n_arms, liars=liars)
-    jurors = [f"n{i}" for i in range(29)]
-    rng = random.Random(f"{n_arms}/{liars}")
+    rng = random.Random(f"{n_arms}/{liars}/{n_players}")
     bad = n_arms - 1
     wrong = 0
     for _ in range(RUNS):
-        tally = spec.scheme.tally(spec)
-        for voter in jurors:
-            tally.add(Claim(spec.name, voter))
-        honest = picks_of_the_honest(spec, jurors[liars:], rng)
-        lies = [Pick(spec.name, bad, voter) for voter in jurors[:liars]]
+        tally, honest, lies = fleet(spec, n_players, liars, rng)
         for message in sorted(lies + honest, key=lambda pick: pick.arm != bad):
             assert tally.refusal(message) is None
             tally.add(message)
@@ -67,6 +75,21 @@ def test_the_worst_order_of_the_worst_jurors_with_liars_is_wrong_at_most_as_ofte
     above = binomial_tail(wrong, RUNS, probability=tail)
     below = binomial_tail(RUNS - wrong, RUNS, probability=1 - tail)
     assert min(above, below) >= 0.5e-6
+
+
+def test_one_liar_more_than_allowed_is_too_many():
+    """The test above has teeth: with the jury's c for 3 liars, 6 of them are wrong far more often
+    than delta. 200 fleets; a promise kept would pass 30 with a probability below 1e-6.
+    """
+    spec, rng = spec_of(2, liars=3), random.Random(6)
+    wrong = 0
+    for _ in range(200):
+        tally, honest, lies = fleet(spec, 29, 6, rng)
+        for message in sorted(lies + honest, key=lambda pick: pick.arm != 1):
+            tally.add(message)
+        wrong += tally.verdict == 1
+    assert binomial_tail(30, 200, probability=spec.delta) < 1e-6
+    assert wrong > 30
 
 
 @pytest.mark.slow
@@ -102,7 +125,8 @@ def test_jurors_wrong_twice_as_often_as_they_promise_are_found_out(liars):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("n_players", "trials", "value", "error"), [(64, 600, 10_187, 75), (256, 300, 39_385, 251)]
+    ("n_players", "trials", "value", "error"),
+    [(64, 600, 10_187, 75), (256, 300, 39_385, 251), (1_024, 200, 154_955, 1_023)],
 )
 def test_mixture_elimination_s_jury_costs_what_the_reference_says(n_players, trials, value, error):
     """Samples until the verdict on problem 1, eps .25, delta .05, eta .2, J 29, measured by
@@ -128,10 +152,10 @@ def test_mixture_elimination_s_jury_costs_what_the_reference_says(n_players, tri
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("privacy", "seats", "messages"),
-    [(4.0, 29, None), (3.0, 29, None), (2.0, 61, 103), (1.0, 300, 531)],
+    ("privacy", "seats", "needed", "messages"),
+    [(4.0, 29, 12, None), (3.0, 29, 11, None), (2.0, 61, 17, 103), (1.0, 300, 50, 531)],
 )
-def test_a_private_jury_decides_and_costs_what_the_reference_says(privacy, seats, messages):
+def test_a_private_jury_decides_and_costs_what_the_reference_says(privacy, seats, needed, messages):
     """K 10, eta .1, vote_after 300, N 1,024: none wrong, few stalled (3 of 200 at most there).
 
     Stalls: 9 of 100 come with probability 2e-5 at that rate of 1.5 %; 15 % stalled would be
@@ -139,6 +163,7 @@ def test_a_private_jury_decides_and_costs_what_the_reference_says(privacy, seats
     """
     scheme = {"name": "jury", "seats": seats, "privacy": privacy, "vote_after": 300}
     spec = ExperimentSpec(arms=10, algorithm="mixture_elimination", eta=0.1, scheme=scheme)
+    assert spec.votes_needed == needed
     result = simulate(spec, get_problem("1"), 1_024, trials=100, seed=SEED)
     assert set(result.status) <= {"agreed", "stalled"}
     assert result.status.count("stalled") < 9

@@ -3,6 +3,7 @@
 from devote.audit.batches import Rate
 from devote.audit.correctness import Correctness, audit_correctness, has_failed, proved_failure
 from devote.audit.errors import AuditError
+from devote.audit.exposure import Exposure, audit_exposure, promised_epsilon
 from devote.audit.hard import hard_problems
 from devote.audit.privacy import Leak, audit_privacy
 from devote.audit.worst_case import Refusal, audit_worst_case
@@ -10,13 +11,16 @@ from devote.audit.worst_case import Refusal, audit_worst_case
 __all__ = [
     "AuditError",
     "Correctness",
+    "Exposure",
     "Leak",
     "Rate",
     "Refusal",
     "audit_correctness",
+    "audit_exposure",
     "audit_privacy",
     "audit_worst_case",
     "hard_problems",
     "has_failed",
+    "promised_epsilon",
     "proved_failure",
 ]

@@ -11,7 +11,7 @@ import httpx
 from devote.boards.board import BoardRefused, BoardUnavailable
 from devote.boards.experiment import Experiment, is_address
 from devote.boards.http import LONGEST_ANSWER, check_version, not_ours
-from devote.boards.logs import Told
+from devote.boards.logs import SHOWN, Told
 from devote.protocol import SpecError
 from devote.protocol.messages import parse_json
 
@@ -127,12 +127,15 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         page = self._ask(f"{self._server}/views/{self._name}", may_lack=True)
         if page is not None:
             counts = [arm["count"] for arm in page["arms"]]
-            yield Told("page", int(page["number"]), {**page, "counts": counts})
+            names = (*SHOWN, "status", "answer", "open", "estimates")
+            values = {name: page[name] for name in names if name in page} | {"counts": counts}
+            yield Told("page", int(page["number"]), values, partial=True)
 
     def _ask(self, url: str, *, may_lack: bool = False) -> Any:
         """What the server answers; asked again after a fault, unless it never answered yet."""
-        pause = 0.5
-        for _ in range(TRIES if self._has_answered else 1):
+        for tried in range(TRIES if self._has_answered else 1):
+            if tried:
+                time.sleep(2.0 ** (tried - 2))
             try:
                 with self._client.stream("GET", url) as response:
                     status = response.status_code
@@ -142,9 +145,6 @@ class HttpLog(AbstractContextManager["HttpLog"]):
                 fault = f"{self.url} answered {status}."
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 fault = f"{self.url} cannot be reached ({type(error).__name__})."
-            if self._has_answered:
-                time.sleep(pause)
-                pause *= 2
         raise BoardUnavailable(f"{fault}\nCheck the address, and that `devote serve` runs there.")
 
     def _read(self, response: httpx.Response, *, may_lack: bool) -> Any:

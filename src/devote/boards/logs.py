@@ -18,14 +18,17 @@ from devote.protocol.wire import Scope, signed_bytes
 
 Form: TypeAlias = Literal["tally", "page", "head"]
 
+SHOWN = ("heading", "needed", "facts", "progress", "notes")
+"""What the page shows as the tally gives it; estimates it shows in thousandths."""
+
 
 @dataclass(frozen=True)
 class Told:
     """What somebody was told of the messages up to ``number``.
 
     ``form`` says how ``values`` are to be read: as the public tally, as what the page shows, or
-    as the head. ``source`` is who told it, for the report. ``partial``: only some of the values
-    were kept.
+    as the head. ``source`` is who told it, for the report. ``partial``: a value that is
+    not among them was not told, or not kept.
     """
 
     form: Form

@@ -17,7 +17,7 @@ from devote.boards.board import Envelope
 from devote.boards.experiment import Experiment
 from devote.boards.findings import CHECKS, Findings, Report, unchecked
 from devote.boards.identity import verify
-from devote.boards.logs import Form, Log, Remembered, Told, begin_chain, extend_chain
+from devote.boards.logs import SHOWN, Form, Log, Remembered, Told, begin_chain, extend_chain
 from devote.boards.saved_log import LogCopy
 from devote.protocol import Message, ProtocolError, to_json
 from devote.protocol.messages import from_dict
@@ -195,13 +195,14 @@ class Verification:
         if form == "tally":
             return {**asdict(self.experiment.scope), **tally.public(players)}
         names, view = self.experiment.spec.arm_names, tally.view()
-        return {
+        values = {name: view[name] for name in SHOWN if name in view}
+        if estimates := view.get("estimates"):
+            values["estimates"] = [row and [round(1000 * end) for end in row] for row in estimates]
+        return values | {
             "status": tally.status(players),
             "answer": [names[arm] for arm in tally.answer],
             "open": len(tally.shared),
-            "needed": view["needed"],
             "counts": view["counts"] or [None] * len(names),
-            "facts": view["facts"],
         }
 
     def _written_head(self) -> str | None:

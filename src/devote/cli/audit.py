@@ -70,7 +70,7 @@ def correctness(
 @options.scenario_options()
 def privacy(
     asked: options.ScenarioOptions,
-    runs: Annotated[int, takes("R", "Runs per question; half of them teach.")] = 2_000,
+    runs: Annotated[int, takes("R", "Runs per question, part of which teach.")] = 2_000,
     figure: Annotated[
         Path | None, takes("FILE", "Draw success over eta and N instead, as .svg, .pdf and .png.")
     ] = None,
@@ -78,16 +78,18 @@ def privacy(
     """What one device's messages give away to somebody who knows the algorithm.
 
     Adversaries name its best arm, tell its group, tell whether it is a frequent user; with its own
-    messages alone and with everybody's.
+    messages alone and with everybody's. Of a scheme with `privacy` they see everything that leaves
+    one device, each copy with its moment, and tell what its user does: measured beside the promise.
 
     Examples:
+        devote audit privacy --scheme survey --set privacy=1 --runs 20000
         devote audit privacy --problem 1 --players 64
         devote audit privacy --scheme jury --runs 4000 --json
         devote audit privacy --algorithm ser4 --option phi=2e-5 --horizon 100000 --players 32
         devote audit privacy --figure privacy.svg
     """
-    from devote.audit import audit_privacy
-    from devote.cli.audit_view import show_pictures, show_privacy
+    from devote.audit import audit_exposure, audit_privacy, promised_epsilon
+    from devote.cli.audit_view import show_exposure, show_pictures, show_privacy
     from devote.cli.terminal import progress_bar, tell
 
     if figure is not None:
@@ -98,6 +100,12 @@ def privacy(
         _, pictures, data = draw_sweep(figure, draw_eta, sweep_eta, runs=runs, **asked.running)
         drawn = {"pictures": [str(path) for path in pictures], "data": str(data)}
         return tell(drawn, asked.json, show_pictures)
+    spec = asked.read_spec(asked.read_problem().n_arms)
+    if promised_epsilon(spec) is not None:
+        with progress_bar() as progress:
+            rows = audit_exposure(spec, runs=runs, progress=progress, **asked.running)
+        exposed = {"spec": spec.to_dict(), "runs": runs, "rows": [row.to_dict() for row in rows]}
+        return tell(exposed, asked.json, lambda _: show_exposure(rows, runs))
     scenario = asked.read_scenario()
     spec, problem, n_players = scenario.spec, scenario.problem, scenario.n_players
     how = {"horizon": scenario.horizon, "runs": runs, **asked.running}

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from devote.audit import Correctness, Leak, Rate, Refusal
+from devote.audit import Correctness, Exposure, Leak, Rate, Refusal
 from devote.cli.terminal import console, number, table
 
 STAND_IN = {
@@ -15,6 +15,7 @@ STAND_IN = {
 CORRECTNESS = "problem,scheme,N,runs,failed,interval,claimed,proved,stalled,lone"
 PRIVACY = "question,sees,success,interval,without,cap,voted,all but one,silent,DP eps"
 COUNTS = "activations,sees,median error,interval,without,within 10 %,interval,without"
+EXPOSURE = "secret,success,interval,e at least,from"
 """How the columns of each table are headed."""
 
 
@@ -114,6 +115,43 @@ def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
         "epsilon of differential privacy that the success leaves possible (95 %).\nmedian "
         "error, within 10 %: of the estimated number of activations, relative to the true one; "
         "without: of the best single number.[/dim]"
+    )
+
+
+def show_exposure(rows: Sequence[Exposure], runs: int) -> None:
+    """Print one row per secret, and whether the promise stands."""
+    shown = [
+        (
+            row.secret,
+            f"{row.success.value:.3f}",
+            _interval(row.success),
+            Text(f"{row.epsilon_at_least:.2f}", style="red" if row.is_broken else "green"),
+            row.event_by if row.is_broken else row.by,
+        )
+        for row in rows
+    ]
+    first, out = rows[0], console()
+    if first.promised is not None:
+        out.print(
+            f"Promised: e = {first.promised:g}, so that nobody names the world with more than "
+            f"{first.cap:.3f}.\n"
+        )
+    out.print(table("LRRRL", EXPOSURE.split(","), shown), "")
+    if broken := [row.secret for row in rows if row.is_broken]:
+        out.print(f"[red]The promise is broken: {', '.join(broken)}.[/red]\n")
+    else:
+        out.print(f"Nothing seen of {runs:,} devices in each world breaks the promise.\n")
+    out.print("[dim]Each secret is two worlds, equally likely:")
+    for row in rows:
+        out.print(f"[dim]  {row.secret}: the user {row.worlds[0]}, or {row.worlds[1]}.")
+    out.print(
+        "[dim]The adversary sees all that leaves one device, every copy with its moment, or\n"
+        "that nothing does. Three of four acknowledgements are lost; every second device\n"
+        "restarts. success: how often the best adversary names the world (95 %).\n"
+        "e at least: the least e that its best event leaves possible; all rows hold\n"
+        f"together with {100 * first.confidence:.4g} % confidence. from: what it looked at.\n"
+        "Not hidden: that the app is used, and when. The device is simulated by the rules\n"
+        "of the proofs; tests/fleet put the real one to the same audit.[/dim]"
     )
 
 

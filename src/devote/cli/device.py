@@ -1,6 +1,7 @@
 """``devote device``: one device in the terminal, for trying things out."""
 
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -24,8 +25,9 @@ def device(
 ) -> None:
     """Join an experiment: with made-up clicks, or asking you at each turn (0..1, or an empty line).
 
-    What you answer stays in the store; only the messages of the scheme leave. Stop with Ctrl-D
-    or Ctrl-C and go on later with the same store.
+    What you answer stays in the store; only the messages of the scheme leave. In a survey one
+    noisy bit leaves a minute or so after the first turn. Stop with Ctrl-D or Ctrl-C and go on
+    later with the same store.
 
     Examples:
         devote device http://127.0.0.1:8600/experiments/banner --invite ...
@@ -42,6 +44,9 @@ def device(
         else:
             users = made_up(rates, joined.arms, seed)
         play(joined, users, pulls)
+        while (wait := joined.status().reply_in) is not None:
+            typer.echo(f"An answer leaves in {wait:.0f} s; Ctrl-C keeps it for later.", err=True)
+            time.sleep(wait + 0.01)
         joined.sync()
         status = joined.status()
         answer = [] if status.state == "open" else [joined.arms[k] for k in status.answer]

@@ -20,7 +20,7 @@ from devote.cli.errors import BROKEN_PIPE, bad_input
 
 COMMANDS = {
     "simulate": "Run trials of one scenario: samples, messages, who won.",
-    "plan": "What it will cost with your fleet, before anything is deployed.",
+    "plan": "Which scheme for your fleet, and what it will cost, before anything is deployed.",
     "reproduce": "The paper again: its figures, and its sentences judged one by one.",
     "audit": "What each promise is worth: measured, with exact intervals.",
     "watch": "One run, live in the terminal: arms, messages about them, players done.",

@@ -131,12 +131,9 @@ class ScenarioOptions:
         return {"seed": self.seed, "workers": self.workers or None}
 
     def read_problem(self, assumed: Problem | None = None) -> Problem:
-        """The named problem, or one made of means; either with other habits of the players.
+        """The named problem, or one made of means, with another activity if one is given.
 
         With neither a name nor means it is ``assumed``, or the paper's first.
-
-        >>> ScenarioOptions(problem="2", means=".9,.1").read_problem().activity.spec
-        'split:0.5,0.8'
         """
         numbers = None if self.means is None else read_means(self.means)
         if self.problem is None and numbers is not None:

@@ -1,4 +1,4 @@
-"""``devote plan``: what it will cost with your fleet."""
+"""``devote plan``: which scheme for your fleet, and what it will cost."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,16 +8,30 @@ from devote.cli import options
 from devote.cli.errors import CommandError
 from devote.cli.options import takes
 from devote.guarantees.resets import Changes
+from devote.problems import Problem
 
 DEFAULT_ARMS = 10
+DEFAULT_PRIVACY = 1.0
+PLAYS_PER_DAY = 10.0
+MOST_DAYS = 365.0
 
 
-@options.scenario_options(players=1000, epsilon=0.1, workers=0)
+@options.scenario_options(players=1000, epsilon=0.1, workers=0, algorithm=None)
 def plan(
     asked: options.ScenarioOptions,
     arms: Annotated[int | None, takes("K", "Number of options, if --means does not tell.")] = None,
+    privacy: Annotated[
+        str | None,
+        takes("E", "Privacy wanted: the e of local differential privacy, or none (default: 1)."),
+    ] = None,
+    plays_per_day: Annotated[
+        float | None, takes("R", "Plays of each device and day (default: 10).")
+    ] = None,
+    days: Annotated[
+        float | None, takes("D", "The longest that you would wait (default: 365).")
+    ] = None,
     events_per_day: Annotated[
-        float | None, takes("E", "Events of all devices together, to tell how long.")
+        float | None, takes("E", "In place of --plays-per-day: plays of all devices together.")
     ] = None,
     switches: Annotated[
         int | None, takes("S", "ser4: expected changes of the best arm within --horizon.")
@@ -25,40 +39,132 @@ def plan(
     trials: Annotated[
         int | None, takes("T", "Trials to simulate (default: 20, in a sweep 5).", min=1)
     ] = None,
-    seconds: Annotated[float, takes("S", "Most time for the simulation.", min=0.1)] = 5.0,
+    seconds: Annotated[float, takes("S", "Most time for each simulation.", min=0.1)] = 5.0,
     sweep: Annotated[str | None, takes("AXIS", "Draw costs over eta, players or epsilon.")] = None,
     out: Annotated[
         Path | None, takes("FILE", "The sweep's picture, .png or .svg; data go beside it.")
     ] = None,
 ) -> None:
-    """What it will cost with your fleet, before anything is deployed.
+    """Which scheme for your fleet, and what it will cost, before anything is deployed.
 
-    Without --means and --problem it assumes that all arms are equal (an A/A test), which takes
-    longest. For ser4 it recommends a phi, unless --option phi=P is given.
+    Compares all schemes and names the one to use. With --scheme it tells more of that one.
+    Without --means and --problem it plans for the hardest problem: all arms equal, and nobody
+    clicks. For ser4 it recommends a phi, unless --option phi=P is given.
 
     Examples:
-        devote plan --arms 10 --players 5000 --epsilon .1 --delta .05 --events-per-day 1e6
-        devote plan --means .12,.10,.10 --players 2000 --epsilon .02 --activity zipf:1.1
+        devote plan --players 100000 --arms 4 --epsilon .05 --privacy 1 --plays-per-day 3
+        devote plan --players 1000000 --means .05,.04,.03,.03 --epsilon .005 --privacy 2
+        devote plan --players 500 --arms 4 --epsilon .2 --privacy none
         devote plan --scheme jury --set privacy=2 --set seats=61 --eta .1 --epsilon .25
-        devote plan --arms 4 --players 500 --sweep eta --out eta.svg
+        devote plan --scheme decentralized --arms 4 --players 500 --sweep eta --out eta.svg
         devote plan --algorithm ser4 --means .8,.4,.1 --epsilon .25 --switches 2 --horizon 1000000
     """
+    from devote.guarantees.plan import hardest_problem
+
+    problem = asked.read_problem(assumed=hardest_problem(DEFAULT_ARMS if arms is None else arms))
+    if arms not in (None, problem.n_arms):
+        raise CommandError(f"--arms {arms} with {problem.n_arms} means.\nLeave --arms out.")
+    if None not in (plays_per_day, events_per_day):
+        raise CommandError(
+            "--plays-per-day and --events-per-day say the same.\nGive one of them: the first is "
+            "of each device, the second of all together."
+        )
+    if out is not None and sweep is None:
+        raise CommandError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
+    changes = _changes(asked, switches)
+    if asked.scheme is None and sweep is None and changes is None:
+        if events_per_day is not None:
+            plays_per_day = events_per_day / asked.players
+        how = (PLAYS_PER_DAY if plays_per_day is None else plays_per_day, days or MOST_DAYS)
+        return _compare(asked, problem, privacy, how, trials or 20, seconds)
+    if privacy is not None or days is not None:
+        raise CommandError(
+            "--privacy and --days are for a comparison of all schemes.\n"
+            "Leave --scheme out, or give the scheme's own: --set privacy=1."
+        )
+    if plays_per_day is not None:
+        events_per_day = plays_per_day * asked.players
+    return _one(asked, problem, events_per_day, changes, trials, seconds, sweep, out)
+
+
+def _compare(
+    asked: options.ScenarioOptions,
+    problem: Problem,
+    privacy: str | None,
+    how: tuple[float, float],
+    trials: int,
+    seconds: float,
+) -> None:
+    """All schemes side by side."""
+    from devote.cli.compare_view import show_comparison
+    from devote.cli.terminal import progress_bar, tell
+    from devote.guarantees.compare import compare
+    from devote.guarantees.promises import broken_assumption
+    from devote.guarantees.weigh import Question
+    from devote.protocol.planning import Wish
+
+    given = (("--set", asked.parameters), ("--option", asked.option), ("--eta", asked.eta))
+    for flag, value in given:
+        if value is not None:
+            raise CommandError(
+                f"{flag} is for one scheme, and without --scheme all are compared.\n"
+                "Give --scheme as well, one of `devote schemes`."
+            )
+    assumed = asked.means is None and asked.problem is None
+    wish = Wish(
+        n_players=asked.players,
+        n_arms=problem.n_arms,
+        epsilon=asked.epsilon,
+        delta=asked.delta,
+        privacy=_read_privacy(privacy),
+        means=None if assumed else tuple(problem.values(asked.players, 0)),
+        **({} if asked.algorithm is None else {"algorithm": asked.algorithm}),
+    )
+    question = Question(wish, *how, broken=broken_assumption(problem))
+    with progress_bar() as progress:
+        found = compare(
+            question, problem, trials=trials, seed=asked.seed, seconds=seconds, progress=progress
+        )
+    tell(found.to_dict(), asked.json, show_comparison)
+
+
+def _read_privacy(text: str | None) -> float | None:
+    if text is None:
+        return DEFAULT_PRIVACY
+    if text == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise CommandError(
+            f"--privacy {text!r} is not a number.\n"
+            "Give the e of local differential privacy, such as 1, or none."
+        ) from None
+
+
+def _one(
+    asked: options.ScenarioOptions,
+    problem: Problem,
+    events_per_day: float | None,
+    changes: Changes | None,
+    trials: int | None,
+    seconds: float,
+    sweep: str | None,
+    out: Path | None,
+) -> None:
+    """One scheme in detail, or its costs over an axis."""
     from devote.cli.plan_view import show_plan, show_sweep
     from devote.cli.terminal import tell
-    from devote.guarantees.plan import default_problem, make_plan
+    from devote.guarantees.plan import make_plan
     from devote.simulate import Scenario
 
-    changes = _changes(asked, switches)
     if changes is not None:
         if sweep:
             raise CommandError("--sweep is for one term of ser4.\nUse --algorithm ser3.")
         if not any(word.startswith("phi") for word in asked.option or ()):
             # Without a phi a plan for ser4 is one for the terms of ser3, and recommends it.
             asked = replace(asked, algorithm="ser3")
-    problem = asked.read_problem(assumed=default_problem(DEFAULT_ARMS if arms is None else arms))
-    if arms not in (None, problem.n_arms):
-        raise CommandError(f"--arms {arms} with {problem.n_arms} means.\nLeave --arms out.")
-    spec = asked.read_spec(problem.n_arms)
+    spec = replace(asked, algorithm=asked.algorithm or "ser3").read_spec(problem.n_arms)
     if sweep is not None:
         from devote.cli.output_file import draw_sweep
         from devote.studies.planning.figure import draw_plan
@@ -70,8 +176,6 @@ def plan(
         swept, _, data = draw_sweep(picture, draw_plan, sweep_plan, scenario, sweep, **how)
         drawn = {"picture": str(picture), "data": str(data), **swept.to_dict()}
         return tell(drawn, asked.json, show_sweep)
-    if out is not None:
-        raise CommandError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
     made = make_plan(
         spec,
         problem,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 
+from devote.boards.board import Envelope
 from devote.boards.database import StoreError
 from devote.fleet.clock import Expiry
 from devote.fleet.plays import Choice, Fate, new_play
@@ -53,6 +54,8 @@ class DeviceCore(DeviceState):
                 self._player.activate(u, self.noise(), ask=self._is_free)
                 self._commit("pending", self._player.outgoing())
                 self._pending_since = self.clock.monotonic()
+            else:
+                self._wake()
             choice = self.pending()
             assert choice is not None
             return choice
@@ -110,6 +113,7 @@ class DeviceCore(DeviceState):
                 synced_ago=self.health.synced_ago,
                 offline_since=self.health.offline_since,
                 degraded=tuple(trouble for trouble in troubles if trouble is not None),
+                reply_in=self._replies.leaves_in,
             )
 
     def _close_question(self) -> None:
@@ -144,14 +148,25 @@ class DeviceCore(DeviceState):
             self._player.abandon()
             self._commit("expired", [])
 
+    def _wake(self) -> None:
+        """Store that the app has asked again while a play waits, and what is said of it."""
+        self._player.wake(self.noise())
+        said = self._sign(self._player.outgoing())
+        self.store.save_wake(self._player.to_dict(), said)
+        self._outbox.add(said)
+        if said:
+            self.on_message()
+
+    def _sign(self, messages: Iterable[Message]) -> list[Envelope]:
+        there = self._outbox.messages
+        new = (message for message in messages if message not in there)
+        return [self.identity.sign(message, self.scope) for message in new]
+
     def _commit(self, fate: Fate, messages: Iterable[Message]) -> None:
         """Store a step: what became of the pending play, or a new one, and what is to be said."""
         play = new_play() if fate == "pending" else self._plays.pending
         assert play is not None  # a pending arm and its pending play are stored together
-        there = self._outbox.messages
-        said = [
-            self.identity.sign(message, self.scope) for message in messages if message not in there
-        ]
+        said = self._sign(messages)
         plays = self._plays.note(play, fate)
         pending_at = self.clock.wall() if fate == "pending" else None
         after = self.spec.scheme.reply_after

@@ -2,7 +2,7 @@
 
 A question closes ``after`` seconds after the choice: a reward that has not come by then is 0. Its
 answer leaves a little later, at a moment drawn together with the choice. All work that depends on
-whether a reward came is done before that moment, so that not even milliseconds tell it.
+whether a reward came is done before that moment, so that it delays nothing then.
 
 While the process runs, moments are on the monotonic clock, which never jumps. Only across a restart
 the wall clock tells how much of a wait is left: never more than the longest wait there is, so a
@@ -90,6 +90,13 @@ class Replies:
         now = self._clock.monotonic()
         moments = (self._closes, self._leaves, *self._held.values())
         return min((moment for moment in moments if moment > now), default=None)
+
+    @property
+    def leaves_in(self) -> float | None:
+        """Seconds until the next answer leaves, whether it is made already or not."""
+        now = self._clock.monotonic()
+        moments = (self._leaves, *self._held.values())
+        return min((moment - now for moment in moments if moment > now), default=None)
 
     def _left(self, after: float, reply_at: float) -> float:
         left = reply_at - self._clock.wall()

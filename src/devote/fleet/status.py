@@ -61,7 +61,9 @@ class DeviceStatus:
     full read of the board (``complete``) the state is open and all arms are shared. ``answer``
     has the likeliest arm first. ``remaining`` are the arms this device has not eliminated.
     ``sent`` and ``waiting`` are all that has left the device or will, besides its request to be
-    enrolled. Ages are in seconds and times in seconds since 1970.
+    enrolled. Where answers are held back, ``reply_in`` is how many seconds it is until the next
+    one leaves; it is not among those that wait until then, so that nothing here tells whether
+    there was a reward. Ages are in seconds and times in seconds since 1970.
 
     Paper: ``remaining`` and ``shared`` are K^n(l^n) and K(l).
     """
@@ -78,6 +80,7 @@ class DeviceStatus:
     synced_ago: float | None
     offline_since: float | None
     degraded: tuple[str, ...]
+    reply_in: float | None = None
 
     @property
     def freshness(self) -> str:

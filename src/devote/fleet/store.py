@@ -18,13 +18,14 @@ from the board have their own table, so a step costs the same however many there
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from devote.boards.board import Envelope, Posted
-from devote.boards.database import Database, StoreMismatch
+from devote.boards.database import Database, StoreError, StoreMismatch
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.fleet.bookmark import Bookmark
@@ -195,7 +196,15 @@ class Store:
                 "INSERT INTO outbox (message, signature, reply_at) VALUES (?, ?, ?)", outgoing
             )
         if outgoing and reply_at is not None:
-            self._database.forget()
+            with suppress(StoreError):  # the step is stored; the next one forgets
+                self._database.forget()
+
+    def save_wake(self, player: dict[str, Any], said: Iterable[Envelope]) -> None:
+        """Store the player and what it has said; the pending play stays what it is."""
+        outgoing = [(to_json(e.message), e.signature) for e in said]
+        with self._database.write(durable=bool(outgoing)) as db:
+            db.execute("UPDATE device SET player = ?", (json.dumps(player),))
+            db.executemany("INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing)
 
     def save_told(self, player: dict[str, Any], number: int, *, lost: bool) -> None:
         """Store a player who has read the board's tally up to a number.

@@ -5,13 +5,14 @@ longer, and the estimate is then ``unfinished``. Each trial is the same as in ``
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from devote.guarantees.summary import spread
-from devote.kernels.tables import ACTIVE
+from devote.kernels.tables import ACTIVE, DECIDED
 from devote.simulate.engine.run import Run
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import NEVER, STATUSES, Trial
@@ -23,7 +24,8 @@ class CostEstimate:
     """The trials that were run, and pulls per device: the mean over trials of each quantile.
 
     ``median``, ``p90`` and ``busiest`` are None where devices are not told apart: where all
-    players are one learner, and where the scheme has no compiled loop.
+    players are one learner, and where the scheme has no compiled loop. ``cut_off``: time ran out
+    within the first trial.
     """
 
     asked: int
@@ -31,10 +33,11 @@ class CostEstimate:
     median: float | None = None
     p90: float | None = None
     busiest: float | None = None
+    cut_off: bool = False
 
     @property
     def unfinished(self) -> bool:
-        """Whether time ran out within the first trial: costs are then at least these."""
+        """Whether the first trial did not end: costs are then at least these."""
         return self.runs[0].status == "unfinished"
 
     @property
@@ -80,31 +83,47 @@ class CostEstimate:
 
 
 def estimate_cost(
-    scenario: Scenario, *, trials: int = 20, seed: int = 0, seconds: float = 5.0
+    scenario: Scenario,
+    *,
+    trials: int = 20,
+    seed: int = 0,
+    seconds: float = 5.0,
+    to_the_end: bool = True,
+    progress: Callable[[int], None] | None = None,
 ) -> CostEstimate:
-    """Run up to ``trials`` trials, for about ``seconds`` at most, preparation left out."""
+    """Run up to ``trials`` trials, for about ``seconds`` at most, preparation left out.
+
+    Not ``to_the_end``: only until the group has its answer, not until everybody has heard of it.
+    """
     if scenario.scheme.engine is None:
         deadline = time.monotonic() + seconds
         runs = [run_trial(scenario, seed=seed, trial=0)]  # on the slow path it is not cut off
         while len(runs) < trials and time.monotonic() <= deadline:
             runs.append(run_trial(scenario, seed=seed, trial=len(runs)))
+            if progress:
+                progress(len(runs))
         return CostEstimate(trials, tuple(runs))
     compile_loop(scenario)
-    deadline, runs = float("inf"), []
+    deadline, runs, cut_off = float("inf"), [], False
     pulls: list[Any] = []
     for trial in range(trials):
         run = Run(scenario, seed=seed, trial=trial)
         if not runs:
             # A million devices take a while to lay out, which is not part of the estimate.
             deadline = time.monotonic() + seconds
-        while not run.over and time.monotonic() <= deadline:
+        while not (is_over := run.over or (not to_the_end and run.counters[DECIDED])):
+            if time.monotonic() > deadline:
+                break
             run.advance()
-        if runs and not run.over:
+        if runs and not is_over:
             break
+        cut_off = not is_over
         runs.append(run.outcome())
         if not run.engine.one_learner:
             pulls.append(np.quantile(run.arena.own[:, ACTIVE], (0.5, 0.9, 1.0)))
+        if progress:
+            progress(len(runs))
         if time.monotonic() > deadline:
             break
-    per_device = np.mean(pulls, axis=0).tolist() if pulls else ()
-    return CostEstimate(trials, tuple(runs), *per_device)
+    median, p90, busiest = np.mean(pulls, axis=0).tolist() if pulls else (None,) * 3
+    return CostEstimate(trials, tuple(runs), median, p90, busiest, cut_off)

@@ -87,20 +87,21 @@ class Plan:
         }
 
 
-def default_problem(n_arms: int) -> Problem:
-    """All arms equal, an A/A test: of eight problems around one half none took longer.
+def hardest_problem(n_arms: int) -> Problem:
+    """All arms pay the same and never vary: an A/A test in which nobody clicks.
 
-    Tried with four subroutines and both votes, K = 2, 4 and 10. At means near 0 or 1 subroutines
-    whose radius ignores the variance take longer still, up to 1.7 times at .02 (``docs/fleet.md``).
+    Subroutines that eliminate stop at the latest once their bounds are below epsilon, and sooner
+    only if some arm pulls ahead. Where none ever does, a device takes the most plays there can be.
+    An A/A test at .5 takes less, because chance puts an arm ahead (``docs/fleet.md``).
 
-    >>> default_problem(3).means
-    (0.5, 0.5, 0.5)
+    >>> hardest_problem(3).means
+    (0.0, 0.0, 0.0)
     """
     return Problem(
         f"{n_arms} equal arms",
-        (0.5,) * n_arms,
-        summary=f"all {n_arms} equal, at .5 (an A/A test): assumed, as no --means were given, "
-        "because it takes longest",
+        (0.0,) * n_arms,
+        summary=f"the hardest: all {n_arms} pay the same and never vary (an A/A test without a "
+        "click). Assumed, as no --means were given",
         source="assumed, as no means were given",
     )
 

@@ -13,9 +13,10 @@ from devote.kernels.state import Rule, State, least_pulled, start
 class Algorithm:
     """One ArmSelection subroutine: its two functions, the memory it needs, its options.
 
-    ``options`` maps a name to the allowed words (the first is the default) or to a number above 0
-    (the default); a subroutine reads them in that order as ``rule.options``, a word as its
-    position. ``endless`` subroutines never stop by themselves and need a horizon.
+    ``options`` maps an option's name to its allowed words, of which the first is the default, or to
+    its default, a number above 0. A subroutine finds the values in ``rule.options``, in this order;
+    a word is given by its position. ``endless`` subroutines never stop by themselves and need a
+    horizon.
 
     Paper: Definition 4.
     """

@@ -13,7 +13,8 @@ from devote.kernels.jitable import jitable
 
 TOLERANCE = 1e-13
 LAST_STEP = 1e-5
-"""A step this small beside the distances to p and to 1 leaves its cube to be gained."""
+"""The search ends after a step this small beside the distances to p and to 1: about its cube is
+left."""
 
 MAX_STEPS = 100
 LOG_2 = math.log(2.0)
@@ -40,9 +41,10 @@ def divergence(p: float, q: float) -> float:
 
 @jitable
 def divergence_at_least(p: float, log_q: float, log_rest: float) -> float:
-    """A bound from below on d(p, q), given ``ln q`` and ``ln(1 - q)``: no logarithm to take.
+    """A lower bound on d(p, q) that takes no logarithm: ``ln q`` and ``ln(1 - q)`` are given.
 
-    The series of ``p ln p + (1-p) ln(1-p)`` about 1/2 has positive terms, and is cut off.
+    The series of ``p ln p + (1-p) ln(1-p)`` about 1/2 has positive terms only; the first four are
+    summed.
 
     >>> 0.99 * divergence(0.1, 0.4) < divergence_at_least(0.1, math.log(0.4), math.log(0.6))
     True

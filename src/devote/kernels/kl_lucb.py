@@ -30,9 +30,9 @@ def exploration(rule: Rule, t: int) -> float:
 def compare(rule: Rule, state: State) -> float:
     """Find the empirical best h and the highest upper bound l of the rest; ``U_l - L_h``.
 
-    The last rival goes first: it is mostly the highest still. An arm whose mean lies below its
-    bound, and whose divergence to it exceeds the arm's level, cannot beat it, so that its own
-    bound need not be solved for. An arm whose mean lies above it always beats it.
+    The search begins with the last rival, whose bound mostly is still the highest. An arm beats the
+    highest bound so far if its mean lies above that bound, and cannot if its divergence to that
+    bound exceeds its own level. Only the bounds of arms that may beat it are solved for.
     """
     beta = exploration(rule, state.ints[TOTAL])
     leader = best_mean(state)
@@ -59,7 +59,7 @@ def compare(rule: Rule, state: State) -> float:
 
 @jitable
 def logarithms(q: float) -> tuple[float, float]:
-    """``ln q`` and ``ln(1 - q)``; zeros, which rule nothing out, where one is not finite."""
+    """``ln q`` and ``ln(1 - q)``; two zeros, which rule no arm out, if one is infinite."""
     if 0.0 < q < 1.0:
         return math.log(q), math.log(1.0 - q)
     return 0.0, 0.0

@@ -1,8 +1,8 @@
 """Mixture Elimination: Successive Elimination with one bound on the difference of two arms.
 
 The bound comes from a normal mixture and holds at all rounds at once, so that no error is spent
-on each round apart; and it is on the difference of two means, not on each mean. Epsilon enters
-at the stop only, so that no arm goes for one that goes later.
+on each round apart; and it is on the difference of two means, not on each mean. Epsilon only
+decides when to stop, so that no arm is eliminated in favour of one that is eliminated later.
 
 Paper: not in it; a successive elimination in the sense of section 3.1. ``docs/proofs.md``.
 """

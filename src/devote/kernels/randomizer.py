@@ -3,16 +3,17 @@
 ``blur`` hides which of K arms is meant, ``blur_reward`` what a play paid, as one bit.
 
 Exact by construction. A uniform number on a device or in a simulation is one of 2^53 equally
-likely values; here it is read as that whole number, its place. ``truthful(e, K)`` of them stand
-for the truth: the most for which the odds of the truth against any other arm are at most
+likely values; here it is read as a whole number below 2^53, its place. ``truthful(e, K)`` places
+stand for the truth: the most for which the odds of the truth against any other arm are at most
 ``exp(e)``, and for which the rest can be shared out evenly among the K - 1 other arms. So every
 probability is a ratio of whole numbers, no rounding is left, and the promise ``e`` holds exactly.
-It holds for any e from ``LEAST`` on; below it the grid is too coarse to tell the truth from a
-lie. The proofs are in ``docs/proofs.md``.
+It holds for any e from ``LEAST`` on; below it the grid is too coarse to tell the truth from a lie.
+The proofs are in ``docs/proofs.md``.
 """
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from devote.kernels.jitable import jitable
 
@@ -23,6 +24,7 @@ LEAST = 1e-3
 """The smallest e: no group is large enough to learn anything from less."""
 
 
+@lru_cache(maxsize=256)
 def truthful(privacy: float, n_arms: int) -> int:
     """How many of the ``GRID`` values stand for the truth.
 

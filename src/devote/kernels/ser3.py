@@ -1,8 +1,8 @@
 """SER3: Successive Elimination with the survivors freshly shuffled each round.
 
 Drawing one of the survivors not yet played this round, uniformly, is the same as shuffling
-them, and needs one uniform number per pull. They lie in a row; the drawn one's place is taken
-by the last.
+them, and needs one uniform number per pull. They lie in a row; the last one takes the place of the
+one drawn.
 
 Paper: section 4, Theorem 3; a successive elimination (section 3.1), L = K and f(l) = 1/K.
 """

@@ -97,7 +97,7 @@ def least_pulled(state: State) -> int:
 
 @jitable
 def ends_round(state: State, arm: int, reward: float) -> bool:
-    """Count a pull; whether it was the last of its round, and several arms remain."""
+    """Count a pull; returns whether it ended a round in which several arms remain."""
     add(state, arm, reward)
     return state.ints[COUNT] > 1 and state.pulls[least_pulled(state)] >= state.pulls[arm]
 
@@ -128,7 +128,7 @@ def best_sum(state: State) -> int:
 
 @jitable
 def drop_behind(state: State, best: int, gap: float, out: MutableSequence[int]) -> int:
-    """Drop arms whose sums are ``gap`` or more below the best's, as ``keep_only`` does."""
+    """Drop arms whose sums are ``gap`` or more below the best's; ``out`` as in ``keep_only``."""
     n_out = 0
     highest = state.sums[best]
     for k in range(len(state.alive)):

@@ -1,4 +1,4 @@
-"""Three ways to be wrong: a bad specification, a misdriven player, a misbehaving peer."""
+"""Three kinds of error: a bad specification, a wrong call of a player, a peer's bad message."""
 
 from devote.errors import DevoteError
 
@@ -12,8 +12,8 @@ class ProtocolError(DevoteError):
 
 
 class LocalProtocolError(ProtocolError):
-    """You drove the player wrongly."""
+    """This program called a player out of turn, or with a bad value."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """A peer sent what it must not."""
+    """A peer sent a message that it may not send."""

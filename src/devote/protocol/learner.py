@@ -1,6 +1,6 @@
 """A subroutine at work on one device: it plays, learns and eliminates, and says nothing.
 
-It is all of the isolated player, and the listening, voting ``Player`` is built around it.
+An isolated player is nothing else; the ``Player`` of any scheme has one and adds messages.
 
 Paper: Definition 4; Algorithm 1, lines 4-6.
 """
@@ -16,7 +16,7 @@ VERSION = 1
 
 
 def is_reward(x: object) -> bool:
-    """Whether x is a number in [0, 1]; ``True`` and ``False`` are a click and none."""
+    """Whether x is a number in [0, 1]; ``True`` is a click, ``False`` is none."""
     return isinstance(x, int | float) and 0.0 <= x <= 1.0
 
 

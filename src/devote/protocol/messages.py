@@ -1,8 +1,8 @@
 """The codec of messages, which are the only things that ever leave a device.
 
-A message is a frozen dataclass of its scheme's: who (``voter``), in which ``experiment``, and a
-few whole numbers. A scheme declares each kind with ``@message``; this module writes and reads
-them all. Both forms are strict: what does not decode exactly is a peer's error.
+A message is a frozen dataclass that a scheme defines: who sends it (``voter``), in which
+``experiment``, and a few whole numbers. A scheme declares each kind with ``@message``; this module
+writes and reads them all. Both forms are strict: what does not decode exactly is a peer's error.
 
 JSON form: ``v``, ``type`` and the fields. What a voter signs is made of the same fields, and of
 where the message is good (``wire``).
@@ -137,7 +137,7 @@ def from_dict(values: object, n_arms: int) -> Message:
 
 
 def check_fields(item: Message, n_arms: int) -> None:
-    """Refuse what is no message, a name that is none, and a number that is out of range."""
+    """Refuse anything that is not a message, a malformed name, and a number out of range."""
     kind = kind_of(item)
     for text in TEXTS:
         if not is_identifier(getattr(item, text)):
@@ -173,7 +173,7 @@ def from_json(text: str | bytes, n_arms: int) -> Message:
 
 
 def parse_json(text: str | bytes, constant: Callable[[str], Any] | None = None) -> Any:
-    """What a JSON text says; ValueError if it is none or has a field twice.
+    """Decode a JSON text; ValueError if it is not JSON or has a field twice.
 
     ``constant`` says what NaN and Infinity are to be read as.
     """

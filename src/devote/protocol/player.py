@@ -1,4 +1,4 @@
-"""A device half: one learner, a tally of what was read, and what to say, with no I/O of any kind.
+"""A scheme's half on a device: a learner, a tally of what was read, messages to send; no I/O.
 
 Theory of operation. Messages come in by ``receive``; they only ever enter the tally. ``activate``
 is the one moment at which the player acts on them: the scheme reads the tally, may say something,
@@ -127,6 +127,15 @@ class Player:
         self._wake(noise)
         return self.learner.activate(u)
 
+    def wake(self, noise: float = 0.0) -> None:
+        """The user is back while a play still awaits its reward, and is shown it again.
+
+        That is an activation too. If it were not, users who click would be active more often, and
+        what a scheme does at an activation would depend on what arms pay.
+        """
+        self.activations += 1
+        self._wake(noise)
+
     def reward(self, x: float) -> list[Message]:
         """Learn what the arm paid; returns the messages to send, usually none.
 
@@ -197,7 +206,7 @@ def restore_player(
     messages: Iterable[Message] = (),
     n_players: int | None = None,
 ) -> Player:
-    """The player that ``to_dict`` was taken of, who has received these messages since."""
+    """The player that ``to_dict`` saved, told these messages again."""
     fields = _of_today(spec, fields)
     if fields["fingerprint"] != spec.fingerprint:
         raise LocalProtocolError(

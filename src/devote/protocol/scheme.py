@@ -7,7 +7,8 @@ its methods make the parts that the rest of the project drives without knowing w
 * ``Tally``, the counting half: messages in the board's order in; a status, an answer and a small
   public view out. Boards store and ask it, pages draw what it gives;
 * ``Engine``, its part of the compiled loop;
-* ``check``, ``bounds`` and ``promises``: what it asks for and what it is worth.
+* ``check``, ``bounds`` and ``promises``: what it asks for and what it is worth;
+* what a planner asks before a scheme is chosen (``protocol.planning``).
 
 ``devote.schemes`` has the schemes themselves. A new one is a file there, or anywhere that calls
 ``register_scheme``; ``tests/contracts`` runs every check on it.
@@ -24,6 +25,7 @@ from devote.kernels import Rule, State, jitable
 from devote.kernels.tables import Arena
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import Message, kind_of
+from devote.protocol.planning import Plannable
 from devote.protocol.promises import Bound, Case, Promise
 
 if TYPE_CHECKING:
@@ -164,7 +166,7 @@ class Engine:
 
 
 @dataclass(frozen=True)
-class Scheme(ABC):
+class Scheme(Plannable, ABC):
     """How a group decides; the fields of a subclass are its parameters.
 
     ``tally_form`` and ``player_form`` are its two halves, ``kinds`` its messages.
@@ -313,9 +315,9 @@ def register_scheme(scheme: S) -> S:
 
 
 def make_scheme(given: object = None) -> Scheme:
-    """The scheme that is given itself, by name, or as a table with a name and parameters.
+    """The scheme that is asked for: as a scheme, by its name, or as a table.
 
-    Without a name it is the first that was registered.
+    The table has a name and parameters; without a name it is the first scheme registered.
     """
     if isinstance(given, Scheme):
         return given

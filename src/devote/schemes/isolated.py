@@ -21,7 +21,7 @@ IS_DONE = ACTIVE + 1
 
 
 class NoTally(Tally):
-    """What can be told where nobody says anything: nothing."""
+    """The tally of a scheme without messages: nothing is counted."""
 
     def add(self, message: Message) -> bool:
         """There is nothing to take in."""
@@ -93,13 +93,13 @@ class Isolated(Scheme):
     sends: ClassVar[str] = "nothing"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
-        """``delta/N``; of a fleet of unknown size, what one device alone would be allowed."""
+        """``delta/N``; with N unknown, what one device alone would be allowed."""
         return spec.delta / (n_players or 1)
 
     def standing(
         self, players: Sequence[Player], n_players: int
     ) -> tuple[RunStatus, tuple[int, ...]]:
-        """Agreed if all hold the same arm, stalled if all hold one."""
+        """Agreed once all hold the same arm, stalled once each holds one but they differ."""
         winners = tuple(sorted({arm for player in players for arm in player.remaining}))
         if any(player.best is None for player in players):
             return "unfinished", winners

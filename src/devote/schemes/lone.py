@@ -1,4 +1,4 @@
-"""What schemes share of one device: what is proved of it alone, in which words, and its privacy."""
+"""What several schemes need to know of one device: what is proved of it alone, and its privacy."""
 
 import math
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def follow(spec: ExperimentSpec, rewards: Sequence[float], longest: float) -> li
 
 @lru_cache(maxsize=256)
 def fewest_pulls(spec: ExperimentSpec, longest: float = math.inf) -> int:
-    """No run of the subroutine ends with fewer pulls than this, or than ``longest``.
+    """The fewest pulls with which the subroutine can end, or ``longest`` if that is lower.
 
     Found by the most telling rewards there are: 1 from the first arm, 0 from all others.
     """

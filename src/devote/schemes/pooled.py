@@ -18,7 +18,7 @@ from devote.schemes.isolated import Isolated, ended, learn, winners
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What one play paid, told to everybody; it stands for the message and is never sent."""
+    """What one play paid. It stands for the message to everybody, and is never sent by a device."""
 
     experiment: str
     voter: str
@@ -44,7 +44,7 @@ def wake(arena: Arena, state: State, player: int, noise: float) -> None:
 
 @dataclass(frozen=True)
 class Pooled(Isolated):
-    """One learner in effect, at ``delta``.
+    """All players learn as one learner at ``delta``.
 
     Paper: section 5.1, 0-privacy; N-1 messages per sample.
     """

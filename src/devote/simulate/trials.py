@@ -55,7 +55,7 @@ def run_trial(scenario: Scenario, *, seed: int, trial: int, trace: bool = False)
 def run_chunk(
     scenario: Scenario, trials: Sequence[int], seed: int, trace: bool = False
 ) -> tuple[list[Trial], float]:
-    """Run some trials; also the seconds that the quickest of them took."""
+    """Run some trials; returns them, and the seconds that the quickest took."""
     runs = []
     quickest = float("inf")
     for trial in trials:

@@ -98,7 +98,7 @@ class Case:
 
 
 def agreement(outcomes: Sequence[bool | None]) -> bool | None:
-    """The outcome that all share, None if there is no such."""
+    """The outcome that all share, or None if they differ."""
     return outcomes[0] if len(set(outcomes)) == 1 else None
 
 

@@ -20,7 +20,7 @@ SIZES = (8, 16, 24, 28, 32, 40, 48)
 """How many players are frequent; 28 votes eliminate an arm."""
 
 ROUNDS = 5
-"""Times the trials asked for: what happens in 95 of 100 runs does not show in 20."""
+"""How many times the trials asked for are run: 20 runs do not show what happens in 95 of 100."""
 
 FREQUENT_ARM = 0
 """The best arm of the frequent players in problem 5."""

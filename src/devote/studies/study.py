@@ -28,7 +28,8 @@ Line = tuple[Variant, str, str]
 """A curve: subroutine, scheme, problem."""
 
 ALONE_FACTOR = 50
-"""A single learner is cheap and its spread is the question: this many times the trials."""
+"""How many times the trials asked for a single learner makes: it is cheap, and its spread is the
+question."""
 
 
 class StudyError(DevoteError, ValueError):

@@ -15,7 +15,7 @@ from devote.studies.variants import DELTA, ETA, QUORUM
 from devote.theory import claimed_failure, vote_failure
 
 ROUNDS = 50
-"""Times the trials asked for: failures are rare, and these runs are short."""
+"""How many times the trials asked for are run: failures are rare, and these runs are short."""
 
 WORST = ExperimentSpec(arms=2, algorithm="worst_case", eta=ETA, delta=DELTA)
 """A subroutine that fails with probability exactly eta, under the paper's vote."""

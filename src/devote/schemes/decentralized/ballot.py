@@ -63,9 +63,9 @@ class Ballot(Tally):
         return tuple(sorted(self.shared, key=lambda k: (self._counts[k], k)))
 
     def _refusal(self, message: Message) -> str | None:
-        """A term follows the one before it, and there is but one where nothing resets.
+        """Refuse a term that does not follow the last one, and any second one if nothing resets.
 
-        The highest term wins, so a message of the last term there is would void every vote.
+        The highest term counts: a message with the largest possible one would void every vote.
         """
         assert isinstance(message, Vote | Reset)
         if message.term > 0 and not self.spec.resets:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from devote.schemes.decentralized.scheme import Decentralized
 
 SAYS_NOTHING = 0.99
-"""A bound above this is not shown: it tells nobody anything."""
+"""A bound above this is not shown, because it says nothing."""
 
 
 def bounds(scheme: "Decentralized", case: Case) -> tuple[Bound, ...]:

@@ -1,15 +1,18 @@
 """What Decentralized Elimination asks for and what it is worth."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from devote import theory
 from devote.kernels.votes import quorum
 from devote.protocol.errors import SpecError
+from devote.protocol.planning import Forecast
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
 from devote.protocol.scheme import Engine, Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
+from devote.schemes.course import expected_pulls
 from devote.schemes.decentralized import promises
 from devote.schemes.decentralized.ballot import Ballot
 from devote.schemes.decentralized.engine import ENGINE
@@ -110,7 +113,7 @@ class Decentralized(Scheme):
         return theory.message_bound(self.votes_needed(spec), spec.n_arms)
 
     def can_stall(self, case: Case) -> bool:
-        """Whether players may split over two arms for good; unknown players may.
+        """Whether players may split over two arms for good; if their number is unknown, they may.
 
         Paper: Theorem 1, part 2 of its proof; errata 5 and 20.
         """
@@ -122,6 +125,23 @@ class Decentralized(Scheme):
     def facts(self, spec: ExperimentSpec) -> dict[str, int]:
         """The quorum under both rules (erratum 6)."""
         return {f"votes by the rule {rule}": quorum(spec.delta, spec.eta, rule) for rule in RULES}
+
+    def forecast(
+        self, spec: ExperimentSpec, n_players: int, means: Sequence[float] | None = None
+    ) -> Forecast | None:
+        """At most what one device needs alone: the quickest of many decide."""
+        pulls = expected_pulls(spec, means)
+        if pulls is None:
+            return None
+        return Forecast(self.votes_needed(spec), sum(pulls), self.message_bound(spec))
+
+    def liars_to_turn(self, spec: ExperimentSpec, messages: float) -> int:
+        """A quorum throws out any option."""
+        return self.votes_needed(spec)
+
+    def asks(self, spec: ExperimentSpec) -> str:
+        """A vote against each option it gives up."""
+        return f"plays until all agree; at most {spec.n_arms - 1} votes"
 
     bounds = promises.bounds
     promises = promises.promises

@@ -10,7 +10,7 @@ ROLE, KNOWS = tables.ACTIVE + 1, tables.ACTIVE + 2
 CLAIM, PICK = tables.ELIMINATION + 1, tables.ELIMINATION + 2
 
 NOBODY, JUROR, HEARD = range(3)
-"""Roles; who is heard is a juror who has picked."""
+"""The roles of a player; HEARD is a juror who has picked."""
 
 SEATS, SEAT_AFTER, NEEDED, VOTE_AFTER, TRUTHS = range(5)
 """Places of the scheme's constants; ``VOTE_AFTER`` holds 0 without privacy."""
@@ -93,7 +93,7 @@ def ended(arena: Arena) -> int:
 
 
 def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
-    """The verdict, or the arms, most picks first; after a stall those with picks."""
+    """The verdict; without one the arms, most picks first, after a stall only those with picks."""
     counts = arena.tally.tolist()
     ranked = sorted(tables.shared_arms(arena), key=lambda k: (-counts[k], k))
     return tuple(k for k in ranked if counts[k] or status != "stalled")

@@ -17,7 +17,7 @@ class Claim:
 @message("pick", arm=ARM)
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """``voter``, a juror, ended with ``arm``, or says so: see ``privacy``."""
+    """``voter``, a juror, says that it ended with ``arm``; with ``privacy`` that may be a lie."""
 
     experiment: str
     arm: int

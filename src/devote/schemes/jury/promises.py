@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def bounds(jury: "Jury", case: Case) -> tuple[Bound, ...]:
-    """The theorem's bound: proved where what it needs of one device is."""
+    """The theorem's bound: proved where the bound on one device that it rests on is."""
     spec = case.spec
     needed = jury.votes_needed(spec)
     value = jury.failure(spec, needed)

@@ -1,26 +1,27 @@
 """What a jury asks for and what it is worth."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 from devote.kernels.randomizer import GRID, truthful
 from devote.protocol.errors import SpecError
+from devote.protocol.planning import Forecast, Wish
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
 from devote.protocol.scheme import Engine, Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
-from devote.schemes.jury import promises
+from devote.schemes.course import expected_pulls
+from devote.schemes.jury import promises, sizes
 from devote.schemes.jury.engine import ENGINE
 from devote.schemes.jury.messages import Claim, Pick
 from devote.schemes.jury.player import Juror
+from devote.schemes.jury.sizes import LARGEST
 from devote.schemes.jury.tally import Verdict
 from devote.schemes.lone import PRIVACY, check_privacy, fewest_pulls
 from devote.theory import binomial_tail
-
-LARGEST = 100_000
-"""The most seats there may be."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Jury(Scheme):
         return _votes_needed(self, spec)
 
     def check(self, spec: ExperimentSpec) -> None:
-        """Refuse a jury that can never decide, or that speaks before it can know."""
+        """Refuse a jury that can never decide, or whose jurors pick before any can be done."""
         if spec.resets:
             raise SpecError(
                 f"{spec.algorithm} never ends, and a juror says which arm it ended with.\n"
@@ -172,6 +173,40 @@ class Jury(Scheme):
     def facts(self, spec: ExperimentSpec) -> dict[str, int]:
         """How large the jury is, and when a device claims a seat."""
         return {"seats": self.seats, "claimed at activation": self.seat_after}
+
+    @classmethod
+    def suited(cls, wish: Wish) -> ExperimentSpec:
+        """As many seats as it takes not to hang; see ``sizes``."""
+        return sizes.private(cls, wish) if wish.privacy else sizes.open_jury(cls, wish)
+
+    def forecast(
+        self, spec: ExperimentSpec, n_players: int, means: Sequence[float] | None = None
+    ) -> Forecast | None:
+        """What one juror needs alone, or when it must speak."""
+        if self.privacy is not None:
+            return Forecast(self.seats, self.vote_after, self.message_bound(spec))
+        pulls = expected_pulls(spec, means)
+        if pulls is None:
+            return None
+        return Forecast(
+            self.seats, max(self.seat_after, sum(pulls)), self.seats + self.votes_needed(spec)
+        )
+
+    def proved_privacy(self, spec: ExperimentSpec) -> float | None:
+        """Of a juror's one pick."""
+        return self.privacy
+
+    def liars_to_turn(self, spec: ExperimentSpec, messages: float) -> int:
+        """The picks that decide, less those that noise gives any option."""
+        wrong = (1.0 - self.truths(spec.n_arms) / GRID) / (spec.n_arms - 1)
+        return max(1, self.votes_needed(spec) - int(self.seats * wrong))
+
+    def asks(self, spec: ExperimentSpec) -> str:
+        """One message of each juror."""
+        what = "the option it ended with"
+        if self.privacy is not None:
+            what = f"a blurred pick at play {self.vote_after:,}"
+        return f"plays; {self.seats:,} devices say one thing: {what}"
 
     bounds = promises.bounds
     promises = promises.promises

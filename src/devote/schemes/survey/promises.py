@@ -47,9 +47,9 @@ def promises(survey: "Survey", case: Case) -> tuple[Promise, ...]:
             "privacy",
             "proved",
             f"All that a device ever says is one blurred bit{times}, {survey.reply_after:g} "
-            f"seconds after its choice whatever its user did: {survey.privacy:g}-locally "
-            "differentially private towards everything the user ever does. Which arm it played, "
-            "and that it was used, is not hidden.",
+            "seconds or a little more after its choice, at a moment that does not depend on what "
+            f"its user did: {survey.privacy:g}-locally differentially private towards everything "
+            "the user ever does. Which arm it played, and that it was used, is not hidden.",
         )
     return (
         right_answer(bounds(survey, case)),

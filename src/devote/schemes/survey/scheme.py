@@ -7,13 +7,15 @@ from typing import Any, ClassVar
 
 from devote.kernels.randomizer import GRID, truthful
 from devote.protocol.errors import SpecError
+from devote.protocol.planning import Forecast, Wish
 from devote.protocol.player import Player
+from devote.protocol.promises import Case
 from devote.protocol.scheme import Engine, Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.lone import PRIVACY, check_privacy
 from devote.schemes.survey import promises
 from devote.schemes.survey.engine import ENGINE
-from devote.schemes.survey.estimate import answers_expected, fewest_answers
+from devote.schemes.survey.estimate import answers_expected, fewest_answers, liars_to_turn
 from devote.schemes.survey.messages import MAX_ANSWERS, Answer
 from devote.schemes.survey.player import Respondent
 from devote.schemes.survey.tally import Answers, seeds
@@ -23,6 +25,10 @@ NONE = "none"
 
 SMALLEST_STEP = 1e-6
 """The smallest epsilon that the noise may leave to the subroutine."""
+
+
+UNLUCKY = 1.6
+"""On problem 1 one run in twenty takes more than so many times the mean number of answers."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +150,45 @@ class Survey(Scheme):
             return len(tally) >= n_players * self.answers
         return super().is_over(players, n_players)
 
+    def can_stall(self, case: Case) -> bool:
+        """Never: more answers settle it."""
+        return False
+
     def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
         """Answers of each device, the noise, and the seeds of the learner's own draws."""
         return self.answers, self.truths, *seeds(spec)
+
+    @classmethod
+    def suited(cls, wish: Wish) -> ExperimentSpec:
+        """One answer of each device, with the privacy that is asked for."""
+        return wish.spec(cls(privacy=wish.privacy))
+
+    def forecast(
+        self, spec: ExperimentSpec, n_players: int, means: Sequence[float] | None = None
+    ) -> Forecast | None:
+        """Devices wake at random, so that some are used again before others are used at all."""
+        answers = answers_expected(spec, means)
+        if answers is None:
+            return None
+        share = answers / (n_players * self.answers)
+        plays = -math.log1p(-share) * self.answers if share < 1.0 else math.inf
+        most = answers_expected(spec) or answers
+        enough = answers if means is None else min(most, UNLUCKY * answers)
+        return Forecast(math.ceil(enough / self.answers), plays, answers)
+
+    def proved_privacy(self, spec: ExperimentSpec) -> float | None:
+        """Of all answers of a device together."""
+        return self.privacy
+
+    def liars_to_turn(self, spec: ExperimentSpec, messages: float) -> int:
+        """So many lift an option by epsilon above another; fewer can turn a close call."""
+        each = math.ceil(messages / spec.n_arms)
+        return math.ceil(liars_to_turn(spec, each) / self.answers)
+
+    def asks(self, spec: ExperimentSpec) -> str:
+        """A play and a bit, so many times."""
+        times = "once" if self.answers == 1 else f"{self.answers} times"
+        return f"{times}: one play and one {'bit' if self.privacy is None else 'noisy bit'}"
 
     def to_dict(self) -> dict[str, Any]:
         """The name and all parameters, as JSON values."""

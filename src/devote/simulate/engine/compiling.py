@@ -2,8 +2,10 @@
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cache
+from types import ModuleType
+from typing import Any
 
 from devote.kernels import get_algorithm
 from devote.kernels.jitable import JITABLE
@@ -21,7 +23,8 @@ def compiled_loop(algorithm: str, scheme: str) -> Callable[..., None]:
     _register_kernels()
     engine = SCHEMES[scheme].engine
     assert engine is not None
-    loop = make_loop(get_algorithm(algorithm), engine, _fingerprint())
+    parts = get_algorithm(algorithm), engine
+    loop = make_loop(*parts, _fingerprint(make_loop(*parts, 0)))
     compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy")
     return compiled
 
@@ -36,18 +39,40 @@ def _register_kernels() -> None:
             _registered.add(function)
 
 
-def _fingerprint() -> int:
-    """A digest of the sources of all kernels, so that a changed one is compiled anew."""
-    digest = hashlib.sha256()
-    for function in JITABLE:
-        digest.update(inspect.getsource(function).encode())
+def _fingerprint(loop: Callable[..., None]) -> int:
+    """A digest of the kernels and constants that a loop uses: where one changed, it differs.
+
+    What the loop does not use is left out, so that a process finds what another has compiled
+    whatever else it has imported.
+    """
+    kernels: set[Any] = {loop}
+    texts: set[str] = set()
+    waiting: list[Any] = [loop]
+    while waiting:
+        for name, value in _names_in(waiting.pop()):
+            if isinstance(value, int | float):
+                texts.add(f"{name} = {value!r}")
+            elif value in _registered and value not in kernels:
+                kernels.add(value)
+                waiting.append(value)
+                texts.add(inspect.getsource(value))
+    digest = hashlib.sha256("\0".join(sorted(texts)).encode())
     return int.from_bytes(digest.digest()[:7])
+
+
+def _names_in(function: Callable[..., Any]) -> list[tuple[str, Any]]:
+    """What the names in a function's code mean; those after a dot, in each module it names."""
+    names = inspect.getclosurevars(function)
+    values = [*names.nonlocals.items(), *names.globals.items()]
+    modules = [value for _, value in values if isinstance(value, ModuleType)]
+    values += [(n, vars(m)[n]) for m in modules for n in names.unbound if n in vars(m)]
+    return [(name, value) for name, value in values if isinstance(value, Hashable)]
 
 
 def sources_digest(algorithms: Iterable[str]) -> str:
     """A digest of the code behind some subroutines: results with another one may differ.
 
-    Unlike the key of the cache it ignores whatever else happens to be imported.
+    It covers every kernel of devote, whichever of them a run calls.
     """
     homes = {get_algorithm(name).choose.__module__ for name in algorithms}
     sources = sorted(

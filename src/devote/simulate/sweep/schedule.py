@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from devote.simulate.scenario import Scenario
 
 CHUNK_SECONDS = 0.4
-"""What a chunk should take: long against handing it out, short against losing it."""
+"""What a chunk should take: far more than handing it out costs, and little to lose by a kill."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Schedule:
         return chosen, self._take(chosen)
 
     def took(self, cell: int, seconds: float) -> None:
-        """Note the time of a trial; the least seen counts, because others held the machine."""
+        """Note the time of a trial; the shortest counts, as others may have been held up."""
         self.seconds[cell] = min(seconds, self.seconds.get(cell, seconds))
 
     def _take(self, cell: int) -> list[int]:

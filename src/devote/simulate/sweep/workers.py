@@ -16,7 +16,6 @@ from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 from devote.simulate.errors import check
-from devote.simulate.scenario import Scenario
 
 T = TypeVar("T")
 
@@ -44,21 +43,21 @@ def in_chunks(
     executor: Executor,
     size: int,
     work: Callable[..., T],
-    scenario: Scenario,
+    what: Any,
     trials: Sequence[int],
     *options: Any,
 ) -> list[T]:
-    """What ``work`` gives for one chunk of the trials after another."""
+    """What ``work`` gives for ``what`` and one chunk of the trials after another."""
     chunks = [trials[i : i + size] for i in range(0, len(trials), size)]
-    futures = [executor.submit(work, scenario, chunk, *options) for chunk in chunks]
+    futures = [executor.submit(work, what, chunk, *options) for chunk in chunks]
     return [future.result() for future in futures]
 
 
 @contextmanager
 def local_executor(workers: int) -> Iterator[tuple[Executor, int]]:
-    """This process for one worker, a pool of processes for more; no process is left behind.
+    """An executor, which leaves no process behind, and how many chunks it runs at once.
 
-    Also how many chunks it runs at once.
+    It is this process for one worker, a pool of processes for more.
     """
     if workers == 1:
         yield InProcess(), 1
@@ -80,7 +79,7 @@ def local_executor(workers: int) -> Iterator[tuple[Executor, int]]:
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Let Ctrl-C wait, and never reach the processes started meanwhile: it is the parent's."""
+    """Hold Ctrl-C back in this block, and for ever in processes started in it: the parent acts."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -165,7 +165,7 @@ def _over_phi(axes: Axes, table: Table) -> None:
 
 
 def _percentage(estimate: Estimate) -> Estimate:
-    """The interval cut where a share cannot be."""
+    """The estimate with its interval cut to 0 to 100 %."""
     return replace(estimate, low=max(0.0, estimate.low), high=min(100.0, estimate.high))
 
 

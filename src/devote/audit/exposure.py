@@ -1,0 +1,197 @@
+"""How much of a secret a device's messages expose, beside what its scheme promises.
+
+What is promised of a private scheme is e-local differential privacy: whatever the user does,
+anything that leaves its device is at most exp(e) times likelier than if it did something else.
+Two numbers are measured for each secret, a pair of worlds.
+
+*Success*: how often the best adversary names the world when both are equally likely. A device that
+keeps its promise caps it at exp(e)/(1 + exp(e)). *Epsilon at least*: the adversary names an event
+A, and e is at least ln P(A | one world)/P(A | the other) and the same for the complement of A,
+taken at the ends of exact intervals. All rows hold together with the confidence stated, and a
+lower bound above e refutes the promise.
+
+A third of the devices teach the adversary, with a third it chooses how to look and which event to
+name, a third measure it: so neither number profits from having been chosen.
+
+Paper: no place in it; Definition 3 is not differential privacy.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from devote.audit.batches import Progress, Rate, to_json
+from devote.audit.device import SimulatedDevice
+from devote.audit.errors import AuditError
+from devote.audit.leak import epsilon_lower_bound
+from devote.audit.readings import Weigh, readings, weights
+from devote.audit.wire import Make, Wire, watch
+from devote.audit.worlds import SECRETS, Secret, World
+from devote.checks import Checks
+from devote.protocol import ExperimentSpec
+from devote.simulate.sweep.workers import in_chunks, local_executor, worker_count
+
+LEAST = 90
+CONFIDENCE = 0.999
+"""Of all lower bounds on epsilon together."""
+
+THRESHOLDS = 24
+"""How many events of one reading an adversary tries."""
+
+CAUTION = 5.0
+"""Standard errors that an adversary allows for when it chooses an event."""
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """How well the best adversary did on one secret.
+
+    ``cap`` is the proved cap on its success, ``promised`` the e of the scheme, None where it
+    promises nothing. ``by`` and ``event_by`` are what it looked at.
+    """
+
+    secret: str
+    worlds: tuple[str, str]
+    success: Rate
+    by: str
+    cap: float | None
+    epsilon_at_least: float
+    event_by: str
+    promised: float | None
+    confidence: float
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the promise is refuted."""
+        return self.promised is not None and self.epsilon_at_least > self.promised
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**to_json(self, cap="proved_cap"), "is_broken": self.is_broken}
+
+
+def promised_epsilon(spec: ExperimentSpec) -> float | None:
+    """The e that a scheme promises for all that a device ever says, None if it promises none.
+
+    >>> promised_epsilon(ExperimentSpec(arms=3, scheme="survey"))
+    1.0
+    >>> promised_epsilon(ExperimentSpec(arms=3, scheme="jury"))
+    """
+    return spec.scheme.proved_privacy(spec)
+
+
+def proved_cap(epsilon: float) -> float:
+    """How often anybody can name one of two equally likely worlds: e^epsilon/(1 + e^epsilon).
+
+    >>> round(proved_cap(1.0), 4)
+    0.7311
+    """
+    return 1.0 / (1.0 + math.exp(-epsilon))
+
+
+def audit_exposure(
+    spec: ExperimentSpec,
+    *,
+    runs: int = 2_000,
+    seed: int = 0,
+    workers: int | None = 1,
+    confidence: float = CONFIDENCE,
+    secrets: Sequence[Secret] = SECRETS,
+    make: Make = SimulatedDevice,
+    progress: Progress | None = None,
+) -> list[Exposure]:
+    """Watch ``runs`` devices in each world, and put the adversaries to work.
+
+    ``make`` makes the device that is watched.
+    """
+    remedy = "A third of them teach, a third choose, a third measure."
+    Checks(AuditError).whole("runs", runs, least=LEAST, remedy=remedy)
+    worlds = list(dict.fromkeys(world for secret in secrets for world in secret.worlds))
+    seen: dict[World, list[Wire]] = {}
+    count = worker_count(workers)
+    size = max(1, min(200, runs // count))
+    with local_executor(count) as (executor, _):
+        for done, world in enumerate(worlds):
+            if progress is not None:
+                progress(done, len(worlds), world.name)
+            parts = in_chunks(executor, size, _watch_some, spec, range(runs), world, make, seed)
+            seen[world] = [wire for part in parts for wire in part]
+    each = 1.0 - (1.0 - confidence) / len(secrets)
+    return [_expose(spec, secret, seen, each, confidence) for secret in secrets]
+
+
+def _watch_some(
+    spec: ExperimentSpec, numbers: Sequence[int], world: World, make: Make, seed: int
+) -> list[Wire]:
+    return [watch(spec, world, make, f"{seed}/{world.name}/{number}") for number in numbers]
+
+
+def _expose(
+    spec: ExperimentSpec,
+    secret: Secret,
+    seen: dict[World, list[Wire]],
+    each: float,
+    confidence: float,
+) -> Exposure:
+    pair = [seen[world] for world in secret.worlds]
+    third = len(pair[0]) // 3
+    taught, chosen, tested = (
+        [wires[start * third : (start + 1) * third] for wires in pair] for start in range(3)
+    )
+    ways = [
+        (name, weights(taught[0], taught[1], read))
+        for name, read in readings([*taught[0], *taught[1]])
+    ]
+    by, guess = max(ways, key=lambda way: _right(way[1], chosen))
+    event_by, weigh, least = _best_event(ways, chosen)
+    hits, alarms = (sum(weigh(wire) >= least for wire in wires) for wires in tested)
+    promised = promised_epsilon(spec)
+    return Exposure(
+        secret=secret.name,
+        worlds=(secret.worlds[0].name, secret.worlds[1].name),
+        success=Rate(_right(guess, tested), 2 * third),
+        by=by,
+        cap=None if promised is None else proved_cap(promised),
+        epsilon_at_least=epsilon_lower_bound(hits, third, alarms, third, confidence=each),
+        event_by=event_by,
+        promised=promised,
+        confidence=confidence,
+    )
+
+
+def _right(weigh: Weigh, pair: Sequence[Sequence[Wire]]) -> int:
+    """How many worlds are named rightly."""
+    one, other = pair
+    return sum(weigh(wire) > 0.0 for wire in one) + sum(weigh(wire) <= 0.0 for wire in other)
+
+
+def _best_event(
+    ways: Sequence[tuple[str, Weigh]], pair: Sequence[Sequence[Wire]]
+) -> tuple[str, Weigh, float]:
+    """Among events "at least this much likelier in the first world": that with the most odds."""
+    tried = []
+    for name, weigh in ways:
+        one, other = (sorted(weigh(wire) for wire in wires) for wires in pair)
+        levels = sorted({*one, *other})[1:]
+        for least in levels[:: max(1, len(levels) // THRESHOLDS)]:
+            hits = 1.0 - bisect_left(one, least) / len(one)
+            alarms = 1.0 - bisect_left(other, least) / len(other)
+            odds = max(
+                _cautious_odds(hits, alarms, len(one)),
+                _cautious_odds(1.0 - alarms, 1.0 - hits, len(one)),
+            )
+            tried.append((odds, name, weigh, least))
+    if not tried:  # everything always looks alike
+        return "nothing", lambda wire: 0.0, 1.0
+    _, name, weigh, least = max(tried, key=lambda event: event[0])
+    return name, weigh, least
+
+
+def _cautious_odds(often: float, seldom: float, runs: int) -> float:
+    """About the lower bound on the logarithm of the odds: how an event is chosen."""
+    reach = CAUTION / (2.0 * math.sqrt(runs))
+    low = math.sin(max(0.0, math.asin(math.sqrt(often)) - reach))
+    high = math.sin(min(math.pi / 2.0, math.asin(math.sqrt(seldom)) + reach))
+    return 2.0 * math.log(low / high) if low > 0.0 else -math.inf

@@ -1,0 +1,56 @@
+"""The course that a subroutine takes if every reward says exactly what its arm pays on average.
+
+About how long one learner takes, without simulating it. With all arms alike it is the longest
+course there is for subroutines that stop once their bound is below epsilon: then nothing, not
+even chance, ends it sooner.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from devote.kernels import Rule, mixture_elimination
+from devote.protocol.learner import Learner
+from devote.protocol.spec import ExperimentSpec
+from devote.schemes.lone import follow
+
+LONGEST = 20_000
+"""Pulls after which a course that must be followed one by one is given up."""
+
+
+def expected_pulls(spec: ExperimentSpec, means: Sequence[float] | None = None) -> list[int] | None:
+    """Pulls of each arm of one learner; without means, if all arms pay alike.
+
+    None where the subroutine has no formula and takes more than ``LONGEST`` pulls.
+
+    >>> spec = ExperimentSpec(arms=4, algorithm="mixture_elimination", scheme="jury")
+    >>> sum(expected_pulls(spec))
+    280
+    """
+    given = [0.5] * spec.n_arms if means is None else means
+    if spec.algorithm == mixture_elimination.ALGORITHM.name:
+        return _mixture(spec, given)
+    pulls = follow(spec, given, LONGEST)
+    return None if sum(pulls) > LONGEST else pulls
+
+
+def _mixture(spec: ExperimentSpec, rewards: Sequence[float]) -> list[int]:
+    """The course of mixture elimination, by its formula."""
+    rule = Learner(spec, spec.scheme.subroutine_eta(spec, None)).rule
+    best = max(range(spec.n_arms), key=rewards.__getitem__)
+    gaps = [rewards[best] - reward for reward in rewards]
+    second = min(gap for k, gap in enumerate(gaps) if k != best)
+    end = _first_round(rule, second + rule.epsilon)
+    return [end if k == best else _first_round(rule, gap, end) for k, gap in enumerate(gaps)]
+
+
+def _first_round(rule: Rule, lead: float, most: int | None = None) -> int:
+    """The first round, up to ``most``, after which the bound is no more than ``lead``."""
+
+    def is_enough(tau: int) -> bool:
+        return mixture_elimination.bound(rule, tau) <= tau * lead
+
+    if most is None:
+        most = 1
+        while not is_enough(most):
+            most *= 2
+    return 1 + bisect_left(range(1, most), True, key=is_enough)

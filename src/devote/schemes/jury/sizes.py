@@ -1,0 +1,92 @@
+"""How large a jury should be, for a planner.
+
+Without privacy: ten jurors must agree, and there are so many that they cannot split, however many
+options tie. With privacy no number rules that out, because noise always splits picks; there are
+so many that a jury decides all the same, nearly always, where one option is best.
+"""
+
+import math
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from devote.kernels.randomizer import GRID
+from devote.protocol.errors import SpecError
+from devote.protocol.planning import Wish
+from devote.protocol.spec import ExperimentSpec
+from devote.schemes.course import expected_pulls
+from devote.theory import binomial_tail
+
+if TYPE_CHECKING:
+    from devote.schemes.jury.scheme import Jury
+
+LARGEST = 100_000
+"""The most seats there may be."""
+
+AGREE = 10
+"""Jurors who must agree, if there are enough devices: as many liars can turn the answer."""
+
+PRIVATE_ETA = 0.1
+DECIDES = 0.95
+"""With this probability a private jury of jurors who are done comes to an answer."""
+
+SLACK = 1.5
+"""A private juror speaks after so many times the plays expected of it, if means are given."""
+
+
+def open_jury(form: "type[Jury]", wish: Wish) -> ExperimentSpec:
+    """``K (c - 1) + 1`` seats: one of K options has c picks once all have spoken."""
+    agree = min(AGREE, (wish.n_players - 1) // wish.n_arms + 1)
+    seats = wish.n_arms * (agree - 1) + 1
+
+    def is_too_much(eta: float) -> bool:
+        return binomial_tail(agree, seats, probability=eta) > wish.delta
+
+    etas = [float(f"{digits}e{power}") for power in range(-12, -1) for digits in range(10, 100)]
+    place = bisect_left(etas, True, key=is_too_much)
+    if place == 0:
+        raise SpecError(f"delta={wish.delta} asks for too much of one juror.\nUse a higher delta.")
+    return wish.spec(form(seats=seats), eta=etas[place - 1])
+
+
+def private(form: "type[Jury]", wish: Wish) -> ExperimentSpec:
+    """The fewest seats, by tenths, with which picks that are blurred still come to an answer."""
+    vote_after = _done_by(wish.spec(form(), eta=PRIVATE_ETA), wish)
+
+    def jury(seats: int) -> ExperimentSpec:
+        scheme = form(seats, privacy=wish.privacy, vote_after=vote_after)
+        return wish.spec(scheme, eta=PRIVATE_ETA)
+
+    def decides(seats: int) -> bool:
+        try:
+            needed = jury(seats).votes_needed
+        except SpecError:  # more jurors would have to agree than there are
+            return False
+        truth = form(privacy=wish.privacy).truths(wish.n_arms) / GRID
+        other = (1.0 - truth) / (wish.n_arms - 1)
+        right = other + (truth - other) * (1.0 - PRIVATE_ETA)
+        assert needed is not None
+        return binomial_tail(needed, seats, probability=right) >= DECIDES
+
+    sizes = [1]
+    while sizes[-1] < LARGEST:
+        sizes.append(min(LARGEST, math.ceil(sizes[-1] * 1.1)))
+    place = bisect_left(sizes, True, key=decides)
+    if place == len(sizes):
+        raise SpecError(
+            f"With privacy={wish.privacy:g} and {wish.n_arms} options no jury of up to "
+            f"{LARGEST:,} devices can decide.\nUse a higher privacy, or a survey."
+        )
+    return jury(sizes[place])
+
+
+def _done_by(spec: ExperimentSpec, wish: Wish) -> int:
+    """A number of plays after which a juror is done: on any problem, if no means are given."""
+    most, expected = expected_pulls(spec), expected_pulls(spec, wish.means)
+    if most is None or expected is None:
+        raise SpecError(
+            f"Nothing is known of when {spec.algorithm} ends.\n"
+            "Use mixture_elimination, or give the scheme and its vote_after by hand."
+        )
+    if wish.means is None:
+        return sum(most) + 1
+    return min(sum(most), math.ceil(SLACK * sum(expected))) + 1
