@@ -174,7 +174,7 @@ const takePart = async (url, devices) => {
   const x = await ask(url), K = x.spec.arms.length;
   same(fingerprint(x.spec), x.fingerprint);
   const say = { decentralized: d => [{ type: "vote", arm: 1 + d % (K - 1), term: 0 }], jury: d => [{ type: "claim" }, { type: "pick", arm: d % 3 ? 0 : 1 }],
-    survey: d => [{ type: "answer", arm: d % K, bit: bit(d % K === 0 ? 1 : 0, randomBytes(6).readUIntBE(0, 6) / 2 ** 48, truths(x.spec.scheme.privacy ?? 1, 2)), number: 1 }] };
+    survey: d => [{ type: "answer", arm: d % K, bit: bit(d % K === 0 ? 1 : 0, Number(randomBytes(8).readBigUInt64BE() >> 11n) / GRID, truths(x.spec.scheme.privacy ?? 1, 2)), number: 1 }] };
   for (let d = 0; d < devices; d++) {
     const { key, voter } = pair(randomBytes(32));
     const enrolment = { voter, signature: signed(key, { type: "enrolment", voter }, x) };
