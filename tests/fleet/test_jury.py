@@ -230,7 +230,7 @@ class Recalling(PretendServer):
 
 def test_a_private_jurors_noise_is_drawn_once_also_from_a_store_that_was_put_back(tmp_path):
     board, rng = Recalling(), random.Random(3)
-    core = device(ME, PRIVATE, tmp_path / "device.db")
+    core = device(ME, PRIVATE, tmp_path / "device.db", players=9)
     assert drive(sync_once(core, board))
     pull(core, rng)
     assert drive(sync_once(core, board))
