@@ -17,6 +17,7 @@ from devote.protocol.wire import VERSION
 from devote.server import board, experiments
 from devote.server.answers import Refused, error
 from devote.server.bodies import explain
+from devote.server.description import complete
 from devote.server.metrics import CONTENT_TYPE, Metrics
 from devote.server.models import HealthAnswer, errors
 from devote.server.service import Served, Service
@@ -46,6 +47,7 @@ def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
     for kind in (*ours, RequestValidationError, HTTPException):
         app.exception_handler(kind)(_explain)
     app.add_middleware(_Versioned, metrics=service.metrics)
+    complete(app)
     return app
 
 

@@ -149,6 +149,18 @@ class VotersAnswer(Body):
     end: bool
 
 
+_ARMS = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+_TALLY = {
+    "type": "object",
+    "properties": {
+        "status": {"enum": ["open", "agreed", "stalled"]},
+        "answer": _ARMS,
+        "shared": _ARMS,
+    },
+    "required": ["status", "answer", "shared"],
+}
+
+
 class TallyAnswer(Body):
     """What the messages up to a number come to, as the scheme tells it.
 
@@ -159,7 +171,7 @@ class TallyAnswer(Body):
     board: BoardName
     fingerprint: Fingerprint
     number: Natural
-    tally: dict[str, Any]
+    tally: Annotated[dict[str, Any], WithJsonSchema(_TALLY)]
 
 
 class InvitesAnswer(Body):
