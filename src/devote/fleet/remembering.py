@@ -9,7 +9,8 @@ from pathlib import Path
 from devote.boards.database import StoreMismatch
 from devote.boards.identity import Identity
 from devote.boards.logs import Remembered, Told
-from devote.fleet.store import Saved, Store
+from devote.fleet.saved import Saved
+from devote.fleet.store import Store
 from devote.protocol import Message
 
 

@@ -19,8 +19,6 @@ from the board have their own table, so a step costs the same however many there
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -30,9 +28,9 @@ from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.plays import Fate
+from devote.fleet.saved import COLUMNS, Saved
 from devote.fleet.tables import LAYOUT
 from devote.protocol import (
-    ExperimentSpec,
     LocalProtocolError,
     Message,
     Player,
@@ -40,35 +38,8 @@ from devote.protocol import (
     restore_player,
     to_json,
 )
-from devote.protocol.wire import Scope
 
 Delivery: TypeAlias = Literal["waiting", "sent", "refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """The device's row as it stands."""
-
-    address: str
-    scope: Scope
-    spec: ExperimentSpec
-    players: int | None
-    secret: bytes
-    enrolled: bool
-    player: dict[str, Any]
-    pending_at: float | None
-    reply_at: float | None
-    plays: dict[str, Fate]
-    bookmark: Bookmark
-
-    def __repr__(self) -> str:
-        return f"Saved({self.address!r}, {self.spec.name!r})"
-
-
-@lru_cache(maxsize=64)
-def _spec(text: str) -> ExperimentSpec:
-    """One specification for all devices of a process that have the same."""
-    return ExperimentSpec.from_json(text)
 
 
 class Store:
@@ -123,33 +94,11 @@ class Store:
     def load(self) -> Saved:
         """The device's row."""
         with self._database.read() as db:
-            row = db.execute(
-                "SELECT spec, board, fingerprint, address, players, secret, enrolled, player,"
-                " pending_at, reply_at, plays, cursor, anchor, complete FROM device"
-            ).fetchone()
+            row = db.execute(f"SELECT {COLUMNS} FROM device").fetchone()
         with self._database.decoding():
-            text, board, fingerprint, address, players, secret, enrolled, player, *rest = row
-            pending_at, reply_at, plays, *read = rest
-            spec = _spec(text)
-            if spec.fingerprint != fingerprint:
-                raise ValueError
-            self._n_arms = spec.n_arms
-            number, anchor, complete = read
-            bookmark = Bookmark(number, tuple(anchor.split()), bool(complete))
-            player, plays = json.loads(player), json.loads(plays)
-            return Saved(
-                address=address,
-                scope=Scope(board, fingerprint),
-                spec=spec,
-                players=players,
-                secret=secret,
-                enrolled=bool(enrolled),
-                player=player,
-                pending_at=pending_at,
-                reply_at=reply_at,
-                plays=plays,
-                bookmark=bookmark,
-            )
+            saved = Saved.read(row)
+        self._n_arms = saved.spec.n_arms
+        return saved
 
     def player(self, saved: Saved, messages: Iterable[Message]) -> Player:
         """The player in the row, who is told these messages."""
