@@ -308,7 +308,7 @@ def saved_once(tmp_path_factory):
         "cut": text.rpartition('{"end"')[0],
         "text": "hello\n",
         "other": '{"devote":"log","format":99}\n',
-        "spec": text.replace('"epsilon":0.25', '"epsilon":25'),
+        "spec": text.replace('"quorum":2', '"quorum":3', 1),
         "else": re.sub(r'"experiment":\{.*\}', f'"experiment":{named}}}', text, count=1),
     }
     for name, content in files.items():

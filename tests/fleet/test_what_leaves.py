@@ -81,19 +81,19 @@ def check_headers(request: Request, recording: Recording) -> None:
         assert headers == HEADERS
 
 
-def check_body(request: Request, voter: str, invite: str) -> None:
+def check_body(request: Request, voter: str, invite: str, spec: ExperimentSpec = SPEC) -> None:
     fields = json.loads(request.body)
     if request.path == f"{BASE}/enrolments":
         assert set(fields) == {"voter", "signature", "invite"}
         assert (fields["voter"], fields["invite"]) == (voter, invite)
-        assert verify_enrolment(voter=voter, scope=scope(SPEC), signature=fields["signature"])
+        assert verify_enrolment(voter=voter, scope=scope(spec), signature=fields["signature"])
         return
     assert request.path == f"{BASE}/messages"
     assert set(fields) == {"message", "signature"}
     message = from_dict(fields["message"], SPEC.n_arms)
     assert to_dict(message) == fields["message"]
     assert message.voter == voter
-    assert verify(Envelope(message, fields["signature"]), scope(SPEC))
+    assert verify(Envelope(message, fields["signature"]), scope(spec))
 
 
 def check_request(request: Request, voter: str, invite: str, most: int) -> None:
