@@ -26,14 +26,18 @@ const isKey = voter => {
   return BigInt("0x" + Buffer.from(y).reverse().toString("hex")) < 2n ** 255n - 19n && !SMALL.includes(y.toString("hex"));
 };
 const pair = secret => {
-  const key = createPrivateKey({ key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), secret]), format: "der", type: "pkcs8" });
+  const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), secret]);
+  const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
   return { key, voter: Buffer.from(createPublicKey(key).export({ format: "jwk" }).x, "base64url").toString("hex") };
 };
 const line = ({ v, type, ...fields }, x) =>
   ["devote/2", type, x.board, x.fingerprint, ...Object.keys(fields).sort().map(k => fields[k])].join(" ");
 const signed = (key, m, x) => sign(null, Buffer.from(line(m, x)), key).toString("hex");
-const isSigned = (m, signature, x) => isKey(m.voter) && /^[0-9a-f]{128}$/.test(signature) && verify(null, Buffer.from(line(m, x)),
-  createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(m.voter, "hex").toString("base64url") }, format: "jwk" }), Buffer.from(signature, "hex"));
+const isSigned = (m, signature, x) => {
+  if (!isKey(m.voter) || !/^[0-9a-f]{128}$/.test(signature)) return false;
+  const jwk = { kty: "OKP", crv: "Ed25519", x: Buffer.from(m.voter, "hex").toString("base64url") };
+  return verify(null, Buffer.from(line(m, x)), createPublicKey({ key: jwk, format: "jwk" }), Buffer.from(signature, "hex"));
+};
 const head = (log, x) => log.reduce((before, e) => sha256(before, line(e.message, x), " ", e.signature),
   sha256(line({ type: "log" }, x))).toString("hex");
 
@@ -93,7 +97,8 @@ const TALLIES = {
       public() {
         const arms = [...Array(K).keys()], stalled = verdict === null && counts.reduce((a, b) => a + b) === seats;
         const answer = arms.filter(k => counts[k] || !stalled).sort((a, b) => counts[b] - counts[a] || a - b);
-        return verdict === null ? { status: stalled ? "stalled" : "open", answer, shared: arms } : { status: "agreed", answer: [verdict], shared: [verdict] };
+        if (verdict !== null) return { status: "agreed", answer: [verdict], shared: [verdict] };
+        return { status: stalled ? "stalled" : "open", answer, shared: arms };
       },
     };
   },
@@ -120,7 +125,8 @@ const TALLIES = {
       },
       public() {
         const share = k => queues[k].length ? queues[k].reduce((a, b) => a + b) / queues[k].length : -0.5;
-        return { status: shared.length === 1 ? "agreed" : "open", answer: [...shared].sort((a, b) => share(b) - share(a) || a - b), shared, counts: queues.map(a => a.length) };
+        const answer = [...shared].sort((a, b) => share(b) - share(a) || a - b);
+        return { status: shared.length === 1 ? "agreed" : "open", answer, shared, counts: queues.map(a => a.length) };
       },
     };
   },
@@ -129,11 +135,16 @@ const tally = (given, players = null) => {
   const scheme = { ...DEFAULTS[given.scheme.name], ...given.scheme };
   const spec = { algorithm: "ser3", epsilon: 0.25, delta: 0.05, eta: scheme.name === "jury" ? 0.2 : 0.9, ...given };
   const counted = TALLIES[scheme.name](spec, scheme, spec.arms.length, players), there = new Set();
-  return { public: counted.public, take: m => !there.has(line(m, {})) && counted.kinds.includes(m.type) && m.experiment === spec.name && counted.take(m) && !!there.add(line(m, {})) };
+  const take = m => !there.has(line(m, {})) && counted.kinds.includes(m.type) && m.experiment === spec.name
+    && counted.take(m) && !!there.add(line(m, {}));
+  return { take, public: counted.public };
 };
 
 const CHECKS = {
-  canonical: ({ value, bytes, sha256: hash }) => same([Buffer.from(canonical(value)).toString("hex"), sha256(canonical(value)).toString("hex")], [bytes, hash]),
+  canonical: ({ value, bytes, sha256: hash }) => {
+    same(Buffer.from(canonical(value)).toString("hex"), bytes);
+    same(sha256(canonical(value)).toString("hex"), hash);
+  },
   fingerprints: ({ spec, fingerprint: print }) => same(fingerprint(spec), print),
   keys: ({ secret, voter, good }) => { same(isKey(voter), good); if (secret) same(pair(Buffer.from(secret, "hex")).voter, voter); },
   messages: ({ secret, message, board, fingerprint, line: text, signature }) => {
@@ -173,8 +184,12 @@ const ask = async (url, body) => {
 const takePart = async (url, devices) => {
   const x = await ask(url), K = x.spec.arms.length;
   same(fingerprint(x.spec), x.fingerprint);
-  const say = { decentralized: d => [{ type: "vote", arm: 1 + d % (K - 1), term: 0 }], jury: d => [{ type: "claim" }, { type: "pick", arm: d % 3 ? 0 : 1 }],
-    survey: d => [{ type: "answer", arm: d % K, bit: bit(d % K === 0 ? 1 : 0, Number(randomBytes(8).readBigUInt64BE() >> 11n) / GRID, truths(x.spec.scheme.privacy ?? 1, 2)), number: 1 }] };
+  const noise = () => Number(randomBytes(8).readBigUInt64BE() >> 11n) / GRID, T = truths(x.spec.scheme.privacy ?? 1, 2);
+  const say = {
+    decentralized: d => [{ type: "vote", arm: 1 + d % (K - 1), term: 0 }],
+    jury: d => [{ type: "claim" }, { type: "pick", arm: d % 3 ? 0 : 1 }],
+    survey: d => [{ type: "answer", arm: d % K, bit: bit(d % K === 0 ? 1 : 0, noise(), T), number: 1 }],
+  };
   for (let d = 0; d < devices; d++) {
     const { key, voter } = pair(randomBytes(32));
     const enrolment = { voter, signature: signed(key, { type: "enrolment", voter }, x) };
@@ -189,7 +204,10 @@ const takePart = async (url, devices) => {
   }
   const { voters } = await ask(`${url}/enrolments`), { messages, number } = await ask(`${url}/messages`);
   const { status, tag, ...told } = await ask(`${url}/tally`), counted = tally(x.spec, x.players);
-  messages.forEach((e, i) => same([e.number, isSigned(e.message, e.signature, x), voters.includes(e.message.voter), counted.take(e.message)], [i + 1, true, true, true]));
+  messages.forEach((e, i) => {
+    same([e.number, isSigned(e.message, e.signature, x)], [i + 1, true]);
+    same([voters.includes(e.message.voter), counted.take(e.message)], [true, true]);
+  });
   same(told, { board: x.board, fingerprint: x.fingerprint, number, tally: counted.public() });
   same(tag, `"${sha256(canonical(told)).toString("hex").slice(0, 32)}"`);
   console.log(JSON.stringify({ number, head: head(messages, x), tally: told.tally }));
