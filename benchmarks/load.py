@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import resource
+import socket
 import statistics
 import subprocess
 import sys
@@ -26,7 +27,6 @@ from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
-from devote.demo.processes import free_port
 from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
 from devote.protocol import ExperimentSpec, to_json
@@ -267,6 +267,11 @@ def show(title: str, ours: dict[str, float], bare: dict[str, float]) -> None:
         other = bare.get(name)
         beside = "" if not other else f"{other:10.3g} {value / other:8.2f}"
         print(f"  {name:43} {value:10.3g} {beside}", flush=True)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
 
 
 def room_for(connections: int) -> int:
