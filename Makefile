@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test check lint types imports browser faults format clean
+.PHONY: help setup demo test check lint types imports tools faults format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -33,19 +33,19 @@ imports: setup
 check: lint types imports ## fast: lint, types, import contract, quick tests
 	@$(BIN)/pytest -q -n 2 -m "not slow and not browser"
 
-CHROMIUM := The page's tests need chromium: sudo apt-get install chromium
+TOOLS := The page's tests need chromium, the wire's nodejs: sudo apt-get install chromium nodejs
 
-# Without it the page's tests are skipped, or fail if CI is set; all others run.
-browser:
-	@if command -v chromium >/dev/null; then :; \
+# Without them these tests are skipped, or fail if CI is set; all others run.
+tools:
+	@if command -v chromium >/dev/null && command -v node >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "Installing chromium, in which the page is tested ..."; \
+		echo "Installing chromium and nodejs, in which the page and the wire are tested ..."; \
 		{ apt-get update -qq && \
-			apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 || \
-			echo "$(CHROMIUM)"; \
-	else echo "$(CHROMIUM)"; fi
+			apt-get install -y -qq --no-install-recommends chromium nodejs; } >/dev/null 2>&1 || \
+			echo "$(TOOLS)"; \
+	else echo "$(TOOLS)"; fi
 
-test: lint types imports browser ## everything, the slow statistical part included
+test: lint types imports tools ## everything, the slow statistical part included
 	@$(BIN)/pytest -n 2 --dist worksteal
 
 faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000 devices over HTTP

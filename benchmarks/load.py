@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import resource
+import socket
 import statistics
 import subprocess
 import sys
@@ -26,11 +27,11 @@ from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
-from devote.demo.processes import free_port
 from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
 from devote.protocol import ExperimentSpec, to_json
 from devote.protocol.messages import to_dict
+from devote.protocol.wire import Scope
 from devote.schemes import Vote
 
 ARMS = 10
@@ -98,12 +99,12 @@ def fill(path: Path) -> None:
     rows = []
     for n in range(BACKLOG):
         voter = identity(n // ARMS)
-        envelope = voter.sign(Vote("old", 0, n % ARMS, voter.voter))
+        envelope = voter.sign(Vote("old", 0, n % ARMS, voter.voter), store.scope("old"))
         rows.append(("old", n + 1, voter.voter, to_json(envelope.message), envelope.signature))
     with store._database.write() as db:
         db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows)
     voter = identity(0)
-    store.enrol("banner", voter=voter.voter, signature=voter.sign_enrolment("banner"))
+    store.enrol("banner", voter=voter.voter, signature=voter.sign_enrolment(store.scope("banner")))
     store.close()
 
 
@@ -169,9 +170,9 @@ async def poll(server: Server, path: str, devices: int, rounds: int) -> dict[str
     }
 
 
-def vote_body(arm: int) -> bytes:
+def vote_body(arm: int, scope: Scope) -> bytes:
     voter = identity(0)
-    envelope = voter.sign(Vote("banner", 0, arm, voter.voter))
+    envelope = voter.sign(Vote("banner", 0, arm, voter.voter), scope)
     return json.dumps(
         {"message": to_dict(envelope.message), "signature": envelope.signature}
     ).encode()
@@ -182,6 +183,10 @@ async def spread(
 ) -> dict[str, float]:
     """One vote at a time to all listeners; each waits for the next."""
     memory = server.memory
+    scope = Scope("", "")
+    if post != "/":
+        async with HttpBoard(f"http://127.0.0.1:{server.port}/experiments/banner") as board:
+            scope = (await board.fetch_experiment()).scope
     clients = await connected(server.port, listeners)
     async with asyncio.timeout(LIMIT):
         for client in clients:
@@ -192,7 +197,7 @@ async def spread(
         medians, lasts = [], []
         cpu = server.cpu
         for arm in range(votes):
-            body = vote_body(arm)
+            body = vote_body(arm, scope)
             mark = body[-80:-2]  # of the signature, which no other vote has
             heard = [asyncio.ensure_future(_arrival(client, mark)) for client in clients]
             begin = time.perf_counter()
@@ -246,7 +251,7 @@ async def join_as_a_device(server: Server) -> dict[str, float]:
     newcomer = identity(BACKLOG)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "device.db")
-        store.set_up("load", experiment.spec, None, newcomer)
+        store.set_up("load", experiment, newcomer)
         core = DeviceCore(store)
         assert core.receive(snapshot.posted, snapshot.number)
         core.close()
@@ -262,6 +267,11 @@ def show(title: str, ours: dict[str, float], bare: dict[str, float]) -> None:
         other = bare.get(name)
         beside = "" if not other else f"{other:10.3g} {value / other:8.2f}"
         print(f"  {name:43} {value:10.3g} {beside}", flush=True)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
 
 
 def room_for(connections: int) -> int:

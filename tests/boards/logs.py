@@ -1,17 +1,19 @@
 """Logs for tests: honest ones of every scheme, on a board and as a reader gets them."""
 
 import random
+from dataclasses import asdict
 from typing import Any
 
+from tests.boards.local import here, scope
 from tests.schemes.first_to_finish import Finished
 from tests.server.live import body, identity
 
 from devote.boards.board import Envelope
-from devote.boards.experiment import Experiment
 from devote.boards.logs import Told
 from devote.boards.store import SqliteStore
 from devote.boards.verification import Verification
 from devote.protocol import ExperimentSpec, Message, to_json
+from devote.protocol.wire import Scope
 from devote.schemes import Answer, Claim, Pick, Reset, Survey, Vote
 
 NAME = "banner"
@@ -23,44 +25,48 @@ def survey_spec(**changes: Any) -> ExperimentSpec:
     return ExperimentSpec(arms=4, name=NAME, **{**given, **changes})
 
 
-def survey_answers(count: int, first: int = 1) -> list[Envelope]:
+def survey_answers(
+    count: int, first: int = 1, where: Scope | None = None, **changes: Any
+) -> list[Envelope]:
     """Signed answers of as many devices, all options alike."""
+    where = where or scope(survey_spec(**changes))
     draw = random.Random(7)
     said = []
     for number in range(first, first + count):
         voter = identity(number)
         answer = Answer(NAME, draw.randrange(4), draw.randrange(2), 1, voter.voter)
-        said.append(voter.sign(answer))
+        said.append(voter.sign(answer, where))
     return said
 
 
-def _sign(*said: tuple[int, type, Any]) -> list[Envelope]:
+def _sign(spec: ExperimentSpec, *said: tuple[int, type, Any]) -> list[Envelope]:
     """Each voter by number, the kind of its message and the fields between name and voter."""
     signed = []
     for number, kind, *fields in said:
         voter = identity(number)
         message: Message = kind(NAME, *fields, voter.voter)
-        signed.append(voter.sign(message))
+        signed.append(voter.sign(message, scope(spec)))
     return signed
 
 
 def _votes() -> tuple[ExperimentSpec, list[Envelope]]:
     spec = ExperimentSpec(arms=4, name=NAME, scheme={"quorum": 2})
     votes = [(voter, Vote, 0, arm) for arm in (0, 1, 3) for voter in (1, 2)]
-    return spec, _sign(*votes)
+    return spec, _sign(spec, *votes)
 
 
 def _terms() -> tuple[ExperimentSpec, list[Envelope]]:
     scheme = {"quorum": 2}
     spec = ExperimentSpec(arms=3, name=NAME, algorithm="ser4", options={"phi": 0.01}, scheme=scheme)
     first = [(1, Vote, 0, 0), (2, Vote, 0, 0), (2, Reset, 1)]
-    return spec, _sign(*first, (1, Vote, 1, 2), (3, Reset, 2), (1, Vote, 2, 1), (2, Vote, 2, 1))
+    then = [(1, Vote, 1, 2), (3, Reset, 2), (1, Vote, 2, 1), (2, Vote, 2, 1)]
+    return spec, _sign(spec, *first, *then)
 
 
 def _jury() -> tuple[ExperimentSpec, list[Envelope]]:
     spec = ExperimentSpec(arms=3, name=NAME, scheme={"name": "jury", "seats": 9, "seat_after": 5})
     claims = [(voter, Claim) for voter in range(1, 10)]
-    return spec, _sign(*claims, *((voter, Pick, voter % 2) for voter in range(1, 10)))
+    return spec, _sign(spec, *claims, *((voter, Pick, voter % 2) for voter in range(1, 10)))
 
 
 def _survey() -> tuple[ExperimentSpec, list[Envelope]]:
@@ -69,7 +75,7 @@ def _survey() -> tuple[ExperimentSpec, list[Envelope]]:
 
 def _outside() -> tuple[ExperimentSpec, list[Envelope]]:
     spec = ExperimentSpec(arms=3, name=NAME, scheme="first_to_finish")
-    return spec, _sign(*((voter, Finished, voter % 3) for voter in range(1, 6)))
+    return spec, _sign(spec, *((voter, Finished, voter % 3) for voter in range(1, 6)))
 
 
 HONEST = {
@@ -97,13 +103,13 @@ def fold(spec: ExperimentSpec, envelopes: list[Envelope]) -> Told:
     for envelope in envelopes:
         assert tally.refusal(envelope.message) is None
         tally.add(envelope.message)
-    values = {"fingerprint": spec.fingerprint, **tally.public(None)}
+    values = {**asdict(scope(spec)), **tally.public(None)}
     return Told("tally", len(envelopes), values)
 
 
 def check(spec, log, enrolled, told=(), remembered=(), players=None, count=0):
     """The report on a log of items."""
-    experiment = Experiment(spec, players=players, enrolled=count)
+    experiment = here(spec, players=players, enrolled=count)
     verification = Verification(experiment, enrolled, told)
     for item in log:
         verification.take(item)
@@ -112,7 +118,7 @@ def check(spec, log, enrolled, told=(), remembered=(), players=None, count=0):
 
 def fill(store: SqliteStore, spec: ExperimentSpec, envelopes: list[Envelope], first: int) -> None:
     """An experiment with the ``first`` of these messages, and all who say them enrolled."""
-    store.create(Experiment(spec))
+    store.create(here(spec))
     with store._database.write() as db:
         db.executemany(
             "INSERT INTO enrolled VALUES (?, ?)",

@@ -5,6 +5,7 @@ import json
 
 import httpx
 import pytest
+from tests.boards.local import here
 from tests.server.live import SPEC, api, enrol, identity, serving, vote
 
 from devote.boards.board import (
@@ -15,7 +16,6 @@ from devote.boards.board import (
     Posted,
     PublicTally,
 )
-from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 
 ALICE = identity(1)
@@ -167,7 +167,7 @@ def test_a_stream_that_ends_is_unavailable_and_half_an_event_is_none():
 
 
 def test_a_specification_that_is_not_what_its_fingerprint_says_is_refused():
-    described = Experiment(SPEC).to_dict()
+    described = here(SPEC).to_dict()
     for change in (
         {"fingerprint": "0" * 16},
         {"spec": SPEC.with_(name="other").to_dict()},
@@ -180,7 +180,7 @@ def test_a_specification_that_is_not_what_its_fingerprint_says_is_refused():
         with pytest.raises(BoardRefused):
             call(lambda request, answer=answer: answer, fetch)
     good = httpx.Response(200, json=described, headers=OURS)
-    assert call(lambda request: good, fetch) == Experiment(SPEC)
+    assert call(lambda request: good, fetch) == here(SPEC)
 
 
 def test_an_unknown_experiment_is_refused_in_the_servers_words():
@@ -206,7 +206,7 @@ def test_an_address_that_is_none_is_refused(url):
 
 def test_a_tally_is_asked_for_by_a_name_that_the_server_did_not_choose():
     asked = []
-    told = {"number": 3, "fingerprint": "f", "tally": {"status": "open"}}
+    told = {"board": "b", "fingerprint": "f", "number": 3, "tally": {"status": "open"}}
 
     def handler(request):
         asked.append(request.headers.get("If-None-Match"))
@@ -267,7 +267,7 @@ def test_a_device_reads_on_after_the_server_came_back(tmp_path):
             async with serving(server.app) as url:
                 port = int(url.rpartition(":")[2])
                 board = HttpBoard(f"{url}/experiments/banner")
-                assert await board.fetch_experiment() == Experiment(SPEC, enrolled=1)
+                assert await board.fetch_experiment() == here(SPEC, enrolled=1)
                 assert await board.publish(vote(ALICE)) is Outcome.ACCEPTED
                 events = board.stream()
                 assert await anext(events) == Posted(1, vote(ALICE))

@@ -2,11 +2,11 @@
 
 import httpx
 import pytest
+from tests.boards.local import here
 from tests.boards.logs import HONEST, fold, items, voters
 
 from devote.boards import http_log
 from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.experiment import Experiment
 from devote.boards.http_log import TRIES, HttpLog
 from devote.boards.verification import verify_log
 
@@ -53,9 +53,9 @@ class Server:
             case "tally":
                 told = fold(self.spec, self.log)
                 values = dict(told.values)
-                fingerprint = values.pop("fingerprint")
-                return {"number": told.number, "fingerprint": fingerprint, "tally": values}
-        return Experiment(self.spec, enrolled=len(self.voters)).to_dict()
+                where = {name: values.pop(name) for name in ("board", "fingerprint")}
+                return {**where, "number": told.number, "tally": values}
+        return here(self.spec, enrolled=len(self.voters)).to_dict()
 
 
 def read(server, **options):

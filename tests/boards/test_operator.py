@@ -3,8 +3,10 @@
 import http.server
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
+from tests.boards.local import here
 from tests.server.live import (
     SPEC,
     TOKEN,
@@ -17,7 +19,6 @@ from tests.server.live import (
 )
 
 from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.server import Settings, create_app
 
@@ -41,18 +42,20 @@ def operator(server):
 
 
 def test_an_operator_opens_lists_and_invites(server, operator, store):
-    experiment = Experiment(SPEC, "invite", 3)
+    experiment = here(SPEC, "invite", 3)
     assert operator.experiments() == []
     assert operator.open(experiment) == f"{server}/experiments/banner"
     assert operator.open(experiment) == f"{server}/experiments/banner"
-    assert operator.experiments() == [experiment]
+    (opened,) = operator.experiments()
+    assert opened == replace(experiment, board=opened.board)
+    assert opened.board != experiment.board, "the server draws it"
     made = operator.invites("banner", 4)
     assert len(set(made)) == 4
     assert invites(store) == (4, 0)
 
 
 def test_an_operator_reads_the_votes_from_a_number_on(operator, store):
-    store.create(Experiment(SPEC))
+    store.create(here(SPEC))
     enrol(store, identity(1))
     votes = [vote(identity(1), arm) for arm in range(3)]
     for envelope in votes:
@@ -65,16 +68,16 @@ def test_reading_needs_no_token_and_writing_does(server):
     with Operator(server + "/") as nobody:
         assert nobody.experiments() == []
         with pytest.raises(BoardRefused, match="operator's token, and none was given"):
-            nobody.open(Experiment(SPEC))
+            nobody.open(here(SPEC))
     stranger = Operator(server, "not-the-operator's-token")
     with stranger, pytest.raises(BoardRefused, match="operator's token, and this is another"):
         stranger.invites("banner", 1)
 
 
 def test_what_the_server_refuses_is_told_in_its_words(operator):
-    operator.open(Experiment(SPEC))
+    operator.open(here(SPEC))
     with pytest.raises(BoardRefused, match="with other settings is there already"):
-        operator.open(Experiment(SPEC.with_(scheme={"quorum": 3})))
+        operator.open(here(SPEC.with_(scheme={"quorum": 3})))
     with pytest.raises(BoardRefused, match="There is no experiment 'other'"):
         operator.invites("other", 1)
     with pytest.raises(BoardRefused, match="count: Input should be greater than or equal to 1"):

@@ -5,10 +5,10 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.boards.local import here, scope
 from tests.server.live import OPERATOR, SPEC, api, body, enrol, enrolled, identity, invites, vote
 
 from devote.boards.board import Envelope
-from devote.boards.experiment import Experiment
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import to_dict
 from devote.schemes import Claim, Reset, Vote
@@ -21,7 +21,7 @@ URL = "/experiments/banner/messages"
 async def unchanged(tmp_path, **limits):
     """An API with two enrolled voters and one vote; at the end the board must be as it was."""
     async with api(tmp_path / "board.db", **limits) as server:
-        server.store.create(Experiment(SPEC.with_(name="other")))
+        server.store.create(here(SPEC.with_(name="other")))
         for voter in (ALICE, BOB):
             for name in ("banner", "other"):
                 enrol(server.store, voter, name)
@@ -86,11 +86,11 @@ def test_a_vote_for_an_unknown_experiment_is_not_found(tmp_path):
 
 
 def test_a_reset_where_nothing_resets_is_refused_as_it_would_void_every_vote(tmp_path):
-    _attack(tmp_path, ALICE.sign(Reset("banner", 7, ALICE.voter)), 403)
+    _attack(tmp_path, ALICE.sign(Reset("banner", 7, ALICE.voter), scope(SPEC)), 403)
 
 
 def test_a_message_of_another_scheme_is_refused(tmp_path):
-    _attack(tmp_path, ALICE.sign(Claim("banner", ALICE.voter)), 403)
+    _attack(tmp_path, ALICE.sign(Claim("banner", ALICE.voter), scope(SPEC)), 403)
 
 
 def _raw(tmp_path, content, status, *, url=URL, headers=None, **limits):
@@ -138,7 +138,7 @@ MALFORMED = {
     ).encode(),
     "signature not text": json.dumps({**body(vote(BOB)), "signature": 5}).encode(),
     "another version": json.dumps(
-        {"message": {**to_dict(vote(BOB).message), "v": 2}, "signature": "0" * 128}
+        {"message": {**to_dict(vote(BOB).message), "v": 1}, "signature": "0" * 128}
     ).encode(),
 }
 
@@ -153,12 +153,12 @@ def test_only_whoever_holds_the_key_is_enrolled(tmp_path):
         async with unchanged(tmp_path) as server:
             url = "/experiments/banner/enrolments"
             for voter, signature, status in [
-                (EVE.voter, ALICE.sign_enrolment("banner"), 403),
-                (EVE.voter, EVE.sign_enrolment("other"), 403),
-                (EVE.voter.upper(), EVE.sign_enrolment("banner"), 403),
-                ("\ud800", EVE.sign_enrolment("banner"), 403),
+                (EVE.voter, ALICE.sign_enrolment(scope(SPEC)), 403),
+                (EVE.voter, EVE.sign_enrolment(scope(SPEC.with_(name="other"))), 403),
+                (EVE.voter.upper(), EVE.sign_enrolment(scope(SPEC)), 403),
+                ("\ud800", EVE.sign_enrolment(scope(SPEC)), 403),
                 (EVE.voter, 7, 422),
-                (ALICE.voter, ALICE.sign_enrolment("banner"), 200),
+                (ALICE.voter, ALICE.sign_enrolment(scope(SPEC)), 200),
             ]:
                 text = json.dumps({"voter": voter, "signature": signature})
                 answer = await server.client.post(
@@ -185,7 +185,7 @@ def test_an_invite_enrols_one_device_and_is_then_used(tmp_path):
             first, second = answer.json()["invites"]
 
             async def ask(voter, **invite):
-                signature = voter.sign_enrolment("closed")
+                signature = voter.sign_enrolment(server.store.scope("closed"))
                 request = {"voter": voter.voter, "signature": signature, **invite}
                 answer = await server.client.post("/experiments/closed/enrolments", json=request)
                 return answer.status_code
@@ -207,7 +207,7 @@ def test_no_more_are_enrolled_than_there_are_players(tmp_path):
     async def main():
         async with api(tmp_path / "board.db") as server:
             spec = ExperimentSpec(arms=3, name="small", scheme={"quorum": 2})
-            server.store.create(Experiment(spec, players=2))
+            server.store.create(here(spec, players=2))
             outcomes = [enrol(server.store, identity(n), "small").outcome for n in (1, 2, 3, 2)]
             assert outcomes == ["accepted", "accepted", "refused", "duplicate"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.boards.local import here
 from tests.boards.logs import HONEST, fold, items, voters
 
-from devote.boards.experiment import Experiment
 from devote.boards.saved_log import LogCopy, SavedLog
 from devote.boards.verification import verify_log
 from devote.errors import DevoteError
@@ -20,7 +20,7 @@ class ListedLog:
 
     def __init__(self, scheme, extra=()):
         spec, log = HONEST[scheme]()
-        self.experiment = Experiment(spec, enrolled=len(voters(log)))
+        self.experiment = here(spec, enrolled=len(voters(log)))
         self.voters = voters(log)
         self.told = (fold(spec, log),)
         self.number = len(log)

@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from tests.boards.local import here, scope
 from tests.server.live import SPEC, enrol, enrolled, identity, invites, open_store, vote
 
 from devote.boards import database
@@ -22,7 +23,6 @@ from devote.boards.database import (
     StoreMismatch,
     StoreReadOnly,
 )
-from devote.boards.experiment import Experiment
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import SqliteStore, UnknownExperiment, UnreadableExperiment
 from devote.protocol import ExperimentSpec, SpecError
@@ -43,7 +43,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
 def test_a_damaged_store_is_refused(tmp_path):
     path = tmp_path / "x.db"
     with open_store(path) as store:
-        store.create(Experiment(SPEC))
+        store.create(here(SPEC))
         for n in range(1, 40):
             enrol(store, identity(n))
     content = bytearray(path.read_bytes())
@@ -64,7 +64,7 @@ def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("version", [0, 3])
+@pytest.mark.parametrize("version", [0, 4])
 def test_a_store_of_another_version_is_refused(tmp_path, version):
     path = tmp_path / "x.db"
     with open_store(path):
@@ -72,7 +72,7 @@ def test_a_store_of_another_version_is_refused(tmp_path, version):
     other = sqlite3.connect(path)
     other.execute(f"PRAGMA user_version={version}")
     other.close()
-    with pytest.raises(StoreMismatch, match=f"version {version}, but this devote reads version 2"):
+    with pytest.raises(StoreMismatch, match=f"version {version}, but this devote reads version 3"):
         SqliteStore(path)
 
 
@@ -98,7 +98,7 @@ def test_a_path_that_cannot_be_a_file_is_refused(tmp_path, place):
 
 def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path):
     with open_store(tmp_path / "x.db") as store:
-        store.create(Experiment(SPEC))
+        store.create(here(SPEC))
         with store._database.read() as db:
             (pages,) = db.execute("PRAGMA page_count").fetchone()
             db.execute(f"PRAGMA max_page_count={pages + 1}")
@@ -117,7 +117,7 @@ def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path):
 def test_an_acknowledged_message_is_there_when_the_file_is_opened_again(tmp_path):
     for n in range(1, 4):
         with open_store(tmp_path / "x.db") as store:
-            store.create(Experiment(SPEC))
+            store.create(here(SPEC))
             enrol(store, identity(n))
             assert store.post("banner", vote(identity(n))).number == n
             assert store.post("banner", vote(identity(1))).outcome is Outcome.DUPLICATE
@@ -125,7 +125,7 @@ def test_an_acknowledged_message_is_there_when_the_file_is_opened_again(tmp_path
 
 def test_the_one_vote_rule_is_a_constraint_of_the_file(tmp_path):
     with open_store(tmp_path / "x.db") as store:
-        store.create(Experiment(SPEC))
+        store.create(here(SPEC))
         enrol(store, identity(1))
         store.post("banner", vote(identity(1)))
         with pytest.raises(StoreError, match="UNIQUE"), store._database.write() as db:
@@ -142,20 +142,20 @@ RESETTING = ExperimentSpec(
 
 
 def _claim(number: int):
-    return identity(number).sign(Claim("jury", identity(number).voter))
+    return identity(number).sign(Claim("jury", identity(number).voter), scope(JURY))
 
 
 def _pick(number: int, arm: int):
-    return identity(number).sign(Pick("jury", arm, identity(number).voter))
+    return identity(number).sign(Pick("jury", arm, identity(number).voter), scope(JURY))
 
 
 def _reset(number: int, term: int):
-    return identity(number).sign(Reset("resets", term, identity(number).voter))
+    return identity(number).sign(Reset("resets", term, identity(number).voter), scope(RESETTING))
 
 
 def _create(store: SqliteStore, *specs: ExperimentSpec) -> None:
     for spec in specs:
-        store.create(Experiment(spec))
+        store.create(here(spec))
         for number in (1, 2, 3):
             enrol(store, identity(number), spec.name)
 
@@ -240,32 +240,36 @@ def version_1(tmp_path):
     return path
 
 
-def test_a_store_of_version_1_is_carried_over(version_1):
+def test_what_nobody_has_joined_in_a_store_of_version_1_is_carried_over(version_1):
     written = json.loads((VERSION_1 / "specs.json").read_text())
-    facts = json.loads((VERSION_1 / "facts.json").read_text())
+    boards = []
     for _ in range(2):  # carried over, then opened as it is
         with open_store(version_1) as store:
             found = {item.name: item for item in store.experiments()}
-            assert list(found) == ["closed", "named", "number", "plain", "resets"]
-            for name in ("named", "number", "plain", "resets"):
+            assert list(found) == ["closed", "number", "plain"]
+            for name in ("number", "plain"):
                 assert found[name].spec == ExperimentSpec.from_json(written[name]["json"])
                 assert found[name].spec.votes_needed == written[name]["votes_needed"]
-                assert store.create(Experiment(found[name].spec)).outcome is Outcome.DUPLICATE
+                assert store.create(here(found[name].spec)).outcome is Outcome.DUPLICATE
             assert (found["closed"].enrolment, found["closed"].players) == ("invite", 8)
             assert invites(store, "closed") == (8, 0)
-            assert store.numbers() == facts["numbers"]
-            for name in ("named", "resets"):
-                assert enrolled(store, name) == sorted(item["voter"] for item in facts[name])
+            boards.append({item.board for item in found.values()})
             with store._database.read() as db:
                 tables = db.execute("SELECT name FROM sqlite_schema WHERE type='table'").fetchall()
             assert sorted(tables) == [("enrolled",), ("experiments",), ("invites",), ("messages",)]
+    assert boards[0] == boards[1]
+    assert len(boards[0]) == 3, "each has a board of its own, for good"
 
 
-def test_a_store_of_version_1_goes_on_in_the_term_it_was_in(version_1):
+@pytest.mark.parametrize("name", ["named", "resets"])
+def test_what_has_begun_in_a_store_of_version_1_is_refused_with_the_reason(version_1, name):
+    facts = json.loads((VERSION_1 / "facts.json").read_text())
     with open_store(version_1) as store:
-        assert enrol(store, identity(1), "resets").outcome is Outcome.ACCEPTED
-        assert "the board is in term 3" in store.post("resets", _reset(1, 5)).reason
-        assert store.post("resets", _reset(1, 4)).number == 12
+        for action in (store.get, store.scope, lambda name: enrol(store, identity(1), name)):
+            with pytest.raises(UnreadableExperiment, match="begun by an older devote") as caught:
+                action(name)
+        assert "Open it again under another name" in str(caught.value)
+        assert store.numbers() == facts["numbers"], "nothing of it is lost"
 
 
 def test_an_invite_of_version_1_enrols_a_device(version_1):
@@ -287,7 +291,7 @@ def test_an_experiment_with_the_first_form_of_the_jury_is_refused_with_the_reaso
         for action in actions:
             with pytest.raises(UnreadableExperiment, match="first form of the jury, which is gone"):
                 action()
-        assert store.create(Experiment(JURY)).outcome is Outcome.REFUSED
+        assert store.create(here(JURY)).outcome is Outcome.REFUSED
         assert store.rows("jury")[0] == 7, "nothing of it is lost"
 
 
@@ -334,7 +338,7 @@ def test_a_closed_store_says_so(tmp_path):
 
 def test_to_a_device_a_store_that_fails_is_a_board_that_is_unavailable(tmp_path):
     with open_store(tmp_path / "x.db") as store:
-        store.create(Experiment(SPEC))
+        store.create(here(SPEC))
         board = SqliteBoard(store, "banner")
     calls = [
         board.fetch_experiment,
@@ -369,16 +373,16 @@ def test_durability_is_switched_on(tmp_path):
 
 def test_an_experiment_never_changes(tmp_path):
     with open_store(tmp_path / "x.db") as store:
-        assert store.create(Experiment(SPEC)).outcome is Outcome.ACCEPTED
-        assert store.create(Experiment(SPEC)).outcome is Outcome.DUPLICATE
-        for other in (Experiment(SPEC.with_(eta=0.5)), Experiment(SPEC, "invite")):
+        assert store.create(here(SPEC)).outcome is Outcome.ACCEPTED
+        assert store.create(here(SPEC)).outcome is Outcome.DUPLICATE
+        for other in (here(SPEC.with_(eta=0.5)), here(SPEC, "invite")):
             assert store.create(other).outcome is Outcome.REFUSED
-        assert store.experiments() == [Experiment(SPEC)]
+        assert store.experiments() == [here(SPEC)]
 
 
 def test_a_name_that_no_address_can_hold_is_refused(tmp_path):
     with open_store(tmp_path / "x.db") as store:
-        assert store.create(Experiment(SPEC.with_(name=".."))).outcome is Outcome.REFUSED
+        assert store.create(here(SPEC.with_(name=".."))).outcome is Outcome.REFUSED
 
 
 def test_an_unknown_experiment_is_said_to_be_unknown(tmp_path):
@@ -392,8 +396,8 @@ def test_an_unknown_experiment_is_said_to_be_unknown(tmp_path):
 
 def test_limits_are_kept(tmp_path):
     with open_store(tmp_path / "x.db") as store:
-        store.create(Experiment(SPEC))
-        other = Experiment(SPEC.with_(name="other"))
+        store.create(here(SPEC))
+        other = here(SPEC.with_(name="other"))
         assert "at most 1" in store.create(other, most=1).reason
         enrol(store, identity(1))
         assert store.post("banner", vote(identity(1)), most=1).outcome is Outcome.ACCEPTED
@@ -404,14 +408,14 @@ def test_limits_are_kept(tmp_path):
 
 def test_enrolment_and_players_are_checked():
     with pytest.raises(SpecError, match="must be open or invite"):
-        Experiment(SPEC, "anyone")
+        here(SPEC, "anyone")
     with pytest.raises(SpecError, match="there are 1"):
-        Experiment(SPEC, players=1)
+        here(SPEC, players=1)
 
 
 def _vote_many(path: str, voter: int, results) -> None:
     with open_store(path) as store:
-        store.create(Experiment(SPEC))
+        store.create(here(SPEC))
         enrol(store, identity(voter))
         # Every process also posts the first voter's votes: all but one must be duplicates.
         enrol(store, identity(1))
@@ -446,7 +450,7 @@ def test_how_many_are_enrolled_is_what_the_file_says_whoever_wrote_it(tmp_path):
     path = tmp_path / "x.db"
     with open_store(path) as store, open_store(path) as other:
         for name in ("banner", "second"):
-            store.create(Experiment(SPEC.with_(name=name)))
+            store.create(here(SPEC.with_(name=name)))
         for turn, (writer, name) in enumerate(
             [(store, "banner"), (other, "banner"), (other, "second"), (store, "second")] * 3
         ):

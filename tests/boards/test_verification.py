@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.boards.local import scope
 from tests.boards.logs import (
     HONEST,
     NAME,
@@ -69,7 +70,7 @@ def test_one_message_dropped_altered_doubled_or_invented_is_found_in_every_schem
     assert places(report, "doubles") == [len(doubled)]
 
     stranger = identity(999)
-    forged = stranger.sign(replace(said, voter=stranger.voter))
+    forged = stranger.sign(replace(said, voter=stranger.voter), scope(spec))
     invented = [*log[:middle], forged, *log[middle:]]
     assert middle + 1 in places(check(spec, items(invented), enrolled, [told]), "enrolment")
 
@@ -93,8 +94,8 @@ def test_any_one_change_to_a_log_is_found_by_who_kept_a_copy(data):
         case "replace":
             stranger = identity(998)
             said = replace(taken.message, voter=stranger.voter)
-            changed.insert(place, stranger.sign(said))
-    copy = Remembered("copy", spec.fingerprint, [(n, e.message) for n, e in enumerate(log, 1)])
+            changed.insert(place, stranger.sign(said, scope(spec)))
+    copy = Remembered("copy", scope(spec), [(n, e.message) for n, e in enumerate(log, 1)])
     enrolled = voters([*log, *changed])
     assert not check(spec, items(changed), enrolled, remembered=[copy]).ok
     assert check(spec, items(changed), enrolled).head != check(spec, items(log), enrolled).head
@@ -107,13 +108,13 @@ def test_who_remembers_a_message_finds_that_it_was_dropped_though_all_else_agree
     blind = check(spec, items(dropped), voters(log), [told])
     assert blind.ok
     assert "left out" in blind.unchecked[0]
-    own = Remembered("device.db", spec.fingerprint, [(None, log[10].message)])
+    own = Remembered("device.db", scope(spec), [(None, log[10].message)])
     report = check(spec, items(dropped), voters(log), [told], [own])
     assert [finding.text for finding in report.findings] == [
         f"device.db has a message of {log[10].message.voter[:12]}..., the log has not"
     ]
     copy = Remembered(
-        "copy", spec.fingerprint, [(n, e.message) for n, e in enumerate(log, 1)], voters(log)
+        "copy", scope(spec), [(n, e.message) for n, e in enumerate(log, 1)], voters(log)
     )
     report = check(spec, items(dropped), voters(log), [told], [copy])
     assert places(report, "memory") == [11, 12]
@@ -136,9 +137,9 @@ def test_a_head_is_checked_where_it_was_taken():
 
 def test_a_specification_or_a_voter_that_changed_is_found_by_who_remembers():
     spec, log = survey_spec(), survey_answers(5)
-    other = Remembered("device.db", survey_spec(epsilon=0.5).fingerprint, [])
+    other = Remembered("device.db", scope(survey_spec(epsilon=0.5)), [])
     assert "another specification" in check(spec, [], set(), remembered=[other]).findings[0].text
-    gone = Remembered("device.db", spec.fingerprint, [], [identity(77).voter])
+    gone = Remembered("device.db", scope(spec), [], [identity(77).voter])
     report = check(spec, items(log), voters(log), remembered=[gone])
     assert "as enrolled, the list has not" in report.findings[0].text
 
@@ -150,25 +151,26 @@ def test_the_rules_are_replayed_in_the_order_of_the_board():
     assert places(report, "rules") == [1]
     assert "no seat in the jury" in report.findings[0].text
     late = identity(50)
-    tenth = [*log[:9], late.sign(Claim(NAME, late.voter)), *log[9:]]
+    tenth = [*log[:9], late.sign(Claim(NAME, late.voter), scope(spec)), *log[9:]]
     report = check(spec, items(tenth), voters(tenth))
     assert places(report, "rules") == [10]
 
     voter = identity(1)
-    second = voter.sign(Pick(NAME, 2, voter.voter))
+    second = voter.sign(Pick(NAME, 2, voter.voter), scope(spec))
     assert places(check(spec, items([*log, second]), voters(log)), "rules") == [19]
 
     terms, votes = HONEST["terms"]()
-    ahead = voter.sign(Vote(NAME, 9, 0, voter.voter))
+    ahead = voter.sign(Vote(NAME, 9, 0, voter.voter), scope(terms))
     assert places(check(terms, items([ahead, *votes]), voters(votes)), "rules") == [1]
-    elsewhere = voter.sign(Vote("other", 0, 0, voter.voter))
+    elsewhere = voter.sign(Vote("other", 0, 0, voter.voter), scope(terms))
     assert places(check(terms, items([elsewhere, *votes]), voters(votes)), "rules") == [1]
 
     survey, answers = survey_spec(), survey_answers(3)
-    again = voter.sign(Answer(NAME, 1, 0, 1, voter.voter))
+    again = voter.sign(Answer(NAME, 1, 0, 1, voter.voter), scope(survey))
     assert answers[0].message != again.message
     assert places(check(survey, items([*answers, again]), voters(answers)), "rules") == [4]
-    assert places(check(survey, items([*answers, *votes[:1]]), voters(answers)), "rules") == [4]
+    foreign = voter.sign(votes[0].message, scope(survey))
+    assert places(check(survey, items([*answers, foreign]), voters(answers)), "rules") == [4]
 
 
 def test_more_voters_than_may_be_or_fewer_than_are_told_of_are_found():

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.boards.local import here, scope
 from tests.boards.logs import HONEST, NAME, fill, survey_answers, survey_spec
 from tests.server.live import TOKEN, identity, open_store, serving_in_thread
 
-from devote.boards.experiment import Experiment
 from devote.boards.http_log import HttpLog
 from devote.boards.saved_log import LogCopy
 from devote.boards.verification import verify_log
@@ -136,7 +136,7 @@ def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remember
     """The store of the device that was dropped, a copy that anybody kept, and its head alone."""
     store, victim = tmp_path / "device.db", identity(VICTIM)
     device = Store.open(store)
-    device.set_up("http://127.0.0.1:1/experiments/banner", survey_spec(), None, victim)
+    device.set_up("http://127.0.0.1:1/experiments/banner", here(survey_spec()), victim)
     device.save_enrolment("http://127.0.0.1:1/experiments/banner", None)
     player = survey_spec().scheme.player(survey_spec(), victim.voter).to_dict()
     device.save_step(player, None, {}, [answers[VICTIM - 1]])
@@ -176,7 +176,7 @@ def test_a_doubled_answer_is_found(devote, lying, answers):
 
 def test_an_invented_answer_is_found(devote, lying):
     stranger = identity(MANY + 1)
-    invented = stranger.sign(Answer(NAME, 0, 1, 1, stranger.voter))
+    invented = stranger.sign(Answer(NAME, 0, 1, 1, stranger.voter), scope(survey_spec()))
     with lying(row(MANY + 1, invented)) as url:
         places = found(devote("verify", url, "--json"))
         assert places["enrolment"] == [MANY + 1]
@@ -233,7 +233,7 @@ def test_the_log_of_every_scheme_is_verified_saved_and_verified_again(devote, tm
 def test_a_device_checks_that_what_it_was_told_is_in_the_log(devote, tmp_path):
     spec = ExperimentSpec(arms=["good", "bad"], name=NAME, scheme={"quorum": 2})
     with open_store(tmp_path / "server.db") as store:
-        store.create(Experiment(spec))
+        store.create(here(spec))
     first, second = tmp_path / "first.db", tmp_path / "second.db"
     with serving(tmp_path / "server.db") as url:
         for path in (first, second):
@@ -302,13 +302,13 @@ def saved_once(tmp_path_factory):
         fill(store, spec, log, len(log))
     save(folder / "server.db", folder / "copy.jsonl")
     text = (folder / "copy.jsonl").read_text()
-    named = json.dumps(Experiment(spec.with_(name="else")).to_dict(), separators=(",", ":"))
+    named = json.dumps(here(spec.with_(name="else")).to_dict(), separators=(",", ":"))
     files = {
         "empty": "",
         "cut": text.rpartition('{"end"')[0],
         "text": "hello\n",
         "other": '{"devote":"log","format":99}\n',
-        "spec": text.replace('"epsilon":0.25', '"epsilon":25'),
+        "spec": text.replace('"quorum":2', '"quorum":3', 1),
         "else": re.sub(r'"experiment":\{.*\}', f'"experiment":{named}}}', text, count=1),
     }
     for name, content in files.items():
@@ -355,7 +355,7 @@ def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(dev
         arms=2, name=NAME, epsilon=0.6, delta=0.3, algorithm="mixture_elimination", scheme=scheme
     )
     with open_store(tmp_path / "server.db") as store:
-        store.create(Experiment(spec))
+        store.create(here(spec))
     told_only = tmp_path / "told.db"
     with serving(tmp_path / "server.db") as url:
         decided = False

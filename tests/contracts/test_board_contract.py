@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
+from tests.boards.local import here, scope
 from tests.server.live import body, enrol_all, identity, open_store, serving, vote
 
 from devote.boards.board import (
@@ -23,7 +24,6 @@ from devote.boards.board import (
     Outcome,
     Posted,
 )
-from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
@@ -37,29 +37,36 @@ GOOD, OTHER = ENROLLED[:2]
 STRANGER = identity(99)
 
 
-def reset(voter: Identity, term: int) -> Envelope:
-    return voter.sign(Reset("banner", term, voter.voter))
-
-
-def claim(voter: Identity, experiment: str = "banner") -> Envelope:
-    return voter.sign(Claim(experiment, voter.voter))
-
-
-def pick(voter: Identity, arm: int = 0) -> Envelope:
-    return voter.sign(Pick("banner", arm, voter.voter))
-
-
-def answer(
-    voter: Identity, arm: int = 0, bit: int = 1, number: int = 1, experiment: str = "banner"
-) -> Envelope:
-    return voter.sign(Answer(experiment, arm, bit, number, voter.voter))
-
-
 DECENTRALIZED = ExperimentSpec(arms=4, name="banner", scheme={"quorum": 2})
 RESETTING = DECENTRALIZED.with_(algorithm="ser4", options={"phi": 0.01})
 JURY = ExperimentSpec(arms=4, name="banner", scheme=Jury())
 SURVEY = ExperimentSpec(arms=4, name="banner", scheme=Survey())
 SMALL_JURY = JURY.with_(scheme=Jury(seats=2), eta=0.1)
+
+
+def reset(voter: Identity, term: int, spec: ExperimentSpec = RESETTING) -> Envelope:
+    return voter.sign(Reset("banner", term, voter.voter), scope(spec))
+
+
+def claim(
+    voter: Identity, experiment: str = "banner", spec: ExperimentSpec = SMALL_JURY
+) -> Envelope:
+    return voter.sign(Claim(experiment, voter.voter), scope(spec))
+
+
+def pick(voter: Identity, arm: int = 0, spec: ExperimentSpec = SMALL_JURY) -> Envelope:
+    return voter.sign(Pick("banner", arm, voter.voter), scope(spec))
+
+
+def answer(
+    voter: Identity,
+    arm: int = 0,
+    bit: int = 1,
+    number: int = 1,
+    experiment: str = "banner",
+    spec: ExperimentSpec = SURVEY,
+) -> Envelope:
+    return voter.sign(Answer(experiment, arm, bit, number, voter.voter), scope(spec))
 
 
 @dataclass(frozen=True)
@@ -101,24 +108,30 @@ SCHEMES = {
             ),
             "signature in capitals": Envelope(vote(GOOD).message, vote(GOOD).signature.upper()),
         },
-        foreign=(claim(GOOD), pick(GOOD)),
+        foreign=(claim(GOOD, spec=DECENTRALIZED), pick(GOOD, spec=DECENTRALIZED)),
     ),
     "jury": Spoken(
         JURY,
-        sayings=tuple(map(claim, ENROLLED)),
-        first=(claim(GOOD), pick(GOOD, 3), claim(OTHER)),
+        sayings=tuple(claim(voter, spec=JURY) for voter in ENROLLED),
+        first=(claim(GOOD, spec=JURY), pick(GOOD, 3, spec=JURY), claim(OTHER, spec=JURY)),
         against_the_rules={
-            "forged signature": Envelope(claim(ENROLLED[2]).message, "0" * 128),
-            "another's key": Envelope(pick(OTHER).message, pick(GOOD).signature),
-            "signature of another arm": Envelope(pick(OTHER, 1).message, pick(OTHER, 0).signature),
-            "signature of another kind": Envelope(pick(OTHER).message, claim(OTHER).signature),
-            "not enrolled": claim(STRANGER),
-            "unknown arm": pick(OTHER, JURY.n_arms),
-            "another experiment": claim(ENROLLED[2], experiment="other"),
-            "a pick without a seat": pick(ENROLLED[2]),
-            "a second pick": pick(GOOD, 2),
+            "forged signature": Envelope(claim(ENROLLED[2], spec=JURY).message, "0" * 128),
+            "another's key": Envelope(
+                pick(OTHER, spec=JURY).message, pick(GOOD, spec=JURY).signature
+            ),
+            "signature of another arm": Envelope(
+                pick(OTHER, 1, spec=JURY).message, pick(OTHER, 0, spec=JURY).signature
+            ),
+            "signature of another kind": Envelope(
+                pick(OTHER, spec=JURY).message, claim(OTHER, spec=JURY).signature
+            ),
+            "not enrolled": claim(STRANGER, spec=JURY),
+            "unknown arm": pick(OTHER, JURY.n_arms, spec=JURY),
+            "another experiment": claim(ENROLLED[2], experiment="other", spec=JURY),
+            "a pick without a seat": pick(ENROLLED[2], spec=JURY),
+            "a second pick": pick(GOOD, 2, spec=JURY),
         },
-        foreign=(vote(GOOD), reset(GOOD, 1)),
+        foreign=(vote(GOOD, spec=JURY), reset(GOOD, 1, JURY)),
     ),
     "survey": Spoken(
         SURVEY,
@@ -138,7 +151,7 @@ SCHEMES = {
             "the other bit": answer(GOOD, 3, 0),
             "more answers than there are": answer(OTHER, number=2),
         },
-        foreign=(vote(GOOD), claim(GOOD), pick(GOOD)),
+        foreign=(vote(GOOD, spec=SURVEY), claim(GOOD, spec=SURVEY), pick(GOOD, spec=SURVEY)),
     ),
 }
 
@@ -151,7 +164,7 @@ async def memory(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: Pat
 @asynccontextmanager
 async def sqlite(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: Path):
     with open_store(folder / "board.db") as store:
-        store.create(Experiment(spec))
+        store.create(here(spec))
         enrol_all(store, enrolled)
         yield SqliteBoard(store, spec.name)
 
@@ -221,21 +234,21 @@ async def take(board: Board, count: int, after: int = 0) -> list[Event]:
 
 def test_a_device_learns_what_the_experiment_is_and_enrols(check, spoken):
     async def test(board: Board) -> None:
-        assert await board.fetch_experiment() == Experiment(spoken.spec, enrolled=2)
+        assert await board.fetch_experiment() == here(spoken.spec, enrolled=2)
         envelope = spoken.sayings[-1]
         voter = next(voter for voter in ENROLLED if voter.voter == envelope.message.voter)
         assert await board.publish(envelope) is Outcome.REFUSED
         assert await board.enrol(voter) is Outcome.ACCEPTED
         assert await board.enrol(voter) is Outcome.DUPLICATE
         assert await board.publish(envelope) is Outcome.ACCEPTED
-        assert await board.fetch_experiment() == Experiment(spoken.spec, enrolled=3)
+        assert await board.fetch_experiment() == here(spoken.spec, enrolled=3)
 
     check(test, spoken.spec, ENROLLED[:2])
 
 
 @pytest.mark.parametrize("opener", ["sqlite", "http"])
 def test_a_device_that_may_not_enrol_is_told_so(tmp_path, opener):
-    closed = Experiment(DECENTRALIZED.with_(name="closed"), "invite")
+    closed = here(DECENTRALIZED.with_(name="closed"), "invite")
 
     async def main() -> None:
         async with OPENERS[opener](DECENTRALIZED, [], tmp_path) as board:
@@ -299,13 +312,13 @@ def test_each_kind_voter_term_and_arm_has_a_place_of_its_own(check):
     async def test(board: Board) -> None:
         a, b = ENROLLED[:2]
         different = [
-            vote(a, 0),
-            vote(a, 1),
-            vote(b, 0),
+            vote(a, 0, spec=RESETTING),
+            vote(a, 1, spec=RESETTING),
+            vote(b, 0, spec=RESETTING),
             reset(a, 1),
             reset(b, 1),
             reset(a, 2),
-            vote(a, 0, term=1),
+            vote(a, 0, term=1, spec=RESETTING),
         ]
         for envelope in different:
             assert await board.publish(envelope) is Outcome.ACCEPTED
@@ -353,13 +366,13 @@ def test_of_many_who_claim_at_once_as_many_have_a_seat_as_there_are(check):
 def test_a_term_that_skips_one_is_refused_so_that_no_voter_can_use_them_all_up(check, kind, far):
     async def test(board: Board) -> None:
         a, b = ENROLLED[:2]
-        skipping = vote(a, term=far) if kind == "vote" else reset(a, far)
+        skipping = vote(a, term=far, spec=RESETTING) if kind == "vote" else reset(a, far)
         assert await board.publish(skipping) is Outcome.REFUSED
         assert (await board.snapshot()).number == 0
         for term in (1, 2, 3):
             assert await board.publish(reset(b, term)) is Outcome.ACCEPTED
         assert await board.publish(reset(b, 5)) is Outcome.REFUSED
-        assert await board.publish(vote(a, term=4)) is Outcome.ACCEPTED
+        assert await board.publish(vote(a, term=4, spec=RESETTING)) is Outcome.ACCEPTED
         assert await board.publish(reset(a, 1)) is Outcome.ACCEPTED
         assert await board.publish(reset(b, 5)) is Outcome.ACCEPTED
 
@@ -489,20 +502,20 @@ def test_an_answer_about_an_arm_no_longer_asked_about_is_refused_with_the_reason
         counted = spec.scheme.tally(spec)
         while 0 in counted.shared:
             for arm, bit in ((0, 0), (1, 1), (2, 1), (3, 1)):
-                sent = answer(next(voters), arm, bit)
+                sent = answer(next(voters), arm, bit, spec=spec)
                 assert await board.publish(sent) is Outcome.ACCEPTED
                 counted.add(sent.message)
         assert len(counted.shared) > 1
-        late = answer(next(voters), 0)
+        late = answer(next(voters), 0, spec=spec)
         assert await board.publish(late) is Outcome.REFUSED
         assert "no longer asks about that arm" in await why_refused(board, late)
         while counted.status() == "open":
             for arm, bit in ((1, 1), (2, 0), (3, 0)):
-                sent = answer(next(voters), arm, bit)
+                sent = answer(next(voters), arm, bit, spec=spec)
                 if counted.refusal(sent.message) is None:
                     assert await board.publish(sent) is Outcome.ACCEPTED
                     counted.add(sent.message)
-        late = answer(next(voters), 1)
+        late = answer(next(voters), 1, spec=spec)
         assert await board.publish(late) is Outcome.REFUSED
         assert "is decided" in await why_refused(board, late)
         assert (await board.tally()).tally == counted.public()
@@ -519,7 +532,7 @@ def test_the_tally_is_what_the_messages_come_to(check, spoken):
                 assert await board.publish(envelope) is Outcome.ACCEPTED
                 counted.add(envelope.message)
             told = await board.tally()
-            assert (told.number, told.fingerprint) == (number, spoken.spec.fingerprint)
+            assert (told.number, told.scope) == (number, scope(spoken.spec))
             assert told.tally == counted.public()
             assert await board.tally() == told
             assert len(told.to_json()) < 400

@@ -86,6 +86,6 @@ class Applause(Scheme):
 
 
 def register() -> None:
-    message("cheer", code=250, arm=ARM)(Cheer)
-    message("boo", code=251, arm=ARM)(Boo)
+    message("cheer", arm=ARM)(Cheer)
+    message("boo", arm=ARM)(Boo)
     register_scheme(Applause)

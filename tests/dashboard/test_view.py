@@ -142,7 +142,7 @@ def test_the_panel_shows_the_first_device_to_speak_to_the_letter_and_stays_with_
         ("vote", "green"),
     ]
     assert json.dumps(device["messages"][0]["sent"], separators=(",", ":")) == (
-        '{"message":{"arm":2,"experiment":"banner","term":0,"type":"vote","v":1,"voter":"a"},'
+        '{"message":{"arm":2,"experiment":"banner","term":0,"type":"vote","v":2,"voter":"a"},'
         f'"signature":"{1:0128x}"}}'
     )
 

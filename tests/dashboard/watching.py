@@ -9,6 +9,7 @@ from tests.server.live import body, identity
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.protocol import ExperimentSpec, Message
+from devote.protocol.wire import Scope
 from devote.schemes import Claim, Pick, Vote
 
 expect.set_options(timeout=20_000)
@@ -22,6 +23,7 @@ class Voters:
         self.token = token
         self._client = httpx.Client()
         self._enrolled: set[tuple[str, int]] = set()
+        self._scopes: dict[str, Scope] = {}
 
     def open(self, spec: ExperimentSpec, players: int | None = None) -> None:
         with Operator(self.address, self.token) as operator:
@@ -39,11 +41,16 @@ class Voters:
     def say(self, voter: int, message: Message) -> None:
         name, who = message.experiment, identity(voter)
         url = f"{self.address}/experiments/{name}"
+        if name not in self._scopes:
+            told = self._client.get(url).json()
+            self._scopes[name] = Scope(told["board"], told["fingerprint"])
+        scope = self._scopes[name]
         if (name, voter) not in self._enrolled:
-            request = {"voter": who.voter, "signature": who.sign_enrolment(name)}
+            request = {"voter": who.voter, "signature": who.sign_enrolment(scope)}
             assert self._client.post(f"{url}/enrolments", json=request).is_success
             self._enrolled.add((name, voter))
-        assert self._client.post(f"{url}/messages", json=body(who.sign(message))).is_success
+        posted = self._client.post(f"{url}/messages", json=body(who.sign(message, scope)))
+        assert posted.is_success
 
     def close(self) -> None:
         self._client.close()

@@ -17,7 +17,7 @@ from devote.demo.demonstration import Outcome, banner_experiment, run_demonstrat
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
 from devote.demo.task import Task
 from devote.fleet import JoinError
-from devote.protocol import ExperimentSpec, SpecError
+from devote.protocol import ExperimentSpec, SpecError, to_json
 from devote.schemes import Jury, Pick, Survey, Vote
 from devote.server import create_app
 
@@ -197,7 +197,7 @@ def test_an_outcome_tells_what_an_eavesdropper_saw():
     votes = [Vote("banner", 0, arm, voter) for voter, arm in (("a", 1), ("b", 1), ("b", 2))]
     outcome = an_outcome(votes)
     assert outcome.busiest == tuple(votes[1:])
-    assert outcome.bytes_sent == 3 * (8 + 1 + len("banner") + 1 + 1)
+    assert outcome.bytes_sent == sum(len(to_json(vote)) for vote in votes)
 
 
 @pytest.mark.slow

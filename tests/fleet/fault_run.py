@@ -23,6 +23,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from tests.boards.faults import Faults, FaultyBoard, MockClock
+from tests.boards.local import here
 from tests.fleet.crashing_store import Crash, CrashingStore, Disk, produced, replay
 from tests.fleet.worlds import PretendServer
 
@@ -65,7 +66,7 @@ class SimulatedDevice:
         self.voter = identity.voter
         self.store = CrashingStore(self.disk)
         self.noise = 0.0
-        self.store.set_up("mock", fleet.spec, fleet.n_devices, identity)
+        self.store.set_up("mock", here(fleet.spec, players=fleet.n_devices), identity)
         self.start()
 
     def start(self) -> None:

@@ -215,9 +215,9 @@ def test_stalled_is_told_once_all_players_have_voted_and_only_then(tmp_path):
     spec = SPEC.with_(arms=2, scheme={"quorum": 3})
     core = DeviceCore(set_up(tmp_path / "d.db", spec, players=3))
     play_until_vote(core, best=0)
-    core.receive(posted(vote(1, 0)), end=1)
+    core.receive(posted(vote(1, 0, spec=spec)), end=1)
     assert core.status().state == "open"
-    core.receive(posted(vote(2, 1), first=2), end=2)
+    core.receive(posted(vote(2, 1, spec=spec), first=2), end=2)
     status = core.status()
     assert status.state == "stalled"
     assert status.answer == (0, 1)

@@ -7,11 +7,11 @@ import threading
 import time
 
 import pytest
+from tests.boards.local import here
 from tests.fleet.server_process import ServerProcess
 from tests.fleet.worlds import SPEC, PretendServer, play_until_vote, vote
 
 from devote.boards.board import BoardUnavailable
-from devote.boards.experiment import Experiment
 from devote.fleet import (
     AsyncDevice,
     Device,
@@ -36,8 +36,8 @@ def store(tmp_path):
 def server(tmp_path_factory):
     server = ServerProcess(
         tmp_path_factory.mktemp("server") / "server.db",
-        Experiment(SPEC, "invite", 3),
-        Experiment(SPEC.with_(name="open"), "open", 3),
+        here(SPEC, "invite", 3),
+        here(SPEC.with_(name="open"), "open", 3),
     )
     server.start()
     yield server
@@ -189,7 +189,7 @@ def test_a_spec_that_changed_under_a_running_device_is_visible_and_nothing_is_lo
     board = PretendServer()
     with Device.join(URL, store=store, board=board, pace=QUICK) as device:
         until(lambda: device.status().complete)
-        board.experiment = Experiment(SPEC.with_(epsilon=0.3), players=3)
+        board.experiment = here(SPEC.with_(epsilon=0.3), players=3)
         board.crash()
         until(lambda: device.status().offline_since is not None)
         play_until_vote(device._core)
@@ -198,7 +198,7 @@ def test_a_spec_that_changed_under_a_running_device_is_visible_and_nothing_is_lo
         assert "specification has changed" in device.status().degraded[0]
         assert device.status().waiting
         device.choose()
-        board.experiment = Experiment(SPEC, players=3)
+        board.experiment = here(SPEC, players=3)
         until(lambda: not device.status().waiting)
 
 
@@ -253,7 +253,7 @@ def test_the_key_is_kept_if_the_device_may_have_been_enrolled(store):
 def test_a_store_that_is_not_enrolled_is_not_used_under_another_spec(store):
     with pytest.raises(JoinError):
         Device.join(URL, store=store, board=LosingAnswers())
-    with pytest.raises(StoreMismatch, match="another specification"):
+    with pytest.raises(StoreMismatch, match="another board or specification"):
         Device.join(URL, store=store, board=PretendServer(SPEC.with_(eta=0.5)))
 
 
@@ -291,7 +291,7 @@ def test_a_failure_in_the_background_is_visible_and_playing_goes_on(store):
         until(lambda: device.status().degraded)
         assert "ZeroDivisionError" in device.status().degraded[0]
         device.choose()
-        board.experiment = Experiment(SPEC, players=4)
+        board.experiment = here(SPEC, players=4)
         until(lambda: not device.status().degraded)
 
 

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
+from tests.boards.local import scope
 from tests.fleet.fault_run import drive
 from tests.fleet.worlds import ME, PretendServer, device, pull
 
@@ -24,11 +25,11 @@ OTHERS = [Identity.from_private_bytes(bytes([n]) * 32) for n in range(1, 6)]
 
 
 def claim(identity: Identity) -> Envelope:
-    return identity.sign(Claim("banner", identity.voter))
+    return identity.sign(Claim("banner", identity.voter), scope(SPEC))
 
 
 def pick(identity: Identity, arm: int) -> Envelope:
-    return identity.sign(Pick("banner", arm, identity.voter))
+    return identity.sign(Pick("banner", arm, identity.voter), scope(SPEC))
 
 
 def posted(*envelopes: Envelope, first: int = 1) -> list[Posted]:
@@ -229,7 +230,7 @@ class Recalling(PretendServer):
 
 def test_a_private_jurors_noise_is_drawn_once_also_from_a_store_that_was_put_back(tmp_path):
     board, rng = Recalling(), random.Random(3)
-    core = device(ME, PRIVATE, tmp_path / "device.db")
+    core = device(ME, PRIVATE, tmp_path / "device.db", players=9)
     assert drive(sync_once(core, board))
     pull(core, rng)
     assert drive(sync_once(core, board))

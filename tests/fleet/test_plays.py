@@ -6,6 +6,7 @@ import json
 import pickle
 
 import pytest
+from tests.boards.local import here
 from tests.fleet.crashing_store import Crash, CrashingStore, Disk
 from tests.fleet.worlds import ME, SPEC, URL, HandClock, PretendServer, set_up
 
@@ -104,7 +105,7 @@ def test_a_crash_between_the_expiry_and_the_next_choice_leaves_the_late_play_lat
     """The expiry and the new play are two commits; the process dies between them."""
     disk, hand = Disk(), HandClock()
     store = CrashingStore(disk)
-    store.set_up(URL, NAMED, 3, ME)
+    store.set_up(URL, here(NAMED, players=3), ME)
     options = {"expiry": Expiry(30.0), "clock": hand.clock}
     core = DeviceCore(store, **options)
     store.doing = ("choose", 0.5, ("abandon",))
@@ -128,7 +129,7 @@ def test_a_crash_between_the_expiry_and_the_next_choice_leaves_the_late_play_lat
 def test_a_play_lost_in_a_power_cut_is_not_taken_for_the_next_one():
     disk = Disk()
     store = CrashingStore(disk)
-    store.set_up(URL, NAMED, 3, ME)
+    store.set_up(URL, here(NAMED, players=3), ME)
     store.doing = ("choose", 0.5, ())
     lost = DeviceCore(store).choose(0.5)
     del disk.states[1:]  # what was not synced is gone

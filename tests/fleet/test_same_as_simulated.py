@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pytest
+from tests.boards.local import here
 from tests.fleet.fault_run import drive
 from tests.fleet.forks import Nursery
 from tests.fleet.server_process import await_health, free_port
@@ -60,7 +61,7 @@ class InMemory:
         identity = Identity.from_private_bytes((n + 1).to_bytes(32, "big"))
         self.voter = identity.voter
         store = Store.open(":memory:")
-        store.set_up("memory", spec, N, identity)
+        store.set_up("memory", here(spec, players=N), identity)
         self.core = DeviceCore(store)
         self._board = board
 

@@ -6,6 +6,7 @@ import shutil
 from contextlib import suppress
 
 import pytest
+from tests.boards.local import scope
 from tests.fleet.worlds import ME, URL, HandClock, PretendServer, set_up
 
 from devote.boards.board import PublicTally
@@ -53,9 +54,9 @@ class Witness(PretendServer):
         return tuple(envelope for envelope in held if envelope.message.voter == voter)
 
 
-def other(number, arm, bit):
+def other(number, arm, bit, spec=SPEC):
     voter = Identity.from_private_bytes(number.to_bytes(32, "big"))
-    return voter.sign(Answer("banner", arm, bit, 1, voter.voter))
+    return voter.sign(Answer("banner", arm, bit, 1, voter.voter), scope(spec))
 
 
 def sync(core, board):
@@ -63,7 +64,7 @@ def sync(core, board):
 
 
 def new_core(path=":memory:", spec=SPEC, **options):
-    return DeviceCore(set_up(path, spec), **options)
+    return DeviceCore(set_up(path, spec, players=None), **options)
 
 
 def reopen(core, **options):
@@ -352,7 +353,7 @@ def test_after_its_answer_a_device_plays_who_leads_and_then_who_has_won():
     core = new_core(spec=board.spec, clock=hand.clock)
     assert core.best() is None
     assert not core.status().complete
-    asyncio.run(board.publish(other(1, 2, 1)))
+    asyncio.run(board.publish(other(1, 2, 1, board.spec)))
     assert sync(core, board)
     status = core.status()
     assert (status.complete, status.state, status.answer[0]) == (True, "open", 2)
@@ -364,7 +365,7 @@ def test_after_its_answer_a_device_plays_who_leads_and_then_who_has_won():
     number = 10
     while board._tally.status() == "open":
         for arm, bit in ((0, 0), (1, 1), (2, 0)):
-            asyncio.run(board.publish(other(number, arm, bit)))
+            asyncio.run(board.publish(other(number, arm, bit, board.spec)))
             number += 1
     assert sync(core, board)
     assert core.best() == core.choose() == 1
@@ -380,7 +381,7 @@ def test_an_answer_that_is_no_longer_asked_for_is_not_sent_and_the_device_goes_o
     number = 10
     while 0 in board._tally.shared:
         for arm, bit in ((0, 0), (1, 1), (2, 1)):
-            asyncio.run(board.publish(other(number, arm, bit)))
+            asyncio.run(board.publish(other(number, arm, bit, board.spec)))
             number += 1
     before = len(board.left)
     leaves_at(core, hand)
@@ -441,7 +442,7 @@ def test_a_tally_that_is_none_is_said_and_nothing_is_sent(tally):
     leaves_at(core, hand)
 
     async def lie():
-        return PublicTally(1, SPEC.fingerprint, tally)
+        return PublicTally.of(scope(SPEC), 1, tally)
 
     board.tally = lie
     assert not sync(core, board)

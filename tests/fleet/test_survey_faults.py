@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
+from tests.boards.local import here
 from tests.fleet.crashing_store import Crash, CrashingDatabase, Disk
 from tests.fleet.fault_run import drive
 from tests.fleet.worlds import PretendServer
@@ -67,7 +68,7 @@ class Simulated:
         self.offset = 0.0
         self.core = None
         self.database = CrashingDatabase(self.disk)
-        Store(self.database).set_up("mock", SPEC, None, Identity.generate())
+        Store(self.database).set_up("mock", here(SPEC), Identity.generate())
         self.start()
 
     def start(self):
@@ -209,7 +210,9 @@ def test_the_run_sees_noise_that_is_drawn_again_when_an_answer_is_offered_again(
 
     def drawn_again(self):
         return tuple(
-            self.identity.sign(type(e.message)(**fields(e.message), bit=self.jitter() < 0.5))
+            self.identity.sign(
+                type(e.message)(**fields(e.message), bit=self.jitter() < 0.5), self.scope
+            )
             for e in waiting(self)
         )
 

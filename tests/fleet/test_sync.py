@@ -4,11 +4,11 @@ import asyncio
 from itertools import count
 
 import pytest
+from tests.boards.local import here
 from tests.fleet.fault_run import drive
 from tests.fleet.worlds import ME, SPEC, PretendServer, play_until_vote, set_up, vote
 
 from devote.boards.board import BoardRefused, BoardUnavailable, Outcome, Snapshot
-from devote.boards.experiment import Experiment
 from devote.fleet.core import DeviceCore
 from devote.fleet.loop import Pace, run_forever
 from devote.fleet.sync import sync_once
@@ -84,19 +84,19 @@ def test_a_board_that_refuses_is_a_visible_degraded_state(core, board, monkeypat
 def test_a_spec_that_changed_stops_sending_and_reading_but_not_playing(core, board):
     play_until_vote(core)
     waiting = core.waiting
-    board.experiment = Experiment(SPEC.with_(epsilon=0.5), players=3)
+    board.experiment = here(SPEC.with_(epsilon=0.5), players=3)
     assert not drive(sync_once(core, board))
     assert "specification has changed" in core.status().degraded[0]
     assert core.waiting == waiting
     assert not board.now().posted
     core.choose()
-    board.experiment = Experiment(SPEC, players=3)
+    board.experiment = here(SPEC, players=3)
     assert drive(sync_once(core, board))
     assert not core.status().degraded
 
 
 def test_the_number_of_players_is_learned_and_kept(core, board):
-    board.experiment = Experiment(SPEC, players=9)
+    board.experiment = here(SPEC, players=9)
     assert drive(sync_once(core, board))
     assert core.players == 9
     assert core.store.load().players == 9

@@ -9,6 +9,7 @@ simulated device (``tests/audit``), which takes thousands.
 import random
 
 import pytest
+from tests.boards.local import here
 from tests.fleet.watched_device import URL, RealDevice, run
 from tests.fleet.worlds import HandClock
 
@@ -110,14 +111,15 @@ def spec():
 def verdict_of_a_fleet(spec, n_devices, seed):
     """Every device is opened once a minute; a click comes at once, none expires after ten."""
     dice, time = random.Random(seed), HandClock()
-    board = MemoryBoard(spec, check=lambda envelope: True)
+    board = MemoryBoard(spec, check=lambda envelope, scope: True)
     cores = []
     for _ in range(n_devices):
         store = Store.open(":memory:")
-        store.set_up(URL, spec, n_devices, Identity.from_private_bytes(dice.randbytes(32)))
+        identity = Identity.from_private_bytes(dice.randbytes(32))
+        store.set_up(URL, here(spec, players=n_devices), identity)
         expiry = Expiry(after=600.0, on_expire="zero")
         cores.append(
-            DeviceCore(store, clock=time.clock, expiry=expiry, check=lambda envelope: True)
+            DeviceCore(store, clock=time.clock, expiry=expiry, check=lambda envelope, scope: True)
         )
     clicked = [dice.random() < spec.eta for _ in cores]
     for core in cores:

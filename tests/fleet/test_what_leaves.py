@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.boards.local import here, scope
 from tests.fleet.recording_proxy import Recording, Request, recording_proxy
 from tests.server.live import open_store, serving
 
 from devote.boards.board import Envelope
-from devote.boards.experiment import Experiment
 from devote.boards.identity import verify, verify_enrolment
 from devote.fleet import AsyncDevice
 from devote.fleet.loop import Pace
@@ -62,7 +62,7 @@ class CookieSetter:
 async def server(folder: Path, spec: ExperimentSpec = SPEC, players: int = PLAYERS):
     """A server that sets cookies; gives its port and invites."""
     with open_store(folder / "server.db") as store:
-        store.create(Experiment(spec, "invite", players))
+        store.create(here(spec, "invite", players))
         invites = store.invite("banner", players)
         app = create_app(store, Settings())
         app.add_middleware(CookieSetter)
@@ -81,19 +81,19 @@ def check_headers(request: Request, recording: Recording) -> None:
         assert headers == HEADERS
 
 
-def check_body(request: Request, voter: str, invite: str) -> None:
+def check_body(request: Request, voter: str, invite: str, spec: ExperimentSpec = SPEC) -> None:
     fields = json.loads(request.body)
     if request.path == f"{BASE}/enrolments":
         assert set(fields) == {"voter", "signature", "invite"}
         assert (fields["voter"], fields["invite"]) == (voter, invite)
-        assert verify_enrolment(voter=voter, experiment="banner", signature=fields["signature"])
+        assert verify_enrolment(voter=voter, scope=scope(spec), signature=fields["signature"])
         return
     assert request.path == f"{BASE}/messages"
     assert set(fields) == {"message", "signature"}
     message = from_dict(fields["message"], SPEC.n_arms)
     assert to_dict(message) == fields["message"]
     assert message.voter == voter
-    assert verify(Envelope(message, fields["signature"]))
+    assert verify(Envelope(message, fields["signature"]), scope(spec))
 
 
 def check_request(request: Request, voter: str, invite: str, most: int) -> None:

@@ -29,7 +29,7 @@ def check_request(request, voter, invite):
     if request.method == "POST":
         del headers["content-length"]
         assert headers == HEADERS | JSON_HEADERS
-        check_body(request, voter, invite)
+        check_body(request, voter, invite, SPEC)
         return request.path.rpartition("/")[2]
     assert request.method == "GET"
     assert request.body == b""

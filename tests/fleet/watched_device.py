@@ -6,6 +6,7 @@ import random
 from contextlib import suppress
 from dataclasses import dataclass
 
+from tests.boards.local import here
 from tests.fleet.worlds import HandClock
 
 from devote.audit.wire import LOSS
@@ -34,7 +35,7 @@ class ListeningBoard(MemoryBoard):
     """Notes each copy that reaches it, and loses most acknowledgements."""
 
     def __init__(self, spec, dice):
-        super().__init__(spec, check=lambda envelope: True)
+        super().__init__(spec, check=lambda envelope, scope: True)
         self.dice = dice
         self.copies = []
 
@@ -56,7 +57,7 @@ class RealDevice:
         self.time = HandClock()
         self.board = ListeningBoard(spec, dice)
         self.store = Store.open(":memory:")
-        self.store.set_up(URL, spec, 300, ME)
+        self.store.set_up(URL, here(spec, players=300), ME)
         self.core = self._core()
         self.shown = None
         self.round_at = 0.0
@@ -70,7 +71,7 @@ class RealDevice:
             dice=self.dice.random,
             noise=self.dice.random,
             jitter=self.dice.random,
-            check=lambda envelope: True,
+            check=lambda envelope, scope: True,
             on_message=self._ask_for_a_round,
         )
 

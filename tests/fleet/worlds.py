@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.boards.faults import CrashingBoard
+from tests.boards.local import here, scope
 
 from devote.boards.board import EnrolmentRefused, Envelope, Outcome
 from devote.boards.experiment import Experiment
@@ -20,16 +21,24 @@ URL = "http://127.0.0.1:9/experiments/banner"
 ME = Identity.from_private_bytes(b"m" * 32)
 
 
-def set_up(path: Path | str = ":memory:", spec: ExperimentSpec = SPEC, players: int = 3) -> Store:
+def set_up(
+    path: Path | str = ":memory:", spec: ExperimentSpec = SPEC, players: int | None = 3
+) -> Store:
     store = Store.open(path)
-    store.set_up(URL, spec, players, ME)
+    store.set_up(URL, here(spec, players=players), ME)
     return store
 
 
-def vote(number: int, arm: int, term: int = 0, experiment: str = "banner") -> Envelope:
+def vote(
+    number: int,
+    arm: int,
+    term: int = 0,
+    experiment: str = "banner",
+    spec: ExperimentSpec = SPEC,
+) -> Envelope:
     """A vote by another device."""
     voter = Identity.from_private_bytes(number.to_bytes(32, "big"))
-    return voter.sign(Vote(experiment, term, arm, voter.voter))
+    return voter.sign(Vote(experiment, term, arm, voter.voter), scope(spec))
 
 
 class HandClock:
@@ -61,7 +70,7 @@ def device(
 ) -> DeviceCore:
     """A device of its own identity, set up and open."""
     store = Store.open(path)
-    store.set_up(URL, spec, players, identity)
+    store.set_up(URL, here(spec, players=players), identity)
     return DeviceCore(store)
 
 
@@ -80,7 +89,7 @@ class PretendServer(CrashingBoard):
         enrolled: Iterable[str] | None = (),
     ) -> None:
         super().__init__(spec, enrolled=enrolled)
-        self.experiment = Experiment(spec, players=players)
+        self.experiment = here(spec, players=players)
         self.invites: set[str | None] = {None}
         self.closed = False
 

@@ -20,6 +20,7 @@ from devote.problems import (
 )
 from devote.protocol import ExperimentSpec, Learner, to_json
 from devote.protocol.messages import to_bytes
+from devote.protocol.wire import Scope
 from devote.schemes import Vote
 from devote.theory import p_star
 
@@ -58,7 +59,7 @@ def test_definition_2_a_message_says_that_an_arm_is_not_epsilon_optimal_and_noth
         "voter",
     ]
     assert set(json.loads(to_json(vote))) == {"v", "type", "experiment", "term", "arm", "voter"}
-    assert len(to_bytes(vote)) == 1 + 1 + 4 + 2 + (1 + 6) + (1 + 2)
+    assert to_bytes(vote, Scope("b0a2", "9f3c")) == b"devote/2 vote b0a2 9f3c 4 banner 0 n3"
 
 
 def votes_of_one_player(seed, eta=0.9):

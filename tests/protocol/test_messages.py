@@ -1,4 +1,4 @@
-"""Both wire forms give back what went in, and refuse everything else."""
+"""What is sent and what is signed say all there is in a message; everything else is refused."""
 
 import json
 from dataclasses import FrozenInstanceError, dataclass, fields
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from devote.protocol import ExperimentSpec, RemoteProtocolError, from_json, to_json
 from devote.protocol.messages import KINDS, MAX_ARMS, Kind, Number, message, to_bytes
+from devote.protocol.wire import Scope
 from devote.schemes import Claim, Pick, Reset, Vote
 from devote.schemes.decentralized.messages import MAX_TERM
 
@@ -29,34 +30,31 @@ CARRIED = {
     Claim: {"experiment", "voter"},
     Pick: {"experiment", "arm", "voter"},
 }
-SIZES = {"term": 4, "arm": 2}
 
 VOTE = Vote("banner", 3, 4, "n7")
 RESET = Reset("banner", 3, "n7")
-FIELDS = {"v": 1, "type": "vote", "experiment": "banner", "term": 3, "arm": 4, "voter": "n7"}
+FIELDS = {"v": 2, "type": "vote", "experiment": "banner", "term": 3, "arm": 4, "voter": "n7"}
 GONE = object()
 
 
+HERE = Scope("b0a2", "9f3c")
+
+
 def decoded(data):
-    """Read the byte form by its description alone."""
-    version, code, rest = data[0], data[1], data[2:]
-    assert version == 1
-    (kind,) = (kind for kind in KINDS.values() if kind.code == code)
-    values = {}
-    for name in kind.numbers:
-        values[name], rest = int.from_bytes(rest[: SIZES[name]]), rest[SIZES[name] :]
-    for name in ("experiment", "voter"):
-        length, rest = rest[0], rest[1:]
-        values[name], rest = rest[:length].decode("ascii"), rest[length:]
-    assert rest == b""
-    return kind.form(**values)
+    """Read what is signed by its description alone."""
+    words = data.decode("ascii").split(" ")
+    assert words[:1] == ["devote/2"]
+    assert words[2:4] == ["b0a2", "9f3c"]
+    kind = KINDS[words[1]]
+    values = dict(zip(sorted(CARRIED[kind.form]), words[4:], strict=True))
+    return kind.form(**values | {name: int(values[name]) for name in kind.numbers})
 
 
 @settings(max_examples=MANY)
 @given(messages)
-def test_the_bytes_that_are_signed_say_all_there_is_in_a_message(message):
+def test_what_is_signed_says_all_there_is_in_a_message_and_where_it_is_good(message):
     """So that a signature of one message is one of no other."""
-    assert decoded(to_bytes(message)) == message
+    assert decoded(to_bytes(message, HERE)) == message
 
 
 @settings(max_examples=MANY)
@@ -68,7 +66,7 @@ def test_json_round_trip(message):
 
 def test_the_widest_values_fit():
     widest = Vote("e" * 64, MAX_TERM, MAX_ARMS - 1, "v" * 64)
-    assert decoded(to_bytes(widest)) == widest
+    assert decoded(to_bytes(widest, HERE)) == widest
     assert from_json(to_json(widest), MAX_ARMS) == widest
 
 
@@ -77,10 +75,6 @@ def test_no_message_carries_anything_but_version_experiment_voter_and_its_few_nu
     carried = CARRIED[type(message)]
     assert {item.name for item in fields(message)} == carried
     assert set(json.loads(to_json(message))) == carried | {"v", "type"}
-    # bytes: version, kind, the numbers, and two texts with their lengths; not one byte more
-    numbers = sum(SIZES.get(name, 0) for name in carried)
-    texts = 1 + len(message.experiment) + 1 + len(message.voter)
-    assert len(to_bytes(message)) == 1 + 1 + numbers + texts
 
 
 def test_messages_are_frozen():
@@ -99,29 +93,29 @@ def refused(decode, data, match=None):
 
 
 @pytest.mark.parametrize(
-    ("form", "name", "code"),
-    [(Vote, "vote", 1), (Reset, "reset", 2), (Claim, "claim", 4), (Pick, "pick", 5)],
+    ("form", "name"), [(Vote, "vote"), (Reset, "reset"), (Claim, "claim"), (Pick, "pick")]
 )
-def test_names_and_codes_of_messages_never_change(form, name, code):
-    assert KINDS[name] == Kind(name, code, form, KINDS[name].numbers)
+def test_names_of_messages_never_change(form, name):
+    assert KINDS[name] == Kind(name, form, KINDS[name].numbers)
 
 
-def test_a_code_is_one_kind_s_for_good():
-    with pytest.raises(ValueError, match=r"Code 1 is vote's\.\nChoose another for ballot"):
+@pytest.mark.parametrize("name", ["enrolment", "log", "two words"])
+def test_a_kind_is_not_named_like_something_else_that_is_signed(name):
+    with pytest.raises(AssertionError, match=name):
 
-        @message("ballot", code=1)
+        @message(name)
         @dataclass(frozen=True)
         class Another:
             experiment: str
             voter: str
 
-    assert "ballot" not in KINDS
+    assert name not in KINDS
 
 
 def test_a_kind_declares_every_number_it_has():
     with pytest.raises(AssertionError, match="other fields than it declares"):
 
-        @message("silent", code=99, count=Number(2, 0, 9))
+        @message("silent", count=Number(0, 9))
         @dataclass(frozen=True)
         class Silent:
             experiment: str
@@ -131,12 +125,12 @@ def test_a_kind_declares_every_number_it_has():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"v": 2}, "version 2 is not 1"),
-        ({"v": "1"}, "version '1' is not 1"),
-        ({"v": True}, "version True is not 1"),
-        ({"v": 1.0}, "version 1.0 is not 1"),
-        ({"v": None}, "version None is not 1"),
-        ({"v": GONE}, "version None is not 1"),
+        ({"v": 1}, "version 1 is not 2"),
+        ({"v": "2"}, "version '2' is not 2"),
+        ({"v": True}, "version True is not 2"),
+        ({"v": 2.0}, "version 2.0 is not 2"),
+        ({"v": None}, "version None is not 2"),
+        ({"v": GONE}, "version None is not 2"),
         ({"type": "veto"}, "type 'veto' is not one of"),
         ({"type": ["vote"]}, "is not one of"),
         ({"type": {"vote": 1}}, "is not one of"),
@@ -183,11 +177,11 @@ def test_a_wrong_field_is_refused_with_the_reason(change, match):
         "{",
         to_json(VOTE) + to_json(VOTE),
         to_json(VOTE)[:-1] + ',"arm":5}',
-        to_json(VOTE)[:-1] + ',"v":1}',
+        to_json(VOTE)[:-1] + ',"v":2}',
         "[" * 100_000,
         '{"v":' + "1" * 5_000 + "}",
         b"\xff\xfe\x00",
-        to_bytes(VOTE),
+        to_bytes(VOTE, HERE),
     ],
 )
 def test_what_is_not_one_json_object_with_each_field_once_is_refused(text):

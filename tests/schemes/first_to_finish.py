@@ -14,7 +14,7 @@ from devote.protocol.messages import ARM, message
 from devote.protocol.scheme import Scheme, register_scheme
 
 
-@message("finished", code=200, arm=ARM)
+@message("finished", arm=ARM)
 @dataclass(frozen=True, slots=True)
 class Finished:
     """``voter`` is down to ``arm``."""

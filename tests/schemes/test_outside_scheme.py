@@ -8,13 +8,13 @@ from contextlib import ExitStack
 
 import httpx
 import numpy as np
+from tests.boards.local import here
 from tests.fleet.fault_run import drive
 from tests.fleet.worlds import device as new_device
 from tests.schemes import first_to_finish
 from tests.schemes.first_to_finish import Finished, FirstToFinish
 from tests.server.live import open_store, serving_in_thread
 
-from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
 from devote.boards.operator import Operator
@@ -126,7 +126,7 @@ def test_devices_on_a_board_in_memory_follow_the_first_to_finish():
 
 def test_devices_over_http_follow_the_first_to_finish(tmp_path):
     with open_store(tmp_path / "server.db") as store:
-        store.create(Experiment(SPEC, "invite", 3))
+        store.create(here(SPEC, "invite", 3))
         invites = store.invite("race", 3)
         app = create_app(store)
         add_page(app)

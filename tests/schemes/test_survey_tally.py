@@ -10,6 +10,7 @@ from tests.schemes.surveys import answer, small, stacks
 from devote.protocol import RemoteProtocolError
 from devote.protocol.learner import Learner
 from devote.protocol.messages import from_json, to_bytes, to_json
+from devote.protocol.wire import Scope
 from devote.schemes import Claim
 from devote.schemes.survey import answers_expected
 from devote.schemes.survey.tally import Answers
@@ -112,7 +113,8 @@ def test_a_bit_is_0_or_1_and_a_number_from_1():
                 from_json(bad, 3)
     message = answer(2, 1, "a", 65535)
     assert from_json(to_json(message), 3) == message
-    assert to_bytes(message) == b"\x01\x06\x00\x02\x01\xff\xff\x0aexperiment\x01a"
+    signed = b"devote/2 answer b0a2 9f3c 2 1 experiment 65535 a"
+    assert to_bytes(message, Scope("b0a2", "9f3c")) == signed
 
 
 def test_the_public_tally_is_small_and_says_who_leads():

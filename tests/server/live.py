@@ -12,9 +12,9 @@ from typing import Any
 
 import httpx
 from fastapi import FastAPI
+from tests.boards.local import here, scope
 
 from devote.boards.board import Envelope
-from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec
@@ -32,8 +32,16 @@ def identity(number: int) -> Identity:
     return Identity.from_private_bytes(number.to_bytes(32, "big"))
 
 
-def vote(voter: Identity, arm: int = 0, term: int = 0, experiment: str = "banner") -> Envelope:
-    return voter.sign(Vote(experiment, term, arm, voter.voter))
+def vote(
+    voter: Identity,
+    arm: int = 0,
+    term: int = 0,
+    experiment: str = "banner",
+    spec: ExperimentSpec = SPEC,
+) -> Envelope:
+    """A vote on the board of tests, in an experiment like ``spec`` but for its name."""
+    said = Vote(experiment, term, arm, voter.voter)
+    return voter.sign(said, scope(spec.with_(name=experiment)))
 
 
 def body(envelope: Envelope) -> dict[str, Any]:
@@ -41,7 +49,7 @@ def body(envelope: Envelope) -> dict[str, Any]:
 
 
 def enrol(store: SqliteStore, voter: Identity, name: str = "banner", invite: str | None = None):
-    signature = voter.sign_enrolment(name)
+    signature = voter.sign_enrolment(store.scope(name))
     return store.enrol(name, voter=voter.voter, signature=signature, invite=invite)
 
 
@@ -91,7 +99,7 @@ class Api:
 @asynccontextmanager
 async def api(path: Path | str, **limits: Any) -> AsyncIterator[Api]:
     with open_store(path) as store:
-        store.create(Experiment(SPEC))
+        store.create(here(SPEC))
         app = create_app(store, Settings(token=TOKEN, **limits))
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://devote") as client:
@@ -111,7 +119,7 @@ async def raw_post(app: FastAPI, path: str, content: bytes, token: str = "") -> 
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(content))]
     if token:
         headers.append((b"authorization", f"Bearer {token}".encode()))
-    scope = {
+    asked = {
         "type": "http",
         "http_version": "1.1",
         "method": "POST",
@@ -123,7 +131,7 @@ async def raw_post(app: FastAPI, path: str, content: bytes, token: str = "") -> 
         "headers": headers,
         "server": ("devote", 80),
     }
-    await app(scope, receive, send)
+    await app(asked, receive, send)
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 
 

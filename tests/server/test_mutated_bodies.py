@@ -6,7 +6,8 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.server.live import TOKEN, api, body, enrol, enrolled, identity, raw_post, vote
+from tests.boards.local import scope
+from tests.server.live import SPEC, TOKEN, api, body, enrol, enrolled, identity, raw_post, vote
 
 VOTER = identity(1)
 PATHS = ("/experiments/banner/messages", "/experiments/banner/enrolments", "/experiments")
@@ -48,7 +49,7 @@ def _means(content: bytes, good: dict) -> bool:
 def test_ten_thousand_mutated_bodies_are_refused_and_change_nothing(tmp_path):
     rng = random.Random(4)
     newcomer = identity(2)
-    request = {"voter": newcomer.voter, "signature": newcomer.sign_enrolment("banner")}
+    request = {"voter": newcomer.voter, "signature": newcomer.sign_enrolment(scope(SPEC))}
 
     async def main() -> None:
         limits = {"voter_rate": float("inf"), "write_rate": float("inf")}

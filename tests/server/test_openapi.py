@@ -1,16 +1,17 @@
 """The API does what its description says, for requests that follow it and for those that do not."""
 
 import schemathesis
+from fastapi.routing import APIRoute
 from hypothesis import settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
+from tests.boards.local import here
 from tests.server.live import OPERATOR, SPEC, TOKEN, enrolled
 
-from devote.boards.experiment import Experiment
 from devote.boards.store import SqliteStore
-from devote.server import Settings, create_app
+from devote.server import Settings, board, create_app, experiments
 
 STORE = SqliteStore(":memory:")
-STORE.create(Experiment(SPEC))
+STORE.create(here(SPEC))
 schema = schemathesis.openapi.from_asgi("/openapi.json", create_app(STORE, Settings(token=TOKEN)))
 
 
@@ -30,3 +31,23 @@ def test_the_api_is_as_described(case):
     case.call_and_validate(headers=OPERATOR, excluded_checks=excluded)
     assert STORE.rows("banner") == (0, [])
     assert enrolled(STORE) == []
+
+
+def test_the_description_is_complete():
+    app = create_app(STORE, Settings(token=TOKEN))
+    paths = app.openapi()["paths"]
+    routes = (*experiments.router.routes, *board.router.routes, *app.routes)
+    served = {
+        (route.path, method.lower())
+        for route in routes
+        if isinstance(route, APIRoute)
+        for method in route.methods
+    }
+    assert served == {(path, verb) for path, verbs in paths.items() for verb in verbs}
+    for operation in (operation for verbs in paths.values() for operation in verbs.values()):
+        assert operation["description"].endswith(".")
+        assert all(item["description"] for item in operation.get("parameters", ()))
+        for status, answer in operation["responses"].items():
+            assert answer["headers"]["Devote-Version"]["schema"]["const"] == "2"
+            assert status < "400" or list(answer["content"]) == ["application/json"]
+            assert ("Retry-After" in answer["headers"]) == (status in ("429", "503"))

@@ -5,15 +5,18 @@ import json
 import logging
 import multiprocessing
 import os
+import re
 import socket
 import time
 
 import httpx
 import pytest
+from tests.boards.local import here
 from tests.server.live import OPERATOR, SPEC, api, body, enrol, identity, open_store, serving, vote
 
 from devote.boards.database import StoreBusy
-from devote.boards.experiment import VERSION, Experiment
+from devote.boards.experiment import VERSION
+from devote.boards.memory import LOCAL
 from devote.boards.sse import decode
 from devote.server import Settings, create_app, run_server
 from devote.server.serve import make_server
@@ -40,13 +43,15 @@ def test_an_experiment_is_created_read_and_listed(tmp_path):
             assert answer.status_code == status
         expected = {
             "version": VERSION,
-            "spec": spec.to_dict(),
+            "board": answer.json()["board"],
+            "spec": spec.essence(),
             "fingerprint": spec.fingerprint,
             "enrolment": "invite",
             "players": 5,
             "enrolled": 0,
         }
         assert answer.json() == expected
+        assert re.fullmatch("[0-9a-f]{32}", expected["board"])
         assert (await server.client.get("/experiments/second")).json() == expected
         listed = (await server.client.get("/experiments")).json()["experiments"]
         assert [item["spec"]["name"] for item in listed] == ["banner", "second"]
@@ -121,8 +126,9 @@ def test_a_tally_is_named_by_its_contents_and_any_cache_may_keep_it_for_a_moment
         await server.post(vote(ALICE))
         first = await server.client.get(f"{URL}/tally")
         assert first.json() == {
-            "number": 1,
+            "board": LOCAL,
             "fingerprint": SPEC.fingerprint,
+            "number": 1,
             "tally": {"status": "open", "answer": [1, 2, 3, 0], "shared": [0, 1, 2, 3]},
         }
         assert first.headers["Cache-Control"] == "public, max-age=1, stale-while-revalidate=5"
@@ -262,7 +268,7 @@ def test_an_experiment_that_this_version_cannot_read_is_said_to_be_so(tmp_path):
     async def test(server):
         with server.store._database.write() as db:
             db.execute(
-                "INSERT INTO experiments VALUES ('old', ?, 'x', 'open', NULL, 0)",
+                "INSERT INTO experiments VALUES ('old', ?, 'x', 'open', NULL, 0, NULL)",
                 ('{"arms": 3, "scheme": "forgotten"}',),
             )
         answer = await server.client.get("/experiments/old")
@@ -298,7 +304,7 @@ def live(test, tmp_path, **limits):
 
     async def main():
         with open_store(tmp_path / "board.db") as store:
-            store.create(Experiment(SPEC))
+            store.create(here(SPEC))
             enrol(store, ALICE)
             app = create_app(store, Settings(**limits))
             async with (
@@ -396,7 +402,7 @@ def test_there_are_no_more_streams_than_allowed_and_one_that_leaves_makes_room(t
 def test_a_shutdown_ends_the_streams_and_soon(tmp_path):
     async def main():
         with open_store(tmp_path / "board.db") as store:
-            store.create(Experiment(SPEC))
+            store.create(here(SPEC))
             app = create_app(store)
             async with asyncio.timeout(30), httpx.AsyncClient(timeout=30) as client:
                 context = serving(app)

@@ -11,6 +11,7 @@ from devote.boards.board import Envelope, Outcome
 from devote.boards.identity import verify
 from devote.protocol import ExperimentSpec, ProtocolError
 from devote.protocol.messages import check_fields
+from devote.protocol.wire import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +34,17 @@ NOT_ENROLLED = refused("This voter is not enrolled in the experiment.", "Enrol f
 def refusal(
     envelope: Envelope,
     spec: ExperimentSpec,
-    check: Callable[[Envelope], bool] = verify,
+    scope: Scope,
+    check: Callable[[Envelope, Scope], bool] = verify,
 ) -> str | None:
     """Why no board may ever take an envelope, whatever its tally says, or None if one may."""
     try:
         check_fields(envelope.message, spec.n_arms)
     except ProtocolError as error:
         return str(error)
-    if not check(envelope):
+    if not check(envelope, scope):
         return (
-            "The signature is not this voter's over this message.\n"
-            "Sign the message's byte form with the voter's own key."
+            "The signature is not this voter's over this message, board and specification.\n"
+            "Sign what docs/wire.md says with the voter's own key."
         )
     return None

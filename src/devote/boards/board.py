@@ -8,7 +8,6 @@ stream says when its backlog ends, so that nobody decides on half of the message
 decides nothing by itself: it stores, and asks the scheme's tally which messages it may take.
 """
 
-import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from devote.errors import DevoteError
 from devote.protocol import Message
+from devote.protocol.wire import Scope, digest
 
 if TYPE_CHECKING:
     from devote.boards.experiment import Experiment
@@ -46,7 +46,7 @@ class EnrolmentRefused(BoardRefused):
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A message and its voter's signature over the message's byte form."""
+    """A message and its voter's signature."""
 
     message: Message
     signature: str
@@ -86,19 +86,30 @@ class Snapshot:
 class PublicTally:
     """What the messages up to ``number`` come to, in a few hundred bytes.
 
-    ``tally`` is what the scheme's tally makes public, as JSON values. ``fingerprint`` is that of
-    the specification by which they were counted.
+    ``tally`` is what the scheme's tally makes public, as JSON values. ``board`` is where they
+    were posted, ``fingerprint`` that of the specification by which they were counted.
 
-    >>> PublicTally(2, "9f3c", {"status": "open"}).to_json()
-    '{"fingerprint":"9f3c","number":2,"tally":{"status":"open"}}'
+    >>> PublicTally("b0a2", "9f3c", 2, {"status": "open"}).to_json()
+    '{"board":"b0a2","fingerprint":"9f3c","number":2,"tally":{"status":"open"}}'
     """
 
-    number: int
+    board: str
     fingerprint: str
+    number: int
     tally: dict[str, Any]
 
+    @classmethod
+    def of(cls, scope: Scope, number: int, tally: dict[str, Any]) -> Self:
+        """The tally of an experiment."""
+        return cls(scope.board, scope.fingerprint, number, tally)
+
+    @property
+    def scope(self) -> Scope:
+        """Which experiment it is of."""
+        return Scope(self.board, self.fingerprint)
+
     def to_json(self) -> str:
-        """The one JSON spelling, as a server sends it."""
+        """The JSON text, as a server sends it."""
         return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
 
     @property
@@ -108,7 +119,7 @@ class PublicTally:
         A device that asks whether there is another tally works the name out for itself: a server
         that could choose it would know the device again.
         """
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:32]
+        return digest(asdict(self))[:32]
 
 
 class Board(ABC):

@@ -81,7 +81,8 @@ class Layout:
 
     ``what`` names it in errors, such as ``device store``; ``application`` marks its files.
     ``tables`` are the statements that make a new file of ``version``. ``upgrades`` has, for each
-    older version that can be read, the step that carries a file over to the next version.
+    older version that can be read, the step that carries a file over to the next version;
+    ``too_old`` says what to do with a file of any other.
     """
 
     what: str
@@ -89,6 +90,7 @@ class Layout:
     version: int
     tables: str
     upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
+    too_old: str = "Use the version of devote that wrote it."
 
 
 class Database:
@@ -238,9 +240,11 @@ class Database:
         else:
             steps = range(version, layout.version)
             if version > layout.version or not layout.upgrades.keys() >= set(steps):
+                newer = "Use the version of devote that wrote it."
                 raise StoreMismatch(
                     f"The {layout.what} {self.path!r} has version {version}, but this devote reads "
-                    f"version {layout.version}.\nUse the version of devote that wrote it."
+                    f"version {layout.version}.\n"
+                    f"{newer if version > layout.version else layout.too_old}"
                 )
             for step in steps:
                 layout.upgrades[step](db)

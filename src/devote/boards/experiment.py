@@ -1,19 +1,26 @@
 """An experiment as a board knows it: its specification and who may take part."""
 
-from dataclasses import dataclass
+import re
+import secrets
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.scheme import SCHEMES, check
-
-VERSION = 2
-"""The version of what devices and servers say to each other."""
+from devote.protocol.wire import VERSION, Scope
 
 VERSION_HEADER = "Devote-Version"
 
 Enrolment: TypeAlias = Literal["open", "invite"]
 ENROLMENTS: tuple[Enrolment, ...] = ("open", "invite")
+
+BOARD = re.compile(r"[0-9a-f]{32}")
+
+
+def new_board() -> str:
+    """A name for a new board: 128 random bits, so that no two boards ever have the same."""
+    return secrets.token_hex(16)
 
 
 def is_address(text: str) -> bool:
@@ -31,7 +38,10 @@ def is_address(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A specification, how devices enrol, at most how many may, and how many have.
+    """A specification, how devices enrol, at most how many may, how many have, and on which board.
+
+    ``board`` is drawn when an experiment is opened and goes with its log for good: into a backup,
+    and to every server that shares the log. All signatures cover it and the fingerprint.
 
     Enrolment ``open`` takes whoever asks, which is for trying out: one person with a thousand
     keys has a thousand votes. ``invite`` takes one device per single-use invite.
@@ -41,6 +51,7 @@ class Experiment:
     enrolment: Enrolment = "open"
     players: int | None = None
     enrolled: int = 0
+    board: str = field(default_factory=new_board)
 
     def __post_init__(self) -> None:
         if self.enrolment not in ENROLMENTS:
@@ -54,6 +65,11 @@ class Experiment:
                 f"Devices cannot run the scheme {self.spec.scheme.name}, only simulations can.\n"
                 f"Use one of: {others}."
             )
+        if not isinstance(self.board, str) or BOARD.fullmatch(self.board) is None:
+            raise SpecError(
+                f"board={self.board!r} must be 32 digits and letters from a to f.\n"
+                "Leave it out to have one drawn."
+            )
         check.whole("enrolled", self.enrolled, least=0, remedy="It is how many have enrolled.")
         if self.players is not None:
             self.spec.check_players(self.players)
@@ -64,8 +80,8 @@ class Experiment:
         return self.spec.name
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form, as the server sends it."""
-        written = {"version": VERSION, "spec": self.spec.to_dict(), "fingerprint": self.fingerprint}
+        """The JSON form, as the server sends it; ``spec`` is just what the fingerprint covers."""
+        written = {"version": VERSION, "spec": self.spec.essence(), "fingerprint": self.fingerprint}
         return {**vars(self), **written}
 
     @property
@@ -73,10 +89,15 @@ class Experiment:
         """A digest of the specification: devices with another one must not play along."""
         return self.spec.fingerprint
 
+    @property
+    def scope(self) -> Scope:
+        """Where signatures of this experiment are good."""
+        return Scope(self.board, self.fingerprint)
+
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Experiment":
         """Read what ``to_dict`` gave; SpecError, KeyError or TypeError if it is not that."""
-        others = {name: fields[name] for name in ("enrolment", "players", "enrolled")}
+        others = {name: fields[name] for name in ("enrolment", "players", "enrolled", "board")}
         experiment = cls(ExperimentSpec.from_dict(fields["spec"]), **others)
         if experiment.fingerprint != fields["fingerprint"]:
             raise SpecError(

@@ -29,10 +29,11 @@ from devote.boards.board import (
     PublicTally,
     Snapshot,
 )
-from devote.boards.experiment import VERSION, VERSION_HEADER, Experiment, is_address
+from devote.boards.experiment import VERSION_HEADER, Experiment, is_address
 from devote.boards.identity import Identity
 from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
+from devote.protocol.wire import VERSION, Scope
 
 LONGEST_ANSWER = 64 * 2**20
 LONGEST_TALLY = 2**20
@@ -69,6 +70,7 @@ class HttpBoard(Board):
         self._timeout = httpx.Timeout(timeout)
         self._patience = httpx.Timeout(timeout, read=patience)
         self._n_arms = MAX_ARMS
+        self._scope: Scope | None = None
         self._tally: PublicTally | None = None
         self._tally_until = -math.inf
         self._tally_lock = asyncio.Lock()
@@ -88,12 +90,13 @@ class HttpBoard(Board):
             experiment = Experiment.from_dict(body)
             if experiment.name != self._name:
                 raise ValueError("another experiment")
-        self._n_arms = experiment.spec.n_arms
+        self._n_arms, self._scope = experiment.spec.n_arms, experiment.scope
         return experiment
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         """Let this voter post; EnrolmentRefused if the server refuses."""
-        request = {"voter": identity.voter, "signature": identity.sign_enrolment(self._name)}
+        scope = self._scope or (await self.fetch_experiment()).scope
+        request = {"voter": identity.voter, "signature": identity.sign_enrolment(scope)}
         if invite is not None:
             request["invite"] = invite
         good = (200, 201)
@@ -147,10 +150,11 @@ class HttpBoard(Board):
                     raise ValueError("nothing was known")
                 return known
             body = await _read(answer, LONGEST_TALLY)
-            number, fingerprint, tally = body["number"], body["fingerprint"], body["tally"]
-            if not isinstance(number, int) or not isinstance(fingerprint, str) or not tally:
+            number, scope = body["number"], Scope(body["board"], body["fingerprint"])
+            texts = isinstance(scope.board, str) and isinstance(scope.fingerprint, str)
+            if not isinstance(number, int) or not texts or not body["tally"]:
                 raise ValueError("another type")
-            self._tally = PublicTally(number, fingerprint, dict(tally))
+            self._tally = PublicTally.of(scope, number, dict(body["tally"]))
         return self._tally
 
     async def _messages(self, query: str) -> Snapshot:

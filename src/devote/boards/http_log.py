@@ -121,7 +121,8 @@ class HttpLog(AbstractContextManager["HttpLog"]):
     def _told(self) -> Iterator[Told]:
         """What the server tells of the messages: the tally, and the page if it has one."""
         tally = self._ask(f"{self.url}/tally")
-        values = {"fingerprint": tally["fingerprint"], **tally["tally"]}
+        scope = {"board": tally["board"], "fingerprint": tally["fingerprint"]}
+        values = {**scope, **tally["tally"]}
         yield Told("tally", int(tally["number"]), values)
         page = self._ask(f"{self._server}/views/{self._name}", may_lack=True)
         if page is not None:

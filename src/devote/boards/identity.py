@@ -5,9 +5,8 @@ directory to be checked: the server checks it, and every device checks it again,
 server can withhold votes but not invent them. A key is never used in two experiments, so votes
 cannot be linked across them.
 
-A message is signed over its byte form, which covers version, kind and all of its fields:
-a signature is good for exactly one message. A request to be enrolled is signed over another
-prefix, so neither can be passed off as the other.
+A message is signed over all of its fields, the board and the specification: a signature is good
+for exactly one message in one place. So is a request to be enrolled.
 """
 
 import re
@@ -19,12 +18,40 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from devote.boards.board import Envelope
 from devote.protocol import LocalProtocolError, Message
 from devote.protocol.messages import to_bytes
+from devote.protocol.wire import Scope, signed_bytes
 
-_ENROLMENT = b"devote seat 1\0"
 # One spelling per key: bytes.fromhex would also take capitals and spaces, and a key with two
 # spellings would have two votes.
 _KEY = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE = re.compile(r"[0-9a-f]{128}")
+
+_PRIME = 2**255 - 19
+_SMALL = frozenset(
+    int.from_bytes(bytes.fromhex(y), "little")
+    for y in (
+        "0000000000000000000000000000000000000000000000000000000000000000",
+        "0100000000000000000000000000000000000000000000000000000000000000",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    )
+)
+"""The y of the eight points of small order, with whose keys a signature is good for any text."""
+
+
+def is_key(voter: str) -> bool:
+    """Whether a text is a public key that can name a voter.
+
+    It is 64 lower-case hexadecimal digits, the y in them is below the prime, so that a key has
+    one spelling, and it is of no point of small order.
+
+    >>> is_key(Identity.generate().voter), is_key("00" * 32)
+    (True, False)
+    """
+    if _KEY.fullmatch(voter) is None:
+        return False
+    y = int.from_bytes(bytes.fromhex(voter), "little") & (2**255 - 1)
+    return y < _PRIME and y not in _SMALL
 
 
 class Identity:
@@ -32,7 +59,8 @@ class Identity:
 
     >>> from devote.schemes import Vote
     >>> identity = Identity.from_private_bytes(bytes(32))
-    >>> verify(identity.sign(Vote("banner", 0, 4, identity.voter)))
+    >>> here = Scope("b0a2", "9f3c")
+    >>> verify(identity.sign(Vote("banner", 0, 4, identity.voter), here), here)
     True
     """
 
@@ -59,48 +87,50 @@ class Identity:
         """The private key: keep it on the device, readable by its owner only."""
         return self._key.private_bytes_raw()
 
-    def sign(self, message: Message) -> Envelope:
-        """Put a message of this voter into a signed envelope."""
+    def sign(self, message: Message, scope: Scope) -> Envelope:
+        """Put a message of this voter into an envelope that is good in a scope."""
         if message.voter != self.voter:
             raise LocalProtocolError(
                 f"A message of voter {message.voter!r} cannot be signed as {self.voter!r}.\n"
                 "Give the Player its identity's voter."
             )
-        return Envelope(message, self._key.sign(to_bytes(message)).hex())
+        return Envelope(message, self._key.sign(to_bytes(message, scope)).hex())
 
-    def sign_enrolment(self, experiment: str) -> str:
-        """The signature with which to enrol in an experiment."""
-        return self._key.sign(_enrolment(self.voter, experiment)).hex()
+    def sign_enrolment(self, scope: Scope) -> str:
+        """The signature with which to enrol on a board."""
+        return self._key.sign(_enrolment(self.voter, scope)).hex()
 
     def __repr__(self) -> str:
         return f"Identity(voter={self.voter!r})"
 
 
 @lru_cache(maxsize=65_536)
-def verify(envelope: Envelope) -> bool:
-    """Whether an envelope's message was signed, exactly as it is, by its voter.
+def verify(envelope: Envelope, scope: Scope) -> bool:
+    """Whether an envelope's message was signed, exactly as it is, by its voter, for this scope.
 
     Cached: many devices in one process read the same board.
     """
     message = envelope.message
-    return _verified(message.voter, to_bytes(message), envelope.signature)
+    return _verified(message.voter, to_bytes(message, scope), envelope.signature)
 
 
-def verify_enrolment(*, voter: str, experiment: str, signature: str) -> bool:
+def verify_enrolment(*, voter: str, scope: Scope, signature: str) -> bool:
     """Whether a request to be enrolled was signed by the voter whom it names."""
-    return _verified(voter, _enrolment(voter, experiment), signature)
+    return is_key(voter) and _verified(voter, _enrolment(voter, scope), signature)
 
 
-def _enrolment(voter: str, experiment: str) -> bytes:
-    return _ENROLMENT + f"{voter}\0{experiment}".encode(errors="replace")
+def _enrolment(voter: str, scope: Scope) -> bytes:
+    return signed_bytes("enrolment", {"voter": voter}, scope)
 
 
 def _verified(voter: str, data: bytes, signature: str) -> bool:
-    if _KEY.fullmatch(voter) is None or _SIGNATURE.fullmatch(signature) is None:
+    if not is_key(voter) or _SIGNATURE.fullmatch(signature) is None:
         return False
-    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(voter))
     try:
-        key.verify(bytes.fromhex(signature), data)
-    except InvalidSignature:
+        # OpenSSL refuses the signature's R and s in any but their one spelling.
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(voter)).verify(
+            bytes.fromhex(signature), data
+        )
+    except (InvalidSignature, ValueError):
         return False
     return True

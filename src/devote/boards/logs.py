@@ -14,6 +14,7 @@ from devote.boards.board import Envelope
 from devote.boards.experiment import Experiment
 from devote.protocol import Message
 from devote.protocol.messages import to_bytes
+from devote.protocol.wire import Scope, signed_bytes
 
 Form: TypeAlias = Literal["tally", "page", "head"]
 
@@ -41,12 +42,12 @@ class Told:
 class Remembered:
     """What somebody knows to have been on the board: messages, with their numbers where known.
 
-    ``voters`` are known to have been enrolled, under the specification with ``fingerprint``, and
-    ``told`` is what the server once told.
+    ``voters`` are known to have been enrolled, ``scope`` is the board and the specification that
+    they know, and ``told`` is what the server once told.
     """
 
     source: str
-    fingerprint: str
+    scope: Scope
     messages: Iterable[tuple[int | None, Message]]
     voters: Iterable[str] = ()
     told: Iterable[Told] = ()
@@ -87,12 +88,12 @@ class Log(Protocol):
         ...
 
 
-def begin_chain(fingerprint: str) -> bytes:
+def begin_chain(scope: Scope) -> bytes:
     """The head of an empty log."""
-    return hashlib.sha256(f"devote log 1\0{fingerprint}".encode()).digest()
+    return hashlib.sha256(signed_bytes("log", {}, scope)).digest()
 
 
-def extend_chain(head: bytes, envelope: Envelope) -> bytes:
-    """The head after one more message: over the head before, the byte form and the signature."""
+def extend_chain(head: bytes, envelope: Envelope, scope: Scope) -> bytes:
+    """The head after one more message: over the head before, what is signed, and the signature."""
     signature = envelope.signature.encode(errors="replace")
-    return hashlib.sha256(head + to_bytes(envelope.message) + signature).digest()
+    return hashlib.sha256(head + to_bytes(envelope.message, scope) + b" " + signature).digest()

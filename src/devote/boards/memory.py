@@ -12,6 +12,10 @@ from devote.boards.board import Envelope, Outcome, Posted, PublicTally, Snapshot
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity, verify
 from devote.protocol import ExperimentSpec, Message
+from devote.protocol.wire import Scope
+
+LOCAL = "0" * 32
+"""The board that nobody beyond this process can reach."""
 
 
 class MemoryBoard(RingingBoard):
@@ -31,11 +35,13 @@ class MemoryBoard(RingingBoard):
         spec: ExperimentSpec,
         *,
         enrolled: Iterable[str] | None = None,
-        check: Callable[[Envelope], bool] = verify,
+        board: str = LOCAL,
+        check: Callable[[Envelope, Scope], bool] = verify,
     ) -> None:
         super().__init__()
         self.spec = spec
         self.enrolled = None if enrolled is None else set(enrolled)
+        self.scope = Scope(board, spec.fingerprint)
         self._check = check
         self._posted: list[Posted] = []
         self._numbers: dict[Message, int] = {}
@@ -50,7 +56,7 @@ class MemoryBoard(RingingBoard):
     def post(self, envelope: Envelope) -> Receipt:
         """Post a message: accepted, duplicate, or refused, and why."""
         message = envelope.message
-        if reason := refusal(envelope, self.spec, self._check):
+        if reason := refusal(envelope, self.spec, self.scope, self._check):
             return refused(reason)
         if self.enrolled is not None and message.voter not in self.enrolled:
             return NOT_ENROLLED
@@ -67,7 +73,7 @@ class MemoryBoard(RingingBoard):
 
     async def fetch_experiment(self) -> Experiment:
         """The experiment."""
-        return Experiment(self.spec, enrolled=len(self.enrolled or ()))
+        return Experiment(self.spec, enrolled=len(self.enrolled or ()), board=self.scope.board)
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         """Let this voter post."""
@@ -88,4 +94,4 @@ class MemoryBoard(RingingBoard):
     async def tally(self) -> PublicTally:
         """What the messages come to."""
         with self._lock:
-            return PublicTally(len(self._posted), self.spec.fingerprint, self._tally.public())
+            return PublicTally.of(self.scope, len(self._posted), self._tally.public())

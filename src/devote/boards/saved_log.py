@@ -20,7 +20,7 @@ from devote.errors import DevoteError
 from devote.protocol import Message, ProtocolError, SpecError
 from devote.protocol.messages import from_dict, parse_json
 
-FORMAT = 1
+FORMAT = 2
 
 
 class SavedLog(AbstractContextManager["SavedLog"]):
@@ -74,9 +74,7 @@ class SavedLog(AbstractContextManager["SavedLog"]):
 
     def remembered(self) -> Remembered:
         """What the copy says to have been on the board."""
-        return Remembered(
-            self.path.name, self.experiment.fingerprint, self._messages(), self.voters
-        )
+        return Remembered(self.path.name, self.experiment.scope, self._messages(), self.voters)
 
     def _messages(self) -> Iterator[tuple[int | None, Message]]:
         for item in self.items():

@@ -38,6 +38,7 @@ class SqliteBoard(RingingBoard):
     def __init__(self, store: SqliteStore, name: str, *, poll: float = 0.5) -> None:
         super().__init__()
         self.spec = store.spec(name)
+        self.scope = store.scope(name)
         self._store = store
         self.poll = poll
 
@@ -51,7 +52,7 @@ class SqliteBoard(RingingBoard):
             self._store.enrol,
             self.spec.name,
             voter=identity.voter,
-            signature=identity.sign_enrolment(self.spec.name),
+            signature=identity.sign_enrolment(self.scope),
             invite=invite,
         )
         if receipt.outcome is Outcome.REFUSED:

@@ -22,9 +22,10 @@ from devote.boards.enrolled import EnrolledCount
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
 from devote.boards.identity import verify_enrolment
-from devote.boards.tables import LAYOUT
+from devote.boards.tables import BEGUN, LAYOUT
 from devote.checks import Checks
 from devote.protocol import ExperimentSpec, SpecError, to_json
+from devote.protocol.wire import Scope
 
 T = TypeVar("T")
 
@@ -46,6 +47,7 @@ class SqliteStore:
     def __init__(self, path: str | Path) -> None:
         self._database = Database(path, LAYOUT)
         self.specs: dict[str, ExperimentSpec] = {}
+        self._scopes: dict[str, Scope] = {}
         self._histories: dict[str, History] = {}
         self._enrolled = EnrolledCount()
 
@@ -82,8 +84,8 @@ class SqliteStore:
                     "Raise the limit, or use another store.",
                 )
             db.execute(
-                "INSERT INTO experiments VALUES (?, ?, ?, ?, ?, ?)",
-                (name, experiment.spec.to_json(), *settings, int(time.time())),
+                "INSERT INTO experiments VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (name, experiment.spec.to_json(), *settings, int(time.time()), experiment.board),
             )
         return Receipt(Outcome.ACCEPTED)
 
@@ -101,7 +103,7 @@ class SqliteStore:
         """An experiment and how many are enrolled; UnknownExperiment if it is not there."""
         with self._database.read() as db:
             row = db.execute(
-                "SELECT spec, enrolment, players FROM experiments WHERE name = ?", (name,)
+                "SELECT spec, enrolment, players, board FROM experiments WHERE name = ?", (name,)
             ).fetchone()
             enrolled = self._enrolled.of(db, name)
         if row is None:
@@ -110,15 +112,21 @@ class SqliteStore:
             )
         try:
             spec = self.specs.get(name) or ExperimentSpec.from_json(row[0])
-            experiment = Experiment(spec, row[1], row[2], enrolled)
+            if row[3] is None:
+                raise SpecError(BEGUN.format(name=name))
+            experiment = Experiment(spec, row[1], row[2], enrolled, row[3])
         except SpecError as error:
             raise UnreadableExperiment(str(error)) from None
-        self.specs[name] = spec
+        self.specs[name], self._scopes[name] = spec, experiment.scope
         return experiment
 
     def spec(self, name: str) -> ExperimentSpec:
         """An experiment's specification, which is read once."""
         return self.specs.get(name) or self.get(name).spec
+
+    def scope(self, name: str) -> Scope:
+        """Where signatures of an experiment are good."""
+        return self._scopes.get(name) or self.get(name).scope
 
     def invite(self, name: str, count: int) -> list[str]:
         """New single-use invites: the only time they can be read, as only hashes are kept."""
@@ -146,11 +154,10 @@ class SqliteStore:
         ``most`` bounds the voters beside the experiment's own number of players. An invite is
         used up only if one was needed and the voter enrolled.
         """
-        self.spec(name)
-        if not verify_enrolment(voter=voter, experiment=name, signature=signature):
+        if not verify_enrolment(voter=voter, scope=self.scope(name), signature=signature):
             return refused(
-                "The signature is not this voter's over this request.",
-                "Sign it with the voter's key.",
+                "The signature is not this voter's over this request, board and specification.",
+                "Sign what docs/wire.md says with the voter's own key.",
             )
         with self._database.write() as db:
             experiment = self.get(name)
@@ -196,7 +203,7 @@ class SqliteStore:
         ``most`` bounds the messages of one voter, who could otherwise fill the disk.
         """
         spec = self.spec(name)
-        if reason := refusal(envelope, spec):
+        if reason := refusal(envelope, spec, self.scope(name)):
             return refused(reason)
         voter, text = envelope.message.voter, to_json(envelope.message)
         if name not in self._histories:
@@ -238,7 +245,7 @@ class SqliteStore:
 
         def tell(history: History) -> PublicTally:
             public = history.tally.public(experiment.players)
-            return PublicTally(history.number, experiment.fingerprint, public)
+            return PublicTally.of(experiment.scope, history.number, public)
 
         return self.look(name, tell)
 

@@ -7,14 +7,21 @@ kind.
 """
 
 import sqlite3
+from contextlib import suppress
 
 from devote.boards.database import Layout
+from devote.boards.experiment import new_board
 from devote.protocol import ExperimentSpec, SpecError
+
+BEGUN = (
+    "Experiment {name!r} was begun by an older devote, whose signatures could be moved to another "
+    "board.\nOpen it again under another name; the older devote can still read what was posted."
+)
 
 TABLES = """
 CREATE TABLE experiments (
     name TEXT PRIMARY KEY, spec TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    enrolment TEXT NOT NULL, players INTEGER, created INTEGER NOT NULL
+    enrolment TEXT NOT NULL, players INTEGER, created INTEGER NOT NULL, board TEXT
 ) STRICT;
 CREATE TABLE enrolled (
     experiment TEXT NOT NULL, voter TEXT NOT NULL, UNIQUE (experiment, voter)
@@ -51,10 +58,25 @@ def _from_version_1(db: sqlite3.Connection) -> None:
         )
 
 
+def _from_version_2(db: sqlite3.Connection) -> None:
+    """Give every experiment that nobody has joined yet a board, and its fingerprint of today.
+
+    One that has begun keeps none: older signatures name no board, so they can be moved.
+    """
+    db.execute("ALTER TABLE experiments ADD COLUMN board TEXT")
+    waiting = "name NOT IN (SELECT experiment FROM enrolled UNION SELECT experiment FROM messages)"
+    for name, text in db.execute(f"SELECT name, spec FROM experiments WHERE {waiting}").fetchall():
+        with suppress(SpecError):
+            db.execute(
+                "UPDATE experiments SET fingerprint = ?, board = ? WHERE name = ?",
+                (ExperimentSpec.from_json(text).fingerprint, new_board(), name),
+            )
+
+
 LAYOUT = Layout(
     what="board store",
     application=0x64767465,
-    version=2,
+    version=3,
     tables=TABLES,
-    upgrades={1: _from_version_1},
+    upgrades={1: _from_version_1, 2: _from_version_2},
 )

@@ -10,6 +10,7 @@ told that its message was accepted, or a reader who kept an earlier copy of the 
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import asdict
 from typing import Any
 
 from devote.boards.board import Envelope
@@ -18,8 +19,8 @@ from devote.boards.findings import CHECKS, Findings, Report, unchecked
 from devote.boards.identity import verify
 from devote.boards.logs import SHOWN, Form, Log, Remembered, Told, begin_chain, extend_chain
 from devote.boards.saved_log import LogCopy
-from devote.protocol import Message, ProtocolError
-from devote.protocol.messages import from_dict, to_bytes
+from devote.protocol import Message, ProtocolError, to_json
+from devote.protocol.messages import from_dict
 
 LONGEST_VALUE = 120
 """So many characters of a value that was told are shown."""
@@ -63,7 +64,7 @@ class Verification:
         self.voters = voters
         self._found = Findings()
         self._tally = spec.scheme.tally(spec)
-        self._head: bytes | None = begin_chain(spec.fingerprint)
+        self._head: bytes | None = begin_chain(experiment.scope)
         self._last = 0
         self._read = 0
         self._numbers: dict[bytes, int] = {}
@@ -94,7 +95,7 @@ class Verification:
             return
         envelope = Envelope(message, signature)
         if self._head is not None:
-            self._head = extend_chain(self._head, envelope)
+            self._head = extend_chain(self._head, envelope, self.experiment.scope)
         if self._is_good(number, envelope):
             self._tally.add(message)
 
@@ -148,8 +149,8 @@ class Verification:
         """Whether the board should have taken a message; if not, the first reason is noted."""
         message, checked = envelope.message, self._found.checked
         checked["signatures"] += 1
-        if not verify(envelope):
-            fault = "the signature is not its voter's over this message"
+        if not verify(envelope, self.experiment.scope):
+            fault = "the signature is not its voter's over this message, board and specification"
             self._found.add("signatures", number, fault)
             return False
         checked["doubles"] += 1
@@ -192,7 +193,7 @@ class Verification:
         if form == "head":
             return {"head": self._written_head()}
         if form == "tally":
-            return {"fingerprint": self.experiment.fingerprint, **tally.public(players)}
+            return {**asdict(self.experiment.scope), **tally.public(players)}
         names, view = self.experiment.spec.arm_names, tally.view()
         values = {name: view[name] for name in SHOWN if name in view}
         if estimates := view.get("estimates"):
@@ -210,8 +211,9 @@ class Verification:
     def _look_for(self, memory: Remembered) -> None:
         """Find what somebody remembers in the log, at its number where that is known."""
         source = memory.source
-        if memory.fingerprint != self.experiment.fingerprint:
-            fault = f"{source} has another specification under this name"
+        if memory.scope != self.experiment.scope:
+            what = "board" if memory.scope.board != self.experiment.board else "specification"
+            fault = f"{source} has another {what} under this name"
             self._found.add("memory", None, fault)
             return
         moved: list[tuple[int, int]] = []
@@ -234,7 +236,7 @@ class Verification:
 
 
 def _key(message: Message) -> bytes:
-    return hashlib.blake2b(to_bytes(message), digest_size=16).digest()
+    return hashlib.blake2b(to_json(message).encode(), digest_size=16).digest()
 
 
 def _name(message: Message) -> str:

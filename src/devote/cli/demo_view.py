@@ -69,7 +69,7 @@ class DemoView:
         self._print(
             f"\n{outcome.seconds:.0f} s, {number(outcome.pulls)} banner views, of which the server "
             f"saw none.\n{len(outcome.messages):,} messages of {outcome.bytes_sent:,} bytes in all "
-            f"(with signatures {outcome.bytes_sent + 64 * len(outcome.messages):,})."
+            f"(with signatures {outcome.bytes_sent + 128 * len(outcome.messages):,})."
         )
         if outcome.server_kills or outcome.crowd_kills:
             self._print(

@@ -14,6 +14,7 @@ def to_json(report: Report) -> dict[str, Any]:
     spec = report.experiment.spec
     return {
         "experiment": spec.name,
+        "board": report.experiment.board,
         "fingerprint": spec.fingerprint,
         "scheme": spec.scheme.name,
         "ok": report.ok,

@@ -18,8 +18,7 @@ from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
 from devote.demo.task import Task
-from devote.protocol import ExperimentSpec, Message, Scheme, Status, Tally
-from devote.protocol.messages import to_bytes
+from devote.protocol import ExperimentSpec, Message, Scheme, Status, Tally, to_json
 from devote.schemes import Survey, make_scheme
 
 BANNERS = (
@@ -96,8 +95,8 @@ class Outcome:
 
     @property
     def bytes_sent(self) -> int:
-        """The bytes of all messages in their compact form, without signatures."""
-        return sum(len(to_bytes(message)) for message in self.messages)
+        """The bytes of all messages as they are sent, without signatures."""
+        return sum(len(to_json(message)) for message in self.messages)
 
     @property
     def busiest(self) -> tuple[Message, ...]:

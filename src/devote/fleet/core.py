@@ -159,7 +159,8 @@ class DeviceCore(DeviceState):
 
     def _sign(self, messages: Iterable[Message]) -> list[Envelope]:
         there = self._outbox.messages
-        return [self.identity.sign(message) for message in messages if message not in there]
+        new = (message for message in messages if message not in there)
+        return [self.identity.sign(message, self.scope) for message in new]
 
     def _commit(self, fate: Fate, messages: Iterable[Message]) -> None:
         """Store a step: what became of the pending play, or a new one, and what is to be said."""

@@ -58,12 +58,12 @@ async def _enrol(store: Store, url: str, board: Board, invite: str | None, expir
     expiry.check(experiment.spec.scheme.reply_after)
     if saved is None:
         identity = Identity.generate()
-        store.set_up(url, experiment.spec, experiment.players, identity)
-    elif saved.spec.fingerprint == experiment.fingerprint:
+        store.set_up(url, experiment, identity)
+    elif saved.scope == experiment.scope:
         identity = Identity.from_private_bytes(saved.secret)
     else:
         raise StoreMismatch(
-            f"The device store {store.path!r} was made for another specification of "
+            f"The device store {store.path!r} was made for another board or specification of "
             f"{experiment.name!r}.\nJoin with a new store."
         )
     await board.enrol(identity, invite)

@@ -9,7 +9,8 @@ from pathlib import Path
 from devote.boards.database import StoreMismatch
 from devote.boards.identity import Identity
 from devote.boards.logs import Remembered, Told
-from devote.fleet.store import Saved, Store
+from devote.fleet.saved import Saved
+from devote.fleet.store import Store
 from devote.protocol import Message
 
 
@@ -31,7 +32,7 @@ def remember(path: Path, experiment: str) -> Remembered:
         voter = Identity.from_private_bytes(saved.secret).voter
         return Remembered(
             path.name,
-            saved.spec.fingerprint,
+            saved.scope,
             tuple(_messages(store)),
             (voter,),
             tuple(_told(store, saved)),

@@ -36,6 +36,7 @@ from devote.fleet.replies import Replies
 from devote.fleet.status import FORGED, Health
 from devote.fleet.store import Store
 from devote.protocol import Message, Player, ProtocolError
+from devote.protocol.wire import Scope
 
 SYSTEM_RANDOM = random.SystemRandom().random
 
@@ -51,7 +52,7 @@ class DeviceState:
     _: KW_ONLY
     clock: Clock = field(default_factory=Clock)
     jitter: Callable[[], float] = SYSTEM_RANDOM
-    check: Callable[[Envelope], bool] = verify
+    check: Callable[[Envelope, Scope], bool] = verify
     players: int | None = field(init=False)
     bookmark: Bookmark = field(init=False)
     _player: Player = field(init=False)
@@ -150,7 +151,7 @@ class DeviceState:
         """
         with self._step():
             said = [e for e in held if e.message.voter == self.identity.voter]
-            said = [e for e in said if refusal(e, self.spec, self.check) is None]
+            said = [e for e in said if refusal(e, self.spec, self.scope, self.check) is None]
             tally = self.spec.scheme.tally(self.spec)
             for envelope in said:
                 tally.add(envelope.message)
@@ -191,6 +192,7 @@ class DeviceState:
         shown = [e.message for e in heard]
         told = [*shown, *own] if saved.bookmark.complete else own
         self.spec = saved.spec
+        self.scope = saved.scope
         self.players = saved.players
         self.identity = Identity.from_private_bytes(saved.secret)
         self.bookmark = saved.bookmark
@@ -210,7 +212,7 @@ class DeviceState:
 
     def _hear(self, envelope: Envelope) -> bool:
         """Tell a message to whoever listens, unless it is not valid."""
-        refused = refusal(envelope, self.spec, self.check)
+        refused = refusal(envelope, self.spec, self.scope, self.check)
         if refused or self._listener.tally.refusal(envelope.message) is not None:
             return False
         self._listener.receive(envelope.message)

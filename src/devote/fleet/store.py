@@ -19,19 +19,18 @@ from the board have their own table, so a step costs the same however many there
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from devote.boards.board import Envelope, Posted
 from devote.boards.database import Database, StoreError, StoreMismatch
+from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.plays import Fate
+from devote.fleet.saved import COLUMNS, Saved
 from devote.fleet.tables import LAYOUT
 from devote.protocol import (
-    ExperimentSpec,
     LocalProtocolError,
     Message,
     Player,
@@ -41,31 +40,6 @@ from devote.protocol import (
 )
 
 Delivery: TypeAlias = Literal["waiting", "sent", "refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """The device's row as it stands."""
-
-    address: str
-    spec: ExperimentSpec
-    players: int | None
-    secret: bytes
-    enrolled: bool
-    player: dict[str, Any]
-    pending_at: float | None
-    reply_at: float | None
-    plays: dict[str, Fate]
-    bookmark: Bookmark
-
-    def __repr__(self) -> str:
-        return f"Saved({self.address!r}, {self.spec.name!r})"
-
-
-@lru_cache(maxsize=64)
-def _spec(text: str) -> ExperimentSpec:
-    """One specification for all devices of a process that have the same."""
-    return ExperimentSpec.from_json(text)
 
 
 class Store:
@@ -95,49 +69,36 @@ class Store:
         with self._database.read() as db:
             return db.execute("SELECT 1 FROM device").fetchone() is not None
 
-    def set_up(
-        self, address: str, spec: ExperimentSpec, players: int | None, identity: Identity
-    ) -> None:
+    def set_up(self, address: str, experiment: Experiment, identity: Identity) -> None:
         """Store a new device that has not played yet, before anybody is told of it."""
+        spec = experiment.spec
         player = spec.scheme.player(spec, identity.voter).to_dict()
         secret = identity.to_private_bytes()
         with self._database.write() as db:
             db.execute(
-                "INSERT INTO device (id, address, spec, fingerprint, players, secret, player)"
-                " VALUES (1, ?, ?, ?, ?, ?, ?)",
-                (address, spec.to_json(), spec.fingerprint, players, secret, json.dumps(player)),
+                "INSERT INTO device"
+                " (id, address, board, spec, fingerprint, players, secret, player)"
+                " VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    address,
+                    experiment.board,
+                    spec.to_json(),
+                    spec.fingerprint,
+                    experiment.players,
+                    secret,
+                    json.dumps(player),
+                ),
             )
         self.is_new = True
 
     def load(self) -> Saved:
         """The device's row."""
         with self._database.read() as db:
-            row = db.execute(
-                "SELECT spec, fingerprint, address, players, secret, enrolled, player, pending_at,"
-                " reply_at, plays, cursor, anchor, complete FROM device"
-            ).fetchone()
+            row = db.execute(f"SELECT {COLUMNS} FROM device").fetchone()
         with self._database.decoding():
-            text, fingerprint, address, players, secret, enrolled, player, *rest = row
-            pending_at, reply_at, plays, *read = rest
-            spec = _spec(text)
-            if spec.fingerprint != fingerprint:
-                raise ValueError
-            self._n_arms = spec.n_arms
-            number, anchor, complete = read
-            bookmark = Bookmark(number, tuple(anchor.split()), bool(complete))
-            player, plays = json.loads(player), json.loads(plays)
-            return Saved(
-                address=address,
-                spec=spec,
-                players=players,
-                secret=secret,
-                enrolled=bool(enrolled),
-                player=player,
-                pending_at=pending_at,
-                reply_at=reply_at,
-                plays=plays,
-                bookmark=bookmark,
-            )
+            saved = Saved.read(row)
+        self._n_arms = saved.spec.n_arms
+        return saved
 
     def player(self, saved: Saved, messages: Iterable[Message]) -> Player:
         """The player in the row, who is told these messages."""

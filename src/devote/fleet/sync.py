@@ -15,10 +15,15 @@ from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome
 from devote.boards.database import StoreError
 from devote.fleet.core import DeviceCore
 from devote.protocol import ProtocolError
+from devote.protocol.wire import Scope
 
 CHANGED = (
     "The experiment's specification has changed on the board; nothing is sent or read.\n"
     "Join the new one with a new store, or restore the old specification."
+)
+ANOTHER = (
+    "Another board answers under the experiment's name; nothing is sent or read.\n"
+    "Check the address, or join the new board with a new store."
 )
 GAP = "The board leaves out messages.\nThey are asked for again."
 
@@ -41,8 +46,7 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
             return True
         if deep:
             experiment = await board.fetch_experiment()
-            if experiment.fingerprint != core.spec.fingerprint:
-                raise BoardRefused(CHANGED)
+            _check_scope(core, experiment.scope)
             core.learn_players(experiment.players)
         done = await _post_and_read(core, board, deep=deep)
     except BoardUnavailable:
@@ -60,11 +64,18 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
     return done
 
 
+def _check_scope(core: DeviceCore, found: Scope) -> None:
+    """Refuse a board that is not the one this device has joined."""
+    if found.board != core.scope.board:
+        raise BoardRefused(ANOTHER)
+    if found != core.scope:
+        raise BoardRefused(CHANGED)
+
+
 async def _ask_and_post(core: DeviceCore, board: Board) -> None:
     """Read the tally, and post what waits and is of use by it."""
     told = await board.tally()
-    if told.fingerprint != core.spec.fingerprint:
-        raise BoardRefused(CHANGED)
+    _check_scope(core, told.scope)
     core.read(told)
     for envelope in core.waiting:
         is_wanted = core.is_wanted(envelope)

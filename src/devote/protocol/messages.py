@@ -4,9 +4,8 @@ A message is a frozen dataclass that a scheme defines: who sends it (``voter``),
 ``experiment``, and a few whole numbers. A scheme declares each kind with ``@message``; this module
 writes and reads them all. Both forms are strict: what does not decode exactly is a peer's error.
 
-JSON form: ``v``, ``type`` and the fields. Byte form, which is what a voter signs, big endian:
-version (1), code of the kind (1), the numbers in the order of the fields, then experiment and
-voter, each as its length (1) and its characters.
+JSON form: ``v``, ``type`` and the fields. What a voter signs is made of the same fields, and of
+where the message is good (``wire``).
 """
 
 import json
@@ -15,12 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar
 
-from devote.protocol.errors import RemoteProtocolError, SpecError
+from devote.protocol.errors import RemoteProtocolError
+from devote.protocol.wire import VERSION, Scope, signed_bytes
 
-VERSION = 1
 MAX_ARMS = 2**16
 IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 TEXTS = ("experiment", "voter")
+RESERVED = ("enrolment", "log")
+"""What else is signed or hashed in the way of messages."""
 
 
 class Message(Protocol):
@@ -39,22 +40,20 @@ class Message(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number in a message: its bytes and its range; without ``most``, an arm's index."""
+    """A whole number in a message, by its range; without ``most``, an arm's index."""
 
-    size: int
     least: int = 0
     most: int | None = None
 
 
-ARM = Number(2)
+ARM = Number()
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of message: its name, the byte that stands for it, its form and its numbers."""
+    """One kind of message: its name, its form and its numbers."""
 
     name: str
-    code: int
     form: type
     numbers: dict[str, Number]
 
@@ -65,19 +64,18 @@ _BY_FORM: dict[type, Kind] = {}
 M = TypeVar("M")
 
 
-def message(name: str, code: int, **numbers: Number) -> Callable[[type[M]], type[M]]:
-    """Declare a frozen dataclass as a kind of message; ``numbers`` are in the order of its fields.
+def message(name: str, **numbers: Number) -> Callable[[type[M]], type[M]]:
+    """Declare a frozen dataclass as a kind of message with these numbers among its fields.
 
-    Names and codes are given once and for all: a code that was ever in use is not used again.
+    A name is given once and for all: one that was ever in use is not used again for another kind.
     """
 
     def declare(form: type[M]) -> type[M]:
         known = {item.name for item in fields(form)}  # type: ignore[arg-type]
         assert known == {*TEXTS, *numbers}, f"{form.__name__} has other fields than it declares"
-        taken = [kind for kind in KINDS.values() if code == kind.code and name != kind.name]
-        if taken:
-            raise SpecError(f"Code {code} is {taken[0].name}'s.\nChoose another for {name}.")
-        KINDS[name] = _BY_FORM[form] = Kind(name, code, form, numbers)
+        assert is_identifier(name), f"{name!r} cannot name a kind"
+        assert name not in RESERVED, f"{name!r} names something else"
+        KINDS[name] = _BY_FORM[form] = Kind(name, form, numbers)
         return form
 
     return declare
@@ -98,16 +96,11 @@ def is_identifier(text: object) -> bool:
     return isinstance(text, str) and IDENTIFIER.fullmatch(text) is not None
 
 
-def to_bytes(item: Message) -> bytes:
-    """The byte form of a message, which is what its voter signs."""
+def to_bytes(item: Message, scope: Scope) -> bytes:
+    """What the voter of a message signs for it to be good in a scope."""
     kind = kind_of(item)
-    body = bytes([VERSION, kind.code])
-    for name, number in kind.numbers.items():
-        body += int.to_bytes(getattr(item, name), number.size)
-    for text in (item.experiment, item.voter):
-        encoded = text.encode("ascii")
-        body += bytes([len(encoded)]) + encoded
-    return body
+    values = {name: getattr(item, name) for name in (*TEXTS, *kind.numbers)}
+    return signed_bytes(kind.name, values, scope)
 
 
 def to_dict(item: Message) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 Checked once, when it is made; everything downstream relies on it.
 """
 
-import hashlib
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from devote.kernels.registry import AlgorithmError
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import MAX_ARMS, is_identifier
 from devote.protocol.scheme import Scheme, check, make_scheme
+from devote.protocol.wire import digest
 
 VERSION = 2
 LONGEST_NAME = 200
@@ -131,10 +131,10 @@ class ExperimentSpec:
         It covers what differs from the defaults, so that a new field with a default changes it
         for no experiment there is.
         """
-        text = json.dumps(self._essence(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest(self.essence())
 
-    def _essence(self) -> dict[str, Any]:
+    def essence(self) -> dict[str, Any]:
+        """What the fingerprint covers, as JSON values: how a specification is sent."""
         values = self.to_dict()
         defaults = {item.name: item.default for item in fields(self)}
         essence = {k: v for k, v in values.items() if k == "version" or v != defaults.get(k)}

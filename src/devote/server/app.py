@@ -11,11 +11,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devote.boards.database import StoreError
-from devote.boards.experiment import VERSION, VERSION_HEADER
+from devote.boards.experiment import VERSION_HEADER
 from devote.boards.store import SqliteStore, UnknownExperiment, UnreadableExperiment
+from devote.protocol.wire import VERSION
 from devote.server import board, experiments
 from devote.server.answers import Refused, error
 from devote.server.bodies import explain
+from devote.server.description import complete
 from devote.server.metrics import CONTENT_TYPE, Metrics
 from devote.server.models import HealthAnswer, errors
 from devote.server.service import Served, Service
@@ -45,6 +47,7 @@ def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
     for kind in (*ours, RequestValidationError, HTTPException):
         app.exception_handler(kind)(_explain)
     app.add_middleware(_Versioned, metrics=service.metrics)
+    complete(app)
     return app
 
 

@@ -30,6 +30,10 @@ AfterVoter = Annotated[
 ]
 Limit = Annotated[int | None, Query(ge=1, le=10_000, description="At most so many.")]
 Voted = Annotated[str | None, Query(pattern=VOTED, description="Only messages of this voter.")]
+Known = Annotated[str, Header(description="Names of answers that the client has.")]
+Last = Annotated[
+    int | None, Header(ge=0, le=2**53, description="The number of the last message received.")
+]
 Enrolling = Annotated[EnrolmentBody, bodies.body(EnrolmentBody)]
 Posting = Annotated[EnvelopeBody, bodies.body(EnvelopeBody)]
 _FRESH = "public, max-age=1, stale-while-revalidate=5"
@@ -60,7 +64,7 @@ async def post_message(
 ) -> OutcomeAnswer:
     """Post a signed message; again is harmless."""
     envelope = Envelope(given.message, given.signature)
-    if reason := refusal(envelope, service.store.spec(name)):
+    if reason := refusal(envelope, service.store.spec(name), service.store.scope(name)):
         service.metrics.count_message(name, Outcome.REFUSED)
         raise Refused(403, reason)
     service.check(service.voters, f"{name}/{envelope.message.voter}", "of this voter")
@@ -83,7 +87,7 @@ async def read_messages(
     after: After = 0,
     limit: Limit = None,
     voter: Voted = None,
-    if_none_match: Annotated[str, Header()] = "",
+    if_none_match: Known = "",
 ) -> Response:
     """Everything on the board above a number, as of now, or the first ``limit`` of it.
 
@@ -118,7 +122,7 @@ async def stream_messages(
     service: Served,
     board: Reading,
     after: After = 0,
-    last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None,
+    last_event_id: Last = None,
 ) -> Response:
     """The board as server-sent events; a Last-Event-ID header goes before ``after``."""
     service.check_streams()
@@ -132,7 +136,7 @@ async def stream_messages(
     response_model=TallyAnswer,
     responses={304: {"description": "Nothing new."}},
 )
-async def read_tally(board: Reading, if_none_match: Annotated[str, Header()] = "") -> Response:
+async def read_tally(board: Reading, if_none_match: Known = "") -> Response:
     """What the messages come to, in a few hundred bytes; any cache may keep it for a second."""
     told, tag = await board.tally()
     headers = {"Cache-Control": _FRESH}

@@ -90,7 +90,7 @@ class LiveBoard:
         if self._players is None:
             self._players = (self._store.get(self._spec.name).players,)  # it never changes
         public = history.tally.public(*self._players)
-        return PublicTally(history.number, self._spec.fingerprint, public)
+        return PublicTally.of(self._store.scope(self._spec.name), history.number, public)
 
     async def look(self, draw: Callable[[History], T]) -> T:
         """What a function makes of all messages."""

@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from devote.boards.experiment import VERSION, Enrolment
+from devote.boards.experiment import BOARD, Enrolment
 from devote.protocol import Message, ProtocolError, messages
+from devote.protocol.wire import VERSION
 from devote.server.answers import Refused
 
 NAME = f"^{messages.IDENTIFIER.pattern}$"
@@ -20,6 +21,8 @@ SIGNATURE = {"type": "string", "pattern": "^[0-9a-f]{128}$"}
 # Described, not checked: a key or a signature that is spelt wrongly is refused as a wrong one is.
 Voter = Annotated[str, WithJsonSchema(VOTER)]
 Signature = Annotated[str, WithJsonSchema(SIGNATURE)]
+BoardName = Annotated[str, WithJsonSchema({"type": "string", "pattern": f"^{BOARD.pattern}$"})]
+Fingerprint = Annotated[str, WithJsonSchema({"type": "string", "pattern": VOTED})]
 Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Players: TypeAlias = Positive | None
@@ -27,7 +30,7 @@ Players: TypeAlias = Positive | None
 
 def _describe(kind: messages.Kind) -> dict[str, Any]:
     properties: dict[str, Any] = {
-        "v": {"const": messages.VERSION},
+        "v": {"const": VERSION},
         "type": {"const": kind.name},
         "experiment": {"type": "string", "pattern": NAME},
         "voter": VOTER,
@@ -146,6 +149,18 @@ class VotersAnswer(Body):
     end: bool
 
 
+_ARMS = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+_TALLY = {
+    "type": "object",
+    "properties": {
+        "status": {"enum": ["open", "agreed", "stalled"]},
+        "answer": _ARMS,
+        "shared": _ARMS,
+    },
+    "required": ["status", "answer", "shared"],
+}
+
+
 class TallyAnswer(Body):
     """What the messages up to a number come to, as the scheme tells it.
 
@@ -153,9 +168,10 @@ class TallyAnswer(Body):
     first, and those that are still open.
     """
 
+    board: BoardName
+    fingerprint: Fingerprint
     number: Natural
-    fingerprint: str
-    tally: dict[str, Any]
+    tally: Annotated[dict[str, Any], WithJsonSchema(_TALLY)]
 
 
 class InvitesAnswer(Body):
@@ -165,11 +181,15 @@ class InvitesAnswer(Body):
 
 
 class ExperimentAnswer(Body):
-    """An experiment, who may take part, and how many do."""
+    """An experiment, who may take part, and how many do.
+
+    Signatures cover its ``board`` and its ``fingerprint``, which is that of ``spec`` as it is here.
+    """
 
     version: int
+    board: BoardName
     spec: dict[str, Any]
-    fingerprint: str
+    fingerprint: Fingerprint
     enrolment: Enrolment
     players: Players
     enrolled: Natural

@@ -7,7 +7,7 @@ from devote.protocol.messages import ARM, Number, message
 MAX_TERM = 2**32 - 1
 
 
-@message("vote", code=1, term=Number(4, 0, MAX_TERM), arm=ARM)
+@message("vote", term=Number(0, MAX_TERM), arm=ARM)
 @dataclass(frozen=True, slots=True)
 class Vote:
     """``voter`` estimates that ``arm`` is not epsilon-optimal.
@@ -21,7 +21,7 @@ class Vote:
     voter: str
 
 
-@message("reset", code=2, term=Number(4, 1, MAX_TERM))
+@message("reset", term=Number(1, MAX_TERM))
 @dataclass(frozen=True, slots=True)
 class Reset:
     """``voter`` opens ``term``: votes of lower terms no longer count.

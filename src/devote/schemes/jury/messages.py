@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 from devote.protocol.messages import ARM, message
 
-# Code 3 was the first jury's claim to a numbered seat, and is not used again.
 
-
-@message("claim", code=4)
+@message("claim")
 @dataclass(frozen=True, slots=True)
 class Claim:
     """``voter`` asks for a seat; the first J claims on the board have one."""
@@ -16,7 +14,7 @@ class Claim:
     voter: str
 
 
-@message("pick", code=5, arm=ARM)
+@message("pick", arm=ARM)
 @dataclass(frozen=True, slots=True)
 class Pick:
     """``voter``, a juror, says that it ended with ``arm``; with ``privacy`` that may be a lie."""

@@ -1,0 +1,18 @@
+"""The board that tests sign for before there is one: experiments on it, and its scopes."""
+
+from typing import Any
+
+from devote.boards.experiment import Experiment
+from devote.boards.memory import LOCAL
+from devote.protocol import ExperimentSpec
+from devote.protocol.wire import Scope
+
+
+def here(spec: ExperimentSpec, *settings: Any, **others: Any) -> Experiment:
+    """An experiment on it."""
+    return Experiment(spec, *settings, board=LOCAL, **others)
+
+
+def scope(spec: ExperimentSpec) -> Scope:
+    """Where signatures of an experiment on it are good."""
+    return Scope(LOCAL, spec.fingerprint)

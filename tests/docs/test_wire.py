@@ -1,0 +1,78 @@
+"""docs/wire.md names every route, every status, every kind of message and every default."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from tests.wire.test_second import SECOND
+
+from devote.boards.store import SqliteStore
+from devote.protocol import ExperimentSpec
+from devote.protocol.messages import KINDS
+from devote.protocol.scheme import SCHEMES
+from devote.protocol.wire import VERSION, canonical
+from devote.server import create_app
+
+PAGE = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
+WORDS = {"null": None, "`paper`": "paper", '`"paper"`': "paper"}
+
+
+def _rows(heading: str) -> list[list[str]]:
+    section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:1] == "|"]
+    return [[cell.strip() for cell in row] for row in rows if len(row) > 1]
+
+
+@pytest.fixture(scope="module")
+def described():
+    store = SqliteStore(":memory:")
+    yield create_app(store).openapi()["paths"]
+    store.close()
+
+
+def test_every_route_is_there(described):
+    text = re.sub(r"\?[^`]*", "", PAGE)
+    named = set(re.findall(r"`((?:GET|POST) /[^`]*)`", text))
+    served = {f"{verb.upper()} {path}" for path, verbs in described.items() for verb in verbs}
+    assert served | {"GET /openapi.json"} == named
+
+
+def test_every_status_of_an_error_is_there(described):
+    answers = [
+        a for verbs in described.values() for verb in verbs.values() for a in verb["responses"]
+    ]
+    named = {status for row in _rows("Errors") for status in re.findall(r"\d{3}", row[0])}
+    assert {status for status in answers if status >= "400"} <= named
+
+
+def test_every_kind_of_message_is_there():
+    rows = {row[0].strip("`"): row for row in _rows("Messages")}
+    for name in ("decentralized", "jury", "survey"):
+        scheme = SCHEMES[name]
+        for kind in (k for k in KINDS.values() if k.form in scheme.kinds):
+            row = rows[kind.name]
+            assert row[1] == name
+            assert re.findall(r"`(\w+)`", row[2]) == sorted(kind.numbers)
+
+
+def test_the_defaults_are_those_of_the_code():
+    told = {row[0].strip("`"): row[1] for row in _rows("Specifications")}
+    plain = ExperimentSpec(arms=2)
+    for name in ("algorithm", "epsilon", "delta"):
+        assert told[name].strip("`") == str(getattr(plain, name))
+    assert told["eta"] == f"{plain.eta}; jury {SCHEMES['jury'].default_eta}"
+    for name in ("decentralized", "jury", "survey"):
+        given = dict(re.findall(r"`(\w+)` ([^,]+)", told[name]))
+        defaults = {item.name: item.default for item in fields(SCHEMES[name])}
+        read = {key: WORDS[v] if v in WORDS else float(v) for key, v in given.items()}
+        assert read == defaults
+
+
+def test_its_examples_are_right():
+    assert f"The version is {VERSION}." in PAGE
+    assert canonical({"b": [0.25, "é", None], "a": 2}).decode() in PAGE
+    (code,) = [c for c in re.findall(r"```js\n(.*?)```", PAGE, re.S) if "canonical" in c]
+    second = SECOND.read_text().replace("spelt", "canonical")
+    for line in code.splitlines():
+        assert line in second

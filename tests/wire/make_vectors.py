@@ -1,0 +1,257 @@
+"""Makes ``tests/vectors``: ``python -m tests.wire.make_vectors``. The same bytes each time."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from devote.boards.identity import Identity, is_key
+from devote.boards.logs import begin_chain, extend_chain
+from devote.kernels.randomizer import GRID, blur, blur_reward, truthful
+from devote.protocol import ExperimentSpec, Message
+from devote.protocol.messages import to_bytes, to_dict
+from devote.protocol.wire import Scope, canonical, digest, signed_bytes
+from devote.schemes import Answer, Claim, Jury, Pick, Reset, Survey, Vote
+
+FOLDER = Path(__file__).parents[1] / "vectors"
+BOARD, OTHER = "5f0c2f1de7a84b7a9d3a6c1b0e4f7788", "00112233445566778899aabbccddeeff"
+NAME = "banner"
+VALUES: list[Any] = [
+    None, True, False, 0, -0.0, 1, -1, 0.1, 0.25, 1e-7, 1e21, 5e-324, 2**53, 1 / 3,
+    "", "red", 'quote " and \\ back', "é", "👍 arm", "\x00", [], {}, [1, [2, "3"]],
+    {"b": [0.25, "é", None], "a": 2}, {"Z": 1, "a": 2, "_": 3}, {"1": True, "": False},
+]  # fmt: skip
+SPECS = {
+    "plain": ExperimentSpec(arms=3, name=NAME),
+    "named": ExperimentSpec(arms=["rot", "grün", "👍"], name="a.b:c-d_e", epsilon=0.1, delta=1e-6),
+    "votes": ExperimentSpec(arms=4, name=NAME, scheme={"quorum": 2}),
+    "ceil": ExperimentSpec(arms=4, name=NAME, eta=0.5, delta=0.25, scheme={"quorum": "ceil"}),
+    "terms": ExperimentSpec(
+        arms=3, name=NAME, algorithm="ser4", options={"phi": 0.01}, scheme={"quorum": 2}
+    ),
+    "jury": ExperimentSpec(arms=3, name=NAME, scheme=Jury(seats=9, seat_after=5)),
+    "hung jury": ExperimentSpec(arms=9, name=NAME, scheme=Jury(seats=9, liars=1)),
+    "private jury": ExperimentSpec(
+        arms=3, name=NAME, algorithm="mixture_elimination", scheme=Jury(seats=15, privacy=4.0)
+    ),
+    "survey": ExperimentSpec(
+        arms=3, name=NAME, algorithm="mixture_elimination", epsilon=0.9, scheme=Survey(4.0)
+    ),
+    "two answers": ExperimentSpec(
+        arms=2, name=NAME, algorithm="mixture_elimination", options={"rho": 2.5},
+        scheme=Survey(2.0, answers=2, reply_after=30.0),
+    ),
+    "plain survey": ExperimentSpec(
+        arms=3, name=NAME, algorithm="mixture_elimination", scheme=Survey(None)
+    ),
+}  # fmt: skip
+
+
+def identity(number: int) -> Identity:
+    return Identity.from_private_bytes(number.to_bytes(32, "big"))
+
+
+def _said(number: int, kind: type, *fields: int) -> Message:
+    message: Message = kind(NAME, *fields, identity(number).voter)
+    return message
+
+
+def _canonical() -> list[Any]:
+    return [{"value": v, "bytes": canonical(v).hex(), "sha256": digest(v)} for v in VALUES]
+
+
+def _fingerprints() -> list[Any]:
+    return [{"spec": s.essence(), "fingerprint": s.fingerprint} for s in SPECS.values()]
+
+
+def _keys() -> list[Any]:
+    secrets = ["9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"]
+    secrets += [number.to_bytes(32, "big").hex() for number in range(1, 6)]
+    good = [(s, Identity.from_private_bytes(bytes.fromhex(s)).voter) for s in secrets]
+    ys = [0, 1, 2**255 - 20, *range(2**255 - 19, 2**255)]
+    spelt = ["26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"]
+    spelt += ["c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"]
+    ys += [int.from_bytes(bytes.fromhex(text), "little") for text in spelt]
+    bad = [(y | sign).to_bytes(32, "little").hex() for y in ys for sign in (0, 2**255)]
+    bad += [good[0][1].upper(), good[0][1][:-2], good[0][1] + "00", ""]
+    rows = [{"secret": s, "voter": voter, "good": True} for s, voter in good]
+    assert not any(map(is_key, bad))
+    return [*rows, *({"voter": voter, "good": False} for voter in bad)]
+
+
+def _signed(number: int, message: Message, scope: Scope) -> dict[str, Any]:
+    return {
+        "secret": identity(number).to_private_bytes().hex(),
+        "message": to_dict(message),
+        "board": scope.board,
+        "fingerprint": scope.fingerprint,
+        "line": to_bytes(message, scope).decode(),
+        "signature": identity(number).sign(message, scope).signature,
+    }
+
+
+KINDS = {
+    "votes": [(Vote, 0, 3), (Vote, 0, 0)],
+    "terms": [(Vote, 2**32 - 1, 2), (Reset, 1), (Reset, 2**32 - 1)],
+    "jury": [(Claim,), (Pick, 0), (Pick, 2)],
+    "survey": [(Answer, 2, 1, 1), (Answer, 0, 0, 65535)],
+}
+
+
+def _messages() -> list[Any]:
+    rows = []
+    for name, said in KINDS.items():
+        scope = Scope(BOARD, SPECS[name].fingerprint)
+        rows += [_signed(n, _said(n, *each), scope) for n, each in enumerate(said, start=1)]
+    for number, name in enumerate(SPECS, start=1):
+        voter, scope = identity(number).voter, Scope(BOARD, SPECS[name].fingerprint)
+        rows.append({
+            "secret": identity(number).to_private_bytes().hex(),
+            "message": {"type": "enrolment", "voter": voter},
+            "board": scope.board,
+            "fingerprint": scope.fingerprint,
+            "line": signed_bytes("enrolment", {"voter": voter}, scope).decode(),
+            "signature": identity(number).sign_enrolment(scope),
+        })  # fmt: skip
+    return rows
+
+
+def _moved() -> list[Any]:
+    """Good signatures, beside another board, specification or message; and good for any text."""
+    rows = []
+    for row in _messages():
+        voter, names = row["message"]["voter"], ("message", "board", "fingerprint", "signature")
+        shown = {name: row[name] for name in names}
+        rows.append({**shown, "board": OTHER})
+        rows.append({**shown, "fingerprint": SPECS["plain"].with_(eta=0.5).fingerprint})
+        rows.append({**shown, "message": {**row["message"], "voter": identity(99).voter}})
+        rows.append({**shown, "message": {**row["message"], "voter": voter.upper()}})
+        if "arm" in row["message"]:
+            arm = row["message"]["arm"] + 1
+            rows.append({**shown, "message": {**row["message"], "arm": arm}})
+        neutral = "01" + "00" * 31
+        small = {**row["message"], "voter": neutral}
+        rows.append({**shown, "message": small, "signature": neutral + "00" * 32})
+    return rows
+
+
+PRIVACIES = (0.001, 0.5, 1.0, 2.0, 4.0, 20.0)
+
+
+def _truths() -> list[Any]:
+    return [
+        {"privacy": e, "arms": arms, "truths": truthful(e, arms)}
+        for e in PRIVACIES
+        for arms in (2, 3, 10, 1000)
+    ]
+
+
+def _noises(draw: random.Random) -> list[float]:
+    return [0.0, 1 - 2**-53, *(draw.random() for _ in range(10))]
+
+
+def _picks() -> list[Any]:
+    draw, rows = random.Random(1), []
+    for e, arms in ((0.5, 2), (1.0, 3), (4.0, 10)):
+        truths = truthful(e, arms)
+        edges = [truths / GRID, (truths - 1) / GRID]
+        for noise in (*_noises(draw), *edges):
+            truth = draw.randrange(arms)
+            told = blur(truth, noise, truths, arms)
+            rows.append(
+                {"truth": truth, "noise": noise, "truths": truths, "arms": arms, "told": told}
+            )
+    return rows
+
+
+def _bits() -> list[Any]:
+    draw, rows = random.Random(2), []
+    for truths in (truthful(0.5, 2), truthful(2.0, 2), GRID):
+        for reward in (0.0, 1.0, 0.5, draw.random()):
+            edge = GRID - truths + int(reward * (2 * truths - GRID))
+            noises = [n for n in (edge / GRID, (edge - 1) / GRID) if 0.0 <= n < 1.0]
+            for noise in (*_noises(draw), *noises):
+                told = blur_reward(reward, noise, truths)
+                rows.append({"reward": reward, "noise": noise, "truths": truths, "told": told})
+    return rows
+
+
+def _said_in(name: str) -> list[tuple[int, Message]]:
+    """What is offered to a board: more than it takes."""
+    draw = random.Random(f"vectors/{name}")
+    voters = range(1, 21)
+    offered: list[tuple[Any, ...]] = []
+    match name:
+        case "votes" | "ceil" | "plain":
+            offered = [(v, Vote, 0, draw.randrange(3)) for v in (1, 2, 3, 1, 2, 3, 4, 5)]
+            offered += [(v, Vote, 0, arm) for arm in (0, 1, 2) for v in voters[:4]]
+            offered += [(1, Vote, 1, 1), (1, Reset, 1), (2, Claim)]
+        case "terms":
+            offered = [(1, Vote, 0, 0), (2, Vote, 0, 0), (3, Vote, 2, 0), (2, Reset, 1)]
+            offered += [(1, Vote, 1, 2), (1, Vote, 0, 1), (1, Vote, 2, 1), (2, Vote, 2, 1)]
+            offered += [(3, Reset, 2), (1, Vote, 2, 0), (2, Vote, 2, 0), (2, Vote, 2, 2)]
+        case "jury" | "hung jury" | "private jury":
+            offered = [(20, Pick, 0), *((v, Claim) for v in voters[:12])]
+            arms = 9 if name == "hung jury" else 2
+            offered += [(v, Pick, v % arms if arms > 2 else int(v % 4 == 0)) for v in voters]
+            offered += [(1, Pick, 2), (2, Vote, 0, 1)]
+        case _:
+            chances, spec = (0.1, 0.9, 0.4), SPECS[name]
+            for v in range(1, 61):
+                arm = draw.randrange(spec.n_arms)
+                offered.append((v, Answer, arm, int(draw.random() < chances[arm]), 1 + v % 2))
+            offered += [(1, Answer, 0, 1, 2), (1, Answer, 1, 1, 1), (2, Claim)]
+    return [(number, _said(number, kind, *fields)) for number, kind, *fields in offered]
+
+
+def _tallies() -> list[Any]:
+    rows = []
+    for name, spec in SPECS.items():
+        if name == "named":
+            continue
+        players = 4 if name in ("votes", "ceil") else None
+        scope, tally = Scope(BOARD, spec.fingerprint), spec.scheme.tally(spec)
+        log: list[Any] = []
+        taken: list[bool] = []
+        tallies: list[Any] = []
+        there: set[Message] = set()
+        head = begin_chain(scope)
+        for number, message in _said_in(name):
+            envelope = identity(number).sign(message, scope)
+            log.append({"message": to_dict(message), "signature": envelope.signature})
+            taken.append(message not in there and tally.refusal(message) is None)
+            if taken[-1]:
+                tally.add(message)
+                there.add(message)
+                head = extend_chain(head, envelope, scope)
+            tallies.append(tally.public(players))
+        rows.append({
+            "name": name, "spec": spec.essence(), "board": BOARD, "players": players,
+            "log": log, "taken": taken, "tallies": tallies, "head": head.hex(),
+        })  # fmt: skip
+    return rows
+
+
+MAKERS = {
+    "canonical": _canonical,
+    "fingerprints": _fingerprints,
+    "keys": _keys,
+    "messages": _messages,
+    "moved": _moved,
+    "truths": _truths,
+    "picks": _picks,
+    "bits": _bits,
+    "tallies": _tallies,
+}
+
+
+def text(name: str) -> str:
+    """A file's contents: one vector per line."""
+    rows = (json.dumps(row, separators=(",", ":")) for row in MAKERS[name]())
+    return "[\n" + ",\n".join(rows) + "\n]\n"
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name in MAKERS:
+        (FOLDER / f"{name}.json").write_text(text(name))

@@ -1,0 +1,81 @@
+"""A second implementation, in JavaScript, says, hashes and counts what this one does."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.server.live import TOKEN, open_store, serving_in_thread
+from tests.wire.make_vectors import FOLDER, MAKERS, text
+
+from devote.boards.experiment import Experiment
+from devote.boards.http_log import HttpLog
+from devote.boards.operator import Operator
+from devote.boards.verification import verify_log
+from devote.protocol import ExperimentSpec
+from devote.schemes import Jury, Survey
+from devote.server import Settings, create_app
+
+SECOND = Path(__file__).parent / "second.mjs"
+MISSING = "The tests of the wire need Node: sudo apt-get install nodejs"
+SPECS = {
+    "decentralized": ExperimentSpec(arms=["rot", "grün", "👍"], name="wire", scheme={"quorum": 4}),
+    "jury": ExperimentSpec(arms=3, name="wire", scheme=Jury(seats=10)),
+    "survey": ExperimentSpec(
+        arms=3, name="wire", algorithm="mixture_elimination", epsilon=0.1, scheme=Survey(4.0)
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def second():
+    """Runs it with these words; gives how it ended and what it printed."""
+    node = shutil.which("node")
+    if node is None:
+        if os.environ.get("CI"):
+            pytest.fail(MISSING)
+        pytest.skip(MISSING)
+
+    def run(*words: object) -> tuple[int, str]:
+        command = [node, str(SECOND), *map(str, words)]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return ran.returncode, ran.stdout + ran.stderr
+
+    return run
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_vectors_are_what_this_implementation_makes(name):
+    assert (FOLDER / f"{name}.json").read_text() == text(name)
+
+
+def test_a_second_implementation_passes_all_vectors(second):
+    count = sum(len(json.loads(text(name))) for name in MAKERS)
+    assert second("vectors", FOLDER) == (0, f"{count} vectors, 0 wrong\n")
+
+
+def test_a_wrong_encoding_fails_the_vectors(second):
+    code, said = second("vectors", FOLDER, "--wrong-encoding")
+    assert code == 1
+    failed = {line.split(":")[0] for line in said.splitlines()[:-1]}
+    assert failed == {"canonical", "fingerprints", "tallies"}
+
+
+@pytest.mark.parametrize("scheme", SPECS)
+def test_a_second_implementation_enrols_speaks_reads_verifies_and_counts(scheme, second, tmp_path):
+    with open_store(tmp_path / "server.db") as store:
+        app = create_app(store, Settings(token=TOKEN, voter_rate=1e6))
+        with serving_in_thread(app) as server, Operator(server, TOKEN) as operator:
+            url = operator.open(Experiment(SPECS[scheme]))
+            code, said = second("take-part", url, 10)
+            assert code == 0, said
+            told = json.loads(said)
+            with HttpLog(url) as log:
+                report = verify_log(log)
+    assert report.ok
+    assert (told["number"], told["head"]) == (report.number, report.head)
+    assert report.number == (20 if scheme == "jury" else 10)
+    assert told["tally"]["status"] == report.status
+    assert tuple(told["tally"]["answer"]) == report.answer
