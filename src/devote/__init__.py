@@ -9,7 +9,7 @@ it is used.
   ``Player``, which is the device without any I/O.
 * Try it: a ``Scenario`` is a specification, a ``Problem`` and a number of players.
   ``run_players`` plays one, ``simulate`` and ``run_sweep`` many at the speed of compiled code
-  (extra ``sim``), which gives a ``Result``.
+  (extra ``sim``), which gives a ``Result``; ``compare`` tells two of them apart.
 * Know what to expect: ``make_plan`` (extra ``sim``), ``claimed_failure``, ``vote_failure``.
 * Every error is a ``DevoteError``.
 
@@ -57,7 +57,7 @@ from devote.theory import claimed_failure, message_bound, quorum, vote_failure
 if TYPE_CHECKING:
     from devote.fleet import AsyncDevice, Device, DeviceError, LateReward, RepeatedReward
     from devote.guarantees.plan import make_plan
-    from devote.simulate import Result, load_results, run_sweep
+    from devote.simulate import Result, compare, load_results, run_sweep
 
 __version__ = "0.2.0"
 
@@ -68,6 +68,7 @@ _LAZY = {
     "LateReward": "devote.fleet",
     "RepeatedReward": "devote.fleet",
     "Result": "devote.simulate",
+    "compare": "devote.simulate",
     "load_results": "devote.simulate",
     "make_plan": "devote.guarantees.plan",
     "run_sweep": "devote.simulate",
@@ -106,6 +107,7 @@ __all__ = [
     "Vote",
     "__version__",
     "claimed_failure",
+    "compare",
     "get_problem",
     "load_results",
     "make_plan",

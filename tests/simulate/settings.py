@@ -46,9 +46,9 @@ def small_setting(algorithm, scheme, problem, *, n_players=8, votes=3, options=N
     return Scenario(spec, problem, n_players, horizon)
 
 
-def both(setting, *, seed=0, trial=0):
+def both(setting, *, seed=0, trial=0, record=False):
     """The same trial by the engine and by ``Player`` objects."""
-    engine = run_trial(setting, seed=seed, trial=trial, trace=True)
+    engine = run_trial(setting, seed=seed, trial=trial, trace=True, record=record)
     players = run_players(
         setting.spec,
         setting.problem,
@@ -57,5 +57,6 @@ def both(setting, *, seed=0, trial=0):
         trial=trial,
         horizon=setting.horizon,
         trace=True,
+        record=record,
     )
     return engine, players

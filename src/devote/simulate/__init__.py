@@ -14,30 +14,46 @@ from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event, RunStatus, Trial
 
 if TYPE_CHECKING:
-    from devote.simulate.errors import ResultError, SweepError
+    from devote.simulate.comparison import Comparison, compare
+    from devote.simulate.errors import NeverEnds, ResultError, SweepError, SweepInterrupted
     from devote.simulate.result import Result
+    from devote.simulate.results import Results
+    from devote.simulate.simulation import simulate
+    from devote.simulate.summary import Summary
     from devote.simulate.sweep.results_file import load_results
     from devote.simulate.sweep.sweep import run_sweep
-    from devote.simulate.trials import run_trial, simulate
+    from devote.simulate.trials import run_trial
 
 _COMPILED = {
+    "Comparison": "devote.simulate.comparison",
+    "NeverEnds": "devote.simulate.errors",
     "Result": "devote.simulate.result",
     "ResultError": "devote.simulate.errors",
+    "Results": "devote.simulate.results",
+    "Summary": "devote.simulate.summary",
     "SweepError": "devote.simulate.errors",
+    "SweepInterrupted": "devote.simulate.errors",
+    "compare": "devote.simulate.comparison",
     "load_results": "devote.simulate.sweep.results_file",
     "run_sweep": "devote.simulate.sweep.sweep",
     "run_trial": "devote.simulate.trials",
-    "simulate": "devote.simulate.trials",
+    "simulate": "devote.simulate.simulation",
 }
 
 __all__ = [
+    "Comparison",
     "Event",
+    "NeverEnds",
     "Result",
     "ResultError",
+    "Results",
     "RunStatus",
     "Scenario",
+    "Summary",
     "SweepError",
+    "SweepInterrupted",
     "Trial",
+    "compare",
     "load_results",
     "run_players",
     "run_sweep",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from devote.studies.estimates import (
+from devote.simulate.estimates import (
     deviation_ratio,
     exact,
     exponent,
