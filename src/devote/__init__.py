@@ -57,7 +57,7 @@ from devote.theory import claimed_failure, message_bound, quorum, vote_failure
 if TYPE_CHECKING:
     from devote.fleet import AsyncDevice, Device, DeviceError, LateReward, RepeatedReward
     from devote.guarantees.plan import make_plan
-    from devote.simulate import Result, compare, load_results, run_sweep
+    from devote.simulate import Result, check_algorithm, compare, grid, load_results, run_sweep
 
 __version__ = "0.2.0"
 
@@ -68,7 +68,9 @@ _LAZY = {
     "LateReward": "devote.fleet",
     "RepeatedReward": "devote.fleet",
     "Result": "devote.simulate",
+    "check_algorithm": "devote.simulate",
     "compare": "devote.simulate",
+    "grid": "devote.simulate",
     "load_results": "devote.simulate",
     "make_plan": "devote.guarantees.plan",
     "run_sweep": "devote.simulate",
@@ -106,9 +108,11 @@ __all__ = [
     "Trial",
     "Vote",
     "__version__",
+    "check_algorithm",
     "claimed_failure",
     "compare",
     "get_problem",
+    "grid",
     "load_results",
     "make_plan",
     "message_bound",

@@ -14,17 +14,20 @@ from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event, RunStatus, Trial
 
 if TYPE_CHECKING:
+    from devote.simulate.checking import AlgorithmFault, check_algorithm
     from devote.simulate.comparison import Comparison, compare
     from devote.simulate.errors import NeverEnds, ResultError, SweepError, SweepInterrupted
     from devote.simulate.result import Result
     from devote.simulate.results import Results
     from devote.simulate.simulation import simulate
     from devote.simulate.summary import Summary
+    from devote.simulate.sweep.grid import grid
     from devote.simulate.sweep.results_file import load_results
     from devote.simulate.sweep.sweep import run_sweep
     from devote.simulate.trials import run_trial
 
 _COMPILED = {
+    "AlgorithmFault": "devote.simulate.checking",
     "Comparison": "devote.simulate.comparison",
     "NeverEnds": "devote.simulate.errors",
     "Result": "devote.simulate.result",
@@ -33,7 +36,9 @@ _COMPILED = {
     "Summary": "devote.simulate.summary",
     "SweepError": "devote.simulate.errors",
     "SweepInterrupted": "devote.simulate.errors",
+    "check_algorithm": "devote.simulate.checking",
     "compare": "devote.simulate.comparison",
+    "grid": "devote.simulate.sweep.grid",
     "load_results": "devote.simulate.sweep.results_file",
     "run_sweep": "devote.simulate.sweep.sweep",
     "run_trial": "devote.simulate.trials",
@@ -41,6 +46,7 @@ _COMPILED = {
 }
 
 __all__ = [
+    "AlgorithmFault",
     "Comparison",
     "Event",
     "NeverEnds",
@@ -53,7 +59,9 @@ __all__ = [
     "SweepError",
     "SweepInterrupted",
     "Trial",
+    "check_algorithm",
     "compare",
+    "grid",
     "load_results",
     "run_players",
     "run_sweep",

@@ -25,16 +25,16 @@ def rows(result: "Result", of: str = "trials") -> list[Row]:
     """The table ``of`` a result; each row begins with the setting."""
     if of not in TABLES:
         raise ResultError(f"There is no table of {of!r}.\nUse one of: {', '.join(TABLES)}.")
-    setting = {**_setting(result.scenario), "seed": result.seed}
+    first = {**setting(result.scenario), "seed": result.seed}
     if of == "trials":
-        return [{**setting, "trial": i, **_trial(result, i)} for i in range(result.trials)]
+        return [{**first, "trial": i, **_trial(result, i)} for i in range(result.trials)]
     if of == "curves":
         from devote.simulate.result import CURVES
 
         at = result.curve(CURVES[0])[0].tolist()
         curves = {name: result.curve(name)[1].tolist() for name in CURVES}
         return [
-            {**setting, "trial": i, "samples": samples, **{n: curves[n][i][j] for n in CURVES}}
+            {**first, "trial": i, "samples": samples, **{n: curves[n][i][j] for n in CURVES}}
             for i in range(result.trials)
             for j, samples in enumerate(at)
         ]
@@ -46,7 +46,7 @@ def rows(result: "Result", of: str = "trials") -> list[Row]:
         )
     names: Iterable[object] = arm_names(result) if of == "arms" else range(result.n_players)
     return [
-        {**setting, "trial": i, of[:-1]: name, "pulls": pulls}
+        {**first, "trial": i, of[:-1]: name, "pulls": pulls}
         for i, row in enumerate(counted.tolist())
         for name, pulls in zip(names, row, strict=True)
     ]
@@ -59,7 +59,8 @@ def arm_names(result: "Result") -> tuple[str, ...]:
     return tuple(arms)
 
 
-def _setting(scenario: Scenario) -> Row:
+def setting(scenario: Scenario) -> Row:
+    """What a scenario is, as the first columns of every table."""
     spec, scheme = scenario.spec, scenario.scheme
     changed = {
         item.name: getattr(scheme, item.name)

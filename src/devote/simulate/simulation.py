@@ -38,7 +38,7 @@ def simulate(
     >>> result.broadcasts.tolist()
     [252, 252]
     >>> result
-    <Result decentralized ser3, problem 1, 32 players: 2 trials, 2 agreed; 19,835 samples each>
+    <Result decentralized ser3, problem 1, 32 players: 2 trials, 2 agreed; 19,881 samples each>
     """
     [result] = run_sweep(
         [Scenario(spec, problem, n_players, horizon)],

@@ -4,7 +4,7 @@ Each trial has its own streams, so the results are the same on one process, on m
 cluster, and after any number of interruptions.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
@@ -36,6 +36,7 @@ def run_sweep(
     progress: Progress | bool | None = None,
     record: bool = False,
     trace: bool = False,
+    on_trial: Callable[[int, int, Trial], None] | None = None,
 ) -> Results:
     """Run trials 0, 1, ... of every cell; one result per cell, in order.
 
@@ -44,7 +45,8 @@ def run_sweep(
     trial is written to that file, and a sweep that was interrupted goes on where it stopped. The
     same file with more trials or other cells runs only what is missing. ``progress`` is called
     once at the start and after each finished trial; True shows a line in a terminal. ``record``
-    and ``trace`` are those of ``simulate``.
+    and ``trace`` are those of ``simulate``. ``on_trial`` is called with the place of a cell, the
+    number of a trial and the trial, for those in the file and for each that ends.
 
     A script that uses several workers must guard its entry with
     ``if __name__ == "__main__":``, as for every use of ``multiprocessing``.
@@ -71,6 +73,9 @@ def run_sweep(
             file = ResultsFile(results, header)
             stack.callback(file.close)
             done.update(file.done)
+        heard = on_trial or (lambda cell, trial, run: None)
+        for (i, trial), run in done.items():
+            heard(i, trial, run)
         tell = stack.enter_context(progress_line(progress))
         total = len(cells) * trials
         tell(len(done), total, "")
@@ -83,6 +88,7 @@ def run_sweep(
                     done[i, trial] = run
                     if file is not None:
                         file.add(i, trial, run)
+                    heard(i, trial, run)
                     tell(len(done), total, cells[i].label)
             except KeyboardInterrupt:
                 raise _interrupted(len(done), total, results) from None
