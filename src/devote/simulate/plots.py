@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from devote.extras import naming_extras
 from devote.simulate.dataframe import arm_names
 from devote.simulate.errors import ResultError
 from devote.simulate.summary import mean_row
@@ -42,7 +43,8 @@ def plot(result: "Result", what: str, ax: "Axes | None") -> "Axes":
 
 def new_axes() -> "Axes":
     """Axes of a figure that no window shows."""
-    from matplotlib.figure import Figure
+    with naming_extras():
+        from matplotlib.figure import Figure
 
     return Figure(figsize=(6.0, 4.0), layout="constrained").subplots()
 

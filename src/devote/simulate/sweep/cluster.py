@@ -13,6 +13,7 @@ from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
 from typing import Any
 
+from devote.extras import naming_extras
 from devote.kernels.outside import Home, homes, settle
 from devote.simulate.errors import SweepError
 
@@ -87,12 +88,8 @@ def _connect(where: Any) -> Any:
     address = getattr(where, "scheduler_address", where)
     if not isinstance(address, str) or not re.fullmatch(ADDRESS, address):
         raise SweepError(f"{address!r} is not the address of a Dask scheduler.\n{REMEDY}")
-    try:
+    with naming_extras():
         import distributed
-    except ImportError:
-        raise SweepError(
-            "Dask is not installed.\nInstall the extra: pip install 'devote[cluster]'"
-        ) from None
     connect: Any = distributed.Client
     try:
         return connect(address, timeout=TIMEOUT, set_as_default=False)
