@@ -26,7 +26,15 @@ from typing import TYPE_CHECKING
 import devote.simulate as simulate
 from devote.errors import DevoteError
 from devote.lazy import lazy_names
-from devote.problems import PROBLEMS, Problem, ProblemError, get_problem
+from devote.problems import (
+    PROBLEMS,
+    Log,
+    Problem,
+    ProblemError,
+    get_problem,
+    problem_of_laws,
+    read_log,
+)
 from devote.protocol import (
     ExperimentSpec,
     LocalProtocolError,
@@ -91,6 +99,7 @@ __all__ = [
     "Jury",
     "LateReward",
     "LocalProtocolError",
+    "Log",
     "Message",
     "Pick",
     "Player",
@@ -116,7 +125,9 @@ __all__ = [
     "load_results",
     "make_plan",
     "message_bound",
+    "problem_of_laws",
     "quorum",
+    "read_log",
     "register_scheme",
     "run_players",
     "run_sweep",
