@@ -98,6 +98,17 @@ def test_an_installed_package_offers_rules_as_entry_points(tmp_path, monkeypatch
         get_algorithm("rule_e")
 
 
+def test_a_rule_that_never_votes_is_found_out_and_does_not_run_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr("devote.simulate.scenario.QUIET", 1_000)
+    monkeypatch.setattr("devote.simulate.players.CHECK_EVERY", 64)
+    keep = "keep_only(state, best_mean(state), out)"
+    path = write_rule(tmp_path, "rule_j", (f"return {keep}", "return 0"))
+    import_rules(path)
+    with pytest.raises(AlgorithmError, match=r"rule_j\.py:\d+: .* it never votes\.\nDrop arms"):
+        run_players(*play("rule_j"))
+    assert run_players(*play("rule_j"), horizon=2_000).status == "unfinished"
+
+
 def test_worker_processes_know_the_rule(tmp_path):
     import_rules(write_rule(tmp_path, "rule_f"))
     here = run_players(*play("rule_f"))

@@ -17,6 +17,13 @@ them, delta down to 5e-5), all others a hundred times fewer.
 """
 
 
+QUIET = 1_000_000
+"""Pulls without a message after which a rule from outside is asked whether it ever votes."""
+
+_asked: set[object] = set()
+"""The rules that were asked, and do."""
+
+
 @dataclass(frozen=True)
 class Scenario:
     """One setting of a simulation, checked before any work is done.
@@ -68,6 +75,8 @@ class Scenario:
         """Refuse to go on with a trial without a horizon that has run past the default limit."""
         if self.horizon is not None:
             return
+        if samples >= QUIET and not broadcasts:
+            self._check_votes()
         each = PATIENCE * self.spec.n_arms / self.rule.epsilon**2
         # Nobody is rarer than one of N at best, so weights are looked at for long trials only.
         if samples < each * self.n_players:
@@ -81,6 +90,16 @@ class Scenario:
             f"Check the rule with devote.check_algorithm({self.spec.algorithm!r}), or give a "
             "horizon: trials that reach it are kept as unfinished."
         )
+
+    def _check_votes(self) -> None:
+        """A rule that keeps all arms where one always pays and the others never do has no end."""
+        rule = self.algorithm.observe
+        if rule in _asked or rule.__module__.startswith("devote."):
+            return
+        from devote.simulate.checking.play import check_votes
+
+        check_votes(self.algorithm)
+        _asked.add(rule)
 
     @property
     def label(self) -> str:

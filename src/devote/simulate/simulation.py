@@ -27,9 +27,10 @@ def simulate(
     """Run trials 0, 1, ... of one scenario and gather what each came to.
 
     ``horizon`` is the most pulls of a trial; what reaches it is ``unfinished``. Without one, a
-    trial that goes on past every known rule's need raises ``NeverEnds``. ``workers`` processes
-    share the trials, None for all cores. ``record`` keeps curves over time, pulls per arm and
-    pulls per player; ``trace`` keeps every event. With ``results``, a file that ends in .jsonl,
+    trial that goes on past every known rule's need raises ``NeverEnds``, and a rule of your own
+    that has not voted after a million pulls is checked, see ``check_algorithm``. ``workers``
+    processes share the trials, None for all cores. ``record`` keeps curves over time, pulls per
+    arm and pulls per player; ``trace`` keeps every event. With ``results``, a file that ends in .jsonl,
     an interrupted run goes on where it stopped, and one with more trials runs only those.
     ``progress`` True shows a line in a terminal after a second.
 
