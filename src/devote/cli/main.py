@@ -137,9 +137,9 @@ app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from devote import __version__
 
-        typer.echo(f"devote {version('devote')}")
+        typer.echo(f"devote {__version__}")
         raise typer.Exit
 
 

@@ -290,5 +290,7 @@ def versions() -> dict[str, str]:
     """What produced a result."""
     from importlib.metadata import version
 
-    packages = {name: version(name) for name in ("devote", "numpy", "numba")}
-    return {"python": platform.python_version(), **packages}
+    from devote import __version__
+
+    packages = {name: version(name) for name in ("numpy", "numba")}
+    return {"python": platform.python_version(), "devote": __version__, **packages}

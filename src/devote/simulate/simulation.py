@@ -30,8 +30,8 @@ def simulate(
     trial that goes on past every known rule's need raises ``NeverEnds``, and a rule of your own
     that has not voted after a million pulls is checked, see ``check_algorithm``. ``workers``
     processes share the trials, None for all cores. ``record`` keeps curves over time, pulls per
-    arm and pulls per player; ``trace`` keeps every event. With ``results``, a file that ends in .jsonl,
-    an interrupted run goes on where it stopped, and one with more trials runs only those.
+    arm and pulls per player; ``trace`` keeps every event. With ``results``, a file that ends in
+    .jsonl, an interrupted run goes on where it stopped, and one with more trials runs only those.
     ``progress`` True shows a line in a terminal after a second.
 
     >>> from devote.problems import PROBLEMS
