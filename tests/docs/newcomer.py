@@ -25,7 +25,7 @@ def stop_soon(done, total, label):
 def main():
     import my_rule  # here, because pytest looks at this file too, where there is none
 
-    check_algorithm(my_rule.ALGORITHM, compiled=False)
+    check_algorithm(my_rule.ALGORITHM)
     laws = [lambda u: u**0.25, lambda u: u, lambda u: 0.5 * u]
     problem = problem_of_laws("rates", laws, points=200)
 

@@ -63,7 +63,7 @@ def test_workers_give_the_same_records(result):
 
 
 @pytest.mark.parametrize("scheme", ["decentralized", "isolated", "pooled"])
-@pytest.mark.parametrize("problem", ["plain", "switches", "groups"])
+@pytest.mark.parametrize("problem", ["plain", "switches", "groups", "samples"])
 def test_the_engine_and_the_players_record_the_same(scheme, problem):
     setting = small_setting("ser3", scheme, PROBLEMS[problem])
     engine, players = both(setting, record=True)
