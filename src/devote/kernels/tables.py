@@ -38,10 +38,11 @@ class Arena(NamedTuple):
 
     ``epsilon`` is what the experiment asks for. ``even``: all players wake equally often.
     ``vast``: their memory is larger than a cache. ``steady``: what is suboptimal never changes,
-    and ``good`` says it. ``scheme`` has the scheme's own constants. ``alive`` has every learner's
-    remaining arms, ``tally`` counts messages per arm, ``by_arm`` has words of the scheme's own
-    for each arm, ``shared`` marks the arms still open to all, ``voted`` who has spoken of which
-    arm, or what each message about an arm said. ``before`` and ``out`` are room to work in.
+    and ``good`` says it. ``recording``: ``arm_pulls`` and ``player_pulls`` count who played what.
+    ``scheme`` has the scheme's own constants. ``alive`` has every learner's remaining arms,
+    ``tally`` counts messages per arm, ``by_arm`` has words of the scheme's own for each arm,
+    ``shared`` marks the arms still open to all, ``voted`` who has spoken of which arm, or what
+    each message about an arm said. ``before`` and ``out`` are room to work in.
     """
 
     n_players: int
@@ -51,6 +52,7 @@ class Arena(NamedTuple):
     vast: int
     steady: int
     tracing: int
+    recording: int
     scheme: tuple[int, ...]
     counters: Any
     alive: Any
@@ -64,6 +66,8 @@ class Arena(NamedTuple):
     out: Any
     good: Any
     events: Any
+    arm_pulls: Any
+    player_pulls: Any
 
 
 @jitable

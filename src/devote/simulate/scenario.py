@@ -7,13 +7,29 @@ from devote.kernels import Algorithm, Rule, get_algorithm
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, Scheme, SpecError
 from devote.protocol.scheme import check
+from devote.simulate.errors import NeverEnds
+
+PATIENCE = 20_000.0
+"""The default limit is so many pulls per arm for the rarest player, over epsilon squared.
+
+Median Elimination, the most patient rule here, makes fewer than 10,000 (K arms, any number of
+them, delta down to 5e-5), all others a hundred times fewer.
+"""
+
+
+QUIET = 1_000_000
+"""Pulls without a message after which a rule from outside is asked whether it ever votes."""
+
+_asked: set[object] = set()
+"""The rules that were asked, and do."""
 
 
 @dataclass(frozen=True)
 class Scenario:
     """One setting of a simulation, checked before any work is done.
 
-    ``horizon`` is the most pulls of a trial; a subroutine that never stops needs one.
+    ``horizon`` is the most pulls of a trial; a subroutine that never stops needs one. Without it
+    a trial that goes on past every known rule's need (``PATIENCE``) is an error, see ``NeverEnds``.
     """
 
     spec: ExperimentSpec
@@ -54,6 +70,36 @@ class Scenario:
             eta=self.scheme.subroutine_eta(self.spec, self.n_players),
             options=self.spec.options,
         )
+
+    def check_goes_on(self, samples: int, broadcasts: int) -> None:
+        """Refuse to go on with a trial without a horizon that has run past the default limit."""
+        if self.horizon is not None:
+            return
+        if samples >= QUIET and not broadcasts:
+            self._check_votes()
+        each = PATIENCE * self.spec.n_arms / self.rule.epsilon**2
+        # Nobody is rarer than one of N at best, so weights are looked at for long trials only.
+        if samples < each * self.n_players:
+            return
+        rarest = min(filter(None, self.problem.activity.weights(self.n_players)))
+        if samples < each / rarest:
+            return
+        said = "nobody has sent a message" if not broadcasts else f"{broadcasts:,} messages later"
+        raise NeverEnds(
+            f"A trial of {self.label} has made {samples:,} pulls, {said}, and has not ended.\n"
+            f"Check the rule with devote.check_algorithm({self.spec.algorithm!r}), or give a "
+            "horizon: trials that reach it are kept as unfinished."
+        )
+
+    def _check_votes(self) -> None:
+        """A rule that keeps all arms where one always pays and the others never do has no end."""
+        rule = self.algorithm.observe
+        if rule in _asked or rule.__module__.startswith("devote."):
+            return
+        from devote.simulate.checking.play import check_votes
+
+        check_votes(self.algorithm)
+        _asked.add(rule)
 
     @property
     def label(self) -> str:

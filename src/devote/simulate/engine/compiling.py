@@ -15,9 +15,15 @@ from devote.simulate.engine.loop import make_loop
 _registered: set[Callable[..., object]] = set()
 
 
-@cache
 def compiled_loop(algorithm: str, scheme: str) -> Callable[..., None]:
     """The loop for a subroutine and a scheme; compiled at its first call, unless cached."""
+    # By the functions too: a name may be registered again with others.
+    found = get_algorithm(algorithm)
+    return _compiled_loop(algorithm, scheme, found.choose, found.observe)
+
+
+@cache
+def _compiled_loop(algorithm: str, scheme: str, *functions: object) -> Callable[..., None]:
     import numba
 
     _register_kernels()

@@ -33,7 +33,13 @@ class Run:
     """The arrays of one run, and the named streams of its trial."""
 
     def __init__(
-        self, scenario: Scenario, *, seed: int = 0, trial: int = 0, tracing: bool = False
+        self,
+        scenario: Scenario,
+        *,
+        seed: int = 0,
+        trial: int = 0,
+        tracing: bool = False,
+        recording: bool = False,
     ) -> None:
         self.scenario = scenario
         scheme = scenario.scheme
@@ -67,6 +73,7 @@ class Run:
             vast=int(n > CACHED_PLAYERS),
             steady=int(steady),
             tracing=int(tracing),
+            recording=int(recording),
             scheme=scheme.constants(scenario.spec, n),
             counters=np.zeros(tables.N_COUNTERS, dtype=np.int64),
             alive=self.learners.alive,
@@ -80,6 +87,8 @@ class Run:
             out=np.zeros(k, dtype=np.int32),
             good=1 - np.array(bad, dtype=np.int64),
             events=np.zeros((TRACE_ROWS + 2 * k + 2, 5), dtype=np.int64),
+            arm_pulls=np.zeros(k, dtype=np.int64),
+            player_pulls=np.zeros(n if recording else 1, dtype=np.int64),
         )
         self.counters: NDArray[np.int64] = self.arena.counters
         self.counters[tables.N_SHARED] = k
@@ -93,6 +102,14 @@ class Run:
     def samples(self) -> int:
         """Pulls so far."""
         return int(self.counters[tables.TIME])
+
+    @property
+    def arms_left(self) -> int:
+        """The arms still open to all; where players do not vote, those that somebody holds."""
+        if self.scenario.scheme.by_message:
+            return int(self.counters[tables.N_SHARED])
+        alive: NDArray[np.int8] = self.learners.alive
+        return int(alive.any(axis=0).sum())
 
     @property
     def over(self) -> bool:
@@ -137,7 +154,7 @@ class Run:
 
     def outcome(self) -> Trial:
         """What the run came to."""
-        counters = {name: int(self.counters[i]) for name, i in _COUNTED.items()}
+        counters: dict[str, Any] = {n: int(self.counters[i]) for n, i in _COUNTED.items()}
         if not self.engine.one_learner:  # counted anew: a run may have been cut short
             tables.count_holders(self.arena)
         status = STATUS.get(self.engine.ended(self.arena), "unfinished")
