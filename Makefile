@@ -48,8 +48,9 @@ browser:
 test: lint types imports browser ## everything, the slow statistical part included
 	@$(BIN)/pytest -n 2 --dist worksteal
 
-faults: setup ## the long fault run: 20,000 fleets amid crashes and lost messages
+faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000 devices over HTTP
 	@$(BIN)/python -m tests.fleet.fault_run 20000
+	@$(BIN)/python -m tests.fleet.survey_run --devices 5000 --kills 40
 
 format: setup ## rewrite the sources in the house style
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

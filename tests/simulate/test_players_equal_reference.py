@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import Phase, event, find, given, settings
 from hypothesis import strategies as st
 from tests.reference import algorithm_2
 from tests.reference.subroutines import SUBROUTINES
@@ -159,20 +159,15 @@ def test_a_run_on_the_paper_s_problem_equals_the_reference(scheme, seed):
     assert_equal(ours, theirs, 12)
 
 
-def test_random_runs_end_in_every_way_and_meet_conflicts_and_resets():
+@pytest.mark.parametrize("ending", ["agreed", "stalled", "unfinished", "conflict", "reset"])
+def test_random_runs_end_in_every_way_and_meet_conflicts_and_resets(ending):
     """The comparison above means something: its instances reach the rare branches."""
-    met = set()
 
-    @settings(max_examples=4 * settings().max_examples)
-    @given(runs("naive") | runs("ser4") | runs("ser3"))
-    def meet(run):
+    def is_met(run):
         spec, problem, n_players, seed, horizon = run
         ours = run_players(spec, problem, n_players, horizon=horizon, uniforms=triples(seed))
-        met.add(ours.status)
-        if ours.conflicts:
-            met.add("conflict")
-        if ours.resets:
-            met.add("reset")
+        return {"conflict": ours.conflicts, "reset": ours.resets}.get(ending, ours.status == ending)
 
-    meet()
-    assert met == {"agreed", "stalled", "unfinished", "conflict", "reset"}
+    # Which examples come first depends on what else is imported, so there may be many.
+    search = settings(max_examples=2_000, phases=[Phase.generate])
+    find(runs("naive") | runs("ser4") | runs("ser3"), is_met, settings=search)
