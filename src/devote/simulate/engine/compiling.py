@@ -8,21 +8,24 @@ from functools import cache
 from devote.kernels import get_algorithm
 from devote.kernels.jitable import JITABLE
 from devote.protocol.scheme import SCHEMES
+from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.loop import make_loop
 
 _registered: set[Callable[..., object]] = set()
 
 
 @cache
-def compiled_loop(algorithm: str, scheme: str) -> Callable[..., None]:
+def compiled_loop(algorithm: str, scheme: str, engine: str = "event") -> Callable[..., None]:
     """The loop for a subroutine and a scheme; compiled at its first call, unless cached."""
     import numba
 
     _register_kernels()
-    engine = SCHEMES[scheme].engine
-    assert engine is not None
-    loop = make_loop(get_algorithm(algorithm), engine, _fingerprint())
-    compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy")
+    part = SCHEMES[scheme].engine
+    assert part is not None
+    make = make_clocks if engine == "clocks" else make_loop
+    loop = make(get_algorithm(algorithm), part, _fingerprint())
+    # nogil: the rows of a run on clocks are shared among threads.
+    compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy", nogil=True)
     return compiled
 
 
@@ -55,5 +58,5 @@ def sources_digest(algorithms: Iterable[str]) -> str:
         for function in JITABLE
         if function.__module__.startswith("devote.") or function.__module__ in homes
     )
-    sources.append(inspect.getsource(make_loop))
+    sources += [inspect.getsource(make_loop), inspect.getsource(make_clocks)]
     return hashlib.sha256("\0".join(sources).encode()).hexdigest()[:16]

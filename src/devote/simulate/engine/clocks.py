@@ -1,0 +1,221 @@
+"""The independent-clock engine: windows of time, and one row of the tables after another.
+
+A window goes like this.
+
+1. *Scan*: every player runs alone from the start of the window to its end, or halts before its
+   first loud activation. States are read from one half of ``Rows`` and written to the other.
+2. *Merge*: halted players are taken in the order of time. The earliest one makes its loud
+   activation, its state is written back as certain, and it runs on alone.
+3. If a loud activation made a decision, or ended the run, everybody is *set*: run again from the
+   half that was read, with the same numbers, to that very moment. The next window begins there.
+   Otherwise the halves change places and the next window begins at the end of this one.
+
+The numbers of an activation depend on the trial, the player and the activation only. So results
+depend neither on windows nor on who computes which rows.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from devote.kernels import Algorithm, State
+from devote.kernels.jitable import jitable
+from devote.kernels.tables import (
+    ACTIVE,
+    DECIDED,
+    ENDED,
+    N_COUNTERS,
+    SUBOPTIMAL,
+    TIME,
+    VERSION,
+    Arena,
+)
+from devote.protocol.scheme import Engine
+from devote.simulate.engine.alone import HALTED, SPOKEN, run_alone
+from devote.simulate.engine.memory import borrowed
+from devote.simulate.engine.numbers import player_key
+from devote.simulate.engine.windows import (
+    ALL_SET,
+    HALF,
+    LAST,
+    LIMIT,
+    MERGE,
+    N_HALTED,
+    NOT_NOW,
+    OVER,
+    PHASE,
+    SCAN,
+    SET,
+    STOCK,
+    Desk,
+    close_window,
+    copy,
+    count_set,
+    earliest,
+    load,
+    note_decision,
+    open_window,
+    store,
+)
+
+
+@jitable
+def at_desk(real: Arena, desk: Desk, counters: Any, shared: Any) -> Arena:
+    """The tables with the row of one player only."""
+    return Arena(
+        real.n_players,
+        real.epsilon,
+        real.endless,
+        real.even,
+        real.vast,
+        real.steady,
+        0,
+        real.scheme,
+        counters,
+        desk.alive,
+        desk.own,
+        desk.voted,
+        desk.first_vote,
+        real.tally,
+        real.by_arm,
+        shared,
+        real.before,
+        desk.out,
+        real.good,
+        real.events,
+    )
+
+
+def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Callable[..., None]:
+    """The engine specialised to a subroutine and a scheme, ready to be compiled.
+
+    ``fingerprint`` is as for ``make_loop``.
+    """
+    clocks = engine.clocks
+    assert clocks is not None
+    wake, learn, ended = engine.wake, engine.learn, engine.ended
+    play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
+    speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
+    awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
+
+    def work(  # type: ignore[no-untyped-def]
+        env, rule, rates, trial, noisy, horizon, rows, plan, desk, real, low, high, alone
+    ):
+        """Do one phase of the rows from low to high; alone: all phases to the end of the run.
+
+        Without rows it merges, or opens the next window once everybody is set.
+        """
+        env = borrowed(env)
+        rates = borrowed(rates)
+        rows = borrowed(rows)
+        plan = borrowed(plan)
+        desk = borrowed(desk)
+        real = borrowed(real)
+        counters, words, times, past = real.counters, plan.words, plan.times, plan.past
+        scratch, fresh, sums = desk.scratch, desk.fresh, desk.sums
+        subroutine = (rule, choose, observe)
+        calls = (wake, learn, play, take, speaks, tells, rests)
+        state = State(desk.alive[0], desk.pulls, desk.rewards, desk.ints, desk.floats)
+        arena = at_desk(real, desk, scratch, plan.seen)
+        after = at_desk(real, desk, fresh, real.shared)
+        known = fingerprint
+        player, place = low - 1, -1
+        loud = NOT_NOW
+        goes_on = False
+        while words[PHASE] != OVER:
+            phase = words[PHASE]
+            if phase == ALL_SET:
+                over = words[LAST] != 0
+                count_set(plan, desk, real, counts, n_counts)
+                open_window(rows, plan, real, trial, rates, horizon)
+                copy(counters, scratch)
+                if over or (real.endless == 0 and ended(arena) != 0):
+                    words[PHASE] = OVER
+                    if counters[DECIDED] == 0:
+                        counters[DECIDED] = counters[TIME]
+                continue
+            if phase == MERGE:
+                if not goes_on:
+                    place = earliest(plan)
+                    if place < 0:
+                        close_window(plan, desk, real, awaited)
+                        if words[PHASE] == SCAN:
+                            open_window(rows, plan, real, trial, rates, horizon)
+                        player = low - 1
+                        continue
+                    player = plan.who[place]
+                loud = NOT_NOW if goes_on else plan.when[place]
+                goes_on = False
+                copy(counters, scratch)
+            else:
+                if low == high:
+                    return
+                if player < low:
+                    loud = desk.last[0] = NOT_NOW
+                    desk.halted[0] = 0
+                    copy(past, scratch)
+                    copy(counters, fresh)
+                    for i in range(n_counts):
+                        fresh[counts[i]] = 0
+                player += 1
+                if player >= high:
+                    for i in range(N_COUNTERS):
+                        sums[i] = scratch[i] - past[i]
+                    if words[STOCK]:
+                        for i in range(n_counts):
+                            sums[counts[i]] = fresh[counts[i]]
+                    if not alone:
+                        return
+                    words[N_HALTED] = desk.halted[0]
+                    words[PHASE] = MERGE if phase == SCAN else ALL_SET
+                    player = low - 1
+                    continue
+            half = words[HALF]
+            begin = load(rows, half, player, desk)
+            if phase == MERGE or words[STOCK]:
+                copy(real.voted[player], desk.voted[0])
+                desk.first_vote[0] = real.first_vote[player]
+            copy(scratch, desk.kept)
+            rate = rates[player] if len(rates) > 1 else rates[0]
+            clock = (player_key(trial, player), rate, noisy, awaited)
+            first = desk.own[0, ACTIVE]
+            t, bad, changed, how = run_alone(
+                calls, subroutine, env, arena, state, player, clock, begin, times[LIMIT], loud
+            )
+            if how == HALTED:
+                copy(desk.kept, scratch)
+                if phase == MERGE:
+                    plan.when[place] = t
+                else:
+                    plan.who[low + desk.halted[0]] = player
+                    plan.when[low + desk.halted[0]] = t
+                    desk.halted[0] += 1
+                continue
+            scratch[TIME] += desk.own[0, ACTIVE] - first
+            scratch[SUBOPTIMAL] += bad
+            if how == SPOKEN:
+                store(rows, half, player, desk, t)
+                copy(desk.voted[0], real.voted[player])
+                real.first_vote[player] = desk.first_vote[0]
+                decided = scratch[VERSION] != counters[VERSION]
+                copy(scratch, counters)
+                over = not decided and real.endless == 0 and ended(arena) != 0
+                if decided or over:
+                    note_decision(plan, real, loud, decided, over)
+                    player = low - 1
+                else:
+                    goes_on = True
+                continue
+            desk.last[0] = max(desk.last[0], changed)
+            if phase == MERGE:
+                for i in range(N_COUNTERS):
+                    sums[i] += scratch[i] - counters[i]
+                words[N_HALTED] -= 1
+                plan.who[place] = plan.who[words[N_HALTED]]
+                plan.when[place] = plan.when[words[N_HALTED]]
+            elif words[STOCK]:
+                take_stock(after, state, 0)
+            store(rows, 1 - half, player, desk, t)
+        if known < 0:
+            counters[ENDED] = known
+
+    return work
