@@ -135,7 +135,7 @@ def always_tells(arena: Arena, state: State, player: int, n_out: int) -> bool:
 
 
 @jitable
-def counts_nothing(arena: Arena, state: State, player: int) -> None:
+def counts_nothing(arena: Arena, player: int) -> None:
     """Where a decision changes no count."""
 
 

@@ -160,7 +160,7 @@ def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
 
 
 @jitable
-def take_stock(arena: Arena, state: State, player: int) -> None:
+def take_stock(arena: Arena, player: int) -> None:
     """After a decision: is the player settled, does it hold the answer?"""
     settle(arena, player)
     if arena.counters[tables.N_SHARED] == 1:

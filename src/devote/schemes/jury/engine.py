@@ -137,7 +137,7 @@ def rests(arena: Arena, state: State, player: int) -> bool:
 
 
 @jitable
-def take_stock(arena: Arena, state: State, player: int) -> None:
+def take_stock(arena: Arena, player: int) -> None:
     """After the verdict: does the player hold it already?"""
     if arena.counters[tables.N_SHARED] == 1:
         arena.counters[tables.HOLDING] += holds_answer(arena, player)

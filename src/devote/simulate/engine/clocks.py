@@ -35,11 +35,11 @@ from devote.simulate.engine.memory import borrowed
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     ALL_SET,
-    HALF,
     LAST,
     LIMIT,
     MERGE,
     N_HALTED,
+    N_LOUD,
     NOT_NOW,
     OVER,
     PHASE,
@@ -47,6 +47,7 @@ from devote.simulate.engine.windows import (
     SET,
     STOCK,
     Desk,
+    Rows,
     close_window,
     copy,
     count_set,
@@ -56,6 +57,7 @@ from devote.simulate.engine.windows import (
     open_window,
     store,
 )
+
 
 
 @jitable
@@ -80,6 +82,33 @@ def at_desk(real: Arena, desk: Desk, counters: Any, shared: Any) -> Arena:
         shared,
         real.before,
         desk.out,
+        real.good,
+        real.events,
+    )
+
+
+@jitable
+def after_decision(real: Arena, rows: Rows, half: int, counters: Any) -> Arena:
+    """The tables with all players, as they stand in one half of the rows."""
+    return Arena(
+        real.n_players,
+        real.epsilon,
+        real.endless,
+        real.even,
+        real.vast,
+        real.steady,
+        0,
+        real.scheme,
+        counters,
+        rows.alive[half],
+        rows.own[half],
+        real.voted,
+        real.first_vote,
+        real.tally,
+        real.by_arm,
+        real.shared,
+        real.before,
+        real.out,
         real.good,
         real.events,
     )
@@ -116,7 +145,9 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         calls = (wake, learn, play, take, speaks, tells, rests)
         state = State(desk.alive[0], desk.pulls, desk.rewards, desk.ints, desk.floats)
         arena = at_desk(real, desk, scratch, plan.seen)
-        after = at_desk(real, desk, fresh, real.shared)
+        # The players as they are after a decision, in either half of the rows.
+        in_first = after_decision(real, rows, 0, fresh)
+        in_second = after_decision(real, rows, 1, fresh)
         known = fingerprint
         player, place = low - 1, -1
         loud = NOT_NOW
@@ -125,7 +156,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
             phase = words[PHASE]
             if phase == ALL_SET:
                 over = words[LAST] != 0
-                count_set(plan, desk, real, counts, n_counts)
+                count_set(rows, plan, desk, real, counts, n_counts)
                 open_window(rows, plan, real, trial, rates, horizon)
                 copy(counters, scratch)
                 if over or (real.endless == 0 and ended(arena) != 0):
@@ -137,7 +168,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 if not goes_on:
                     place = earliest(plan)
                     if place < 0:
-                        close_window(plan, desk, real, awaited)
+                        close_window(rows, plan, desk, real, awaited)
                         if words[PHASE] == SCAN:
                             open_window(rows, plan, real, trial, rates, horizon)
                         player = low - 1
@@ -169,9 +200,14 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     words[PHASE] = MERGE if phase == SCAN else ALL_SET
                     player = low - 1
                     continue
-            half = words[HALF]
+            half = rows.half[player]
+            rows.moved[player] = 0
+            if phase != MERGE and rows.next[half, player] >= times[LIMIT]:
+                if words[STOCK]:
+                    take_stock(in_second if half else in_first, player)
+                continue
             begin = load(rows, half, player, desk)
-            if phase == MERGE or words[STOCK]:
+            if phase == MERGE:
                 copy(real.voted[player], desk.voted[0])
                 desk.first_vote[0] = real.first_vote[player]
             copy(scratch, desk.kept)
@@ -193,6 +229,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
             scratch[TIME] += desk.own[0, ACTIVE] - first
             scratch[SUBOPTIMAL] += bad
             if how == SPOKEN:
+                words[N_LOUD] += 1
                 store(rows, half, player, desk, t)
                 copy(desk.voted[0], real.voted[player])
                 real.first_vote[player] = desk.first_vote[0]
@@ -212,9 +249,10 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 words[N_HALTED] -= 1
                 plan.who[place] = plan.who[words[N_HALTED]]
                 plan.when[place] = plan.when[words[N_HALTED]]
-            elif words[STOCK]:
-                take_stock(after, state, 0)
+            rows.moved[player] = 1
             store(rows, 1 - half, player, desk, t)
+            if words[STOCK]:
+                take_stock(in_first if half else in_second, player)
         if known < 0:
             counters[ENDED] = known
 

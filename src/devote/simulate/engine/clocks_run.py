@@ -11,7 +11,6 @@ from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.engine.setting import environment_arrays, new_arena, outcome_of
 from devote.simulate.engine.windows import (
     ALL_SET,
-    HALF,
     MERGE,
     N_HALTED,
     N_TIMES,
@@ -65,7 +64,6 @@ class ClocksRun:
             when=np.empty(n),
         )
         self.plan.words[PHASE] = ALL_SET
-        self.plan.words[HALF] = 1
         self.plan.times[WIDTH] = FIRST_WIDTH
         self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
         self.desks = [new_desk(scenario, engine.words) for _ in range(self.threads)]
@@ -114,8 +112,8 @@ class ClocksRun:
 
     def outcome(self) -> Trial:
         """What the run came to."""
-        half = int(self.plan.words[HALF])
-        arena = self.real._replace(alive=self.rows.alive[half], own=self.rows.own[half])
+        half = self.rows.half.astype(bool)[:, None]
+        arena = self.real._replace(alive=np.where(half, self.rows.alive[1], self.rows.alive[0]))
         return outcome_of(self.scenario, arena, [])
 
 
@@ -151,6 +149,8 @@ def new_rows(scenario: Scenario, words: int) -> Rows:
         floats=room(len(fresh.floats), np.float64),
         own=room(words, whole),
         next=np.zeros((2, n)),
+        half=np.zeros(n, dtype=np.int8),
+        moved=np.zeros(n, dtype=np.int8),
     )
     rows.alive[0] = 1
     rows.ints[0] = fresh.ints

@@ -91,7 +91,8 @@ def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
     counters = {name: int(arena.counters[i]) for name, i in _COUNTED.items()}
     samples = int(arena.counters[tables.TIME])
     if not engine.one_learner:  # counted anew: a run may have been cut short
-        tables.count_holders(arena)
+        held = (arena.alive > 0) == (arena.shared > 0)
+        arena.counters[tables.HOLDING] = np.count_nonzero(held.all(axis=1))
     status = STATUS.get(engine.ended(arena), "unfinished")
     winners = engine.winners(arena, status)
     decided = int(arena.counters[tables.DECIDED]) or NEVER

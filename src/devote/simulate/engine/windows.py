@@ -13,9 +13,9 @@ from devote.simulate.engine.numbers import gap, player_key
 SCAN, MERGE, SET, ALL_SET, OVER = range(5)
 """What is done now: see ``clocks``. ``ALL_SET``: everybody has been set."""
 
-HALF, PHASE, N_HALTED, LAST, STOCK, CUT, N_WORDS = range(7)
-"""Words of ``Plan.words``: which half of the rows is certain; what is done now; how many have
-halted; whether the run is over once everybody is set; whether a decision was made; whether the
+PHASE, N_HALTED, N_LOUD, LAST, STOCK, CUT, N_WORDS = range(7)
+"""Words of ``Plan.words``: what is done now; how many have halted; loud activations made in this
+window; whether the run is over once everybody is set; whether a decision was made; whether the
 horizon ends the run at the end of this window."""
 
 LIMIT, BEGIN, WIDTH, N_TIMES = range(4)
@@ -24,12 +24,19 @@ is to be, in mean activations per player."""
 
 NOT_NOW = -1.0
 JUST_AFTER = 1.0 + 2.0**-52
-SHORTEST, LONGEST = 0.5, 32.0
-"""The width of a window."""
+SHORTEST, CAREFUL, LONGEST = 0.05, 8.0, 16.0
+FEW_LOUD = 16.0
+"""How wide a window is: LONGEST while nobody is loud, then so that about FEW_LOUD activations are;
+replaying a window costs as much as running it, and visiting every player as much as some
+activations."""
 
 
 class Rows(NamedTuple):
-    """What each player keeps, twice: ``[half, player, place]``; ``next`` is when it wakes."""
+    """What each player keeps, twice: ``[half, player, place]``.
+
+    ``half`` says which of the two is certain, ``moved`` whether the other one is where the phase
+    has brought the player. ``next`` is when it wakes next, certainly.
+    """
 
     alive: Any
     pulls: Any
@@ -38,6 +45,8 @@ class Rows(NamedTuple):
     floats: Any
     own: Any
     next: Any
+    half: Any
+    moved: Any
 
 
 class Desk(NamedTuple):
@@ -121,6 +130,13 @@ def copy(source: Any, target: Any) -> None:
 
 
 @jitable
+def keep_moves(rows: Rows) -> None:
+    """From now on it is certain that players are where the phase has brought them."""
+    for n in range(len(rows.half)):
+        rows.half[n] ^= rows.moved[n]
+
+
+@jitable
 def earliest(plan: Plan) -> int:
     """Who has halted before the earliest time, as a place in ``who``; -1 if nobody has."""
     best = -1
@@ -131,10 +147,11 @@ def earliest(plan: Plan) -> int:
 
 
 @jitable
-def activations_before(rows: Rows, half: int, trial: Any, rates: Any, limit: float) -> int:
+def activations_before(rows: Rows, trial: Any, rates: Any, limit: float) -> int:
     """How many activations all players have from now to a moment."""
     total = 0
-    for n in range(rows.next.shape[1]):
+    for n in range(len(rows.half)):
+        half = rows.half[n]
         t = rows.next[half, n]
         if t < limit:
             key = player_key(trial, n)
@@ -148,13 +165,13 @@ def activations_before(rows: Rows, half: int, trial: Any, rates: Any, limit: flo
 
 
 @jitable
-def moment_of(rows: Rows, half: int, trial: Any, rates: Any, low: float, high: float, n: int) -> float:
+def moment_of(rows: Rows, trial: Any, rates: Any, low: float, high: float, n: int) -> float:
     """A moment before which there are exactly n more activations; between low and high."""
     while True:
         middle = 0.5 * (low + high)
         if middle <= low or middle >= high:
             return high
-        found = activations_before(rows, half, trial, rates, middle)
+        found = activations_before(rows, trial, rates, middle)
         if found == n:
             return middle
         if found < n:
@@ -172,23 +189,20 @@ def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, rates: Any, hor
     times[BEGIN] = times[LIMIT]
     times[LIMIT] = times[BEGIN] + times[WIDTH]
     words[PHASE] = SCAN
-    words[LAST] = words[STOCK] = words[CUT] = 0
+    words[LAST] = words[STOCK] = words[CUT] = words[N_LOUD] = 0
     if horizon > 0:
         left = horizon - real.counters[TIME]
         # So many more than are expected never come.
         if left <= 0:
             words[PHASE] = OVER
         elif left < 4.0 * times[WIDTH] * real.n_players + 1000.0:
-            half = words[HALF]
-            if activations_before(rows, half, trial, rates, times[LIMIT]) >= left:
-                times[LIMIT] = moment_of(
-                    rows, half, trial, rates, times[BEGIN], times[LIMIT], left
-                )
+            if activations_before(rows, trial, rates, times[LIMIT]) >= left:
+                times[LIMIT] = moment_of(rows, trial, rates, times[BEGIN], times[LIMIT], left)
                 words[CUT] = 1
 
 
 @jitable
-def close_window(plan: Plan, desk: Desk, real: Arena, awaited: int) -> None:
+def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) -> None:
     """After a window without a decision: it counts, unless the run has ended within it."""
     words, times = plan.words, plan.times
     if (
@@ -201,9 +215,13 @@ def close_window(plan: Plan, desk: Desk, real: Arena, awaited: int) -> None:
         return
     for i in range(N_COUNTERS):
         real.counters[i] += desk.sums[i]
-    words[HALF] = 1 - words[HALF]
+    keep_moves(rows)
     words[PHASE] = OVER if words[CUT] else SCAN
-    times[WIDTH] = min(2.0 * times[WIDTH], LONGEST)
+    if words[N_LOUD] == 0:
+        times[WIDTH] = min(2.0 * times[WIDTH], LONGEST)
+    else:
+        factor = min(2.0, FEW_LOUD / words[N_LOUD])
+        times[WIDTH] = max(SHORTEST, min(factor * times[WIDTH], CAREFUL))
 
 
 @jitable
@@ -211,8 +229,10 @@ def note_decision(plan: Plan, real: Arena, moment: float, decided: bool, over: b
     """A loud activation has decided something: everybody is to be set to its moment."""
     words, times = plan.words, plan.times
     words[PHASE], words[LAST], words[STOCK] = SET, int(over), int(decided)
+    # Decisions come in bursts: expect as many loud activations as were to follow.
+    width = (times[LIMIT] - moment) * FEW_LOUD / max(1, words[N_HALTED])
+    times[WIDTH] = max(SHORTEST, min(width, CAREFUL))
     times[LIMIT] = moment
-    times[WIDTH] = max(SHORTEST, min(2.0 * (moment - times[BEGIN]), LONGEST))
     # The player at the desk has changed what was seen; from now on that is shared.
     for k in range(len(plan.seen)):
         new = plan.seen[k]
@@ -225,7 +245,9 @@ def note_decision(plan: Plan, real: Arena, moment: float, decided: bool, over: b
 
 
 @jitable
-def count_set(plan: Plan, desk: Desk, real: Arena, counts: tuple[int, ...], n_counts: int) -> None:
+def count_set(
+    rows: Rows, plan: Plan, desk: Desk, real: Arena, counts: tuple[int, ...], n_counts: int
+) -> None:
     """Everybody has been set to one moment: all that happened before it counts."""
     counters, words = real.counters, plan.words
     if words[STOCK]:
@@ -233,7 +255,7 @@ def count_set(plan: Plan, desk: Desk, real: Arena, counts: tuple[int, ...], n_co
             counters[counts[i]] = 0
     for i in range(N_COUNTERS):
         counters[i] += desk.sums[i]
-    words[HALF] = 1 - words[HALF]
+    keep_moves(rows)
     if counters[DECIDED] != 0 and plan.past[DECIDED] == 0:
         counters[DECIDED] = counters[TIME]
     words[PHASE] = SCAN
