@@ -12,7 +12,7 @@ from devote.guarantees.resets import Changes
 DEFAULT_ARMS = 10
 
 
-@options.scenario_options(players=1000, epsilon=0.1, workers=0)
+@options.scenario_options("engine", players=1000, epsilon=0.1, workers=0)
 def plan(
     asked: options.ScenarioOptions,
     arms: Annotated[int | None, takes("K", "Number of options, if --means does not tell.")] = None,

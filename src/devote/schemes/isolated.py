@@ -104,9 +104,7 @@ class Isolated(Scheme):
         Promise("one answer", "claimed", "Players may end with different arms."),
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
-    engine: ClassVar[Engine | None] = Engine(
-        ended, winners, learn=learn, words=2, clocks=CLOCKS
-    )
+    engine: ClassVar[Engine | None] = Engine(ended, winners, learn=learn, words=2, clocks=CLOCKS)
     sends: ClassVar[str] = "nothing"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:

@@ -103,6 +103,11 @@ class Result:
         return self.scenario.horizon
 
     @property
+    def engine(self) -> str:
+        """What ran the trials: ``event``, ``clocks`` or ``players``."""
+        return self.scenario.runs_on
+
+    @property
     def trials(self) -> int:
         """How many there are."""
         return len(self.samples)

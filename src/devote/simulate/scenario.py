@@ -1,25 +1,44 @@
 """What is simulated: a specification, a problem and a number of players that fit together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from devote.errors import did_you_mean
 from devote.kernels import Algorithm, Rule, get_algorithm
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, Scheme, SpecError
 from devote.protocol.scheme import check
+
+ENGINES = ("auto", "event", "clocks")
+"""``event``: one pull after another. ``clocks``: each player alone between decisions, on a clock
+of its own; the same law, other numbers. ``auto``: clocks where they can be used and are faster."""
+
+CLOCKS_PAY = 2048
+"""From so many players on."""
+
+
+def check_engine(engine: str) -> None:
+    """Refuse an engine that there is not."""
+    if engine not in ENGINES:
+        raise SpecError(
+            f"engine={engine!r} is not known.\n{did_you_mean(engine, ENGINES)}"
+            f"Use one of: {', '.join(ENGINES)}."
+        )
 
 
 @dataclass(frozen=True)
 class Scenario:
     """One setting of a simulation, checked before any work is done.
 
-    ``horizon`` is the most pulls of a trial; a subroutine that never stops needs one.
+    ``horizon`` is the most pulls of a trial; a subroutine that never stops needs one. ``engine``
+    is one of ``ENGINES``: how it is run, which is no part of what is compared.
     """
 
     spec: ExperimentSpec
     problem: Problem
     n_players: int
     horizon: int | None = None
+    engine: str = field(default="auto", compare=False)
 
     def __post_init__(self) -> None:
         self.spec.check_players(self.n_players)
@@ -34,6 +53,9 @@ class Scenario:
             raise SpecError(
                 f"{self.spec.algorithm} never stops by itself.\nGive a horizon, a number of pulls."
             )
+        check_engine(self.engine)
+        if self.engine == "clocks" and (why := self._why_no_clocks()):
+            raise SpecError(f"engine='clocks' cannot run this: {why}.\nUse engine event or auto.")
 
     @property
     def scheme(self) -> Scheme:
@@ -70,9 +92,38 @@ class Scenario:
         )
 
     @property
-    def loop(self) -> tuple[str, str]:
+    def runs_on(self) -> str:
+        """What runs it: ``event``, ``clocks``, or ``players`` where the scheme has no engine.
+
+        >>> from devote.problems import PROBLEMS
+        >>> Scenario(ExperimentSpec(arms=10), PROBLEMS["1"], 10_000).runs_on
+        'clocks'
+        """
+        if self.scheme.engine is None:
+            return "players"
+        if self.engine != "auto":
+            return self.engine
+        many = self.n_players >= CLOCKS_PAY
+        slow = self.algorithm.endless or self.scheme.engine.clocks is None
+        return "clocks" if many and not slow and not self._why_no_clocks() else "event"
+
+    def _why_no_clocks(self) -> str:
+        """Why players cannot run on clocks of their own; empty if they can."""
+        problem, engine = self.problem, self.scheme.engine
+        if problem.drift is not None or problem.switches:
+            return "its rewards change with the number of pulls, which no player alone can know"
+        if problem.replay is not None and problem.replay_order == "time":
+            return "it replays rewards in the order of all pulls, which no player alone can know"
+        if engine is None or (engine.clocks is None and not engine.one_learner):
+            return f"the scheme {self.scheme.name} does not say how players run alone"
+        return ""
+
+    @property
+    def loop(self) -> tuple[str, str, str]:
         """What its compiled loop is specialised to."""
-        return self.spec.algorithm, self.scheme.name
+        engine = self.scheme.engine
+        alone = engine is not None and not engine.one_learner
+        return self.spec.algorithm, self.scheme.name, self.runs_on if alone else "event"
 
     def to_dict(self) -> dict[str, Any]:
         """The scenario as JSON values."""
@@ -81,6 +132,7 @@ class Scenario:
             "problem": self.problem.to_dict(),
             "n_players": self.n_players,
             "horizon": self.horizon,
+            "engine": self.runs_on,
         }
 
     @classmethod
@@ -94,4 +146,5 @@ class Scenario:
             problem=Problem.from_dict(values["problem"]),
             n_players=values["n_players"],
             horizon=values["horizon"],
+            engine=values["engine"] if values.get("engine") in ENGINES else "event",
         )

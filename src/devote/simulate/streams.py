@@ -64,13 +64,37 @@ def _unseeded() -> Any:
     return Unseeded()
 
 
+class CountedStream:
+    """Uniform numbers by their place: nothing is set up, and nothing but the place is kept."""
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+        self.place = 0
+
+    def random(self, size: int) -> Any:
+        """The next numbers, as an array."""
+        import numpy as np
+
+        places = np.arange(self.place, self.place + size, dtype=np.uint64)
+        self.place += size
+        x = np.uint64(self.key) + np.uint64(GOLDEN) * places
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return ((x ^ (x >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def counted_stream(seed: int, trial: int, name: str) -> CountedStream:
+    """A named stream of the clocks of a trial that are merged into one."""
+    return CountedStream(trial_key(seed, trial, name))
+
+
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
 
 
-def trial_key(seed: int, trial: int) -> int:
+def trial_key(seed: int, trial: int, name: str = "players") -> int:
     """64 bits for the clocks of one trial."""
-    text = f"{seed}/{trial}/clocks".encode()
+    text = f"{seed}/{trial}/clocks/{name}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8])
 
 

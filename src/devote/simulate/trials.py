@@ -2,13 +2,17 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from devote.problems import Problem
-from devote.protocol import ExperimentSpec
+from devote.protocol import ExperimentSpec, SpecError
+from devote.simulate.engine.clocks_run import ClocksRun
+from devote.simulate.engine.room import check_room
 from devote.simulate.engine.run import Run
 from devote.simulate.players import run_players
 from devote.simulate.result import Result
 from devote.simulate.scenario import Scenario
+from devote.simulate.sweep.workers import worker_count
 from devote.simulate.trial import Trial
 
 
@@ -21,22 +25,36 @@ def simulate(
     trials: int = 20,
     seed: int = 0,
     horizon: int | None = None,
+    engine: str = "auto",
 ) -> Result:
     """Run trials 0, 1, ... of one scenario and gather what each came to.
+
+    ``engine`` is ``auto``, ``event`` or ``clocks``; ``result.engine`` says which ran. A trace
+    takes ``event``.
 
     >>> from devote.problems import PROBLEMS
     >>> result = simulate(ExperimentSpec(arms=10), PROBLEMS["1"], 32, trials=2, seed=1)
     >>> result.broadcasts.tolist()
     [252, 252]
     """
-    scenario = Scenario(spec, problem, n_players, horizon)
+    scenario = Scenario(spec, problem, n_players, horizon, engine)
+    if trace and engine == "auto":
+        scenario = replace(scenario, engine="event")
     runs = [run_trial(scenario, seed=seed, trial=trial, trace=trace) for trial in range(trials)]
     return Result.of(scenario, runs, seed=seed)
 
 
-def run_trial(scenario: Scenario, *, seed: int, trial: int, trace: bool = False) -> Trial:
-    """One trial, from its own named streams; a scheme without an engine takes the slow path."""
-    if scenario.scheme.engine is None:
+def run_trial(
+    scenario: Scenario, *, seed: int, trial: int, trace: bool = False, threads: int | None = None
+) -> Trial:
+    """One trial, from its own named streams; a scheme without an engine takes the slow path.
+
+    ``threads``, all cores by default, share the players of a large trial on clocks; the result
+    is the same for any number.
+    """
+    check_room(scenario)
+    engine = scenario.scheme.engine
+    if engine is None:
         return run_players(
             scenario.spec,
             scenario.problem,
@@ -46,6 +64,17 @@ def run_trial(scenario: Scenario, *, seed: int, trial: int, trace: bool = False)
             horizon=scenario.horizon,
             trace=trace,
         )
+    if scenario.runs_on == "clocks" and engine.clocks is not None:
+        if trace:
+            raise SpecError(
+                "engine='clocks' keeps no trace: it does not know the order of all pulls.\n"
+                "Use engine event."
+            )
+        on_clocks = ClocksRun(
+            scenario, seed=seed, trial=trial, threads=threads or worker_count(None)
+        )
+        on_clocks.play()
+        return on_clocks.outcome()
     run = Run(scenario, seed=seed, trial=trial, tracing=trace)
     while not run.over:
         run.advance()
@@ -53,14 +82,18 @@ def run_trial(scenario: Scenario, *, seed: int, trial: int, trace: bool = False)
 
 
 def run_chunk(
-    scenario: Scenario, trials: Sequence[int], seed: int, trace: bool = False
+    scenario: Scenario,
+    trials: Sequence[int],
+    seed: int,
+    trace: bool = False,
+    threads: int | None = 1,
 ) -> tuple[list[Trial], float]:
     """Run some trials; also the seconds that the quickest of them took."""
     runs = []
     quickest = float("inf")
     for trial in trials:
         begin = time.perf_counter()
-        runs.append(run_trial(scenario, seed=seed, trial=trial, trace=trace))
+        runs.append(run_trial(scenario, seed=seed, trial=trial, trace=trace, threads=threads))
         quickest = min(quickest, time.perf_counter() - begin)
     return runs, quickest
 
@@ -70,4 +103,5 @@ def compile_loop(scenario: Scenario) -> None:
     spec = scenario.spec
     problem = Problem("compile", scenario.problem.means)
     few = min(scenario.n_players, spec.scheme.fewest_players(spec))
-    run_trial(Scenario(spec, problem, few, horizon=1), seed=0, trial=0)
+    engine = scenario.runs_on if scenario.scheme.engine is not None else "event"
+    run_trial(Scenario(spec, problem, few, 1, engine), seed=0, trial=0)

@@ -170,13 +170,9 @@ def take_stock(arena: Arena, player: int) -> None:
 @jitable
 def rests(arena: Arena, state: State, player: int) -> bool:
     """Whether a player only plays its one arm until it hears something new."""
-    return bool(
-        state.ints[COUNT] == 1 and arena.own[player, SEEN] == arena.counters[VERSION]
-    )
+    return bool(state.ints[COUNT] == 1 and arena.own[player, SEEN] == arena.counters[VERSION])
 
 
 EVENTS = ("elimination", "vote", "reset")
 CLOCKS = Clocks(rests=rests, take_stock=take_stock, counts=(tables.HOLDING, SETTLED))
-ENGINE = Engine(
-    ended, winners, wake, learn, words=AGAINST + 1, events=EVENTS, clocks=CLOCKS
-)
+ENGINE = Engine(ended, winners, wake, learn, words=AGAINST + 1, events=EVENTS, clocks=CLOCKS)

@@ -44,7 +44,6 @@ from devote.simulate.engine.windows import (
     OVER,
     PHASE,
     SCAN,
-    SET,
     STOCK,
     Desk,
     Rows,
@@ -57,7 +56,6 @@ from devote.simulate.engine.windows import (
     open_window,
     store,
 )
-
 
 
 @jitable

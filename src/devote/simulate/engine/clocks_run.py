@@ -1,4 +1,4 @@
-"""A run on independent clocks: its arrays, its threads, and the compiled code that does its rows."""
+"""A run on independent clocks: its arrays, its threads, and the code that does its rows."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,5 +1,7 @@
 """One run in progress: its arrays, its streams, and the compiled loop that advances it."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ from devote.simulate.engine.setting import (
     outcome_of,
 )
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import NAMES, numpy_stream
+from devote.simulate.streams import NAMES, counted_stream, numpy_stream
 from devote.simulate.trial import Event, Trial
 
 BLOCK = 8192
@@ -54,9 +56,12 @@ class Run:
         self.counters: NDArray[np.int64] = self.arena.counters
         self.events: list[Event] = []
         self.rule = scenario.rule
-        self.loop = compiled_loop(*scenario.loop)
+        self.loop = compiled_loop(*scenario.loop[:2])
         names = (*NAMES, "noise") if scheme.noisy else NAMES
-        self._streams = [numpy_stream(seed, trial, name) for name in names]
+        # One learner for all: every pull concerns all, so clocks are merged into one.
+        clocks = scenario.runs_on == "clocks" and self.engine.clocks is None
+        make: Any = counted_stream if clocks else numpy_stream
+        self._streams = [make(seed, trial, name) for name in names]
 
     @property
     def samples(self) -> int:

@@ -1,4 +1,4 @@
-"""What does not change during a run, as arrays, and what a run came to: the same for all engines."""
+"""What a run starts from and what it came to, for every engine."""
 
 from typing import Any
 
@@ -53,9 +53,7 @@ def new_arena(scenario: Scenario, environment: Any, **tables_of_players: Any) ->
     epsilon = scenario.spec.epsilon
     bad = [is_suboptimal(environment, epsilon, 0, 0, arm) for arm in range(k)]
     steady = (
-        environment.n_groups == 1
-        and environment.n_segments == 1
-        and not any(environment.slopes)
+        environment.n_groups == 1 and environment.n_segments == 1 and not any(environment.slopes)
     )
     given: dict[str, Any] = {
         "even": 1,

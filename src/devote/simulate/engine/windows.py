@@ -195,10 +195,12 @@ def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, rates: Any, hor
         # So many more than are expected never come.
         if left <= 0:
             words[PHASE] = OVER
-        elif left < 4.0 * times[WIDTH] * real.n_players + 1000.0:
-            if activations_before(rows, trial, rates, times[LIMIT]) >= left:
-                times[LIMIT] = moment_of(rows, trial, rates, times[BEGIN], times[LIMIT], left)
-                words[CUT] = 1
+        elif (
+            left < 4.0 * times[WIDTH] * real.n_players + 1000.0
+            and activations_before(rows, trial, rates, times[LIMIT]) >= left
+        ):
+            times[LIMIT] = moment_of(rows, trial, rates, times[BEGIN], times[LIMIT], left)
+            words[CUT] = 1
 
 
 @jitable

@@ -86,7 +86,7 @@ def _run(
     schedule: Schedule, seed: int, executor: Executor, at_once: int
 ) -> Iterator[tuple[int, int, Trial]]:
     """Hand out chunks and pass on trials as they are finished."""
-    compiled: set[tuple[str, str]] = set()
+    compiled: set[tuple[str, str, str]] = set()
     # One worker alone compiles what it needs when it needs it.
     loops = schedule.loops() if at_once > 1 else []
     if not loops:
@@ -105,7 +105,10 @@ def _run(
             if chunk is None:
                 break
             i, trials = chunk
-            running[executor.submit(run_chunk, schedule.cells[i], trials, seed)] = chunk
+            # One worker alone may use all cores for a large trial.
+            threads = None if at_once == 1 else 1
+            job = executor.submit(run_chunk, schedule.cells[i], trials, seed, threads=threads)
+            running[job] = chunk
         finished, _ = wait([*compiling, *running], return_when=FIRST_COMPLETED)
         for future in finished:
             outcome = _result(future)
