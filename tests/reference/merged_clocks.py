@@ -21,14 +21,14 @@ def merged(scenario, seed, trial):
     rates = [n * weight for weight in scenario.problem.activity.weights(n)]
     clocks = [Clock(seed, trial, player) for player in range(n)]
     counts = [0] * n
-    due = [(clock.gap(0) / rates[p], p) for p, clock in enumerate(clocks)]
+    due = [(clock.gap(0) * (1.0 / rates[p]), p) for p, clock in enumerate(clocks)]
     heapq.heapify(due)
     while True:
         t, p = due[0]
         clock, i = clocks[p], counts[p]
         yield (p + 0.5) / n, clock.choose(i), clock.pay(i), clock.noise(i)
         counts[p] += 1
-        heapq.heapreplace(due, (t + clock.gap(counts[p]) / rates[p], p))
+        heapq.heapreplace(due, (t + clock.gap(counts[p]) * (1.0 / rates[p]), p))
 
 
 def run_merged(scenario, *, seed=0, trial=0, block=500):

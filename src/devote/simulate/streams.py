@@ -105,6 +105,41 @@ def scramble(x: int) -> int:
     return x ^ (x >> 31)
 
 
+LAYERS = 256
+"""Of the ziggurat for exponential numbers: rectangles of equal area under its density.
+
+Source: Marsaglia and Tsang 2000."""
+
+TAIL, AREA = 7.69711747013104972, 0.0039496598225815571993
+
+
+@cache
+def layer_edges() -> tuple[float, ...]:
+    """How far each layer reaches, the lowest first, which stands for the tail as well."""
+    edges = [AREA * math.exp(TAIL), TAIL]
+    while len(edges) < LAYERS:
+        edges.append(-math.log(math.exp(-edges[-1]) + AREA / edges[-1]))
+    return (*edges, 0.0)
+
+
+def exponential(word: int) -> float:
+    """An exponential number of mean 1 from 64 random bits; a few take more, mixed from these."""
+    edges = layer_edges()
+    while True:
+        layer = word % LAYERS
+        x = (word >> 11) * 2.0**-53 * edges[layer]
+        if x < edges[layer + 1]:
+            return x
+        word = scramble((word + GOLDEN) & MASK)
+        u = (word >> 11) * 2.0**-53
+        if layer == 0:
+            return edges[1] - math.log(1.0 - u)
+        low, high = math.exp(-edges[layer]), math.exp(-edges[layer + 1])
+        if low + u * (high - low) < math.exp(-x):
+            return x
+        word = scramble((word + GOLDEN) & MASK)
+
+
 class Clock:
     """One player's numbers on independent clocks, by the number of the activation.
 
@@ -119,13 +154,15 @@ class Clock:
         key = trial_key(seed, trial)
         self.key = scramble(scramble((key + GOLDEN * player) & MASK) ^ key)
 
+    def _word(self, place: int) -> int:
+        return scramble((self.key + GOLDEN * place) & MASK)
+
     def _uniform(self, activation: int, which: int) -> float:
-        place = 4 * activation + which
-        return (scramble((self.key + GOLDEN * place) & MASK) >> 11) * 2.0**-53
+        return (self._word(4 * activation + which) >> 11) * 2.0**-53
 
     def gap(self, activation: int) -> float:
         """The time before an activation, in units of its mean: exponential."""
-        return -math.log(1.0 - self._uniform(activation, 0))
+        return exponential(self._word(4 * activation))
 
     def choose(self, activation: int) -> float:
         """The uniform from which the player chooses."""

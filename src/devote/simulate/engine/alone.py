@@ -58,13 +58,13 @@ def run_alone(
 
     Stops before an activation that others would hear of, other than the one at ``loud``, and
     after that one. ``arena`` has this player's row only; ``player`` is who it is among all.
-    ``clock`` is its key, its rate, whether noise is drawn, and the counter that is awaited.
+    ``clock`` is its key, its mean gap, whether noise is drawn, and the counter that is awaited.
 
     Returns the time of the next activation, plays of suboptimal arms, when the awaited counter
     last changed (-1 if it did not), and how it ended.
     """
     wake, learn, play, take, speaks, tells, rests = calls
-    key, rate, noisy, awaited = clock
+    key, pace, noisy, awaited = clock
     bad = 0
     changed = -1.0
     t = begin
@@ -74,7 +74,7 @@ def run_alone(
             first = count
             while t < limit:
                 count += 1
-                t += gap(key, count) / rate
+                t += pace * gap(key, count)
             arena.own[0, ACTIVE] = count
             bad += (count - first) * bad_play(env, arena, player, first_alive(state))
             return t, bad, changed, ARRIVED
@@ -95,7 +95,7 @@ def run_alone(
             learn(arena, state, 0, n_out)
         if arena.counters[awaited] != before:
             changed = t
-        t += gap(key, count + 1) / rate
+        t += pace * gap(key, count + 1)
         if spoken:
             return t, bad, changed, SPOKEN
     return t, bad, changed, ARRIVED

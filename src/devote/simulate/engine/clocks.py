@@ -44,6 +44,7 @@ from devote.simulate.engine.windows import (
     OVER,
     PHASE,
     SCAN,
+    START,
     STOCK,
     Desk,
     Rows,
@@ -54,6 +55,7 @@ from devote.simulate.engine.windows import (
     load,
     note_decision,
     open_window,
+    start_clocks,
     store,
 )
 
@@ -125,14 +127,14 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
 
     def work(  # type: ignore[no-untyped-def]
-        env, rule, rates, trial, noisy, horizon, rows, plan, desk, real, low, high, alone
+        env, rule, paces, trial, noisy, horizon, rows, plan, desk, real, low, high, alone
     ):
         """Do one phase of the rows from low to high; alone: all phases to the end of the run.
 
         Without rows it merges, or opens the next window once everybody is set.
         """
         env = borrowed(env)
-        rates = borrowed(rates)
+        paces = borrowed(paces)
         rows = borrowed(rows)
         plan = borrowed(plan)
         desk = borrowed(desk)
@@ -152,10 +154,14 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         goes_on = False
         while words[PHASE] != OVER:
             phase = words[PHASE]
+            if phase == START:
+                start_clocks(rows, trial, paces)
+                open_window(rows, plan, real, trial, paces, horizon)
+                continue
             if phase == ALL_SET:
                 over = words[LAST] != 0
                 count_set(rows, plan, desk, real, counts, n_counts)
-                open_window(rows, plan, real, trial, rates, horizon)
+                open_window(rows, plan, real, trial, paces, horizon)
                 copy(counters, scratch)
                 if over or (real.endless == 0 and ended(arena) != 0):
                     words[PHASE] = OVER
@@ -168,7 +174,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     if place < 0:
                         close_window(rows, plan, desk, real, awaited)
                         if words[PHASE] == SCAN:
-                            open_window(rows, plan, real, trial, rates, horizon)
+                            open_window(rows, plan, real, trial, paces, horizon)
                         player = low - 1
                         continue
                     player = plan.who[place]
@@ -209,8 +215,8 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 copy(real.voted[player], desk.voted[0])
                 desk.first_vote[0] = real.first_vote[player]
             copy(scratch, desk.kept)
-            rate = rates[player] if len(rates) > 1 else rates[0]
-            clock = (player_key(trial, player), rate, noisy, awaited)
+            pace = paces[player] if len(paces) > 1 else paces[0]
+            clock = (player_key(trial, player), pace, noisy, awaited)
             first = desk.own[0, ACTIVE]
             t, bad, changed, how = run_alone(
                 calls, subroutine, env, arena, state, player, clock, begin, times[LIMIT], loud

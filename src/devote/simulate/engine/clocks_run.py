@@ -18,6 +18,7 @@ from devote.simulate.engine.windows import (
     OVER,
     PHASE,
     SCAN,
+    START,
     WIDTH,
     Desk,
     Plan,
@@ -45,7 +46,7 @@ class ClocksRun:
         environment = environment_arrays(scenario.problem.environment(n))
         uniform = isinstance(scenario.problem.activity, Uniform)
         weights = [1.0 / n] if uniform else scenario.problem.activity.weights(n)
-        rates = n * np.array(weights)
+        paces = 1.0 / (n * np.array(weights))  # the mean gap of each player, 1 on average
         key = np.uint64(trial_key(seed, trial))
         self.rows = new_rows(scenario, engine.words)
         self.real = new_arena(
@@ -63,14 +64,13 @@ class ClocksRun:
             who=np.empty(n, dtype=np.int32),
             when=np.empty(n),
         )
-        self.plan.words[PHASE] = ALL_SET
+        self.plan.words[PHASE] = START
         self.plan.times[WIDTH] = FIRST_WIDTH
         self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
         self.desks = [new_desk(scenario, engine.words) for _ in range(self.threads)]
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
         noisy = int(scenario.scheme.noisy)
-        self.given = (environment, scenario.rule, rates, key, noisy, scenario.horizon or 0)
-        start_clocks(self.rows, key, rates)
+        self.given = (environment, scenario.rule, paces, key, noisy, scenario.horizon or 0)
 
     def play(self) -> None:
         """Run to the end."""
@@ -115,21 +115,6 @@ class ClocksRun:
         half = self.rows.half.astype(bool)[:, None]
         arena = self.real._replace(alive=np.where(half, self.rows.alive[1], self.rows.alive[0]))
         return outcome_of(self.scenario, arena, [])
-
-
-def start_clocks(rows: Rows, key: Any, rates: Any) -> None:
-    """When each player wakes first."""
-    from devote.simulate.engine.numbers import FIRST, GOLDEN, S11, S27, S30, S31, SECOND, UNIT
-
-    def mix(x: Any) -> Any:
-        x = (x ^ (x >> S30)) * FIRST
-        x = (x ^ (x >> S27)) * SECOND
-        return x ^ (x >> S31)
-
-    players = np.arange(rows.next.shape[1], dtype=np.uint64)
-    keys = mix(mix(np.array([key]) + GOLDEN * players) ^ np.array([key]))
-    uniforms = (mix(keys) >> S11).astype(np.float64) * UNIT
-    rows.next[0] = -np.log(1.0 - uniforms) / rates
 
 
 def new_rows(scenario: Scenario, words: int) -> Rows:

@@ -12,11 +12,16 @@ import math
 import numpy as np
 
 from devote.kernels.jitable import jitable
+from devote.simulate.streams import LAYERS, layer_edges
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 S30, S27, S31, S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 UNIT = 2.0**-53
+
+LOWEST = np.uint64(LAYERS - 1)
+EDGES = np.array(layer_edges())
+HEIGHTS = np.exp(-EDGES)
 
 PER_ACTIVATION = np.uint64(4)
 GAP, CHOOSE, PAY, NOISE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
@@ -45,6 +50,26 @@ def uniform(key: np.uint64, activation: int, which: np.uint64) -> float:
 
 
 @jitable
+def exponential(word: np.uint64) -> float:
+    """An exponential number of mean 1 from 64 random bits, by the ziggurat ``streams.LAYERS``.
+
+    One in a hundred takes more bits, which are mixed from these.
+    """
+    while True:
+        layer = np.int64(word & LOWEST)
+        x = np.int64(word >> S11) * UNIT * EDGES[layer]
+        if x < EDGES[layer + 1]:
+            return x
+        word = mix(word + GOLDEN)
+        u = np.int64(word >> S11) * UNIT
+        if layer == 0:
+            return EDGES[1] - math.log(1.0 - u)
+        if HEIGHTS[layer] + u * (HEIGHTS[layer + 1] - HEIGHTS[layer]) < math.exp(-x):
+            return x
+        word = mix(word + GOLDEN)
+
+
+@jitable
 def gap(key: np.uint64, activation: int) -> float:
     """The time before an activation, in units of its mean."""
-    return -math.log(1.0 - uniform(key, activation, GAP))
+    return exponential(mix(key + GOLDEN * (PER_ACTIVATION * np.uint64(activation))))

@@ -10,7 +10,7 @@ from devote.kernels.jitable import jitable
 from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, TERM, TIME, Arena
 from devote.simulate.engine.numbers import gap, player_key
 
-SCAN, MERGE, SET, ALL_SET, OVER = range(5)
+START, SCAN, MERGE, SET, ALL_SET, OVER = range(6)
 """What is done now: see ``clocks``. ``ALL_SET``: everybody has been set."""
 
 PHASE, N_HALTED, N_LOUD, LAST, STOCK, CUT, N_WORDS = range(7)
@@ -147,7 +147,15 @@ def earliest(plan: Plan) -> int:
 
 
 @jitable
-def activations_before(rows: Rows, trial: Any, rates: Any, limit: float) -> int:
+def start_clocks(rows: Rows, trial: Any, paces: Any) -> None:
+    """When each player wakes first."""
+    for n in range(len(rows.half)):
+        pace = paces[n] if len(paces) > 1 else paces[0]
+        rows.next[0, n] = pace * gap(player_key(trial, n), 0)
+
+
+@jitable
+def activations_before(rows: Rows, trial: Any, paces: Any, limit: float) -> int:
     """How many activations all players have from now to a moment."""
     total = 0
     for n in range(len(rows.half)):
@@ -155,23 +163,23 @@ def activations_before(rows: Rows, trial: Any, rates: Any, limit: float) -> int:
         t = rows.next[half, n]
         if t < limit:
             key = player_key(trial, n)
-            rate = rates[n] if len(rates) > 1 else rates[0]
+            pace = paces[n] if len(paces) > 1 else paces[0]
             count = int(rows.own[half, n, ACTIVE])
             while t < limit:
                 total += 1
                 count += 1
-                t += gap(key, count) / rate
+                t += pace * gap(key, count)
     return total
 
 
 @jitable
-def moment_of(rows: Rows, trial: Any, rates: Any, low: float, high: float, n: int) -> float:
+def moment_of(rows: Rows, trial: Any, paces: Any, low: float, high: float, n: int) -> float:
     """A moment before which there are exactly n more activations; between low and high."""
     while True:
         middle = 0.5 * (low + high)
         if middle <= low or middle >= high:
             return high
-        found = activations_before(rows, trial, rates, middle)
+        found = activations_before(rows, trial, paces, middle)
         if found == n:
             return middle
         if found < n:
@@ -181,7 +189,7 @@ def moment_of(rows: Rows, trial: Any, rates: Any, low: float, high: float, n: in
 
 
 @jitable
-def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, rates: Any, horizon: int) -> None:
+def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, paces: Any, horizon: int) -> None:
     """Begin the next window where the last one ended; with a horizon, end it there."""
     words, times = plan.words, plan.times
     copy(real.counters, plan.past)
@@ -197,9 +205,9 @@ def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, rates: Any, hor
             words[PHASE] = OVER
         elif (
             left < 4.0 * times[WIDTH] * real.n_players + 1000.0
-            and activations_before(rows, trial, rates, times[LIMIT]) >= left
+            and activations_before(rows, trial, paces, times[LIMIT]) >= left
         ):
-            times[LIMIT] = moment_of(rows, trial, rates, times[BEGIN], times[LIMIT], left)
+            times[LIMIT] = moment_of(rows, trial, paces, times[BEGIN], times[LIMIT], left)
             words[CUT] = 1
 
 
