@@ -52,11 +52,9 @@ from devote.simulate.engine.windows import (
     copy,
     count_set,
     earliest,
-    load,
     note_decision,
     open_window,
     start_clocks,
-    store,
 )
 
 
@@ -140,10 +138,10 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         desk = borrowed(desk)
         real = borrowed(real)
         counters, words, times, past = real.counters, plan.words, plan.times, plan.past
-        scratch, fresh, sums = desk.scratch, desk.fresh, desk.sums
+        scratch, fresh, added = desk.scratch, desk.fresh, desk.added
         subroutine = (rule, choose, observe)
         calls = (wake, learn, play, take, speaks, tells, rests)
-        state = State(desk.alive[0], desk.pulls, desk.rewards, desk.ints, desk.floats)
+        state = State(desk.alive[0], desk.pulls, desk.sums, desk.ints, desk.floats)
         arena = at_desk(real, desk, scratch, plan.seen)
         # The players as they are after a decision, in either half of the rows.
         in_first = after_decision(real, rows, 0, fresh)
@@ -194,10 +192,10 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 player += 1
                 if player >= high:
                     for i in range(N_COUNTERS):
-                        sums[i] = scratch[i] - past[i]
+                        added[i] = scratch[i] - past[i]
                     if words[STOCK]:
                         for i in range(n_counts):
-                            sums[counts[i]] = fresh[counts[i]]
+                            added[counts[i]] = fresh[counts[i]]
                     if not alone:
                         return
                     words[N_HALTED] = desk.halted[0]
@@ -210,7 +208,8 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 if words[STOCK]:
                     take_stock(in_second if half else in_first, player)
                 continue
-            begin = load(rows, half, player, desk)
+            begin = rows.next[half, player]
+            copy(rows.words[half, player], desk.words)
             if phase == MERGE:
                 copy(real.voted[player], desk.voted[0])
                 desk.first_vote[0] = real.first_vote[player]
@@ -234,7 +233,8 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
             scratch[SUBOPTIMAL] += bad
             if how == SPOKEN:
                 words[N_LOUD] += 1
-                store(rows, half, player, desk, t)
+                copy(desk.words, rows.words[half, player])
+                rows.next[half, player] = t
                 copy(desk.voted[0], real.voted[player])
                 real.first_vote[player] = desk.first_vote[0]
                 decided = scratch[VERSION] != counters[VERSION]
@@ -249,12 +249,13 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
             desk.last[0] = max(desk.last[0], changed)
             if phase == MERGE:
                 for i in range(N_COUNTERS):
-                    sums[i] += scratch[i] - counters[i]
+                    added[i] += scratch[i] - counters[i]
                 words[N_HALTED] -= 1
                 plan.who[place] = plan.who[words[N_HALTED]]
                 plan.when[place] = plan.when[words[N_HALTED]]
             rows.moved[player] = 1
-            store(rows, 1 - half, player, desk, t)
+            copy(desk.words, rows.words[1 - half, player])
+            rows.next[1 - half, player] = t
             if words[STOCK]:
                 take_stock(in_first if half else in_second, player)
         if known < 0:

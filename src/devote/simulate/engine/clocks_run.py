@@ -48,7 +48,8 @@ class ClocksRun:
         weights = [1.0 / n] if uniform else scenario.problem.activity.weights(n)
         paces = 1.0 / (n * np.array(weights))  # the mean gap of each player, 1 on average
         key = np.uint64(trial_key(seed, trial))
-        self.rows = new_rows(scenario, engine.words)
+        layout = Layout(scenario, engine.words)
+        self.rows = layout.rows(n)
         self.real = new_arena(
             scenario,
             environment,
@@ -67,7 +68,7 @@ class ClocksRun:
         self.plan.words[PHASE] = START
         self.plan.times[WIDTH] = FIRST_WIDTH
         self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
-        self.desks = [new_desk(scenario, engine.words) for _ in range(self.threads)]
+        self.desks = [layout.desk() for _ in range(self.threads)]
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
         noisy = int(scenario.scheme.noisy)
         self.given = (environment, scenario.rule, paces, key, noisy, scenario.horizon or 0)
@@ -106,7 +107,7 @@ class ClocksRun:
             words[N_HALTED] += halted
         first, *others = self.desks
         for desk in others:
-            first.sums[:] += desk.sums
+            first.added[:] += desk.added
             first.last[0] = max(first.last[0], desk.last[0])
         words[PHASE] = MERGE if words[PHASE] == SCAN else ALL_SET
 
@@ -117,53 +118,64 @@ class ClocksRun:
         return outcome_of(self.scenario, arena, [])
 
 
-def new_rows(scenario: Scenario, words: int) -> Rows:
-    """What each player keeps, at its start."""
-    fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
-    n, k = scenario.n_players, scenario.spec.n_arms
-    whole, real = np.int32, np.float64
+class Layout:
+    """Where the buffers of a player lie in its row of 64-bit words."""
 
-    def room(width: int, kind: Any) -> Any:
-        return np.zeros((2, n, width), dtype=kind)
+    def __init__(self, scenario: Scenario, own: int) -> None:
+        fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
+        kinds: list[tuple[str, Any, int]] = [
+            ("alive", np.int8, len(fresh.alive)),
+            ("pulls", np.int32, len(fresh.pulls)),
+            ("sums", np.float64, len(fresh.sums)),
+            ("ints", np.int32, len(fresh.ints)),
+            ("floats", np.float64, max(1, len(fresh.floats))),
+            ("own", np.int32, own),
+        ]
+        self.fresh, self.n_words = fresh, 0
+        self.places: dict[str, tuple[Any, slice]] = {}
+        for name, kind, length in kinds:
+            size = np.dtype(kind).itemsize
+            begin = 8 * self.n_words // size
+            self.places[name] = (kind, slice(begin, begin + length))
+            self.n_words += -(-size * length // 8)
 
-    rows = Rows(
-        alive=room(k, np.int8),
-        pulls=room(k, whole),
-        sums=room(k, real),
-        ints=room(len(fresh.ints), whole),
-        floats=room(len(fresh.floats), np.float64),
-        own=room(words, whole),
-        next=np.zeros((2, n)),
-        half=np.zeros(n, dtype=np.int8),
-        moved=np.zeros(n, dtype=np.int8),
-    )
-    rows.alive[0] = 1
-    rows.ints[0] = fresh.ints
-    return rows
+    def look(self, words: Any, name: str) -> Any:
+        """One buffer of one row, or of each of many."""
+        kind, place = self.places[name]
+        return words.view(kind)[..., place]
 
+    def rows(self, n_players: int) -> Rows:
+        """All players at their start."""
+        words = np.zeros((2, n_players, self.n_words), dtype=np.int64)
+        self.look(words, "alive")[0] = 1
+        self.look(words, "ints")[0] = self.fresh.ints
+        return Rows(
+            words=words,
+            next=np.zeros((2, n_players)),
+            half=np.zeros(n_players, dtype=np.int8),
+            moved=np.zeros(n_players, dtype=np.int8),
+            alive=self.look(words, "alive"),
+            own=self.look(words, "own"),
+        )
 
-def new_desk(scenario: Scenario, words: int) -> Desk:
-    """Room for one player."""
-    fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
-    k = scenario.spec.n_arms
-
-    def counters() -> Any:
-        return np.zeros(tables.N_COUNTERS, dtype=np.int64)
-
-    return Desk(
-        alive=np.zeros((1, k), dtype=np.int8),
-        pulls=np.zeros(k, dtype=np.int32),
-        rewards=np.zeros(k),
-        ints=np.zeros(len(fresh.ints), dtype=np.int32),
-        floats=np.zeros(max(1, len(fresh.floats))),
-        own=np.zeros((1, words), dtype=np.int32),
-        voted=np.zeros((1, k), dtype=np.int8),
-        first_vote=np.zeros(1, dtype=np.int32),
-        out=np.zeros(k, dtype=np.int32),
-        scratch=counters(),
-        kept=counters(),
-        fresh=counters(),
-        sums=counters(),
-        halted=np.zeros(1, dtype=np.int64),
-        last=np.zeros(1),
-    )
+    def desk(self) -> Desk:
+        """Room for one player."""
+        words = np.zeros(self.n_words, dtype=np.int64)
+        n_arms = len(self.fresh.alive)
+        views = {name: self.look(words, name) for name in self.places}
+        views |= {name: views[name].reshape(1, -1) for name in ("alive", "own")}
+        counters = np.zeros((4, tables.N_COUNTERS), dtype=np.int64)
+        scratch, kept, fresh, added = counters
+        return Desk(
+            words=words,
+            **views,
+            voted=np.zeros((1, n_arms), dtype=np.int8),
+            first_vote=np.zeros(1, dtype=np.int32),
+            out=np.zeros(n_arms, dtype=np.int32),
+            scratch=scratch,
+            kept=kept,
+            fresh=fresh,
+            added=added,
+            halted=np.zeros(1, dtype=np.int64),
+            last=np.zeros(1),
+        )

@@ -35,7 +35,9 @@ def _register_kernels() -> None:
 
     for function in JITABLE:
         if function not in _registered:
-            register_jitable(forceinline=True, error_model="numpy")(function)
+            # What is done once in a window need not be repeated at each place that calls it.
+            rare = function.__module__.endswith(".windows") and function.__name__ != "copy"
+            register_jitable(forceinline=not rare, error_model="numpy")(function)
             _registered.add(function)
 
 

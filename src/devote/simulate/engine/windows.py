@@ -32,35 +32,35 @@ activations."""
 
 
 class Rows(NamedTuple):
-    """What each player keeps, twice: ``[half, player, place]``.
+    """What each player keeps, twice: ``words[half, player]``, laid out as ``Desk.words`` is.
 
     ``half`` says which of the two is certain, ``moved`` whether the other one is where the phase
-    has brought the player. ``next`` is when it wakes next, certainly.
+    has brought the player. ``next`` is when it wakes next. ``alive`` and ``own`` look into
+    ``words``.
     """
 
-    alive: Any
-    pulls: Any
-    sums: Any
-    ints: Any
-    floats: Any
-    own: Any
+    words: Any
     next: Any
     half: Any
     moved: Any
+    alive: Any
+    own: Any
 
 
 class Desk(NamedTuple):
     """Room for the one player that is at work, and what rows add up to; one for each thread.
 
+    ``words`` is its row; the first arrays after it look into that.
     ``scratch`` are the counters that the player sees and changes, ``kept`` is a copy of them,
-    ``fresh`` those that ``take_stock`` adds to. ``sums`` is what all rows have added to the
+    ``fresh`` those that ``take_stock`` adds to. ``added`` is what all rows have added to the
     counters, ``halted`` how many of them have halted, ``last`` when one of them last changed the
     awaited counter.
     """
 
+    words: Any
     alive: Any
     pulls: Any
-    rewards: Any
+    sums: Any
     ints: Any
     floats: Any
     own: Any
@@ -70,7 +70,7 @@ class Desk(NamedTuple):
     scratch: Any
     kept: Any
     fresh: Any
-    sums: Any
+    added: Any
     halted: Any
     last: Any
 
@@ -88,38 +88,6 @@ class Plan(NamedTuple):
     seen: Any
     who: Any
     when: Any
-
-
-@jitable
-def load(rows: Rows, half: int, player: int, desk: Desk) -> float:
-    """Bring a player to the desk; when it wakes next."""
-    for k in range(desk.alive.shape[1]):
-        desk.alive[0, k] = rows.alive[half, player, k]
-        desk.pulls[k] = rows.pulls[half, player, k]
-        desk.rewards[k] = rows.sums[half, player, k]
-    for i in range(len(desk.ints)):
-        desk.ints[i] = rows.ints[half, player, i]
-    for i in range(rows.floats.shape[2]):
-        desk.floats[i] = rows.floats[half, player, i]
-    for i in range(desk.own.shape[1]):
-        desk.own[0, i] = rows.own[half, player, i]
-    return rows.next[half, player]
-
-
-@jitable
-def store(rows: Rows, half: int, player: int, desk: Desk, t: float) -> None:
-    """Write down the player at the desk."""
-    for k in range(desk.alive.shape[1]):
-        rows.alive[half, player, k] = desk.alive[0, k]
-        rows.pulls[half, player, k] = desk.pulls[k]
-        rows.sums[half, player, k] = desk.rewards[k]
-    for i in range(len(desk.ints)):
-        rows.ints[half, player, i] = desk.ints[i]
-    for i in range(rows.floats.shape[2]):
-        rows.floats[half, player, i] = desk.floats[i]
-    for i in range(desk.own.shape[1]):
-        rows.own[half, player, i] = desk.own[0, i]
-    rows.next[half, player] = t
 
 
 @jitable
@@ -218,13 +186,13 @@ def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) 
     if (
         real.endless == 0
         and desk.last[0] != NOT_NOW
-        and real.counters[awaited] + desk.sums[awaited] >= real.n_players
+        and real.counters[awaited] + desk.added[awaited] >= real.n_players
     ):
         times[LIMIT] = desk.last[0] * JUST_AFTER
         words[PHASE], words[LAST], words[STOCK] = SET, 1, 0
         return
     for i in range(N_COUNTERS):
-        real.counters[i] += desk.sums[i]
+        real.counters[i] += desk.added[i]
     keep_moves(rows)
     words[PHASE] = OVER if words[CUT] else SCAN
     if words[N_LOUD] == 0:
@@ -264,7 +232,7 @@ def count_set(
         for i in range(n_counts):
             counters[counts[i]] = 0
     for i in range(N_COUNTERS):
-        counters[i] += desk.sums[i]
+        counters[i] += desk.added[i]
     keep_moves(rows)
     if counters[DECIDED] != 0 and plan.past[DECIDED] == 0:
         counters[DECIDED] = counters[TIME]
