@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test check lint types imports browser faults format clean
+.PHONY: help setup demo test check lint types imports browser faults clocks format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -50,6 +50,9 @@ test: lint types imports browser ## everything, the slow statistical part includ
 
 faults: setup ## the long fault run: 20,000 fleets amid crashes and lost messages
 	@$(BIN)/python -m tests.fleet.fault_run 20000
+
+clocks: setup ## the long comparison of the engines: every subroutine in every scheme
+	@$(BIN)/python -m tests.simulate.clocks_law
 
 format: setup ## rewrite the sources in the house style
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

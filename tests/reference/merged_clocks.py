@@ -31,13 +31,13 @@ def merged(scenario, seed, trial):
         heapq.heapreplace(due, (t + clock.gap(counts[p]) * (1.0 / rates[p]), p))
 
 
-def run_merged(scenario, *, seed=0, trial=0, block=500):
-    """The trial, from the event loop."""
-    even = replace(scenario, problem=replace(scenario.problem, activity=Uniform()))
+def merged_run(scenario, *, seed=0, trial=0, block=500):
+    """The trial in the event loop, at its end."""
+    even = replace(scenario, problem=replace(scenario.problem, activity=Uniform()), engine="event")
     run = Run(even, seed=seed, trial=trial)
     numbers = merged(scenario, seed, trial)
     while not run.over:
         left = block if scenario.horizon is None else scenario.horizon - run.samples
         columns = np.array([next(numbers) for _ in range(min(block, left))]).T.copy()
         run.feed(*columns)
-    return run.outcome()
+    return run

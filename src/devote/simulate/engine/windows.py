@@ -24,7 +24,7 @@ is to be, in mean activations per player."""
 
 NOT_NOW = -1.0
 JUST_AFTER = 1.0 + 2.0**-52
-SHORTEST, CAREFUL, LONGEST = 0.05, 8.0, 16.0
+SHORTEST, CAREFUL, LONGEST = 0.05, 12.0, 32.0
 FEW_LOUD = 16.0
 """How wide a window is: LONGEST while nobody is loud, then so that about FEW_LOUD activations are;
 replaying a window costs as much as running it, and visiting every player as much as some
