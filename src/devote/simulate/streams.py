@@ -133,7 +133,7 @@ def exponential(word: int) -> float:
         word = scramble((word + GOLDEN) & MASK)
         u = (word >> 11) * 2.0**-53
         if layer == 0:
-            return edges[1] - math.log(1.0 - u)
+            return TAIL - math.log(1.0 - u)
         low, high = math.exp(-edges[layer]), math.exp(-edges[layer + 1])
         if low + u * (high - low) < math.exp(-x):
             return x

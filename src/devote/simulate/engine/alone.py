@@ -28,7 +28,7 @@ ARRIVED, HALTED, SPOKEN = range(3)
 def bad_play(env: Environment, arena: Arena, player: int, arm: int) -> int:
     """1 if the arm is not epsilon-optimal for the player."""
     if arena.steady:
-        return 1 - arena.good[arm]
+        return int(1 - arena.good[arm])
     return is_suboptimal(env, arena.epsilon, 0, player, arm)
 
 

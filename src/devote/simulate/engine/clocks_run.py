@@ -43,7 +43,8 @@ class ClocksRun:
         engine = scenario.scheme.engine
         assert engine is not None
         n, k = scenario.n_players, scenario.spec.n_arms
-        environment = environment_arrays(scenario.problem.environment(n))
+        plain = scenario.problem.environment(n)
+        environment = environment_arrays(plain)
         uniform = isinstance(scenario.problem.activity, Uniform)
         weights = [1.0 / n] if uniform else scenario.problem.activity.weights(n)
         paces = 1.0 / (n * np.array(weights))  # the mean gap of each player, 1 on average
@@ -52,7 +53,7 @@ class ClocksRun:
         self.rows = layout.rows(n)
         self.real = new_arena(
             scenario,
-            environment,
+            plain,
             alive=self.rows.alive[0],
             own=self.rows.own[0],
             voted=np.zeros((n, k), dtype=np.int8),
@@ -146,12 +147,14 @@ class Layout:
 
     def rows(self, n_players: int) -> Rows:
         """All players at their start."""
-        words = np.zeros((2, n_players, self.n_words), dtype=np.int64)
-        self.look(words, "alive")[0] = 1
-        self.look(words, "ints")[0] = self.fresh.ints
+        words = np.empty((2, n_players, self.n_words), dtype=np.int64)
+        start = np.zeros(self.n_words, dtype=np.int64)
+        self.look(start, "alive")[:] = 1
+        self.look(start, "ints")[:] = self.fresh.ints
+        words[0] = start  # the other half is written before it is read
         return Rows(
             words=words,
-            next=np.zeros((2, n_players)),
+            next=np.empty((2, n_players)),
             half=np.zeros(n_players, dtype=np.int8),
             moved=np.zeros(n_players, dtype=np.int8),
             alive=self.look(words, "alive"),

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from devote.kernels.jitable import jitable
-from devote.simulate.streams import LAYERS, layer_edges
+from devote.simulate.streams import LAYERS, TAIL, layer_edges
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -57,13 +57,13 @@ def exponential(word: np.uint64) -> float:
     """
     while True:
         layer = np.int64(word & LOWEST)
-        x = np.int64(word >> S11) * UNIT * EDGES[layer]
+        x: float = np.int64(word >> S11) * UNIT * EDGES[layer]
         if x < EDGES[layer + 1]:
             return x
         word = mix(word + GOLDEN)
         u = np.int64(word >> S11) * UNIT
         if layer == 0:
-            return EDGES[1] - math.log(1.0 - u)
+            return TAIL - math.log(1.0 - u)
         if HEIGHTS[layer] + u * (HEIGHTS[layer + 1] - HEIGHTS[layer]) < math.exp(-x):
             return x
         word = mix(word + GOLDEN)

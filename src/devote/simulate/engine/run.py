@@ -38,13 +38,14 @@ class Run:
         rows = 1 if self.engine.one_learner else n
         own = n if self.engine.apart else rows
         self.learners = learner_buffers(scenario, rows)
-        self.environment = environment_arrays(scenario.problem.environment(n))
+        environment = scenario.problem.environment(n)
+        self.environment = environment_arrays(environment)
         uniform = isinstance(scenario.problem.activity, Uniform)
         threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
         self.waking = (np.array(threshold), np.array(alias))
         self.arena = new_arena(
             scenario,
-            self.environment,
+            environment,
             even=int(np.all(self.waking[0] == 1.0)),
             vast=int(n > CACHED_PLAYERS),
             tracing=int(tracing),

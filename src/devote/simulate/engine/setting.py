@@ -45,7 +45,7 @@ def learner_buffers(scenario: Scenario, rows: int) -> Any:
     return State(**buffers)
 
 
-def new_arena(scenario: Scenario, environment: Any, **tables_of_players: Any) -> Arena:
+def new_arena(scenario: Scenario, environment: Environment, **tables_of_players: Any) -> Arena:
     """The tables of a run that has not begun."""
     n, k = scenario.n_players, scenario.spec.n_arms
     engine = scenario.scheme.engine
