@@ -24,6 +24,7 @@ from devote.simulate.engine import numbers
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.streams import Clock, counted_stream, exponential, trial_key
+from devote.studies.reproduce import with_engine
 
 
 def test_a_run_on_clocks_is_the_run_of_the_merged_clocks():
@@ -140,6 +141,14 @@ def test_the_result_says_which_engine_ran():
         simulate(spec, problem, 8, trials=1, trace=True, engine="clocks")
     with pytest.raises(SpecError, match="Use one of: auto, event, clocks"):
         Scenario(spec, problem, 8, engine="clock")
+
+
+def test_a_reproduction_on_clocks_leaves_what_drifts_to_the_event_loop():
+    scenario = setting("ser3", "decentralized", PROBLEMS["plain"], 8)
+    drifting = Scenario(scenario.spec, PROBLEMS["drift"], 8)
+    still = Scenario(scenario.spec, PROBLEMS["plain"], 8)
+    assert with_engine(still, "clocks").runs_on == "clocks"
+    assert with_engine(drifting, "clocks").runs_on == "event"
 
 
 def test_more_players_than_memory_holds_are_refused():

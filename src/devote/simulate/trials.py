@@ -100,6 +100,7 @@ def run_chunk(
 
 def compile_loop(scenario: Scenario) -> None:
     """Compile the scenario's loop, or load it from numba's cache, by making a single pull."""
+    check_room(scenario)
     spec = scenario.spec
     problem = Problem("compile", scenario.problem.means)
     few = min(scenario.n_players, spec.scheme.fewest_players(spec))
