@@ -161,10 +161,11 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 count_set(rows, plan, desk, real, counts, n_counts)
                 open_window(rows, plan, real, trial, paces, horizon)
                 copy(counters, scratch)
-                if over or (real.endless == 0 and ended(arena) != 0):
-                    words[PHASE] = OVER
+                if over or ended(arena) != 0:
                     if counters[DECIDED] == 0:
-                        counters[DECIDED] = counters[TIME]
+                        counters[DECIDED] = plan.past[DECIDED] = counters[TIME]
+                    if real.endless == 0:
+                        words[PHASE] = OVER
                 continue
             if phase == MERGE:
                 if not goes_on:
@@ -237,7 +238,10 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 rows.next[half, player] = t
                 copy(desk.voted[0], real.voted[player])
                 real.first_vote[player] = desk.first_vote[0]
-                decided = scratch[VERSION] != counters[VERSION]
+                # Also where nothing is left to decide: the number of pulls then is asked for.
+                decided = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
+                    counters[DECIDED] != 0
+                )
                 copy(scratch, counters)
                 over = not decided and real.endless == 0 and ended(arena) != 0
                 if decided or over:
