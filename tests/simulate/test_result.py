@@ -140,6 +140,7 @@ def test_a_result_saved_by_version_2_is_read_and_equals_todays():
     today = simulate(ExperimentSpec(arms=10), PROBLEMS["1"], 32, trials=2, trace=True)
     assert old == today
     assert old.checkpoints is None
+    assert old.engine == "event"
 
 
 def test_a_result_of_the_first_jury_is_refused_and_not_taken_for_one_of_the_second():

@@ -20,7 +20,9 @@ N_EVENTS = 7
 TERM = 8
 N_SHARED = 9
 HOLDING = 10
-OWN = 11
+VERSION = 11
+"""How often what all players act on has changed: a decision that they hear of when they wake."""
+OWN = 12
 N_COUNTERS = 16
 
 AGREED = 1
@@ -94,9 +96,9 @@ def holds_answer(arena: Arena, player: int) -> int:
 
 @jitable
 def count_holders(arena: Arena) -> None:
-    """Count the players who already hold just the one shared arm."""
+    """Count the players in the tables who already hold just the one shared arm."""
     arena.counters[HOLDING] = 0
-    for n in range(arena.n_players):
+    for n in range(len(arena.alive)):
         arena.counters[HOLDING] += holds_answer(arena, n)
 
 

@@ -1,9 +1,9 @@
 """Two settings compared trial by trial, on common random numbers.
 
-Trial i of every setting draws who wakes, what is chosen and what is paid from the same three
-streams, so the difference of two settings varies less than either, and few trials tell them
-apart. Counts are compared by the paired t test. What is true or false of a trial is compared by
-the exact McNemar test on the trials in which the two differ.
+Trial i of every setting draws who wakes, what is chosen and what is paid from the same streams on
+the same engine, so the difference of two settings varies less than either, and few trials tell
+them apart. Counts are compared by the paired t test. What is true or false of a trial is compared
+by the exact McNemar test on the trials in which the two differ.
 """
 
 import math
@@ -72,7 +72,7 @@ class Comparison:
 
 
 def compare(first: Result, second: Result, column: str = "samples") -> Comparison:
-    """Compare a column of two results that were run with the same seed, trial by trial.
+    """Compare a column of two results of the same seed and engine, trial by trial.
 
     For counts the interval is the paired Student t interval. For ``epsilon_optimal`` and
     ``holds_epsilon_optimal`` it is exact, if wide: from two Clopper-Pearson intervals, each at
@@ -94,6 +94,12 @@ def compare(first: Result, second: Result, column: str = "samples") -> Compariso
         raise ResultError(
             f"The seeds are {first.seed} and {second.seed}: trials have no random numbers in "
             "common.\nRun both with the same seed."
+        )
+    numbers, others = (_numbers(result) for result in (first, second))
+    if numbers != others:
+        raise ResultError(
+            f"The engines are {numbers} and {others}: trials have no random numbers in common.\n"
+            "Run both with engine='event'."
         )
     n = min(first.trials, second.trials)
     one, other = (np.asarray(getattr(result, column)[:n]) for result in (first, second))
@@ -127,6 +133,13 @@ def compare(first: Result, second: Result, column: str = "samples") -> Compariso
         left_out=int(n - there.sum()),
         unfinished=sum(cut),
     )
+
+
+def _numbers(result: Result) -> str:
+    """The engine, of those that draw different numbers; the slow path draws those of ``event``."""
+    if result.engine != "clocks":
+        return "event"
+    return "clocks" if result.scenario.loop[2] == "clocks" else "merged clocks"
 
 
 def _counted(one: Any, other: Any) -> tuple[float, float, float, float, str]:

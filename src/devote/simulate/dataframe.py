@@ -40,10 +40,7 @@ def rows(result: "Result", of: str = "trials") -> list[Row]:
         ]
     counted = result.pulls_per_arm if of == "arms" else result.pulls_per_player
     if counted is None:
-        raise ResultError(
-            f"The pulls of {of} were not recorded.\n"
-            "Run it again with record=True, which gives the same numbers."
-        )
+        raise ResultError(f"The pulls of {of} were not recorded.\nRun it again with record=True.")
     names: Iterable[object] = arm_names(result) if of == "arms" else range(result.n_players)
     return [
         {**first, "trial": i, of[:-1]: name, "pulls": pulls}

@@ -97,10 +97,7 @@ def _players(result: "Result", axes: "Axes") -> None:
 
 
 def _unrecorded(what: str) -> ResultError:
-    return ResultError(
-        f"The pulls of {what} were not recorded.\n"
-        "Run it again with record=True, which gives the same numbers."
-    )
+    return ResultError(f"The pulls of {what} were not recorded.\nRun it again with record=True.")
 
 
 def _label(result: "Result", words: str) -> str:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 FORMATS = (1, 2, FORMAT)
-"""What can be read. In format 1 nobody had counted the samples until the decision, before format
-3 nothing could be recorded and a sweep could not grow."""
+"""What can be read. In format 1 nobody had counted the samples until the decision. Before format
+3 nothing could be recorded, a sweep could not grow, and there was one engine, ``event``."""
 
 COLUMNS = tuple(item.name for item in fields(Trial) if item.type is int)
 JUDGEMENTS = tuple(item.name for item in fields(Trial) if item.type is bool)
@@ -131,6 +131,11 @@ class Result:
         return self.scenario.horizon
 
     @property
+    def engine(self) -> str:
+        """What ran the trials: ``event``, ``clocks`` or ``players``."""
+        return self.scenario.runs_on
+
+    @property
     def trials(self) -> int:
         """How many there are."""
         return len(self.samples)
@@ -154,8 +159,7 @@ class Result:
         """
         if self.checkpoints is None or self.curves is None:
             raise ResultError(
-                f"The {name} over time were not recorded.\n"
-                "Run it again with record=True, which gives the same numbers."
+                f"The {name} over time were not recorded.\nRun it again with record=True."
             )
         if name not in CURVES:
             raise ResultError(f"{name!r} is not a curve.\nUse one of: {', '.join(CURVES)}.")

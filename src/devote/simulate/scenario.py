@@ -1,8 +1,9 @@
 """What is simulated: a specification, a problem and a number of players that fit together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from devote.errors import did_you_mean
 from devote.kernels import Algorithm, Rule, get_algorithm
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, Scheme, SpecError
@@ -23,6 +24,22 @@ QUIET = 1_000_000
 _asked: set[object] = set()
 """The rules that were asked, and do."""
 
+ENGINES = ("auto", "event", "clocks")
+"""``event``: one pull after another. ``clocks``: each player alone between decisions, on a clock
+of its own; the same law, other numbers. ``auto``: clocks where they can be used and are faster."""
+
+CLOCKS_PAY = 2048
+"""From so many players on."""
+
+
+def check_engine(engine: str) -> None:
+    """Refuse an engine that there is not."""
+    if engine not in ENGINES:
+        raise SpecError(
+            f"engine={engine!r} is not known.\n{did_you_mean(engine, ENGINES)}"
+            f"Use one of: {', '.join(ENGINES)}."
+        )
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -30,12 +47,14 @@ class Scenario:
 
     ``horizon`` is the most pulls of a trial; a subroutine that never stops needs one. Without it
     a trial that goes on past every known rule's need (``PATIENCE``) is an error, see ``NeverEnds``.
+    ``engine`` is one of ``ENGINES``: how it is run, which is no part of what is compared.
     """
 
     spec: ExperimentSpec
     problem: Problem
     n_players: int
     horizon: int | None = None
+    engine: str = field(default="auto", compare=False)
 
     def __post_init__(self) -> None:
         self.spec.check_players(self.n_players)
@@ -50,6 +69,9 @@ class Scenario:
             raise SpecError(
                 f"{self.spec.algorithm} never stops by itself.\nGive a horizon, a number of pulls."
             )
+        check_engine(self.engine)
+        if self.engine == "clocks" and (why := self._why_no_clocks()):
+            raise SpecError(f"engine='clocks' cannot run this: {why}.\nUse engine event or auto.")
 
     @property
     def scheme(self) -> Scheme:
@@ -116,9 +138,49 @@ class Scenario:
         )
 
     @property
-    def loop(self) -> tuple[str, str]:
+    def runs_on(self) -> str:
+        """What runs it: ``event``, ``clocks``, or ``players`` where the scheme has no engine.
+
+        >>> from devote.problems import PROBLEMS
+        >>> Scenario(ExperimentSpec(arms=10), PROBLEMS["1"], 10_000).runs_on
+        'clocks'
+        """
+        if self.scheme.engine is None:
+            return "players"
+        if self.engine != "auto":
+            return self.engine
+        many = self.n_players >= CLOCKS_PAY
+        slow = self.algorithm.endless or self.scheme.engine.clocks is None
+        return "clocks" if many and not slow and not self._why_no_clocks() else "event"
+
+    def _why_no_clocks(self) -> str:
+        """Why players cannot run on clocks of their own; empty if they can."""
+        problem, engine = self.problem, self.scheme.engine
+        if problem.drift is not None or problem.switches:
+            return "its rewards change with the number of pulls, which no player alone can know"
+        if problem.replay is not None and problem.replay_order == "time":
+            return "it replays rewards in the order of all pulls, which no player alone can know"
+        if engine is None or (engine.clocks is None and not engine.one_learner):
+            return f"the scheme {self.scheme.name} does not say how players run alone"
+        return ""
+
+    def in_order(self) -> "Scenario":
+        """The same, one pull after another, as whoever keeps more than the outcome needs it."""
+        if self.loop[2] != "clocks":
+            return self
+        if self.engine == "clocks":
+            raise SpecError(
+                "engine='clocks' keeps neither a trace nor a record: it does not know the order of "
+                "all pulls.\nUse engine event or auto."
+            )
+        return replace(self, engine="event")
+
+    @property
+    def loop(self) -> tuple[str, str, str]:
         """What its compiled loop is specialised to."""
-        return self.spec.algorithm, self.scheme.name
+        engine = self.scheme.engine
+        alone = engine is not None and not engine.one_learner
+        return self.spec.algorithm, self.scheme.name, self.runs_on if alone else "event"
 
     def to_dict(self) -> dict[str, Any]:
         """The scenario as JSON values."""
@@ -127,6 +189,7 @@ class Scenario:
             "problem": self.problem.to_dict(),
             "n_players": self.n_players,
             "horizon": self.horizon,
+            "engine": self.runs_on,
         }
 
     @classmethod
@@ -140,4 +203,5 @@ class Scenario:
             problem=Problem.from_dict(values["problem"]),
             n_players=values["n_players"],
             horizon=values["horizon"],
+            engine=values["engine"] if values.get("engine") in ENGINES else "event",
         )

@@ -18,6 +18,7 @@ def simulate(
     trials: int = 20,
     seed: int = 0,
     horizon: int | None = None,
+    engine: str = "auto",
     workers: int | None = 1,
     record: bool = False,
     trace: bool = False,
@@ -28,11 +29,12 @@ def simulate(
 
     ``horizon`` is the most pulls of a trial; what reaches it is ``unfinished``. Without one, a
     trial that goes on past every known rule's need raises ``NeverEnds``, and a rule of your own
-    that has not voted after a million pulls is checked, see ``check_algorithm``. ``workers``
-    processes share the trials, None for all cores. ``record`` keeps curves over time, pulls per
-    arm and pulls per player; ``trace`` keeps every event. With ``results``, a file that ends in
-    .jsonl, an interrupted run goes on where it stopped, and one with more trials runs only those.
-    ``progress`` True shows a line in a terminal after a second.
+    that has not voted after a million pulls is checked, see ``check_algorithm``. ``engine`` is
+    ``auto``, ``event`` or ``clocks``; ``result.engine`` says which ran. ``workers`` processes share
+    the trials, None for all cores. ``record`` keeps curves over time, pulls per arm and pulls per
+    player; ``trace`` keeps every event; both need ``event``, which ``auto`` then takes. With
+    ``results``, a file that ends in .jsonl, an interrupted run goes on where it stopped, and one
+    with more trials runs only those. ``progress`` True shows a line in a terminal after a second.
 
     >>> from devote.problems import PROBLEMS
     >>> result = simulate(ExperimentSpec(arms=10), PROBLEMS["1"], 32, trials=2, seed=1)
@@ -42,7 +44,7 @@ def simulate(
     <Result decentralized ser3, problem 1, 32 players: 2 trials, 2 agreed; 19,881 samples each>
     """
     [result] = run_sweep(
-        [Scenario(spec, problem, n_players, horizon)],
+        [Scenario(spec, problem, n_players, horizon, engine)],
         trials=trials,
         seed=seed,
         workers=workers,

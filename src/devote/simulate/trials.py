@@ -6,20 +6,35 @@ from dataclasses import replace
 
 from devote.kernels.tables import BROADCASTS, SUBOPTIMAL
 from devote.problems import Problem
+from devote.simulate.engine.clocks_run import ClocksRun
+from devote.simulate.engine.room import check_room
 from devote.simulate.engine.run import BLOCK, Run
 from devote.simulate.players import run_players
 from devote.simulate.scenario import Scenario
+from devote.simulate.sweep.workers import worker_count
 from devote.simulate.trial import Point, Record, Trial, checkpoints
 
 
 def run_trial(
-    scenario: Scenario, *, seed: int, trial: int, trace: bool = False, record: bool = False
+    scenario: Scenario,
+    *,
+    seed: int,
+    trial: int,
+    trace: bool = False,
+    record: bool = False,
+    threads: int | None = None,
 ) -> Trial:
     """One trial, from its own named streams; a scheme without an engine takes the slow path.
 
     ``trace`` keeps its events, ``record`` its curves and who played what, see ``Record``.
+    ``threads``, all cores by default, share the players of a large trial on clocks; the result
+    is the same for any number.
     """
-    if scenario.scheme.engine is None:
+    check_room(scenario)
+    if trace or record:
+        scenario = scenario.in_order()
+    engine = scenario.scheme.engine
+    if engine is None:
         return run_players(
             scenario.spec,
             scenario.problem,
@@ -30,6 +45,12 @@ def run_trial(
             trace=trace,
             record=record,
         )
+    if scenario.runs_on == "clocks" and engine.clocks is not None:
+        on_clocks = ClocksRun(
+            scenario, seed=seed, trial=trial, threads=threads or worker_count(None)
+        )
+        on_clocks.play()
+        return on_clocks.outcome()
     run = Run(scenario, seed=seed, trial=trial, tracing=trace, recording=record)
     if record:
         return _record(run)
@@ -55,21 +76,31 @@ def _record(run: Run) -> Trial:
 
 
 def run_chunk(
-    scenario: Scenario, trials: Sequence[int], seed: int, trace: bool = False, record: bool = False
+    scenario: Scenario,
+    trials: Sequence[int],
+    seed: int,
+    trace: bool = False,
+    record: bool = False,
+    threads: int | None = 1,
 ) -> tuple[list[Trial], float]:
     """Run some trials; returns them, and the seconds that the quickest took."""
     runs = []
     quickest = float("inf")
     for trial in trials:
         begin = time.perf_counter()
-        runs.append(run_trial(scenario, seed=seed, trial=trial, trace=trace, record=record))
+        run = run_trial(
+            scenario, seed=seed, trial=trial, trace=trace, record=record, threads=threads
+        )
+        runs.append(run)
         quickest = min(quickest, time.perf_counter() - begin)
     return runs, quickest
 
 
 def compile_loop(scenario: Scenario) -> None:
     """Compile the scenario's loop, or load it from numba's cache, by making a single pull."""
+    check_room(scenario)
     spec = scenario.spec
     problem = Problem("compile", scenario.problem.means)
     few = min(scenario.n_players, spec.scheme.fewest_players(spec))
-    run_trial(Scenario(spec, problem, few, horizon=1), seed=0, trial=0)
+    engine = scenario.runs_on if scenario.scheme.engine is not None else "event"
+    run_trial(Scenario(spec, problem, few, 1, engine), seed=0, trial=0)

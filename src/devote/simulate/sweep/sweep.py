@@ -63,6 +63,8 @@ def run_sweep(
     n_workers = worker_count(workers)
     if trace and results is not None:
         raise SweepError("A results file keeps no traces.\nLeave out trace or results.")
+    if trace or record:
+        cells = [cell.in_order() for cell in cells]
     header = Header(tuple(cells), trials, seed, record)
     with ExitStack() as stack:
         # An address that nobody answers at is found out before a file is made.
@@ -104,10 +106,10 @@ def _interrupted(done: int, total: int, results: str | Path | None) -> SweepInte
 
 
 def _run(
-    schedule: Schedule, seed: int, executor: Executor, at_once: int, *keep: bool
+    schedule: Schedule, seed: int, executor: Executor, at_once: int, trace: bool, record: bool
 ) -> Iterator[tuple[int, int, Trial]]:
     """Hand out chunks and pass on trials as they are finished."""
-    compiled: set[tuple[str, str]] = set()
+    compiled: set[tuple[str, str, str]] = set()
     # One worker alone compiles what it needs when it needs it.
     loops = schedule.loops() if at_once > 1 else []
     if not loops:
@@ -126,7 +128,10 @@ def _run(
             if chunk is None:
                 break
             i, trials = chunk
-            running[executor.submit(run_chunk, schedule.cells[i], trials, seed, *keep)] = chunk
+            # One worker alone may use all cores for a large trial.
+            threads = None if at_once == 1 else 1
+            work = (schedule.cells[i], trials, seed, trace, record, threads)
+            running[executor.submit(run_chunk, *work)] = chunk
         finished, _ = wait([*compiling, *running], return_when=FIRST_COMPLETED)
         for future in finished:
             outcome = _result(future)
