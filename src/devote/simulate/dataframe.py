@@ -77,6 +77,7 @@ def setting(scenario: Scenario) -> Row:
         "eta": spec.eta,
         "delta": spec.delta,
         "horizon": scenario.horizon,
+        "engine": scenario.runs_on,
     }
 
 

@@ -15,7 +15,7 @@ from devote.simulate.errors import SweepError, check
 from devote.simulate.scenario import Scenario
 
 OF_SPEC = tuple(item.name for item in fields(ExperimentSpec) if item.name != "arms")
-KEYS = ("problem", "activity", "n_players", "horizon", *OF_SPEC)
+KEYS = ("problem", "activity", "n_players", "horizon", "engine", *OF_SPEC)
 """What can be an axis of a grid."""
 
 
@@ -23,7 +23,7 @@ def grid(**given: Any) -> list[Scenario]:
     """The scenarios of all combinations: a list is an axis, anything else is the same for all.
 
     ``problem`` is a name, a ``Problem`` or a table of its fields, ``activity`` replaces who wakes;
-    ``n_players``, ``horizon`` and the fields of ``ExperimentSpec`` are as there.
+    ``n_players``, ``horizon``, ``engine`` and the fields of ``ExperimentSpec`` are as there.
 
     >>> cells = grid(problem="1", n_players=[32, 64], eta=[0.5, 0.9], algorithm="ser3")
     >>> [(cell.n_players, cell.spec.eta) for cell in cells]
@@ -56,9 +56,11 @@ def _cell(values: dict[str, Any]) -> Scenario:
     if activity is not None:
         problem = problem.with_activity(activity)
     n_players, horizon = values.pop("n_players"), values.pop("horizon", None)
+    engine = values.pop("engine", "auto")
     if "scheme" in values:
         values["scheme"] = make_scheme(values["scheme"])
-    return Scenario(ExperimentSpec(arms=problem.n_arms, **values), problem, n_players, horizon)
+    spec = ExperimentSpec(arms=problem.n_arms, **values)
+    return Scenario(spec, problem, n_players, horizon, engine)
 
 
 def _problem(given: Any) -> Problem:
