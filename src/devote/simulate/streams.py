@@ -4,6 +4,8 @@ A trial draws from three streams of its own: who wakes, what a player chooses, w
 pays. Each is a Mersenne Twister seeded by the text ``seed/trial/name``, so a result depends on
 nothing else: not on the number of workers, the order of trials, or what is compared with what.
 ``random.Random`` and numpy produce the same numbers from the same state.
+
+On independent clocks each player draws numbers of its own instead, see ``Clock``.
 """
 
 import hashlib
