@@ -245,9 +245,10 @@ def test_a_demonstration_of_a_survey_ends_with_its_answer_chaos_or_not(chaos, ca
         name="banner",
         algorithm="mixture_elimination",
         epsilon=0.5,
-        scheme=Survey(privacy=4.0, reply_after=0.5),
+        delta=1e-6,
+        scheme=Survey(privacy=4.0, reply_after=1.0),
     )
-    experiment = Experiment(spec, "invite", 120)
+    experiment = Experiment(spec, "invite", 160)
     with DemoView(experiment, quiet=False) as view:
         outcome = run_demonstration(view.tell, experiment, means=MEANS, chaos=chaos, seed=3)
         view.conclude(outcome)

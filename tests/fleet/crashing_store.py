@@ -103,6 +103,11 @@ class CrashingStore(Store):
         self._database.entry = (*entry, tuple(envelope.message for envelope in said))
         super().save_step(player, pending_at, plays, said, reply_at)
 
+    def save_wake(self, player: Any, said: Any) -> None:
+        _, (_, noise), _ = self.doing
+        self._database.entry = ("wake", noise, tuple(envelope.message for envelope in said))
+        super().save_wake(player, said)
+
     def save_heard(self, heard: Any, bookmark: Bookmark) -> None:
         messages = tuple(posted.envelope.message for posted in heard)
         self._database.entry = ("heard", messages, bookmark.complete)
@@ -133,6 +138,8 @@ def replay(log: list[tuple[Any, ...]], spec: ExperimentSpec, voter: str) -> Play
             continue
         if kind == "activate":
             player.activate(*rest[0])
+        elif kind == "wake":
+            player.wake(rest[0])
         elif kind == "abandon":
             player.abandon()
         fresh = player.reward(rest[0]) if kind == "reward" else player.outgoing()

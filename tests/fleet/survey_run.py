@@ -71,7 +71,15 @@ class Report:
         return tally.answer if tally.status() == "agreed" else ()
 
 
-def run(spec: ExperimentSpec, folder: Path, *, devices: int, kills: int, seed: int = 1) -> Report:
+def run(
+    spec: ExperimentSpec,
+    folder: Path,
+    *,
+    devices: int,
+    kills: int,
+    means: tuple[float, ...] = MEANS,
+    seed: int = 1,
+) -> Report:
     """Run a survey to its end amid kills, half of them of the server."""
     dice, started = random.Random(seed), time.monotonic()
     server = ServerProcess(folder)
@@ -84,7 +92,7 @@ def run(spec: ExperimentSpec, folder: Path, *, devices: int, kills: int, seed: i
         crowds = []
         for first in range(PROCESSES):
             own = {n: invites[n] for n in range(first, devices, PROCESSES)}
-            task = Task(url, folder, MEANS[: spec.n_arms], own, seed, 1, spec.scheme.reply_after)
+            task = Task(url, folder, means, own, seed, 1, spec.scheme.reply_after)
             crowds.append(CrowdProcess(task, "tests.fleet.survey_run"))
             running.callback(crowds[-1].kill)
             crowds[-1].start()

@@ -72,11 +72,10 @@ def test_an_older_store_goes_on_where_it_was(copy, version, name, number, read):
 def test_an_older_store_is_played_on(copy, version, name, number, read):
     core = DeviceCore(Store.open(copy(version, name, number)))
     before = core._player.activations
-    was_pending = core.pending() is not None
     for _ in range(20):
         choice = core.choose()
         core.reward(1.0 if choice == 0 else 0.0, choice)
-    assert core._player.activations == before + 20 - was_pending
+    assert core._player.activations == before + 20  # a play that waits is shown again: one too
     core.close()
 
 

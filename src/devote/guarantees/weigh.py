@@ -29,6 +29,8 @@ class Question:
         """Refuse what no scheme could be asked."""
         wish = self.wish
         check.whole("n_players", wish.n_players, least=1, remedy="Somebody must play.")
+        check.fraction("epsilon", wish.epsilon, "It is how far from the best a good arm may be.")
+        check.probability("delta", wish.delta, "It is the error allowed to the group.")
         check.positive("plays_per_day", self.plays_per_day, "It counts the plays of one device.")
         check.positive("days", self.days, "It is the longest that you would wait.")
         if wish.privacy is not None:
