@@ -1,4 +1,4 @@
-"""How time and memory of one trial grow with players and arms, up to a million players.
+"""How time and memory of one trial in the event loop grow with players and arms, to a million.
 
 Run ``python -m benchmarks.growth``. Each trial has a process of its own, so that its peak memory
 is its own; a bare start of the engine is the first row.
@@ -23,8 +23,8 @@ def one(n_players: int, n_arms: int, algorithm: str) -> None:
     spec = ExperimentSpec(arms=n_arms, algorithm=algorithm)
     means = [0.7, 0.5, 0.3, *[0.1] * n_arms][:n_arms]
     problem = Problem("growth", means)
-    run_trial(Scenario(spec, problem, 28, horizon=1), seed=0, trial=0)
-    chosen = Scenario(spec, problem, n_players)
+    run_trial(Scenario(spec, problem, 28, 1, "event"), seed=0, trial=0)
+    chosen = Scenario(spec, problem, n_players, engine="event")
     begin, wall = time.process_time(), time.perf_counter()
     run = run_trial(chosen, seed=0, trial=0)
     seconds, waited = time.process_time() - begin, time.perf_counter() - wall

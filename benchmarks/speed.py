@@ -31,7 +31,7 @@ PYTHON_PULLS = 20_000
 def scenario(algorithm: str, n_players: int, horizon: int) -> Scenario:
     options = {"phi": 1e-5} if ALGORITHMS[algorithm].endless else {}
     spec = ExperimentSpec(arms=10, algorithm=algorithm, options=options)
-    return Scenario(spec, PROBLEMS["1"], n_players, horizon)
+    return Scenario(spec, PROBLEMS["1"], n_players, horizon, "event")
 
 
 def pulls_only(chosen: Scenario) -> float:

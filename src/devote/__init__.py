@@ -9,7 +9,7 @@ it is used.
   ``Player``, which is the device without any I/O.
 * Try it: a ``Scenario`` is a specification, a ``Problem`` and a number of players.
   ``run_players`` plays one, ``simulate`` and ``run_sweep`` many at the speed of compiled code
-  (extra ``sim``), which gives a ``Result``.
+  (extra ``sim``), which gives a ``Result``; ``compare`` tells two of them apart.
 * Know what to expect: ``make_plan`` (extra ``sim``), ``claimed_failure``, ``vote_failure``.
 * Every error is a ``DevoteError``.
 
@@ -26,7 +26,15 @@ from typing import TYPE_CHECKING
 import devote.simulate as simulate
 from devote.errors import DevoteError
 from devote.lazy import lazy_names
-from devote.problems import PROBLEMS, Problem, ProblemError, get_problem
+from devote.problems import (
+    PROBLEMS,
+    Log,
+    Problem,
+    ProblemError,
+    get_problem,
+    problem_of_laws,
+    read_log,
+)
 from devote.protocol import (
     ExperimentSpec,
     LocalProtocolError,
@@ -57,7 +65,7 @@ from devote.theory import claimed_failure, message_bound, quorum, vote_failure
 if TYPE_CHECKING:
     from devote.fleet import AsyncDevice, Device, DeviceError, LateReward, RepeatedReward
     from devote.guarantees.plan import make_plan
-    from devote.simulate import Result, load_results, run_sweep
+    from devote.simulate import Result, check_algorithm, compare, grid, load_results, run_sweep
 
 __version__ = "0.2.0"
 
@@ -68,6 +76,9 @@ _LAZY = {
     "LateReward": "devote.fleet",
     "RepeatedReward": "devote.fleet",
     "Result": "devote.simulate",
+    "check_algorithm": "devote.simulate",
+    "compare": "devote.simulate",
+    "grid": "devote.simulate",
     "load_results": "devote.simulate",
     "make_plan": "devote.guarantees.plan",
     "run_sweep": "devote.simulate",
@@ -88,6 +99,7 @@ __all__ = [
     "Jury",
     "LateReward",
     "LocalProtocolError",
+    "Log",
     "Message",
     "Pick",
     "Player",
@@ -105,12 +117,17 @@ __all__ = [
     "Trial",
     "Vote",
     "__version__",
+    "check_algorithm",
     "claimed_failure",
+    "compare",
     "get_problem",
+    "grid",
     "load_results",
     "make_plan",
     "message_bound",
+    "problem_of_laws",
     "quorum",
+    "read_log",
     "register_scheme",
     "run_players",
     "run_sweep",

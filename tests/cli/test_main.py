@@ -104,4 +104,7 @@ def test_a_missing_extra_is_named(devote, monkeypatch):
     monkeypatch.setattr("devote.cli.options.get_problem", without_numpy)
     ran = devote("simulate")
     assert ran.code == 2
-    assert ran.err == "devote: This needs numpy. Install it with: pip install 'devote[sim]'\n"
+    assert ran.err == (
+        "devote: This needs numpy, which is not installed. Install it: pip install 'devote[sim]' "
+        "(in a checkout: pip install -e '.[sim]')\n"
+    )

@@ -79,6 +79,53 @@ def test_importing_devote_needs_nothing_installed(bare_python):
     assert (done.stdout.split(), done.stderr) == ([devote.__version__, "False"], "")
 
 
+@pytest.mark.parametrize(
+    ("program", "package", "extra"),
+    [
+        ("from devote import run_sweep", "numpy", "sim"),
+        ("import devote; devote.simulate(1, 2, 3)", "numpy", "sim"),
+        ("from devote import Device", "httpx", "fleet"),
+    ],
+)
+def test_what_needs_an_extra_says_which_one_to_install(bare_python, program, package, extra):
+    done = subprocess.run([str(bare_python), "-I", "-c", program], capture_output=True, text=True)
+    assert f"This needs {package}, which is not installed." in done.stderr
+    assert f"pip install 'devote[{extra}]' (in a checkout: pip install -e '.[{extra}]')" in (
+        done.stderr
+    )
+
+
+def test_the_version_is_told_without_extras_and_the_command_line_asks_for_its_own(bare_python):
+    run = [str(bare_python), "-I", "-m", "devote"]
+    told = subprocess.run([*run, "--version"], capture_output=True, text=True)
+    assert (told.stdout, told.stderr) == (f"devote {devote.__version__}\n", "")
+    asked = subprocess.run([*run, "simulate"], capture_output=True, text=True)
+    assert asked.returncode == 2
+    assert asked.stderr.startswith("devote: This needs typer, which is not installed. Install it:")
+
+
+def test_python_m_devote_is_the_command_line():
+    done = subprocess.run(
+        [sys.executable, "-m", "devote", "problems", "--json"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout[:2]) == (0, "[{")
+
+
+def test_what_is_published_agrees_with_itself():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {devote.__version__}\n" in citation
+    assert f"\nlicense: {project['license']}\n" in citation
+    from devote.extras import EXTRAS
+
+    extras = project["optional-dependencies"]
+    for package, extra in EXTRAS.items():
+        brought = " ".join(extras[extra])
+        names = {"PIL": "pillow", "prometheus_client": "prometheus-client", "llvmlite": "numba"}
+        assert names.get(package, package) in brought
+    assert set(EXTRAS.values()) | {"all", "dev"} == set(extras)
+
+
 def test_what_needs_an_extra_is_imported_when_it_is_asked_for():
     from devote import Device, Result, make_plan, run_sweep, simulate
 

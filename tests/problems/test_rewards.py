@@ -104,6 +104,8 @@ def test_segments_groups_and_drift_combine_by_the_documented_index():
         starts=[0, 50],
         groups=[0, 1],
         table=[0.0] * 3,
+        firsts=[0] * 3,
+        lengths=[1] * 3,
     )
     for t in (0, 49, 50, 51):
         for player in range(2):
@@ -142,11 +144,13 @@ def test_the_mean_reward_of_replay_is_the_average_row():
         Problem("p", [1, 0], drift=[0, 1], switches=[(3, [0, 1])]),
         Problem("p", groups=[(0.5, [1, 0]), (0.5, [0, 1])]),
         Problem("p", replay=[[1, 0]]),
+        Problem("p", samples=[[1, 0], [1]]),
     ],
 )
 def test_buffers_are_never_empty_and_hold_one_type_each(problem):
     env = problem.environment(4)
     kinds = {"means": float, "slopes": float, "table": float, "starts": int, "groups": int}
+    kinds |= {"firsts": int, "lengths": int}
     for name, value in env._asdict().items():
         if name in kinds:
             assert type(value) is list

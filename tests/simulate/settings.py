@@ -24,6 +24,7 @@ PROBLEMS = {
         Problem(
             "replay", replay=((0.9, 0.1, 0.4, 0.2), (1.0, 0.3, 0.5, 0.0), (0.2, 0.2, 0.1, 1.0))
         ),
+        Problem("samples", samples=((1.0, 0.8, 0.9), (0.6,), (0.3, 0.1), (0.0, 0.2, 0.1, 0.1))),
         Problem("tied", (0.7, 0.7, 0.1, 0.1), activity=Weights((3, 1, 2, 2, 1, 1, 4, 1))),
         Problem("equal", (0.5, 0.5, 0.5, 0.5)),
     )
@@ -46,9 +47,9 @@ def small_setting(algorithm, scheme, problem, *, n_players=8, votes=3, options=N
     return Scenario(spec, problem, n_players, horizon)
 
 
-def both(setting, *, seed=0, trial=0):
+def both(setting, *, seed=0, trial=0, record=False):
     """The same trial by the engine and by ``Player`` objects."""
-    engine = run_trial(setting, seed=seed, trial=trial, trace=True)
+    engine = run_trial(setting, seed=seed, trial=trial, trace=True, record=record)
     players = run_players(
         setting.spec,
         setting.problem,
@@ -57,5 +58,6 @@ def both(setting, *, seed=0, trial=0):
         trial=trial,
         horizon=setting.horizon,
         trace=True,
+        record=record,
     )
     return engine, players

@@ -1,5 +1,6 @@
 """What a compiled loop is kept for: the same code and constants, whatever else is imported."""
 
+import numpy as np
 import pytest
 
 from devote.kernels import jitable, tables, ugapec
@@ -7,13 +8,14 @@ from devote.kernels.jitable import JITABLE
 from devote.kernels.registry import ALGORITHMS
 from devote.kernels.state import best_mean
 from devote.schemes import SCHEMES
-from devote.simulate.engine import compiling
+from devote.simulate.engine import compiling, numbers, windows
+from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.loop import make_loop
 
 
-def fingerprint(algorithm="ugapec", scheme="jury"):
+def fingerprint(algorithm="ugapec", scheme="jury", make=make_loop):
     compiling._register_kernels()
-    loop = make_loop(ALGORITHMS[algorithm], SCHEMES[scheme].engine, 0)
+    loop = make(ALGORITHMS[algorithm], SCHEMES[scheme].engine, 0)
     return compiling._fingerprint(loop)
 
 
@@ -35,16 +37,20 @@ def test_a_kernel_that_a_loop_does_not_call_changes_nothing():
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "value"),
+    ("make", "module", "name", "value"),
     [
-        (ugapec, "C", 0.6),
-        (ugapec, "mean", best_mean),
-        (tables, "DECIDED", 15),  # which an engine reads after a dot
+        (make_loop, ugapec, "C", 0.6),
+        (make_loop, ugapec, "mean", best_mean),
+        (make_loop, tables, "DECIDED", 15),  # which an engine reads after a dot
+        (make_clocks, ugapec, "C", 0.6),
+        (make_clocks, windows, "FEW_LOUD", 8.0),
+        (make_clocks, numbers, "GOLDEN", np.uint64(3)),
+        (make_clocks, numbers, "EDGES", np.nextafter(numbers.EDGES, 0.0)),
     ],
 )
 def test_another_constant_or_function_under_a_name_in_the_code_is_noticed(
-    monkeypatch, module, name, value
+    monkeypatch, make, module, name, value
 ):
-    before = fingerprint()
+    before = fingerprint(make=make)
     monkeypatch.setattr(module, name, value)
-    assert fingerprint() != before
+    assert fingerprint(make=make) != before

@@ -73,7 +73,7 @@ def test_a_file_of_another_format_is_refused_as_such(result, tmp_path, monkeypat
     path = result.save(tmp_path / "result.npz")
     monkeypatch.setattr("devote.simulate.result.FORMATS", (1,))
     monkeypatch.setattr("devote.simulate.result.FORMAT", 1)
-    with pytest.raises(ResultError, match="has format 2, not 1"):
+    with pytest.raises(ResultError, match="has format 3, not 1"):
         Result.load(path)
 
 
@@ -133,6 +133,14 @@ def test_a_result_saved_by_version_1_is_read_with_the_scheme_it_was_run_with(
     assert (today.status, today.winners) == (old.status, old.winners)
     again = Result.load(old.save(tmp_path / "again.npz"))
     assert_same_results([again], [old])
+
+
+def test_a_result_saved_by_version_2_is_read_and_equals_todays():
+    old = Result.load(VERSION_1.parent / "version_2" / "result.npz")
+    today = simulate(ExperimentSpec(arms=10), PROBLEMS["1"], 32, trials=2, trace=True)
+    assert old == today
+    assert old.checkpoints is None
+    assert old.engine == "event"
 
 
 def test_a_result_of_the_first_jury_is_refused_and_not_taken_for_one_of_the_second():

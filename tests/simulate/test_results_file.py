@@ -93,27 +93,97 @@ def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path, content, l
     assert path.read_bytes() == content
 
 
+def test_a_file_of_another_seed_is_refused(file):
+    content = file.read_bytes()
+    with pytest.raises(ResultError, match=r"another sweep: its seed is 0, not 1\.\nName another"):
+        sweep(file, seed=1)
+    assert file.read_bytes() == content
+
+
 @pytest.mark.parametrize(
     "changes",
-    [{"trials": 4}, {"seed": 1}, {"cells": CELLS[:1]}, {"cells": CELLS[::-1]}, {"cells": []}],
+    [{"trials": 2}, {"cells": CELLS[:1]}, {"cells": CELLS[::-1]}, {"cells": []}],
 )
-def test_a_file_of_another_sweep_is_refused(file, changes):
+def test_less_than_the_file_holds_is_read_and_changes_nothing(file, changes, monkeypatch):
     content = file.read_bytes()
-    with pytest.raises(ResultError, match=r"holds another sweep.*\nName another file"):
-        sweep(file, **changes)
+    monkeypatch.setattr("devote.simulate.sweep.sweep.local_executor", None)
+    read = sweep(file, **changes)
     assert file.read_bytes() == content
+    monkeypatch.undo()
+    assert read == run_sweep(**{"cells": CELLS, "trials": 3, "workers": 1, **changes})
+
+
+def test_a_sweep_grows_by_trials_and_by_cells_and_runs_only_what_is_new(file):
+    more = small_cells()[:4]
+    asked = [{"trials": 5}, {"cells": more, "trials": 2}, {"cells": more[::-1], "trials": 6}]
+    for changes, missing in zip(asked, [4, 4, 10], strict=True):
+        before = file.read_bytes()
+        calls = []
+        grown = sweep(file, progress=lambda *call, calls=calls: calls.append(call), **changes)
+        assert len(calls) - 1 == missing
+        assert file.read_bytes().startswith(before)
+        assert grown == run_sweep(**{"cells": CELLS, "trials": 3, "workers": 1, **changes})
+    assert load_results(file) == run_sweep(more, trials=6, workers=1)
+
+
+@pytest.mark.parametrize("keep", range(0, 1_000, 91))
+def test_a_sweep_cut_off_while_it_grew_goes_on(file, keep):
+    before = file.stat().st_size
+    sweep(file, cells=small_cells()[:3], trials=4)
+    content = file.read_bytes()
+    cut = before + (len(content) - before) * keep // 1_000
+    file.write_bytes(content[:cut])
+    assert sweep(file, cells=small_cells()[:3], trials=4) == run_sweep(
+        small_cells()[:3], trials=4, workers=1
+    )
+    assert sorted(file.read_bytes().splitlines()) == sorted(content.splitlines())
+
+
+def test_a_partial_file_is_loaded_as_far_as_it_goes(file, expected):
+    head, *lines = file.read_bytes().splitlines(keepends=True)
+    by_trial = {(line["cell"], line["trial"]): raw for raw in lines for line in [json.loads(raw)]}
+    there = [(0, 0), (0, 2), (1, 0), (1, 1)]
+    file.write_bytes(head + b"".join(by_trial[place] for place in there))
+    with pytest.raises(ResultError, match=r"holds 4 of 6 trials\.\n.*partial=True"):
+        load_results(file)
+    partial = load_results(file, partial=True)
+    assert [result.trials for result in partial] == [1, 2]
+    for result, whole in zip(partial, expected, strict=True):
+        assert result.samples.tolist() == whole.samples.tolist()[: result.trials]
+        assert repr(result)
+        assert result.summary().rows
+
+
+def test_records_are_kept_and_trials_without_one_are_run_again(file):
+    recorded = sweep(file, record=True)
+    assert recorded == run_sweep(CELLS, trials=3, workers=1, record=True)
+    assert load_results(file) == recorded
+    assert recorded[0].curve("arms_left")[1].shape[0] == 3
+    calls = []
+    sweep(file, record=True, progress=lambda *call: calls.append(call))
+    assert calls == [(6, 6, "")]
+
+
+def test_a_sweep_saved_by_version_2_is_read_and_not_gone_on_with(tmp_path):
+    path = tmp_path / "sweep.jsonl"
+    path.write_bytes((VERSION_1.parent / "version_2" / "sweep.jsonl").read_bytes())
+    old = load_results(path)
+    cells = [result.scenario for result in old]
+    assert old == run_sweep(cells, trials=2, workers=1)
+    with pytest.raises(ResultError, match="begun by an earlier version"):
+        sweep(path, cells=cells, trials=2)
 
 
 def test_results_of_other_code_are_not_mixed_in(file, monkeypatch):
     monkeypatch.setattr("devote.simulate.sweep.results_file.sources_digest", lambda names: "other")
-    with pytest.raises(ResultError, match="code differ"):
+    with pytest.raises(ResultError, match="code behind ser3 differs"):
         sweep(file)
 
 
 def test_a_file_of_a_later_format_is_refused(file, monkeypatch):
     monkeypatch.setattr("devote.simulate.result.FORMATS", (1,))
     monkeypatch.setattr("devote.simulate.result.FORMAT", 1)
-    with pytest.raises(ResultError, match="has format 2, not 1"):
+    with pytest.raises(ResultError, match="has format 3, not 1"):
         load_results(file)
 
 

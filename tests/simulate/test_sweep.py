@@ -61,8 +61,10 @@ def test_an_interrupt_keeps_finished_trials_and_the_rest_is_run_later(tmp_path):
         if done == 5:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match=r"after 5 of 18 trials\.\nThey are kept in sweep"):
         run_sweep(cells, trials=3, workers=1, results=path, progress=interrupt)
+    with pytest.raises(KeyboardInterrupt, match=r"Nothing is kept\. Give a results file"):
+        run_sweep(cells, trials=3, workers=1, progress=interrupt)
     begun = []
     resumed = run_sweep(
         cells, trials=3, workers=1, results=path, progress=lambda *call: begun.append(call[0])
@@ -135,7 +137,7 @@ def test_ctrl_c_leaves_no_process_and_a_file_to_go_on_with(tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode != 0
     assert err.count("Traceback") == 1, err
-    assert err.rstrip().endswith("KeyboardInterrupt")
+    assert err.rstrip().endswith("Run the same again to go on from there.")
     assert group_is_gone(process.pid)
     cells = long_cells()
     calls = []
@@ -152,7 +154,7 @@ def test_ctrl_c_leaves_no_process_and_a_file_to_go_on_with(tmp_path):
     assert_same_results(resumed, whole)
 
 
-def ends_the_process(cell, trials, seed):
+def ends_the_process(cell, trials, seed, *keep):
     os._exit(3)
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from devote.simulate.estimates import Estimate
 from devote.studies.claim import CHANCE, VERDICTS, Case, Claim, Range, depends_on, verdict
-from devote.studies.estimates import Estimate
 from devote.studies.report import tally
 
 ABOVE_ONE = Range(low=1.0)

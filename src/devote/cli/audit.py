@@ -57,7 +57,7 @@ def correctness(
         else:
             problems = hard_problems(asked.epsilon) if hard else (asked.read_problem(),)
             scenarios = [
-                Scenario(asked.read_spec(problem.n_arms), problem, n, asked.horizon)
+                Scenario(asked.read_spec(problem.n_arms), problem, n, asked.horizon, asked.engine)
                 for problem in problems
                 for n in sizes or (asked.players,)
             ]
@@ -67,7 +67,7 @@ def correctness(
 
 
 @audit.command()
-@options.scenario_options()
+@options.scenario_options("engine")
 def privacy(
     asked: options.ScenarioOptions,
     runs: Annotated[int, takes("R", "Runs per question, part of which teach.")] = 2_000,

@@ -3,25 +3,13 @@
 import typer
 
 from devote.errors import DevoteError
+from devote.extras import missing_extra
 
 BROKEN_PIPE = 141
 """The exit code where nobody reads the output any more: 128 and the number of SIGPIPE."""
 
 USAGE_ERROR = typer.BadParameter.__mro__[1]
 """What typer raises for options it cannot read; the family has no public name."""
-
-EXTRAS = {
-    "numpy": "sim",
-    "numba": "sim",
-    "scipy": "sim",
-    "matplotlib": "plots",
-    "fastapi": "serve",
-    "uvicorn": "serve",
-    "httpx": "fleet",
-    "cryptography": "fleet",
-    "distributed": "cluster",
-}
-"""Which extra brings a package that is missing."""
 
 
 class CommandError(DevoteError, ValueError):
@@ -40,9 +28,8 @@ def bad_input(error: BaseException) -> str | None:
         text = str(error.format_message())  # type: ignore[attr-defined]
     elif isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}. Choose another file or folder."
-    elif isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
-        extra = EXTRAS[error.name]
-        text = f"This needs {error.name}. Install it with: pip install 'devote[{extra}]'"
+    elif isinstance(error, ModuleNotFoundError) and (told := missing_extra(error)):
+        text = str(told)
     elif isinstance(error, (DevoteError, OSError)):
         text = str(error) or type(error).__name__
     else:

@@ -6,6 +6,7 @@ from typing import Any
 
 from devote.cli import options
 from devote.cli.terminal import console, table, tell
+from devote.kernels.outside import load_entry_points
 from devote.kernels.registry import ALGORITHMS
 from devote.problems import PROBLEMS
 from devote.protocol.scheme import SCHEMES
@@ -27,6 +28,7 @@ def _listing(
         console().print(table(layout, list(columns), rows, padding=(0, 2, 1, 0)))
 
     def listing(json: options.Json = False) -> None:
+        load_entry_points()
         tell([tell_one(one) for one in known.values()], json, show)
 
     name = f"devote {next(iter(columns))}s"

@@ -20,6 +20,7 @@ from devote.cli.errors import BROKEN_PIPE, bad_input
 
 COMMANDS = {
     "simulate": "Run trials of one scenario: samples, messages, who won.",
+    "sweep": "A grid of scenarios from a file: grows, and goes on where it stopped.",
     "plan": "Which scheme for your fleet, and what it will cost, before anything is deployed.",
     "reproduce": "The paper again: its figures, and its sentences judged one by one.",
     "audit": "What each promise is worth: measured, with exact intervals.",
@@ -38,6 +39,19 @@ FILES = dict.fromkeys(("schemes", "algorithms", "problems"), "listings")
 FILES["invites"] = "experiments"
 """The file of a subcommand that does not have one of its own name."""
 
+TAKE_RULES = {
+    "simulate",
+    "sweep",
+    "plan",
+    "audit",
+    "watch",
+    "serve",
+    "experiments",
+    "device",
+    "algorithms",
+}
+"""The subcommands that take a subroutine, or a specification that names one."""
+
 
 def load(name: str) -> Any:
     """The subcommand of that name, ready to run."""
@@ -48,8 +62,12 @@ def load(name: str) -> Any:
         found = alone
     command: Any = get_command(found)
     command.name = name
-    for one in (command, *getattr(command, "commands", {}).values()):
+    inner = getattr(command, "commands", {}).values()
+    for one in (command, *inner):
         one.help = _space_examples(one.help or COMMANDS[name])
+    if name in TAKE_RULES:
+        for one in inner or (command,):
+            one.params.append(_import_option())
     return command
 
 
@@ -61,6 +79,35 @@ def _space_examples(text: str) -> str:
     title, lines = found
     examples = map(str.strip, lines.strip().splitlines())
     return "\n\n".join([f"{words}[bold]{title}[/bold]", *examples])
+
+
+def _import_rules(files: list[str] | None) -> None:
+    from devote.kernels import import_rules
+
+    for file in files or ():
+        import_rules(file)
+
+
+def _import_option() -> Any:
+    """``--import``, which every command that takes a subroutine has."""
+    alone = typer.Typer()
+
+    @alone.command()
+    def command(
+        files: Annotated[
+            list[str] | None,
+            typer.Option(
+                "--import",
+                metavar="FILE.py",
+                help="Import a file with a subroutine of your own first; may be repeated.",
+                callback=_import_rules,
+                is_eager=True,
+                expose_value=False,
+            ),
+        ] = None,
+    ) -> None: ...
+
+    return next(one for one in get_command(alone).params if "--import" in one.opts)
 
 
 class LazyGroup(TyperGroup):
@@ -76,15 +123,24 @@ class LazyGroup(TyperGroup):
         name, stub, rest = super().resolve_command(ctx, args)
         return name, stub if name is None else load(name), rest
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the subcommand; Ctrl-C says how to go on where there is a way."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            if str(stop):
+                typer.echo(f"devote: {' '.join(str(stop).split())}", err=True)
+            raise
+
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from devote import __version__
 
-        typer.echo(f"devote {version('devote')}")
+        typer.echo(f"devote {__version__}")
         raise typer.Exit
 
 

@@ -43,6 +43,9 @@ Parameters = Annotated[
 Players = Annotated[int, takes("N", "Number of devices.")]
 Seed = Annotated[int, takes("S", "The same seed gives the same numbers.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables and text.")]
+Engine = Annotated[
+    str, takes("NAME", "What runs the trials: event, clocks, or auto for the faster one.")
+]
 Workers = Annotated[int, takes("W", "Processes to run in; 0: one per core.", min=0)]
 
 
@@ -121,6 +124,7 @@ class ScenarioOptions:
     delta: Annotated[float, takes("P", "Error allowed to the group.")] = 0.05
     horizon: Annotated[int | None, takes("T", "Stop after so many pulls, ended or not.")] = None
 
+    engine: Engine = "auto"
     workers: Workers = 1
     seed: Seed = 0
     json: Json = False
@@ -167,7 +171,8 @@ class ScenarioOptions:
     def read_scenario(self) -> Scenario:
         """The whole scenario."""
         problem = self.read_problem()
-        return Scenario(self.read_spec(problem.n_arms), problem, self.players, self.horizon)
+        spec = self.read_spec(problem.n_arms)
+        return Scenario(spec, problem, self.players, self.horizon, self.engine)
 
 
 def scenario_options(

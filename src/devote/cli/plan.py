@@ -16,7 +16,7 @@ PLAYS_PER_DAY = 10.0
 MOST_DAYS = 365.0
 
 
-@options.scenario_options(players=1000, epsilon=0.1, workers=0, algorithm=None)
+@options.scenario_options("engine", players=1000, epsilon=0.1, workers=0, algorithm=None)
 def plan(
     asked: options.ScenarioOptions,
     arms: Annotated[int | None, takes("K", "Number of options, if --means does not tell.")] = None,

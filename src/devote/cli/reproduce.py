@@ -21,6 +21,7 @@ def reproduce(
     trials: Annotated[int, takes("T", "Trials per point; 50 times that for single learners.")] = 20,
     players: Annotated[str, takes("RANGE", "Numbers of players: doubled, or a list.")] = "32..1024",
     out: Annotated[Path, takes("DIR", "For figures, claims and results.")] = Path("reproduction"),
+    engine: options.Engine = "auto",
     seed: options.Seed = 0,
     workers: options.Workers = 0,
     dask: Annotated[str | None, takes("ADDRESS", "Run on this cluster: tcp://host:8786.")] = None,
@@ -43,7 +44,7 @@ def reproduce(
     from devote.cli.terminal import progress_bar, tell
 
     settings = studies.Settings(players=studies.parse_players(players), trials=trials, seed=seed)
-    how: dict[str, Any] = {"out": out, "workers": workers or None, "dask": dask}
+    how: dict[str, Any] = {"out": out, "engine": engine, "workers": workers or None, "dask": dask}
     with progress_bar() as progress:
         done = studies.reproduce(figures or (), settings=settings, progress=progress, **how)
     tell(done.to_dict(), json, lambda _: _show(done))

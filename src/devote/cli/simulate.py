@@ -13,6 +13,9 @@ from devote.cli.options import takes
 def simulate(
     asked: options.ScenarioOptions,
     trials: Annotated[int, takes("T", "Number of trials.", min=1)] = 20,
+    results: Annotated[
+        Path | None, takes("FILE.jsonl", "Keep each trial there, to go on or grow later.")
+    ] = None,
     save: Annotated[Path | None, takes("FILE.npz", "Keep trials for devote.Result.load.")] = None,
 ) -> None:
     """Run trials of one scenario: samples, messages, who won.
@@ -23,7 +26,9 @@ def simulate(
         devote simulate --problem 1 --players 64
         devote simulate --means .7,.5,.3 --activity zipf:1.1 --players 500 --json
         devote simulate --problem 4 --algorithm ser4 --option phi=.0001 --horizon 180000
+        devote simulate --players 1000000 --trials 1 --engine clocks
         devote simulate --scheme jury --set seats=41 --algorithm mixture_elimination
+        devote simulate --import my_rule.py --algorithm my_rule --results trials.jsonl
     """
     from devote.cli.output_file import check_writable
     from devote.cli.simulate_view import show_summary
@@ -40,7 +45,9 @@ def simulate(
     with progress_bar() as progress:
         compile_loop(scenario)
         begin = time.perf_counter()
-        [result] = run_sweep([scenario], trials=trials, progress=progress, **asked.running)
+        [result] = run_sweep(
+            [scenario], trials=trials, progress=progress, results=results, **asked.running
+        )
         seconds = time.perf_counter() - begin
     if save is not None:
         result.save(save)

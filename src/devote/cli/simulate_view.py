@@ -32,7 +32,7 @@ def show_summary(summary: dict[str, Any]) -> None:
             f"{len(spec['arms'])} arms",
             [_costs(summary), _endings(summary), failed, promises],
             f"[dim]{duration(summary['wall_seconds'])}, {rate} million pulls per second, "
-            f"seed {summary['seed']}[/dim]",
+            f"engine {summary['engine']}, seed {summary['seed']}[/dim]",
         )
     )
 

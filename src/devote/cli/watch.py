@@ -10,7 +10,7 @@ FRAMES_PER_SECOND = 20
 FULL_SPEED_STEP = 4096
 
 
-@options.scenario_options("workers")
+@options.scenario_options("workers", "engine")
 def watch(
     asked: options.ScenarioOptions,
     speed: Annotated[

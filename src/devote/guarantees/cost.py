@@ -1,12 +1,13 @@
 """What a scenario costs, estimated by simulated runs within a limit of time.
 
 Whole trials are run while time is left, at least one. The first is cut off if it alone takes
-longer, and the estimate is then ``unfinished``. Each trial is the same as in ``simulate``.
+longer, and the estimate is then ``unfinished``. Each trial is the same as in ``simulate`` on the
+engine ``event``.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,7 @@ def estimate_cost(
             if progress:
                 progress(len(runs))
         return CostEstimate(trials, tuple(runs))
+    scenario = replace(scenario, engine="event")  # which can be looked at while it runs
     compile_loop(scenario)
     deadline, runs, cut_off = float("inf"), [], False
     pulls: list[Any] = []

@@ -71,6 +71,7 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "n_players": result.n_players,
         "seed": result.seed,
         "horizon": result.horizon,
+        "engine": result.engine,
         "failure": failure_bounds(scenario).to_dict(),
         "promises": [asdict(row) for row in scenario.scheme.promises(case_of(scenario))],
     }

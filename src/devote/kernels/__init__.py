@@ -8,6 +8,7 @@ from importlib import import_module
 
 from devote.kernels.algorithm import Algorithm as Algorithm
 from devote.kernels.jitable import jitable as jitable
+from devote.kernels.outside import import_rules as import_rules
 from devote.kernels.registry import get_algorithm as get_algorithm
 from devote.kernels.registry import register as register
 from devote.kernels.state import COUNT as COUNT

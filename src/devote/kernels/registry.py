@@ -29,10 +29,14 @@ def get_algorithm(name: str) -> Algorithm:
     >>> get_algorithm("ser3").name
     'ser3'
     """
+    if isinstance(name, str) and name not in ALGORITHMS:
+        from devote.kernels.outside import load_entry_points
+
+        load_entry_points()
     try:
         return ALGORITHMS[name]
     except (KeyError, TypeError):
         raise AlgorithmError(
             f"algorithm={name!r} is not known.\n{did_you_mean(name, ALGORITHMS)}"
-            f"Use one of: {', '.join(ALGORITHMS)}."
+            f"Use one of: {', '.join(ALGORITHMS)}; or import yours first (--import my_rule.py)."
         ) from None

@@ -20,7 +20,9 @@ N_EVENTS = 7
 TERM = 8
 N_SHARED = 9
 HOLDING = 10
-OWN = 11
+VERSION = 11
+"""How often what all players act on has changed: a decision that they hear of when they wake."""
+OWN = 12
 N_COUNTERS = 16
 
 AGREED = 1
@@ -38,10 +40,11 @@ class Arena(NamedTuple):
 
     ``epsilon`` is what the experiment asks for. ``even``: all players wake equally often.
     ``vast``: their memory is larger than a cache. ``steady``: what is suboptimal never changes,
-    and ``good`` says it. ``scheme`` has the scheme's own constants. ``alive`` has every learner's
-    remaining arms, ``tally`` counts messages per arm, ``by_arm`` has words of the scheme's own
-    for each arm, ``shared`` marks the arms still open to all, ``voted`` who has spoken of which
-    arm, or what each message about an arm said. ``before`` and ``out`` are room to work in.
+    and ``good`` says it. ``recording``: ``arm_pulls`` and ``player_pulls`` count who played what.
+    ``scheme`` has the scheme's own constants. ``alive`` has every learner's remaining arms,
+    ``tally`` counts messages per arm, ``by_arm`` has words of the scheme's own for each arm,
+    ``shared`` marks the arms still open to all, ``voted`` who has spoken of which arm, or what
+    each message about an arm said. ``before`` and ``out`` are room to work in.
     """
 
     n_players: int
@@ -51,6 +54,7 @@ class Arena(NamedTuple):
     vast: int
     steady: int
     tracing: int
+    recording: int
     scheme: tuple[int, ...]
     counters: Any
     alive: Any
@@ -64,6 +68,8 @@ class Arena(NamedTuple):
     out: Any
     good: Any
     events: Any
+    arm_pulls: Any
+    player_pulls: Any
 
 
 @jitable
@@ -90,9 +96,9 @@ def holds_answer(arena: Arena, player: int) -> int:
 
 @jitable
 def count_holders(arena: Arena) -> None:
-    """Count the players who already hold just the one shared arm."""
+    """Count the players in the tables who already hold just the one shared arm."""
     arena.counters[HOLDING] = 0
-    for n in range(arena.n_players):
+    for n in range(len(arena.alive)):
         arena.counters[HOLDING] += holds_answer(arena, n)
 
 

@@ -22,6 +22,10 @@ from devote.problems.alias import pick as pick
 from devote.problems.catalogue import PROBLEMS as PROBLEMS
 from devote.problems.catalogue import get_problem as get_problem
 from devote.problems.errors import ProblemError as ProblemError
+from devote.problems.log import Log as Log
+from devote.problems.log import made_log as made_log
+from devote.problems.log import problem_of_laws as problem_of_laws
+from devote.problems.log import read_log as read_log
 from devote.problems.optimality import is_suboptimal as is_suboptimal
 from devote.problems.optimality import optimal_arms as optimal_arms
 from devote.problems.problem import Problem as Problem

@@ -10,8 +10,16 @@ from devote.problems.alias import alias_table
 from devote.problems.blocks import block_sizes
 from devote.problems.errors import ProblemError, check, player_count
 from devote.problems.optimality import optimal_arms
-from devote.problems.rewards import BERNOULLI, BETA, REPLAY, UNIFORM, Environment, mean_reward
-from devote.problems.rows import Means, group_rows, slopes, switch_rows, table_rows
+from devote.problems.rewards import (
+    BERNOULLI,
+    BETA,
+    REPLAY,
+    SAMPLES,
+    UNIFORM,
+    Environment,
+    mean_reward,
+)
+from devote.problems.rows import Means, group_rows, sample_rows, slopes, switch_rows, table_rows
 
 KINDS = {"bernoulli": BERNOULLI, "beta": BETA, "uniform": UNIFORM}
 """The families of rewards, by name."""
@@ -24,7 +32,8 @@ ORDERS = ("time", "resample")
 class Problem:
     """Mean rewards and how they change, the family of rewards, and who wakes.
 
-    ``means`` has one mean reward per arm; leave it out with groups or replay. All else is optional:
+    ``means`` has one mean reward per arm; leave it out with groups, replay or samples. All else is
+    optional:
 
     * ``drift``: a slope per arm, added to its mean at each step of global time;
     * ``switches``: pairs (time, means), abrupt changes;
@@ -32,7 +41,9 @@ class Problem:
       their own mean rewards, the first block first; ``means`` is then their average;
     * ``replay``: recorded rewards, one row per event and one column per arm, read by
       ``replay_order`` "time" (row t modulo the number of rows) or "resample" (a row at
-      random); ``means`` is then the average row.
+      random); ``means`` is then the average row;
+    * ``samples``: recorded rewards of each arm, as many as there are; a pull pays one of the arm's
+      own at random, and ``means`` are their averages.
 
     Sequences of any kind are accepted and kept as tuples of floats.
 
@@ -54,6 +65,7 @@ class Problem:
     groups: tuple[tuple[float, Means], ...] = ()
     replay: tuple[Means, ...] | None = None
     replay_order: Literal["time", "resample"] = "time"
+    samples: tuple[Means, ...] | None = None
     summary: str = ""
     source: str = ""
 
@@ -64,6 +76,9 @@ class Problem:
         if self.replay is not None:
             self._set("replay", table_rows(self.replay))
             self._derive([math.fsum(c) / len(c) for c in zip(*self.replay, strict=True)])
+        elif self.samples is not None:
+            self._set("samples", sample_rows(self.samples))
+            self._derive([math.fsum(row) / len(row) for row in self.samples])
         elif self.groups:
             arms = range(len(self.groups[0][1]))
             self._derive([math.fsum(f * means[k] for f, means in self.groups) for k in arms])
@@ -84,8 +99,8 @@ class Problem:
         derived = tuple(min(average, 1.0) for average in averages)
         if len(self.means) and tuple(self.means) != derived:
             raise ProblemError(
-                f"means={tuple(self.means)} are not the averages of the groups or of the replay "
-                "table.\nLeave means out: they follow from the rest."
+                f"means={tuple(self.means)} are not the averages of the groups, of the replay "
+                "table or of the samples.\nLeave means out: they follow from the rest."
             )
         self._set("means", derived)
 
@@ -101,8 +116,13 @@ class Problem:
         rows = [means for _, means in self.groups] or [self.means]
         rows += [means for _, means in self.switches]
         replay = self.replay or ()
+        kind = KINDS[self.rewards] if self.replay is None else REPLAY
+        table = [reward for row in replay or self.samples or () for reward in row]
+        lengths = [1] * self.n_arms
+        if self.samples is not None:
+            kind, lengths = SAMPLES, [len(row) for row in self.samples]
         return Environment(
-            kind=KINDS[self.rewards] if self.replay is None else REPLAY,
+            kind=kind,
             n_arms=self.n_arms,
             n_groups=len(blocks),
             n_segments=1 + len(self.switches),
@@ -112,7 +132,9 @@ class Problem:
             slopes=list(self.drift or [0.0] * self.n_arms),
             starts=[0, *(time for time, _ in self.switches)],
             groups=[group for group, size in enumerate(blocks) for _ in range(size)],
-            table=[reward for row in replay for reward in row] or [0.0] * self.n_arms,
+            table=table or [0.0] * self.n_arms,
+            firsts=[sum(lengths[:k]) for k in range(self.n_arms)],
+            lengths=lengths,
         )
 
     def waking(self, n_players: int) -> tuple[list[float], list[int]]:
@@ -204,8 +226,12 @@ def _check_combination(problem: Problem) -> None:
             "groups one row each.\nUse groups or switches."
         )
     changes = len(problem.groups) or len(problem.switches) or problem.drift is not None
-    if problem.replay is not None and (changes or problem.rewards != "bernoulli"):
-        raise ProblemError(
-            "replay pays recorded rewards as they are, so groups, switches, drift and rewards "
-            "do not apply.\nGive replay alone."
-        )
+    for name in ("replay", "samples"):
+        other = "samples" if name == "replay" else "replay"
+        if getattr(problem, name) is not None and (
+            changes or problem.rewards != "bernoulli" or getattr(problem, other) is not None
+        ):
+            raise ProblemError(
+                f"{name} pays recorded rewards as they are, so groups, switches, drift, rewards "
+                f"and {other} do not apply.\nGive {name} alone."
+            )

@@ -26,13 +26,17 @@ UNIFORM = 2
 REPLAY = 3
 """Pays what a recorded table says."""
 
+SAMPLES = 4
+"""Pays one of the arm's own samples, drawn at random."""
+
 
 class Environment(NamedTuple):
     """The buffers behind ``pay``; none is empty, unused ones hold a dummy.
 
     ``means[(segment * n_groups + group) * n_arms + arm]`` holds from time ``starts[segment]``
     on, ``slopes[arm]`` is added per unit of time since the start of the run, ``groups[player]``
-    is the player's group, ``table[row * n_arms + arm]`` is a recorded reward.
+    is the player's group, ``table[row * n_arms + arm]`` is a recorded reward. Of ``SAMPLES``,
+    ``table`` has ``lengths[arm]`` for each arm, from ``firsts[arm]`` on.
 
     Paper: section 2, P_{x,y}.
     """
@@ -48,6 +52,8 @@ class Environment(NamedTuple):
     starts: Sequence[int]
     groups: Sequence[int]
     table: Sequence[float]
+    firsts: Sequence[int]
+    lengths: Sequence[int]
 
 
 @jitable
@@ -116,7 +122,10 @@ def pay(env: Environment, t: int, player: int, arm: int, u: float) -> float:
         # max() shows the compiler that this cannot divide by zero.
         row = t % max(env.n_rows, 1)
     mean = mean_reward(env, t, player, arm)
-    recorded = env.table[row * env.n_arms + arm]
+    place = row * env.n_arms + arm
+    if kind == SAMPLES:
+        place = env.firsts[arm] + int(u * env.lengths[arm])
+    recorded = env.table[place]
     if kind == BERNOULLI:
         return 1.0 if u < mean else 0.0
     if kind == BETA:

@@ -20,6 +20,14 @@ def table_rows(rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
     return tuple(_rewards(row, i, n_arms=len(rows[0])) for i, row in enumerate(rows))
 
 
+def sample_rows(rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
+    """Samples: a row of rewards for each arm, of any length but none empty."""
+    for k, row in enumerate(rows):
+        if len(row) == 0:
+            raise ProblemError(f"arm {k} has no samples.\nGive each arm at least one reward.")
+    return tuple(_rewards(row, k, n_arms=len(row), what="samples") for k, row in enumerate(rows))
+
+
 def group_rows(groups: Sequence[Any]) -> tuple[tuple[float, Means], ...]:
     """Groups of players: fractions that add up to 1, and rows of one length."""
     if len(groups) == 0:
@@ -69,10 +77,10 @@ def _pair(value: Any, what: str, form: str) -> tuple[Any, Any]:
     return first, second
 
 
-def _rewards(row: Sequence[float], i: int, *, n_arms: int) -> Means:
+def _rewards(row: Sequence[float], i: int, *, n_arms: int, what: str = "the replay table") -> Means:
     if len(row) != n_arms:
         raise ProblemError(
-            f"row {i} of the replay table has {len(row)} rewards, the first row {n_arms}.\n"
+            f"row {i} of {what} has {len(row)} rewards, the first row {n_arms}.\n"
             "Give one reward per arm in every row."
         )
     # A recorded reward is private: the message says where it is, not what it is.
@@ -80,6 +88,6 @@ def _rewards(row: Sequence[float], i: int, *, n_arms: int) -> Means:
         return check.units("reward", row)
     except ProblemError:
         raise ProblemError(
-            f"row {i} of the replay table holds a reward that is not a number in [0, 1].\n"
+            f"row {i} of {what} holds a reward that is not a number in [0, 1].\n"
             "Rescale the rewards to [0, 1] and leave out rows with gaps."
         ) from None

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 from devote.checks import Checks
 from devote.errors import did_you_mean
 from devote.kernels import Rule, State, jitable
-from devote.kernels.tables import Arena
+from devote.kernels.tables import HOLDING, Arena
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import Message, kind_of
 from devote.protocol.planning import Plannable
@@ -135,6 +135,48 @@ def observe_alone(
     return sub[2](sub[0], state, arm, reward, arena.out)
 
 
+@jitable
+def says_nothing(arena: Arena, state: State, player: int) -> bool:
+    """Where nobody speaks before it plays."""
+    return False
+
+
+@jitable
+def always_tells(arena: Arena, state: State, player: int, n_out: int) -> bool:
+    """Where others learn of whatever a player eliminates."""
+    return True
+
+
+@jitable
+def counts_nothing(arena: Arena, player: int) -> None:
+    """Where a decision changes no count."""
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """What the independent-clock engine must know of a scheme; all functions are jitable.
+
+    Between two decisions each player runs alone, in tables that hold its row only: ``wake``,
+    ``learn`` and what they call look at the players who are in the tables, not at all N. They may
+    change the player's own words, and add to counters. An activation that does more is *loud*,
+    and loud activations are made one by one in the order of time. ``speaks``: whether ``wake``
+    would be loud now; ``tells``: whether ``learn`` would. When one of them has raised
+    ``tables.VERSION``, a decision has been made: ``take_stock`` is called for each player, which
+    brings its words up to date and adds its share to the counters named in ``counts``, which
+    were set to 0 before.
+
+    ``rests``: whether a player does nothing but play its one arm until it hears of a decision.
+    The run has ended once the counter ``awaited``, which quiet activations raise, is N.
+    """
+
+    rests: Callable[..., bool]
+    speaks: Callable[..., bool] = says_nothing
+    tells: Callable[..., bool] = always_tells
+    take_stock: Callable[..., None] = counts_nothing
+    awaited: int = HOLDING
+    counts: tuple[int, ...] = (HOLDING,)
+
+
 @dataclass(frozen=True)
 class Engine:
     """A scheme's part of the compiled loop; the functions are jitable and work on its tables.
@@ -148,7 +190,7 @@ class Engine:
     A scheme with its own ``choose`` and ``observe`` picks the arm and takes the reward itself,
     and calls the subroutine, which it is handed first, when it likes. ``arm_words`` is
     how many words each arm has; ``keeps_log``: ``Arena.voted`` has a row for each message about
-    an arm, and grows.
+    an arm, and grows. ``clocks``: what lets players run alone between decisions, if they can.
     """
 
     ended: Callable[..., int]
@@ -163,6 +205,7 @@ class Engine:
     observe: Callable[..., int] = observe_alone
     arm_words: int = 1
     keeps_log: bool = False
+    clocks: Clocks | None = None
 
 
 @dataclass(frozen=True)

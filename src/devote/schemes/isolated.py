@@ -12,7 +12,7 @@ from devote.kernels.tables import ACTIVE, AGREED, OWN, RESETS, STALLED, Arena
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
-from devote.protocol.scheme import Engine, RunStatus, Scheme, Status, Tally
+from devote.protocol.scheme import Clocks, Engine, RunStatus, Scheme, Status, Tally
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.lone import one_device, right_answer, why_unproved
 
@@ -70,6 +70,21 @@ def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
     return tuple(k for k, held in enumerate(arena.alive.any(axis=0).tolist()) if held)
 
 
+@jitable
+def never_tells(arena: Arena, state: State, player: int, n_out: int) -> bool:
+    """What a player learns is its own affair."""
+    return False
+
+
+@jitable
+def rests(arena: Arena, state: State, player: int) -> bool:
+    """Whether a player is down to its one arm."""
+    return bool(state.ints[COUNT] == 1)
+
+
+CLOCKS = Clocks(rests=rests, tells=never_tells, awaited=DONE, counts=())
+
+
 @dataclass(frozen=True)
 class Isolated(Scheme):
     """Each player learns alone at ``delta/N`` and says nothing.
@@ -89,7 +104,7 @@ class Isolated(Scheme):
         Promise("one answer", "claimed", "Players may end with different arms."),
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
-    engine: ClassVar[Engine | None] = Engine(ended, winners, learn=learn, words=2)
+    engine: ClassVar[Engine | None] = Engine(ended, winners, learn=learn, words=2, clocks=CLOCKS)
     sends: ClassVar[str] = "nothing"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:

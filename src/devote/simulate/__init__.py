@@ -14,30 +14,54 @@ from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event, RunStatus, Trial
 
 if TYPE_CHECKING:
-    from devote.simulate.errors import ResultError, SweepError
+    from devote.simulate.checking import AlgorithmFault, check_algorithm
+    from devote.simulate.comparison import Comparison, compare
+    from devote.simulate.errors import NeverEnds, ResultError, SweepError, SweepInterrupted
     from devote.simulate.result import Result
+    from devote.simulate.results import Results
+    from devote.simulate.simulation import simulate
+    from devote.simulate.summary import Summary
+    from devote.simulate.sweep.grid import grid
     from devote.simulate.sweep.results_file import load_results
     from devote.simulate.sweep.sweep import run_sweep
-    from devote.simulate.trials import run_trial, simulate
+    from devote.simulate.trials import run_trial
 
 _COMPILED = {
+    "AlgorithmFault": "devote.simulate.checking",
+    "Comparison": "devote.simulate.comparison",
+    "NeverEnds": "devote.simulate.errors",
     "Result": "devote.simulate.result",
     "ResultError": "devote.simulate.errors",
+    "Results": "devote.simulate.results",
+    "Summary": "devote.simulate.summary",
     "SweepError": "devote.simulate.errors",
+    "SweepInterrupted": "devote.simulate.errors",
+    "check_algorithm": "devote.simulate.checking",
+    "compare": "devote.simulate.comparison",
+    "grid": "devote.simulate.sweep.grid",
     "load_results": "devote.simulate.sweep.results_file",
     "run_sweep": "devote.simulate.sweep.sweep",
     "run_trial": "devote.simulate.trials",
-    "simulate": "devote.simulate.trials",
+    "simulate": "devote.simulate.simulation",
 }
 
 __all__ = [
+    "AlgorithmFault",
+    "Comparison",
     "Event",
+    "NeverEnds",
     "Result",
     "ResultError",
+    "Results",
     "RunStatus",
     "Scenario",
+    "Summary",
     "SweepError",
+    "SweepInterrupted",
     "Trial",
+    "check_algorithm",
+    "compare",
+    "grid",
     "load_results",
     "run_players",
     "run_sweep",

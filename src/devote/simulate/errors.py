@@ -12,4 +12,12 @@ class SweepError(DevoteError, ValueError):
     """A sweep that cannot be run as asked, or that lost the processes it ran on."""
 
 
+class NeverEnds(SweepError):
+    """A trial without a horizon that has gone on past every known rule's need."""
+
+
+class SweepInterrupted(KeyboardInterrupt):
+    """Ctrl-C in a sweep or simulation; the text says what is kept and how to go on."""
+
+
 check = Checks(SweepError)

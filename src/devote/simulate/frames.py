@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from devote.kernels import COUNT
-from devote.kernels.tables import N_SHARED, TERM
+from devote.kernels.tables import TERM
 from devote.protocol import RunStatus
 from devote.simulate.engine.run import Run
 from devote.simulate.scenario import Scenario
@@ -69,7 +69,7 @@ def _frame(run: Run, events: list[Event]) -> Frame:
         votes=tuple(run.arena.tally.tolist()),
         shared=tuple(shared.tolist()),
         holders=tuple(alive.sum(axis=0, dtype=np.int64).tolist()),
-        n_shared=int(run.counters[N_SHARED]) if by_message else int(shared.sum()),
+        n_shared=run.arms_left,
         n_learners=len(alive),
         players_done=int((run.learners.ints[:, COUNT] == 1).sum()),
         status=outcome.status,

@@ -15,7 +15,10 @@ from devote.protocol.messages import kind_of
 from devote.simulate.optimality import judge_answer
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import Triple, stream, triples
-from devote.simulate.trial import NEVER, Event, Trial
+from devote.simulate.trial import NEVER, Event, Point, Record, Trial, checkpoints
+
+CHECK_EVERY = 65_536
+"""Pulls between two looks at whether a trial has gone on for too long."""
 
 
 def run_players(
@@ -28,6 +31,7 @@ def run_players(
     seed: int = 0,
     trial: int = 0,
     trace: bool = False,
+    record: bool = False,
 ) -> Trial:
     """Run one trial with player objects; ``uniforms`` replaces the trial's own streams.
 
@@ -37,7 +41,7 @@ def run_players(
     >>> run_players(spec, toy, 6).winners
     (0,)
     """
-    run = _Run(Scenario(spec, problem, n_players, horizon))
+    run = _Run(Scenario(spec, problem, n_players, horizon), record)
     run.play(uniforms if uniforms is not None else triples(seed, trial), seed, trial)
     return run.outcome(trace)
 
@@ -45,7 +49,7 @@ def run_players(
 class _Run:
     """Who plays and what is counted."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, recording: bool) -> None:
         self.scenario = scenario
         self.players = scenario.scheme.players(scenario.spec, scenario.n_players)
         self.board = scenario.scheme.tally(scenario.spec)
@@ -57,6 +61,9 @@ class _Run:
         self.first_vote = [NEVER] * scenario.n_players
         self.pulls = [0] * scenario.n_players
         self.events: list[Event] = []
+        self.recording = recording
+        self.arm_pulls = [0] * scenario.spec.n_arms
+        self.points: list[Point] = []
 
     def play(self, uniforms: Iterable[Triple], seed: int, trial: int) -> None:
         scenario = self.scenario
@@ -64,6 +71,8 @@ class _Run:
         waking = scenario.problem.waking(scenario.n_players)
         noise = stream(seed, trial, "noise").random if scenario.scheme.noisy else float
         times = count() if scenario.horizon is None else range(scenario.horizon)
+        stops = checkpoints() if self.recording else iter(())
+        stop = next(stops, NEVER)
         # In this order: a horizon that is reached must not take one more draw.
         for t, (u_wake, u_choose, u_pay) in zip(times, uniforms, strict=False):
             n = pick(*waking, u_wake)
@@ -73,7 +82,13 @@ class _Run:
             arm = player.activate(u_choose, noise())
             self._deliver(t, n, player, player.outgoing())
             self.suboptimal += is_suboptimal(env, scenario.spec.epsilon, t, n, arm)
+            self.arm_pulls[arm] += 1
             self._deliver(t, n, player, player.reward(pay(env, t, n, arm, u_pay)))
+            if self.samples == stop:
+                self.points.append(self._point())
+                stop = next(stops)
+            if t % CHECK_EVERY == 0:
+                scenario.check_goes_on(self.samples, self.broadcasts)
             if not scenario.algorithm.endless and scenario.scheme.is_over(
                 self.listeners, scenario.n_players
             ):
@@ -103,6 +118,17 @@ class _Run:
         elif self.decided == NEVER:
             self.decided = self.samples
 
+    def _point(self) -> Point:
+        scenario = self.scenario
+        held = {arm for player in self.listeners for arm in player.remaining}
+        left = len(self.board.shared) if scenario.scheme.by_message else len(held)
+        return Point(self.samples, self.suboptimal, self.broadcasts, left)
+
+    def _record(self) -> Record:
+        if not self.points or self.points[-1].samples < self.samples:
+            self.points.append(self._point())
+        return Record(tuple(self.points), tuple(self.arm_pulls), tuple(self.pulls))
+
     def outcome(self, trace: bool) -> Trial:
         scenario = self.scenario
         status, winners = scenario.scheme.standing(self.listeners, scenario.n_players)
@@ -123,4 +149,5 @@ class _Run:
             suboptimal_plays=self.suboptimal,
             first_vote=tuple(self.first_vote),
             trace=tuple(self.events) if trace else None,
+            record=self._record() if self.recording else None,
         )

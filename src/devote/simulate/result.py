@@ -6,7 +6,7 @@ import platform
 import zipfile
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +16,39 @@ from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate.errors import ResultError
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import NEVER, STATUSES, Event, RunStatus, Trial
+from devote.simulate.trial import NEVER, STATUSES, Event, Point, RunStatus, Trial, checkpoints
 
-FORMAT = 2
-FORMATS = (1, FORMAT)
-"""What can be read; in format 1 nobody had counted the samples until the decision."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from devote.simulate.summary import Summary
+
+FORMAT = 3
+FORMATS = (1, 2, FORMAT)
+"""What can be read. In format 1 nobody had counted the samples until the decision. Before format
+3 nothing could be recorded, a sweep could not grow, and there was one engine, ``event``."""
 
 COLUMNS = tuple(item.name for item in fields(Trial) if item.type is int)
 JUDGEMENTS = tuple(item.name for item in fields(Trial) if item.type is bool)
+RECORDED = ("checkpoints", "curves", "pulls_per_arm", "pulls_per_player")
+CURVES = Point._fields[1:]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Per trial: costs, ending, winners; and the scenario, seed and versions behind them.
 
-    ``first_vote[i, n]`` is player n's number of pulls at its first message about an arm in
-    trial i, -1 if there was none. ``samples_to_decision`` is -1 where the group had no answer,
-    and in files that were made before it was counted. ``epsilon_optimal`` and
-    ``holds_epsilon_optimal`` are as in ``Trial``.
+    ``samples`` counts until everybody holds the answer, ``samples_to_decision`` until the group
+    has it; the latter is -1 where the group had no answer, and in files that were made before it
+    was counted. ``first_vote[i, n]`` is player n's number of pulls at its first message about an
+    arm in trial i, -1 if there was none. ``epsilon_optimal`` and ``holds_epsilon_optimal`` are as
+    in ``Trial``.
+
+    With ``record=True`` also ``pulls_per_arm[i, k]``, ``pulls_per_player[i, n]`` and curves: after
+    ``checkpoints[j]`` pulls ``curves[i, j]`` has the suboptimal plays, broadcasts and arms left of
+    trial i; a trial that has ended stays as it ended. Otherwise these four are None.
+
+    Two results are equal if their scenario, seed and all numbers are; versions do not matter.
     """
 
     scenario: Scenario
@@ -50,8 +65,12 @@ class Result:
     status: tuple[RunStatus, ...]
     winners: tuple[tuple[int, ...], ...]
     first_vote: NDArray[np.int32]
-    traces: tuple[tuple[Event, ...], ...] | None = field(default=None, repr=False)
+    traces: tuple[tuple[Event, ...], ...] | None = None
     versions: dict[str, str] = field(default_factory=dict)
+    checkpoints: NDArray[np.int64] | None = None
+    curves: NDArray[np.int64] | None = None
+    pulls_per_arm: NDArray[np.int64] | None = None
+    pulls_per_player: NDArray[np.int64] | None = None
 
     @classmethod
     def of(
@@ -80,7 +99,16 @@ class Result:
             traces=tuple(traced) if traced else None,
             versions=versions() if made_with is None else made_with,
             **columns,
+            **_recorded(runs),
         )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result):
+            return NotImplemented
+        names = (item.name for item in fields(self) if item.name != "versions")
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def spec(self) -> ExperimentSpec:
@@ -103,6 +131,11 @@ class Result:
         return self.scenario.horizon
 
     @property
+    def engine(self) -> str:
+        """What ran the trials: ``event``, ``clocks`` or ``players``."""
+        return self.scenario.runs_on
+
+    @property
     def trials(self) -> int:
         """How many there are."""
         return len(self.samples)
@@ -119,6 +152,57 @@ class Result:
         """How many trials ended in which way."""
         return {name: self.status.count(name) for name in STATUSES}
 
+    def curve(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Numbers of pulls, and one row per trial of how it stood then; needs ``record=True``.
+
+        ``name`` is ``suboptimal_plays``, ``broadcasts`` or ``arms_left``.
+        """
+        if self.checkpoints is None or self.curves is None:
+            raise ResultError(
+                f"The {name} over time were not recorded.\nRun it again with record=True."
+            )
+        if name not in CURVES:
+            raise ResultError(f"{name!r} is not a curve.\nUse one of: {', '.join(CURVES)}.")
+        return self.checkpoints, self.curves[:, :, CURVES.index(name)]
+
+    def summary(self) -> "Summary":
+        """What the trials came to, each number with its 95 % interval and the name of that."""
+        from devote.simulate.summary import summarise
+
+        return summarise(self)
+
+    def __repr__(self) -> str:
+        from devote.simulate.summary import in_short
+
+        return f"<Result {in_short(self)}>"
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+    def rows(self, of: str = "trials") -> list[dict[str, Any]]:
+        """One dict per trial; or per trial and arm, player or checkpoint (see ``TABLES``)."""
+        from devote.simulate.dataframe import rows
+
+        return rows(self, of)
+
+    def to_dataframe(self, of: str = "trials") -> Any:
+        """``rows`` as a pandas ``DataFrame``; the rows themselves where pandas is missing."""
+        from devote.simulate.dataframe import dataframe
+
+        return dataframe(self.rows(of))
+
+    def to_csv(self, path: str | Path, of: str = "trials") -> Path:
+        """Write ``rows`` to a CSV file; it appears whole or not at all."""
+        from devote.simulate.dataframe import write_csv
+
+        return write_csv(path, self.rows(of))
+
+    def plot(self, what: str = "samples", *, ax: "Axes | None" = None) -> "Axes":
+        """Draw ``what`` into matplotlib axes, new ones if none are given (see ``PICTURES``)."""
+        from devote.simulate.plots import plot
+
+        return plot(self, what, ax)
+
     def save(self, path: str | Path) -> Path:
         """Write to a compressed NPZ file; it appears whole or not at all."""
         header = {
@@ -130,12 +214,13 @@ class Result:
             "traces": None if self.traces is None else [[list(e) for e in t] for t in self.traces],
             "versions": self.versions,
         }
+        names = (*COLUMNS, *JUDGEMENTS, *(n for n in RECORDED if getattr(self, n) is not None))
         file = io.BytesIO()
         np.savez_compressed(
             file,
             header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
             first_vote=self.first_vote,
-            **{name: getattr(self, name) for name in (*COLUMNS, *JUDGEMENTS)},
+            **{name: getattr(self, name) for name in names},
         )
         return write_whole(path, file.getvalue())
 
@@ -166,6 +251,36 @@ class Result:
         )
 
 
+def _recorded(runs: list[Trial]) -> dict[str, Any]:
+    """The records of trials on one row of checkpoints, the last one the end of the longest."""
+    records = [run.record for run in runs if run.record is not None]
+    if not records or len(records) < len(runs):
+        return {}
+    end = max(record.points[-1].samples for record in records)
+    grid = []
+    for at in checkpoints():
+        grid.append(min(at, end))
+        if at >= end:
+            break
+    curves = np.zeros((len(runs), len(grid), len(CURVES)), dtype=np.int64)
+    for i, record in enumerate(records):
+        points = np.array(record.points, dtype=np.int64)
+        last = np.searchsorted(points[:, 0], grid, side="right") - 1
+        curves[i] = points[last, 1:]
+    return {
+        "checkpoints": np.array(grid, dtype=np.int64),
+        "curves": curves,
+        "pulls_per_arm": np.array([r.pulls_per_arm for r in records], dtype=np.int64),
+        "pulls_per_player": np.array([r.pulls_per_player for r in records], dtype=np.int64),
+    }
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return one is not None and other is not None and np.array_equal(one, other)  # type: ignore[arg-type]
+    return bool(one == other)
+
+
 def check_format(name: str, given: object) -> None:
     """Refuse a file of a format that is not known here."""
     if given not in FORMATS:
@@ -179,5 +294,7 @@ def versions() -> dict[str, str]:
     """What produced a result."""
     from importlib.metadata import version
 
-    packages = {name: version(name) for name in ("devote", "numpy", "numba")}
-    return {"python": platform.python_version(), **packages}
+    from devote import __version__
+
+    packages = {name: version(name) for name in ("numpy", "numba")}
+    return {"python": platform.python_version(), "devote": __version__, **packages}

@@ -4,8 +4,12 @@ A trial draws from three streams of its own: who wakes, what a player chooses, w
 pays. Each is a Mersenne Twister seeded by the text ``seed/trial/name``, so a result depends on
 nothing else: not on the number of workers, the order of trials, or what is compared with what.
 ``random.Random`` and numpy produce the same numbers from the same state.
+
+On independent clocks each player draws numbers of its own instead, see ``Clock``.
 """
 
+import hashlib
+import math
 import random
 from collections.abc import Iterator
 from functools import cache
@@ -60,3 +64,116 @@ def _unseeded() -> Any:
             return np.zeros(n_words, dtype)
 
     return Unseeded()
+
+
+class CountedStream:
+    """Uniform numbers by their place: nothing is set up, and nothing but the place is kept."""
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+        self.place = 0
+
+    def random(self, size: int) -> Any:
+        """The next numbers, as an array."""
+        import numpy as np
+
+        places = np.arange(self.place, self.place + size, dtype=np.uint64)
+        self.place += size
+        x = np.uint64(self.key) + np.uint64(GOLDEN) * places
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return ((x ^ (x >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def counted_stream(seed: int, trial: int, name: str) -> CountedStream:
+    """A named stream of the clocks of a trial that are merged into one."""
+    return CountedStream(trial_key(seed, trial, name))
+
+
+MASK = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def trial_key(seed: int, trial: int, name: str = "players") -> int:
+    """64 bits for the clocks of one trial."""
+    text = f"{seed}/{trial}/clocks/{name}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:8])
+
+
+def scramble(x: int) -> int:
+    """SplitMix64's mixing of 64 bits."""
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+LAYERS = 256
+"""Of the ziggurat for exponential numbers: rectangles of equal area under its density.
+
+Source: Marsaglia and Tsang 2000."""
+
+TAIL, AREA = 7.69711747013104972, 0.0039496598225815571993
+
+
+@cache
+def layer_edges() -> tuple[float, ...]:
+    """How far each layer reaches, the lowest first, which stands for the tail as well."""
+    edges = [AREA * math.exp(TAIL), TAIL]
+    while len(edges) < LAYERS:
+        edges.append(-math.log(math.exp(-edges[-1]) + AREA / edges[-1]))
+    return (*edges, 0.0)
+
+
+def exponential(word: int) -> float:
+    """An exponential number of mean 1 from 64 random bits; a few take more, mixed from these."""
+    edges = layer_edges()
+    while True:
+        layer = word % LAYERS
+        x = (word >> 11) * 2.0**-53 * edges[layer]
+        if x < edges[layer + 1]:
+            return x
+        word = scramble((word + GOLDEN) & MASK)
+        u = (word >> 11) * 2.0**-53
+        if layer == 0:
+            return TAIL - math.log(1.0 - u)
+        low, high = math.exp(-edges[layer]), math.exp(-edges[layer + 1])
+        if low + u * (high - low) < math.exp(-x):
+            return x
+        word = scramble((word + GOLDEN) & MASK)
+
+
+class Clock:
+    """One player's numbers on independent clocks, by the number of the activation.
+
+    ``simulate.engine.numbers`` computes the same in compiled code.
+
+    >>> clock = Clock(seed=7, trial=0, player=3)
+    >>> clock.gap(0) > 0.0, 0.0 <= clock.pay(12) < 1.0
+    (True, True)
+    """
+
+    def __init__(self, seed: int, trial: int, player: int) -> None:
+        key = trial_key(seed, trial)
+        self.key = scramble(scramble((key + GOLDEN * player) & MASK) ^ key)
+
+    def _word(self, place: int) -> int:
+        return scramble((self.key + GOLDEN * place) & MASK)
+
+    def _uniform(self, activation: int, which: int) -> float:
+        return (self._word(4 * activation + which) >> 11) * 2.0**-53
+
+    def gap(self, activation: int) -> float:
+        """The time before an activation, in units of its mean: exponential."""
+        return exponential(self._word(4 * activation))
+
+    def choose(self, activation: int) -> float:
+        """The uniform from which the player chooses."""
+        return self._uniform(activation, 1)
+
+    def pay(self, activation: int) -> float:
+        """The uniform from which the arm pays."""
+        return self._uniform(activation, 2)
+
+    def noise(self, activation: int) -> float:
+        """The uniform that blurs what the player says."""
+        return self._uniform(activation, 3)

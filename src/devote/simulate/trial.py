@@ -1,16 +1,40 @@
 """What one run of one scheme came to."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import NamedTuple
 
 from devote.protocol import RunStatus
 
-__all__ = ["NEVER", "STATUSES", "Event", "RunStatus", "Trial"]
+__all__ = ["NEVER", "STATUSES", "Event", "Point", "Record", "RunStatus", "Trial", "checkpoints"]
 
 STATUSES: tuple[RunStatus, ...] = ("agreed", "stalled", "unfinished")
 
 NEVER = -1
 """In ``first_vote``: this player has not voted. In ``samples_to_decision``: there was none."""
+
+
+PER_DOUBLING = 8
+"""Checkpoints of a recorded trial, each time its number of pulls doubles."""
+
+
+def checkpoints() -> Iterator[int]:
+    """After how many pulls a recorded trial is looked at: a curve of a billion has 240 points.
+
+    >>> from itertools import islice
+    >>> list(islice(checkpoints(), 12))
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+    >>> [at for at, _ in zip(checkpoints(), range(40))][-3:]
+    [117, 128, 140]
+    """
+    last = 0
+    for i in count():
+        # In whole numbers where it matters: a power of two is exact.
+        at = round(2.0 ** (i / PER_DOUBLING))
+        if at > last:
+            last = at
+            yield at
 
 
 class Event(NamedTuple):
@@ -25,6 +49,26 @@ class Event(NamedTuple):
     player: int
     arm: int
     term: int
+
+
+class Point(NamedTuple):
+    """How a trial stood after ``samples`` pulls.
+
+    ``arms_left`` are the arms open to all; where players do not vote, those that somebody holds.
+    """
+
+    samples: int
+    suboptimal_plays: int
+    broadcasts: int
+    arms_left: int
+
+
+class Record(NamedTuple):
+    """What is kept of a trial on request: points of its curves, the last one its end, and pulls."""
+
+    points: tuple[Point, ...]
+    pulls_per_arm: tuple[int, ...]
+    pulls_per_player: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -57,3 +101,4 @@ class Trial:
     suboptimal_plays: int
     first_vote: tuple[int, ...]
     trace: tuple[Event, ...] | None = field(default=None, repr=False)
+    record: Record | None = field(default=None, repr=False)

@@ -1,42 +1,40 @@
-"""Many trials of one scenario, at the speed of compiled code."""
+"""Trials of one scenario, one after another, at the speed of compiled code."""
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
+from devote.kernels.tables import BROADCASTS, SUBOPTIMAL
 from devote.problems import Problem
-from devote.protocol import ExperimentSpec
-from devote.simulate.engine.run import Run
+from devote.simulate.engine.clocks_run import ClocksRun
+from devote.simulate.engine.room import check_room
+from devote.simulate.engine.run import BLOCK, Run
 from devote.simulate.players import run_players
-from devote.simulate.result import Result
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import Trial
+from devote.simulate.sweep.workers import worker_count
+from devote.simulate.trial import Point, Record, Trial, checkpoints
 
 
-def simulate(
-    spec: ExperimentSpec,
-    problem: Problem,
-    n_players: int,
+def run_trial(
+    scenario: Scenario,
     *,
+    seed: int,
+    trial: int,
     trace: bool = False,
-    trials: int = 20,
-    seed: int = 0,
-    horizon: int | None = None,
-) -> Result:
-    """Run trials 0, 1, ... of one scenario and gather what each came to.
+    record: bool = False,
+    threads: int | None = None,
+) -> Trial:
+    """One trial, from its own named streams; a scheme without an engine takes the slow path.
 
-    >>> from devote.problems import PROBLEMS
-    >>> result = simulate(ExperimentSpec(arms=10), PROBLEMS["1"], 32, trials=2, seed=1)
-    >>> result.broadcasts.tolist()
-    [252, 252]
+    ``trace`` keeps its events, ``record`` its curves and who played what, see ``Record``.
+    ``threads``, all cores by default, share the players of a large trial on clocks; the result
+    is the same for any number.
     """
-    scenario = Scenario(spec, problem, n_players, horizon)
-    runs = [run_trial(scenario, seed=seed, trial=trial, trace=trace) for trial in range(trials)]
-    return Result.of(scenario, runs, seed=seed)
-
-
-def run_trial(scenario: Scenario, *, seed: int, trial: int, trace: bool = False) -> Trial:
-    """One trial, from its own named streams; a scheme without an engine takes the slow path."""
-    if scenario.scheme.engine is None:
+    check_room(scenario)
+    if trace or record:
+        scenario = scenario.in_order()
+    engine = scenario.scheme.engine
+    if engine is None:
         return run_players(
             scenario.spec,
             scenario.problem,
@@ -45,29 +43,64 @@ def run_trial(scenario: Scenario, *, seed: int, trial: int, trace: bool = False)
             trial=trial,
             horizon=scenario.horizon,
             trace=trace,
+            record=record,
         )
-    run = Run(scenario, seed=seed, trial=trial, tracing=trace)
+    if scenario.runs_on == "clocks" and engine.clocks is not None:
+        on_clocks = ClocksRun(
+            scenario, seed=seed, trial=trial, threads=threads or worker_count(None)
+        )
+        on_clocks.play()
+        return on_clocks.outcome()
+    run = Run(scenario, seed=seed, trial=trial, tracing=trace, recording=record)
+    if record:
+        return _record(run)
     while not run.over:
         run.advance()
+        scenario.check_goes_on(run.samples, int(run.counters[BROADCASTS]))
     return run.outcome()
 
 
+def _record(run: Run) -> Trial:
+    """Run to the end, looking at it at the checkpoints and at the end."""
+    points: list[Point] = []
+    for stop in checkpoints():
+        while run.samples < stop and not run.over:
+            run.advance(most=min(stop - run.samples, BLOCK))
+        sent = int(run.counters[BROADCASTS])
+        points.append(Point(run.samples, int(run.counters[SUBOPTIMAL]), sent, run.arms_left))
+        if run.over:
+            break
+        run.scenario.check_goes_on(run.samples, sent)
+    pulls = run.arena.arm_pulls.tolist(), run.arena.player_pulls.tolist()
+    return replace(run.outcome(), record=Record(tuple(points), *map(tuple, pulls)))
+
+
 def run_chunk(
-    scenario: Scenario, trials: Sequence[int], seed: int, trace: bool = False
+    scenario: Scenario,
+    trials: Sequence[int],
+    seed: int,
+    trace: bool = False,
+    record: bool = False,
+    threads: int | None = 1,
 ) -> tuple[list[Trial], float]:
     """Run some trials; returns them, and the seconds that the quickest took."""
     runs = []
     quickest = float("inf")
     for trial in trials:
         begin = time.perf_counter()
-        runs.append(run_trial(scenario, seed=seed, trial=trial, trace=trace))
+        run = run_trial(
+            scenario, seed=seed, trial=trial, trace=trace, record=record, threads=threads
+        )
+        runs.append(run)
         quickest = min(quickest, time.perf_counter() - begin)
     return runs, quickest
 
 
 def compile_loop(scenario: Scenario) -> None:
     """Compile the scenario's loop, or load it from numba's cache, by making a single pull."""
+    check_room(scenario)
     spec = scenario.spec
     problem = Problem("compile", scenario.problem.means)
     few = min(scenario.n_players, spec.scheme.fewest_players(spec))
-    run_trial(Scenario(spec, problem, few, horizon=1), seed=0, trial=0)
+    engine = scenario.runs_on if scenario.scheme.engine is not None else "event"
+    run_trial(Scenario(spec, problem, few, 1, engine), seed=0, trial=0)

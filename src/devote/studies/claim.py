@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from devote.studies.estimates import CONFIDENCE, Estimate
+from devote.simulate.estimates import CONFIDENCE, Estimate
 from devote.studies.variants import FORM, RADIUS_FORMS, Variant
 
 Verdict: TypeAlias = Literal["holds", "does not hold", "depends", "not measured"]

@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 
 from devote.problems import Problem, Split, get_problem
 from devote.simulate import Scenario
+from devote.simulate.estimates import Estimate, proportion
 from devote.studies.claim import Claim, Range, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.labels import EndLabel, write_labels
-from devote.studies.estimates import Estimate, proportion
 from devote.studies.study import Planned, Settings, Study, Table
 from devote.studies.variants import DELTA, FORM, QUORUM, SER3, SUBROUTINES, UGAPEC, Variant
 

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from matplotlib.figure import Figure
 
+from devote.simulate.estimates import exact
 from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
-from devote.studies.estimates import exact
 from devote.studies.gaps import first_switch, mean_gaps
 from devote.studies.study import Study
 

@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from devote.simulate import Result
+from devote.simulate.estimates import Estimate, deviation_ratio, exact, mean, ratio
 from devote.studies.claim import Case, Claim, Range, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_counts, samples_figure
-from devote.studies.estimates import Estimate, deviation_ratio, exact, mean, ratio
 from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
 from devote.studies.variants import QUORUM, RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from devote.simulate.estimates import Estimate, exponent, mean, mean_count, ratio, slopes
 from devote.studies.claim import CLEARLY, Case, Claim, Range, cases_for, judged
 from devote.studies.drawing.curves import curve, draw_counts, samples_figure
-from devote.studies.estimates import Estimate, exponent, mean, mean_count, ratio, slopes
 from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 

@@ -9,11 +9,11 @@ from itertools import product
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from devote.simulate.estimates import Estimate, mean
 from devote.studies.claim import Case, Claim, Range, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import curve, draw_curves, samples_figure
 from devote.studies.drawing.labels import write_labels
-from devote.studies.estimates import Estimate, mean
 from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, SER3, UGAPEC, Variant
 

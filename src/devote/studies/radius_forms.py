@@ -6,10 +6,10 @@ say so in their rows. No sentence is about the radius itself.
 
 from matplotlib.figure import Figure
 
+from devote.simulate.estimates import ratio
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_curves, level
 from devote.studies.drawing.labels import write_labels
-from devote.studies.estimates import ratio
 from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, UGAPEC
 

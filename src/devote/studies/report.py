@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from devote.simulate.estimates import CONFIDENCE, Estimate
 from devote.studies.claim import VERDICTS, Case, Claim
-from devote.studies.estimates import CONFIDENCE, Estimate
 from devote.studies.study import Settings
 from devote.studies.variants import FORM, RADIUS_FORMS
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from devote.files import write_whole
+from devote.protocol import SpecError
 from devote.simulate import Result, ResultError, Scenario, run_sweep
 from devote.simulate.result import versions
+from devote.simulate.scenario import check_engine
 from devote.simulate.sweep.sweep import Progress
 from devote.studies import report
 from devote.studies.claim import Claim
@@ -37,11 +39,20 @@ def sweeps_for(chosen: Sequence[Study], settings: Settings) -> Sweeps:
     return {owner: scenarios for owner, scenarios in sweeps.items() if owner in needed}
 
 
+def with_engine(scenario: Scenario, engine: str) -> Scenario:
+    """The scenario on the engine that was asked for; on any where that one cannot run it."""
+    try:
+        return replace(scenario, engine=engine)
+    except SpecError:
+        return scenario
+
+
 def run(
     chosen: Sequence[Study],
     settings: Settings,
     folder: Path,
     *,
+    engine: str = "auto",
     workers: int | None = None,
     dask: str | None = None,
     progress: Progress | None = None,
@@ -60,7 +71,7 @@ def run(
 
         try:
             gathered += run_sweep(
-                scenarios,
+                [with_engine(one, engine) for one in scenarios],
                 trials=trials,
                 seed=settings.seed,
                 workers=workers,
@@ -101,6 +112,7 @@ def reproduce(
     *,
     settings: Settings | None = None,
     out: str | Path = "reproduction",
+    engine: str = "auto",
     workers: int | None = None,
     dask: str | None = None,
     progress: Progress | None = None,
@@ -108,14 +120,16 @@ def reproduce(
     """Run studies, all by default; write their figures and the table of claims to ``out``.
 
     Trials go to append-only files in ``out/results``: an interrupted run goes on where it
-    stopped, and a second one only draws.
+    stopped, and a second one only draws. ``engine`` runs what it can run, any other the rest.
 
     Paper: section 5.
     """
     chosen = choose(figures)
+    check_engine(engine)
     asked = settings or Settings()
     folder = _folder(Path(out))
-    table = run(chosen, asked, folder / "results", workers=workers, dask=dask, progress=progress)
+    how: dict[str, Any] = {"engine": engine, "workers": workers, "dask": dask}
+    table = run(chosen, asked, folder / "results", progress=progress, **how)
     from devote.studies.drawing.style import house_style, save
 
     written: list[Path] = []

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from devote.errors import DevoteError
 from devote.simulate import Result, Scenario
+from devote.simulate.estimates import Estimate, ratio
 from devote.studies.claim import Claim
-from devote.studies.estimates import Estimate, ratio
 from devote.studies.variants import QUORUM, SCHEMES, SUBROUTINES, Variant
 
 if TYPE_CHECKING:

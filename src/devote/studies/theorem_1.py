@@ -7,9 +7,9 @@ from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Isolated, Jury
 from devote.simulate import Scenario
+from devote.simulate.estimates import Estimate, proportion
 from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
-from devote.studies.estimates import Estimate, proportion
 from devote.studies.study import Planned, Settings, Study, Table
 from devote.studies.variants import DELTA, ETA, QUORUM
 from devote.theory import claimed_failure, vote_failure

@@ -6,12 +6,18 @@ bookkeeping that lets the loop see the end of a run without looking at every pla
 Paper: Algorithm 2, with errata 1-5 and 14.
 """
 
-from devote.kernels import RESET, State, jitable, merge, shared_set, start, tables
-from devote.kernels.tables import Arena, count_holders, holds_answer, note_eliminations, say
-from devote.protocol.scheme import Engine, RunStatus
+from devote.kernels import COUNT, RESET, State, jitable, merge, shared_set, start, tables
+from devote.kernels.tables import (
+    VERSION,
+    Arena,
+    count_holders,
+    holds_answer,
+    note_eliminations,
+    say,
+)
+from devote.protocol.scheme import Clocks, Engine, RunStatus
 
-VERSION = tables.OWN
-SETTLED = tables.OWN + 1
+SETTLED = tables.OWN
 
 SEEN = tables.ACTIVE + 1
 SEEN_TERM = tables.ACTIVE + 2
@@ -95,20 +101,25 @@ def update_shared(arena: Arena, player: int) -> None:
 
 @jitable
 def recount(arena: Arena) -> None:
-    """Count, for every player, the shared arms it has voted against.
+    """Count, for every player in the tables, the shared arms it has voted against."""
+    arena.counters[SETTLED] = 0
+    for n in range(len(arena.own)):
+        settle(arena, n)
+
+
+@jitable
+def settle(arena: Arena, player: int) -> None:
+    """Count the shared arms that a player has voted against.
 
     A player who has at most one left is settled: it sends no more votes (erratum 5).
     """
-    settled = 0
-    for n in range(arena.n_players):
-        against = 0
-        for k in range(len(arena.tally)):
-            if arena.shared[k] and arena.voted[n, k]:
-                against += 1
-        arena.own[n, AGAINST] = against
-        if against + 1 >= arena.counters[tables.N_SHARED]:
-            settled += 1
-    arena.counters[SETTLED] = settled
+    against = 0
+    for k in range(len(arena.tally)):
+        if arena.shared[k] and arena.voted[player, k]:
+            against += 1
+    arena.own[player, AGAINST] = against
+    if against + 1 >= arena.counters[tables.N_SHARED]:
+        arena.counters[SETTLED] += 1
 
 
 @jitable
@@ -125,7 +136,7 @@ def open_term(arena: Arena, player: int) -> None:
     for k in range(len(arena.tally)):
         arena.tally[k] = 0
         arena.shared[k] = arena.before[k] = 1
-        for n in range(arena.n_players):
+        for n in range(len(arena.voted)):
             arena.voted[n, k] = 0
     arena.own[player, SEEN_TERM] = arena.counters[tables.TERM]
     recount(arena)
@@ -148,5 +159,20 @@ def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
     return tuple(sorted(tables.shared_arms(arena), key=lambda k: (counts[k], k)))
 
 
+@jitable
+def take_stock(arena: Arena, player: int) -> None:
+    """After a decision: is the player settled, does it hold the answer?"""
+    settle(arena, player)
+    if arena.counters[tables.N_SHARED] == 1:
+        arena.counters[tables.HOLDING] += holds_answer(arena, player)
+
+
+@jitable
+def rests(arena: Arena, state: State, player: int) -> bool:
+    """Whether a player only plays its one arm until it hears something new."""
+    return bool(state.ints[COUNT] == 1 and arena.own[player, SEEN] == arena.counters[VERSION])
+
+
 EVENTS = ("elimination", "vote", "reset")
-ENGINE = Engine(ended, winners, wake, learn, words=AGAINST + 1, events=EVENTS)
+CLOCKS = Clocks(rests=rests, take_stock=take_stock, counts=(tables.HOLDING, SETTLED))
+ENGINE = Engine(ended, winners, wake, learn, words=AGAINST + 1, events=EVENTS, clocks=CLOCKS)

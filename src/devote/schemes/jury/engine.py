@@ -3,7 +3,7 @@
 from devote.kernels import COUNT, State, jitable, merge, tables
 from devote.kernels.randomizer import blur
 from devote.kernels.tables import Arena, count_holders, holds_answer, note_eliminations, say
-from devote.protocol.scheme import Engine, RunStatus
+from devote.protocol.scheme import Clocks, Engine, RunStatus
 
 SEATED, PICKS = tables.OWN, tables.OWN + 1
 ROLE, KNOWS = tables.ACTIVE + 1, tables.ACTIVE + 2
@@ -35,6 +35,8 @@ def wake(arena: Arena, state: State, player: int, noise: float) -> None:
         ):
             arena.own[player, ROLE] = JUROR
             arena.counters[SEATED] += 1
+            if arena.counters[SEATED] == arena.scheme[SEATS]:
+                arena.counters[tables.VERSION] += 1
             say(arena, CLAIM, player, -1)
     elif role == JUROR:
         if arena.scheme[VOTE_AFTER] == 0:
@@ -50,13 +52,19 @@ def wake(arena: Arena, state: State, player: int, noise: float) -> None:
 @jitable
 def learn(arena: Arena, state: State, player: int, n_out: int) -> None:
     """A juror that is down to one arm picks it."""
-    if (
+    if picks_now(arena, state, player, n_out):
+        pick(arena, player, only_arm(state))
+
+
+@jitable
+def picks_now(arena: Arena, state: State, player: int, n_out: int) -> bool:
+    """Whether a player that has just learned something is a juror who is done with it."""
+    return bool(
         arena.scheme[VOTE_AFTER] == 0
         and state.ints[COUNT] == 1
         and arena.own[player, ROLE] == JUROR
         and arena.counters[tables.N_SHARED] > 1
-    ):
-        pick(arena, player, only_arm(state))
+    )
 
 
 @jitable
@@ -80,6 +88,7 @@ def pick(arena: Arena, player: int, arm: int) -> None:
             arena.shared[k] = k == arm
         note_eliminations(arena, player)
         arena.counters[tables.N_SHARED] = 1
+        arena.counters[tables.VERSION] += 1
         count_holders(arena)
     if arena.counters[tables.N_SHARED] == 1 or arena.counters[PICKS] == arena.scheme[SEATS]:
         arena.counters[tables.DECIDED] = arena.counters[tables.TIME] + 1
@@ -99,5 +108,41 @@ def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
     return tuple(k for k in ranked if counts[k] or status != "stalled")
 
 
+@jitable
+def speaks(arena: Arena, state: State, player: int) -> bool:
+    """Whether a player that wakes now may claim a seat or pick before it plays."""
+    if arena.counters[tables.N_SHARED] == 1:
+        return False
+    active, role = arena.own[player, tables.ACTIVE], arena.own[player, ROLE]
+    if role == NOBODY:
+        free = arena.counters[SEATED] < arena.scheme[SEATS]
+        return bool(free and active >= arena.scheme[SEAT_AFTER])
+    if role == HEARD:
+        return False
+    if arena.scheme[VOTE_AFTER] == 0:
+        return bool(state.ints[COUNT] == 1)
+    return bool(active >= arena.scheme[VOTE_AFTER])
+
+
+@jitable
+def rests(arena: Arena, state: State, player: int) -> bool:
+    """Whether a player only plays its one arm until it hears the verdict, or has heard it."""
+    if state.ints[COUNT] > 1:
+        return False
+    if arena.counters[tables.N_SHARED] == 1:
+        return bool(arena.own[player, KNOWS])
+    role = arena.own[player, ROLE]
+    full = arena.counters[SEATED] == arena.scheme[SEATS]
+    return bool(role == HEARD or (role == NOBODY and full))
+
+
+@jitable
+def take_stock(arena: Arena, player: int) -> None:
+    """After the verdict: does the player hold it already?"""
+    if arena.counters[tables.N_SHARED] == 1:
+        arena.counters[tables.HOLDING] += holds_answer(arena, player)
+
+
 EVENTS = ("elimination", "claim", "pick")
-ENGINE = Engine(ended, winners, wake, learn, words=KNOWS + 1, events=EVENTS)
+CLOCKS = Clocks(rests=rests, speaks=speaks, tells=picks_now, take_stock=take_stock)
+ENGINE = Engine(ended, winners, wake, learn, words=KNOWS + 1, events=EVENTS, clocks=CLOCKS)

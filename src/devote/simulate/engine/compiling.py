@@ -1,4 +1,4 @@
-"""From kernels to machine code, once per (subroutine, scheme) and cached on disk."""
+"""From kernels to machine code, once per (subroutine, scheme, engine) and cached on disk."""
 
 import hashlib
 import inspect
@@ -7,25 +7,40 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from devote.kernels import get_algorithm
 from devote.kernels.jitable import JITABLE
 from devote.protocol.scheme import SCHEMES
+from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.loop import make_loop
+
+CONSTANTS = (int, float, tuple, np.generic)
 
 _registered: set[Callable[..., object]] = set()
 
 
-@cache
-def compiled_loop(algorithm: str, scheme: str) -> Callable[..., None]:
+def compiled_loop(algorithm: str, scheme: str, engine: str = "event") -> Callable[..., None]:
     """The loop for a subroutine and a scheme; compiled at its first call, unless cached."""
+    # By the functions too: a name may be registered again with others.
+    found = get_algorithm(algorithm)
+    return _compiled_loop(algorithm, scheme, engine, found.choose, found.observe)
+
+
+@cache
+def _compiled_loop(
+    algorithm: str, scheme: str, engine: str, *functions: object
+) -> Callable[..., None]:
     import numba
 
     _register_kernels()
-    engine = SCHEMES[scheme].engine
-    assert engine is not None
-    parts = get_algorithm(algorithm), engine
-    loop = make_loop(*parts, _fingerprint(make_loop(*parts, 0)))
-    compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy")
+    part = SCHEMES[scheme].engine
+    assert part is not None
+    parts = get_algorithm(algorithm), part
+    make = make_clocks if engine == "clocks" else make_loop
+    loop = make(*parts, _fingerprint(make(*parts, 0)))
+    # nogil: the rows of a run on clocks are shared among threads.
+    compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy", nogil=True)
     return compiled
 
 
@@ -35,7 +50,9 @@ def _register_kernels() -> None:
 
     for function in JITABLE:
         if function not in _registered:
-            register_jitable(forceinline=True, error_model="numpy")(function)
+            # What is done once in a window need not be repeated at each place that calls it.
+            rare = function.__module__.endswith(".windows") and function.__name__ != "copy"
+            register_jitable(forceinline=not rare, error_model="numpy")(function)
             _registered.add(function)
 
 
@@ -50,7 +67,7 @@ def _fingerprint(loop: Callable[..., None]) -> int:
     waiting: list[Any] = [loop]
     while waiting:
         for name, value in _names_in(waiting.pop()):
-            if isinstance(value, int | float):
+            if isinstance(value, CONSTANTS):
                 texts.add(f"{name} = {value!r}")
             elif value in _registered and value not in kernels:
                 kernels.add(value)
@@ -66,6 +83,7 @@ def _names_in(function: Callable[..., Any]) -> list[tuple[str, Any]]:
     values = [*names.nonlocals.items(), *names.globals.items()]
     modules = [value for _, value in values if isinstance(value, ModuleType)]
     values += [(n, vars(m)[n]) for m in modules for n in names.unbound if n in vars(m)]
+    values = [(n, tuple(v.tolist()) if isinstance(v, np.ndarray) else v) for n, v in values]
     return [(name, value) for name, value in values if isinstance(value, Hashable)]
 
 
@@ -80,5 +98,5 @@ def sources_digest(algorithms: Iterable[str]) -> str:
         for function in JITABLE
         if function.__module__.startswith("devote.") or function.__module__ in homes
     )
-    sources.append(inspect.getsource(make_loop))
+    sources += [inspect.getsource(make_loop), inspect.getsource(make_clocks)]
     return hashlib.sha256("\0".join(sources).encode()).hexdigest()[:16]

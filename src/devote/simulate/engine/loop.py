@@ -67,6 +67,9 @@ def make_loop(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Callabl
                 suboptimal += 1 - arena.good[arm]
             else:
                 suboptimal += is_suboptimal(env, arena.epsilon, t, player, arm)
+            if arena.recording:
+                arena.arm_pulls[arm] += 1
+                arena.player_pulls[player] += 1
             reward = pay(env, t, player, arm, u_pay[i])
             n_out = take(subroutine, arena, state, n, arm, reward, u_noise[i])
             if n_out != 0:

@@ -5,35 +5,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from devote.kernels import State, tables
-from devote.kernels.tables import AGREED, STALLED, Arena
-from devote.problems import Uniform, is_suboptimal
-from devote.protocol import RunStatus
+from devote.kernels import tables
+from devote.problems import Uniform
 from devote.simulate.engine.compiling import compiled_loop
-from devote.simulate.optimality import judge_answer
+from devote.simulate.engine.setting import (
+    environment_arrays,
+    learner_buffers,
+    new_arena,
+    outcome_of,
+)
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import NAMES, numpy_stream
-from devote.simulate.trial import NEVER, Event, Trial
+from devote.simulate.streams import NAMES, counted_stream, numpy_stream
+from devote.simulate.trial import Event, Trial
 
 BLOCK = 8192
 TRACE_ROWS = 4096
 CACHED_PLAYERS = 4096
 """With more players, their memory no longer fits the fast caches."""
 
-STATUS: dict[int, RunStatus] = {AGREED: "agreed", STALLED: "stalled"}
-_COUNTED = {
-    "broadcasts": tables.BROADCASTS,
-    "conflicts": tables.CONFLICTS,
-    "resets": tables.RESETS,
-    "suboptimal_plays": tables.SUBOPTIMAL,
-}
-
 
 class Run:
     """The arrays of one run, and the named streams of its trial."""
 
     def __init__(
-        self, scenario: Scenario, *, seed: int = 0, trial: int = 0, tracing: bool = False
+        self,
+        scenario: Scenario,
+        *,
+        seed: int = 0,
+        trial: int = 0,
+        tracing: bool = False,
+        recording: bool = False,
     ) -> None:
         self.scenario = scenario
         scheme = scenario.scheme
@@ -42,57 +43,46 @@ class Run:
         n, k = scenario.n_players, scenario.spec.n_arms
         rows = 1 if self.engine.one_learner else n
         own = n if self.engine.apart else rows
-        self.learners = _learners(scenario, rows)
+        self.learners = learner_buffers(scenario, rows)
         environment = scenario.problem.environment(n)
-        bad = [is_suboptimal(environment, scenario.spec.epsilon, 0, 0, arm) for arm in range(k)]
-        buffers: dict[str, Any] = {
-            name: np.array(values)
-            for name, values in environment._asdict().items()
-            if isinstance(values, list)
-        }
-        self.environment = environment._replace(**buffers)
+        self.environment = environment_arrays(environment)
         uniform = isinstance(scenario.problem.activity, Uniform)
         threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
         self.waking = (np.array(threshold), np.array(alias))
-        steady = (
-            environment.n_groups == 1
-            and environment.n_segments == 1
-            and not any(environment.slopes)
-        )
-        self.arena = Arena(
-            n_players=n,
-            epsilon=scenario.spec.epsilon,
-            endless=int(scenario.algorithm.endless),
+        self.arena = new_arena(
+            scenario,
+            environment,
             even=int(np.all(self.waking[0] == 1.0)),
             vast=int(n > CACHED_PLAYERS),
-            steady=int(steady),
             tracing=int(tracing),
-            scheme=scheme.constants(scenario.spec, n),
-            counters=np.zeros(tables.N_COUNTERS, dtype=np.int64),
+            recording=int(recording),
             alive=self.learners.alive,
             own=np.zeros((own, self.engine.words), dtype=np.int32),
             voted=np.zeros((BLOCK if self.engine.keeps_log else own, k), dtype=np.int8),
-            first_vote=np.full(n, NEVER, dtype=np.int32),
-            tally=np.zeros(k, dtype=np.int64),
-            by_arm=np.zeros((k, self.engine.arm_words), dtype=np.int64),
-            shared=np.ones(k, dtype=np.int8),
-            before=np.ones(k, dtype=np.int8),
-            out=np.zeros(k, dtype=np.int32),
-            good=1 - np.array(bad, dtype=np.int64),
             events=np.zeros((TRACE_ROWS + 2 * k + 2, 5), dtype=np.int64),
         )
         self.counters: NDArray[np.int64] = self.arena.counters
-        self.counters[tables.N_SHARED] = k
         self.events: list[Event] = []
         self.rule = scenario.rule
-        self.loop = compiled_loop(*scenario.loop)
+        self.loop = compiled_loop(*scenario.loop[:2])
         names = (*NAMES, "noise") if scheme.noisy else NAMES
-        self._streams = [numpy_stream(seed, trial, name) for name in names]
+        # One learner for all: every pull concerns all, so clocks are merged into one.
+        clocks = scenario.runs_on == "clocks" and self.engine.clocks is None
+        make: Any = counted_stream if clocks else numpy_stream
+        self._streams = [make(seed, trial, name) for name in names]
 
     @property
     def samples(self) -> int:
         """Pulls so far."""
         return int(self.counters[tables.TIME])
+
+    @property
+    def arms_left(self) -> int:
+        """The arms still open to all; where players do not vote, those that somebody holds."""
+        if self.scenario.scheme.by_message:
+            return int(self.counters[tables.N_SHARED])
+        alive: NDArray[np.int8] = self.learners.alive
+        return int(alive.any(axis=0).sum())
 
     @property
     def over(self) -> bool:
@@ -137,35 +127,4 @@ class Run:
 
     def outcome(self) -> Trial:
         """What the run came to."""
-        counters = {name: int(self.counters[i]) for name, i in _COUNTED.items()}
-        if not self.engine.one_learner:  # counted anew: a run may have been cut short
-            tables.count_holders(self.arena)
-        status = STATUS.get(self.engine.ended(self.arena), "unfinished")
-        winners = self.engine.winners(self.arena, status)
-        decided = int(self.counters[tables.DECIDED]) or NEVER
-        if not self.scenario.scheme.by_message and status != "unfinished":
-            decided = self.samples
-        good = judge_answer(self.scenario, status, winners, self.samples)
-        return Trial(
-            samples=self.samples,
-            samples_to_decision=decided,
-            deliveries=counters["broadcasts"] * (self.scenario.n_players - 1),
-            status=status,
-            winners=winners,
-            epsilon_optimal=good.first,
-            holds_epsilon_optimal=good.holds,
-            first_vote=tuple(self.arena.first_vote.tolist()),
-            trace=tuple(self.events) if self.arena.tracing else None,
-            **counters,
-        )
-
-
-def _learners(scenario: Scenario, rows: int) -> Any:
-    """Every learner's buffers, a row each."""
-    fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
-    kinds: dict[str, Any] = {"alive": np.int8, "pulls": np.int32, "ints": np.int32}
-    buffers: dict[str, Any] = {
-        name: np.tile(np.array(values or [0.0], dtype=kinds.get(name, np.float64)), (rows, 1))
-        for name, values in fresh._asdict().items()
-    }
-    return State(**buffers)
+        return outcome_of(self.scenario, self.arena, self.events)

@@ -1,26 +1,29 @@
-"""The append-only file of a sweep: a header, then one line of JSON per finished trial.
+"""The append-only file of a sweep: what was asked for, then one line of JSON per finished trial.
+
+The first line names the seed, the cells and the number of trials. A sweep that grows adds a line
+with its new cells and how many trials of which cells are wanted now; cells keep their numbers.
 
 A line is whole when it ends in a newline and its checksum fits. Only the last one can be cut
 off, by a kill in mid-write; its trial is run again. Anything else that does not fit is damage,
 and the file is refused rather than mended. Lines come in the order in which trials ended.
 """
 
-import hashlib
 import json
 import os
-import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from devote.simulate.engine.compiling import sources_digest
 from devote.simulate.errors import ResultError
-from devote.simulate.result import COLUMNS, FORMAT, JUDGEMENTS, Result, check_format, versions
+from devote.simulate.result import FORMAT, Result, check_format, versions
+from devote.simulate.results import Results
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import NEVER, STATUSES, Trial
+from devote.simulate.sweep.lines import from_line, to_line, trial_from_dict, trial_to_dict
+from devote.simulate.trial import Trial
 
 KIND = "devote sweep"
+GROWN = "grown"
 
 Done = dict[tuple[int, int], Trial]
 """Finished trials by (cell, trial)."""
@@ -28,35 +31,65 @@ Done = dict[tuple[int, int], Trial]
 
 @dataclass(frozen=True)
 class Header:
-    """What a results file is of."""
+    """What is asked for: trials 0, 1, ... of each cell, with their records or without."""
 
     cells: tuple[Scenario, ...]
     trials: int
     seed: int
+    record: bool = False
 
-    def to_line(self) -> bytes:
-        """The first line of the file."""
-        head = {"kind": KIND, "format": FORMAT, "fingerprint": self.fingerprint()}
-        return _line({**head, "versions": versions(), **self._plan()})
 
-    def fingerprint(self) -> str:
-        """A digest of what decides the results: the plan, and the code that runs it."""
-        sources = sources_digest({cell.spec.algorithm for cell in self.cells})
-        text = json.dumps([self._plan(), sources], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+@dataclass
+class Contents:
+    """What a file holds: its cells, how many trials were asked of each, and those done."""
 
-    def _plan(self) -> dict[str, Any]:
-        cells = [cell.to_dict() for cell in self.cells]
-        return {"trials": self.trials, "seed": self.seed, "cells": cells}
+    seed: int
+    format: int
+    versions: dict[str, str]
+    cells: list[dict[str, Any]] = field(default_factory=list)
+    asked: list[int] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
+    done: Done = field(default_factory=dict)
+
+    def grow(self, header: Header) -> tuple[list[int], dict[str, Any]]:
+        """The numbers of the cells that are asked for, and the line that adds what is new."""
+        known = {_key(cell): i for i, cell in enumerate(self.cells)}
+        places, new = [], []
+        for cell in header.cells:
+            values = cell.to_dict()
+            place = known.setdefault(_key(values), len(self.cells))
+            if place == len(self.cells):
+                self.cells.append(values)
+                self.asked.append(0)
+                new.append(values)
+            places.append(place)
+        more = sorted({place for place in places if self.asked[place] < header.trials})
+        line = {"cells": new, "ask": more, "trials": header.trials}
+        return places, {**line, "sources": _sources(header)} if more else {}
+
+    def take(self, values: dict[str, Any]) -> None:
+        """Take in a line: a trial, or what was asked for later."""
+        if "trial" in values:
+            cell = values["cell"]
+            n_players = self.cells[cell]["n_players"]
+            self.done[cell, values["trial"]] = trial_from_dict(values, n_players)
+            return
+        self.cells += values["cells"]
+        self.asked += [0] * len(values["cells"])
+        for place in values["ask"]:
+            self.asked[place] = max(self.asked[place], values["trials"])
+        self.sources |= values.get("sources", {})
 
 
 class ResultsFile:
     """A results file open for appending, by one process at a time."""
 
     def __init__(self, path: str | Path, header: Header) -> None:
-        """Open or create the file and read what is in it; refuse one of another sweep."""
+        """Open or create the file and read what is in it; refuse one of another sweep.
+
+        ``done`` has the trials that are asked for and there.
+        """
         self.path = Path(path)
-        self.done: Done = {}
         try:
             self._file: BinaryIO = self.path.open("a+b", buffering=0)
         except OSError as error:
@@ -65,32 +98,38 @@ class ResultsFile:
             ) from None
         try:
             _lock(self._file, self.path)
-            self._take_up(header)
+            contents = self._take_up(header)
         except BaseException:
             self._file.close()
             raise
+        self.done: Done = {
+            (i, trial): contents.done[place, trial]
+            for i, place in enumerate(self._places)
+            for trial in range(header.trials)
+            if (place, trial) in contents.done
+            and (contents.done[place, trial].record is not None or not header.record)
+        }
 
-    def _take_up(self, header: Header) -> None:
+    def _take_up(self, header: Header) -> Contents:
         self._file.seek(0)
         content = self._file.read()
-        first = header.to_line()
+        first = _first_line(header)
         if b"\n" not in content and first.startswith(content):
             # New, or killed while the header was being written.
             self._file.truncate(0)
             self._append(first)
-            return
-        head, lines = _read_lines(self.path, content)
-        if head["fingerprint"] != header.fingerprint():
-            raise ResultError(
-                f"{self.path.name} holds another sweep: its cells, number of trials, seed or code "
-                "differ.\nName another file, or remove this one to start anew."
-            )
-        self.done = _read_trials(self.path, lines, header)
+            content = first
+        contents = _read(self.path, content)
+        _check_same(self.path, contents, header)
         self._file.truncate(content.rfind(b"\n") + 1)
+        self._places, line = contents.grow(header)
+        if line:
+            self._append(to_line({"kind": GROWN, **line}))
+        return contents
 
     def add(self, cell: int, trial: int, run: Trial) -> None:
         """Write down a finished trial."""
-        self._append(_line({"cell": cell, "trial": trial, **_trial_to_dict(run)}))
+        self._append(to_line({"cell": self._places[cell], "trial": trial, **trial_to_dict(run)}))
 
     def _append(self, line: bytes) -> None:
         try:
@@ -108,50 +147,76 @@ class ResultsFile:
         self._file.close()
 
 
-def load_results(path: str | Path) -> list[Result]:
-    """The results of a finished sweep, one per cell, from its file."""
+def load_results(path: str | Path, *, partial: bool = False) -> Results:
+    """The results of a sweep, one per cell, from its file.
+
+    With ``partial`` an unfinished sweep is read as far as it goes: of each cell the trials 0, 1,
+    ... before the first that is missing.
+    """
+    name = Path(path).name
     try:
         content = Path(path).read_bytes()
     except OSError as error:
         raise ResultError(f"{path} cannot be read ({error.strerror}).\nName a file.") from None
-    head, lines = _read_lines(Path(path), content)
-    cells = tuple(Scenario.from_dict(cell) for cell in head["cells"])
-    header = Header(cells, head["trials"], head["seed"])
-    done = _read_trials(Path(path), lines, header)
-    total = len(header.cells) * header.trials
-    if len(done) < total:
+    found = _read(Path(path), content)
+    total, there = sum(found.asked), 0
+    results = Results()
+    for i, cell in enumerate(found.cells):
+        runs: list[Trial] = []
+        while (i, len(runs)) in found.done and len(runs) < found.asked[i]:
+            runs.append(found.done[i, len(runs)])
+        there += sum((i, trial) in found.done for trial in range(found.asked[i]))
+        scenario = Scenario.from_dict(cell)
+        results.append(Result.of(scenario, runs, seed=found.seed, made_with=found.versions))
+    if there < total and not partial:
         raise ResultError(
-            f"{Path(path).name} holds {len(done)} of {total} trials.\n"
-            "Run the same sweep again with this file: it goes on where it stopped."
+            f"{name} holds {there} of {total} trials.\n"
+            "Run the same sweep again with this file: it goes on where it stopped. "
+            "Or load what is there with partial=True."
         )
-    return gather(header, done, head["versions"])
+    return results
 
 
-def gather(header: Header, done: Done, made_with: dict[str, str] | None = None) -> list[Result]:
+def gather(header: Header, done: Done) -> Results:
     """One result per cell, its trials in order."""
-    return [
-        Result.of(
-            cell,
-            [done[i, trial] for trial in range(header.trials)],
-            seed=header.seed,
-            made_with=made_with,
-        )
+    return Results(
+        Result.of(cell, [done[i, trial] for trial in range(header.trials)], seed=header.seed)
         for i, cell in enumerate(header.cells)
-    ]
+    )
 
 
-def _line(values: dict[str, Any]) -> bytes:
-    text = json.dumps(values, separators=(",", ":"))
-    return f'{text[:-1]},"crc":{zlib.crc32(text.encode())}}}\n'.encode()
+def _first_line(header: Header) -> bytes:
+    cells = [cell.to_dict() for cell in header.cells]
+    plan = {"trials": header.trials, "seed": header.seed, "cells": cells}
+    head = {"kind": KIND, "format": FORMAT, "sources": _sources(header), "versions": versions()}
+    return to_line({**head, **plan})
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
-    """The values of a whole line, None for anything else."""
-    text, mark, crc = line.rpartition(b',"crc":')
-    if not mark or crc != b"%d}" % zlib.crc32(text + b"}"):
-        return None
-    values: dict[str, Any] = json.loads(text + b"}")
-    return values
+def _sources(header: Header) -> dict[str, str]:
+    """A digest of the code behind each subroutine: trials made by another are not mixed in."""
+    return {name: sources_digest({name}) for name in {c.spec.algorithm for c in header.cells}}
+
+
+def _check_same(path: Path, contents: Contents, header: Header) -> None:
+    why = ""
+    if contents.format != FORMAT:
+        why = "it was begun by an earlier version of devote"
+    elif contents.seed != header.seed:
+        why = f"its seed is {contents.seed}, not {header.seed}"
+    else:
+        today = _sources(header)
+        for name in sorted(today.keys() & contents.sources.keys()):
+            if today[name] != contents.sources[name]:
+                why = f"the code behind {name} differs from today's"
+    if why:
+        raise ResultError(
+            f"{path.name} holds another sweep: {why}.\n"
+            "Name another file, or remove this one to start anew."
+        )
+
+
+def _key(cell: dict[str, Any]) -> str:
+    return json.dumps(cell, sort_keys=True)
 
 
 def _damaged(path: Path, number: int) -> ResultError:
@@ -161,50 +226,21 @@ def _damaged(path: Path, number: int) -> ResultError:
     )
 
 
-def _read_lines(path: Path, content: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    """The values of the first line, and the other whole lines as they are."""
+def _read(path: Path, content: bytes) -> Contents:
+    """All whole lines; what comes after the last newline was cut off."""
     first, *lines = content.split(b"\n")
-    head = _parse(first)
+    head = from_line(first)
     if not lines or head is None or head.get("kind") != KIND:
         raise _damaged(path, 1)
     check_format(path.name, head["format"])
-    return head, lines[:-1]
-
-
-def _read_trials(path: Path, lines: Sequence[bytes], header: Header) -> Done:
-    done: Done = {}
-    for number, line in enumerate(lines, start=2):
-        values = _parse(line)
+    contents = Contents(head["seed"], head["format"], head["versions"])
+    contents.take({"ask": range(len(head["cells"])), **head})
+    for number, line in enumerate(lines[:-1], start=2):
+        values = from_line(line)
         if values is None:
             raise _damaged(path, number)
-        done[values["cell"], values["trial"]] = _trial_from_dict(
-            values, header.cells[values["cell"]].n_players
-        )
-    return done
-
-
-def _trial_to_dict(run: Trial) -> dict[str, Any]:
-    return {
-        **{name: getattr(run, name) for name in (*COLUMNS, *JUDGEMENTS)},
-        "status": run.status,
-        "winners": run.winners,
-        # Few of many players ever vote: pairs of who and when.
-        "first_vote": [[n, pulls] for n, pulls in enumerate(run.first_vote) if pulls != NEVER],
-    }
-
-
-def _trial_from_dict(values: dict[str, Any], n_players: int) -> Trial:
-    first_vote = [NEVER] * n_players
-    for n, pulls in values["first_vote"]:
-        first_vote[n] = pulls
-    return Trial(
-        **{name: values.get(name, NEVER) for name in COLUMNS},
-        epsilon_optimal=values["epsilon_optimal"],
-        holds_epsilon_optimal=values.get("holds_epsilon_optimal", values["epsilon_optimal"]),
-        status=STATUSES[STATUSES.index(values["status"])],
-        winners=tuple(values["winners"]),
-        first_vote=tuple(first_vote),
-    )
+        contents.take(values)
+    return contents
 
 
 def _lock(file: BinaryIO, path: Path) -> None:

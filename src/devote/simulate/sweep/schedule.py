@@ -30,12 +30,12 @@ class Schedule:
 
     def loops(self) -> list[Scenario]:
         """One cell for each loop that the waiting trials need."""
-        first: dict[tuple[str, str], Scenario] = {}
+        first: dict[tuple[str, str, str], Scenario] = {}
         for cell in self.waiting:
             first.setdefault(self.cells[cell].loop, self.cells[cell])
         return list(first.values())
 
-    def next_chunk(self, compiled: set[tuple[str, str]]) -> tuple[int, list[int]] | None:
+    def next_chunk(self, compiled: set[tuple[str, str, str]]) -> tuple[int, list[int]] | None:
         """A cell and some of its trials; None if all that is left waits for its loop."""
         ready = [cell for cell in self.waiting if self.cells[cell].loop in compiled]
         if not ready:

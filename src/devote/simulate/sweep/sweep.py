@@ -9,10 +9,11 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from devote.simulate.errors import SweepError, check
-from devote.simulate.result import Result
+from devote.simulate.errors import SweepError, SweepInterrupted, check
+from devote.simulate.progress import Progress, progress_line
+from devote.simulate.results import Results
 from devote.simulate.scenario import Scenario
 from devote.simulate.sweep.cluster import dask_executor, lost_on_dask
 from devote.simulate.sweep.results_file import Done, Header, ResultsFile, gather
@@ -23,9 +24,6 @@ from devote.simulate.trials import compile_loop, run_chunk
 
 __all__ = ["Progress", "run_sweep"]
 
-Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with the number of finished trials, of all trials, and the label of a cell."""
-
 
 def run_sweep(
     cells: Sequence[Scenario],
@@ -34,15 +32,21 @@ def run_sweep(
     seed: int = 0,
     workers: int | None = None,
     results: str | Path | None = None,
-    dask: str | None = None,
-    progress: Progress | None = None,
-) -> list[Result]:
+    dask: Any = None,
+    progress: Progress | bool | None = None,
+    record: bool = False,
+    trace: bool = False,
+    on_trial: Callable[[int, int, Trial], None] | None = None,
+) -> Results:
     """Run trials 0, 1, ... of every cell; one result per cell, in order.
 
-    ``workers`` processes share the work, all cores by default; with ``dask``, the address of a
-    scheduler, its cluster does. With ``results``, each finished trial is written to that file,
-    and a sweep that was interrupted goes on where it stopped. ``progress`` is called once at
-    the start and after each finished trial.
+    ``workers`` processes share the work, all cores by default; with ``dask`` a Dask cluster does:
+    give the address of its scheduler, the cluster or a client. With ``results``, each finished
+    trial is written to that file, and a sweep that was interrupted goes on where it stopped. The
+    same file with more trials or other cells runs only what is missing. ``progress`` is called
+    once at the start and after each finished trial; True shows a line in a terminal. ``record``
+    and ``trace`` are those of ``simulate``. ``on_trial`` is called with the place of a cell, the
+    number of a trial and the trial, for those in the file and for each that ends.
 
     A script that uses several workers must guard its entry with
     ``if __name__ == "__main__":``, as for every use of ``multiprocessing``.
@@ -57,7 +61,11 @@ def run_sweep(
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise SweepError(f"seed={seed!r} must be a whole number.\nUse 0, or any other.")
     n_workers = worker_count(workers)
-    header = Header(tuple(cells), trials, seed)
+    if trace and results is not None:
+        raise SweepError("A results file keeps no traces.\nLeave out trace or results.")
+    if trace or record:
+        cells = [cell.in_order() for cell in cells]
+    header = Header(tuple(cells), trials, seed, record)
     with ExitStack() as stack:
         # An address that nobody answers at is found out before a file is made.
         cluster = stack.enter_context(dask_executor(dask)) if dask is not None else None
@@ -67,26 +75,41 @@ def run_sweep(
             file = ResultsFile(results, header)
             stack.callback(file.close)
             done.update(file.done)
-        tell = progress or (lambda done, total, label: None)
+        heard = on_trial or (lambda cell, trial, run: None)
+        for (i, trial), run in done.items():
+            heard(i, trial, run)
+        tell = stack.enter_context(progress_line(progress))
         total = len(cells) * trials
         tell(len(done), total, "")
         left = {i: [t for t in range(trials) if (i, t) not in done] for i in range(len(cells))}
         schedule = Schedule(header.cells, left)
         if schedule.waiting:
             executor, at_once = cluster or stack.enter_context(local_executor(n_workers))
-            for i, trial, run in _run(schedule, seed, executor, at_once):
-                done[i, trial] = run
-                if file is not None:
-                    file.add(i, trial, run)
-                tell(len(done), total, cells[i].label)
+            try:
+                for i, trial, run in _run(schedule, seed, executor, at_once, trace, record):
+                    done[i, trial] = run
+                    if file is not None:
+                        file.add(i, trial, run)
+                    heard(i, trial, run)
+                    tell(len(done), total, cells[i].label)
+            except KeyboardInterrupt:
+                raise _interrupted(len(done), total, results) from None
     return gather(header, done)
 
 
+def _interrupted(done: int, total: int, results: str | Path | None) -> SweepInterrupted:
+    if results is None:
+        way = "Nothing is kept. Give a results file, such as sweep.jsonl, to go on next time."
+    else:
+        way = f"They are kept in {Path(results).name}. Run the same again to go on from there."
+    return SweepInterrupted(f"Stopped after {done:,} of {total:,} trials.\n{way}")
+
+
 def _run(
-    schedule: Schedule, seed: int, executor: Executor, at_once: int
+    schedule: Schedule, seed: int, executor: Executor, at_once: int, trace: bool, record: bool
 ) -> Iterator[tuple[int, int, Trial]]:
     """Hand out chunks and pass on trials as they are finished."""
-    compiled: set[tuple[str, str]] = set()
+    compiled: set[tuple[str, str, str]] = set()
     # One worker alone compiles what it needs when it needs it.
     loops = schedule.loops() if at_once > 1 else []
     if not loops:
@@ -105,7 +128,10 @@ def _run(
             if chunk is None:
                 break
             i, trials = chunk
-            running[executor.submit(run_chunk, schedule.cells[i], trials, seed)] = chunk
+            # One worker alone may use all cores for a large trial.
+            threads = None if at_once == 1 else 1
+            work = (schedule.cells[i], trials, seed, trace, record, threads)
+            running[executor.submit(run_chunk, *work)] = chunk
         finished, _ = wait([*compiling, *running], return_when=FIRST_COMPLETED)
         for future in finished:
             outcome = _result(future)

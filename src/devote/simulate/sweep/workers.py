@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
+from devote.kernels.outside import Home, homes, settle
 from devote.simulate.errors import check
 
 T = TypeVar("T")
@@ -64,7 +65,7 @@ def local_executor(workers: int) -> Iterator[tuple[Executor, int]]:
         return
     context = multiprocessing.get_context("spawn")
     lifeline, held = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(lifeline,))
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(lifeline, homes()))
     try:
         with _interrupts_held_back():
             # The first call starts all workers, which inherit the signal mask.
@@ -90,10 +91,11 @@ def _interrupts_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin(lifeline: Connection) -> None:
-    """In a worker: leave Ctrl-C to the parent and end with it."""
+def _begin(lifeline: Connection, where: tuple[Home, ...]) -> None:
+    """In a worker: leave Ctrl-C to the parent and end with it; know the rules that it knows."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+    settle(where)
 
 
 def _end_with_parent(lifeline: Connection) -> None:

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from devote.problems import get_problem
+from devote.simulate.estimates import Estimate, exact, mean
 from devote.studies.drawing import style
 from devote.studies.drawing.labels import EndLabel, write_labels
-from devote.studies.estimates import Estimate, exact, mean
 from devote.studies.study import ALONE_FACTOR, Table
 from devote.studies.variants import DELTA, EPSILON, FORM, SCHEMES, SER3, UGAPEC, Variant
 from devote.theory import sample_lower_bound

@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from PIL import Image
 
 from devote.files import write_whole
-from devote.studies.estimates import Estimate
+from devote.simulate.estimates import Estimate
 
 BLACK = "#1a1a1a"
 GREY = "#7a7a7a"

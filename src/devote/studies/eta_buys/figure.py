@@ -5,9 +5,9 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from devote.simulate.estimates import Estimate
 from devote.studies.drawing.labels import EndLabel, write_labels
 from devote.studies.drawing.style import BARS, GREY, bars, house_style, panels, save
-from devote.studies.estimates import Estimate
 from devote.studies.eta_buys.sweep import EtaSweep, Point
 
 LOOKS = (("#1a1a1a", "o"), ("#555555", "s"), ("#8f8f8f", "^"))

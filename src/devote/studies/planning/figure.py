@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from devote.files import write_whole
+from devote.simulate.estimates import mean
 from devote.studies.drawing.style import BARS, BLACK, bars
-from devote.studies.estimates import mean
 from devote.studies.planning.sweep import PlanSweep
 
 LABELS = {

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from devote.problems import get_problem
 from devote.simulate import Result, Scenario
+from devote.simulate.estimates import Estimate, mean, ratio
 from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
-from devote.studies.estimates import Estimate, mean, ratio
 from devote.studies.study import Planned, Settings, Study, Table
 from devote.studies.variants import DELTA, QUORUM, SER3_UNION, SER4
 from devote.theory import printed_phi as printed_phi_of

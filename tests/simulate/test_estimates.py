@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from tests.power import most_failures
 
-from devote.studies.estimates import (
+from devote.simulate.estimates import (
     deviation_ratio,
     exact,
     exponent,

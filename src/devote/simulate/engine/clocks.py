@@ -1,0 +1,276 @@
+"""The independent-clock engine: windows of time, and one row of the tables after another.
+
+A window goes like this.
+
+1. *Scan*: every player runs alone from the start of the window to its end, or halts before its
+   first loud activation. States are read from one half of ``Rows`` and written to the other.
+2. *Merge*: halted players are taken in the order of time. The earliest one makes its loud
+   activation, its state is written back as certain, and it runs on alone.
+3. If a loud activation made a decision, or ended the run, everybody is *set*: run again from the
+   half that was read, with the same numbers, to that very moment. The next window begins there.
+   Otherwise the halves change places and the next window begins at the end of this one.
+
+The numbers of an activation depend on the trial, the player and the activation only. So results
+depend neither on windows nor on who computes which rows.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from devote.kernels import Algorithm, State
+from devote.kernels.jitable import jitable
+from devote.kernels.tables import (
+    ACTIVE,
+    DECIDED,
+    ENDED,
+    N_COUNTERS,
+    SUBOPTIMAL,
+    TIME,
+    VERSION,
+    Arena,
+)
+from devote.protocol.scheme import Engine
+from devote.simulate.engine.alone import HALTED, SPOKEN, run_alone
+from devote.simulate.engine.memory import borrowed
+from devote.simulate.engine.numbers import player_key
+from devote.simulate.engine.windows import (
+    ALL_SET,
+    LAST,
+    LIMIT,
+    MERGE,
+    N_HALTED,
+    N_LOUD,
+    NOT_NOW,
+    OVER,
+    PHASE,
+    SCAN,
+    START,
+    STOCK,
+    Desk,
+    Rows,
+    close_window,
+    copy,
+    count_set,
+    earliest,
+    note_decision,
+    open_window,
+    start_clocks,
+)
+
+
+@jitable
+def at_desk(real: Arena, desk: Desk, counters: Any, shared: Any) -> Arena:
+    """The tables with the row of one player only."""
+    return Arena(
+        real.n_players,
+        real.epsilon,
+        real.endless,
+        real.even,
+        real.vast,
+        real.steady,
+        0,
+        0,
+        real.scheme,
+        counters,
+        desk.alive,
+        desk.own,
+        desk.voted,
+        desk.first_vote,
+        real.tally,
+        real.by_arm,
+        shared,
+        real.before,
+        desk.out,
+        real.good,
+        real.events,
+        real.arm_pulls,
+        real.player_pulls,
+    )
+
+
+@jitable
+def after_decision(real: Arena, rows: Rows, half: int, counters: Any) -> Arena:
+    """The tables with all players, as they stand in one half of the rows."""
+    return Arena(
+        real.n_players,
+        real.epsilon,
+        real.endless,
+        real.even,
+        real.vast,
+        real.steady,
+        0,
+        0,
+        real.scheme,
+        counters,
+        rows.alive[half],
+        rows.own[half],
+        real.voted,
+        real.first_vote,
+        real.tally,
+        real.by_arm,
+        real.shared,
+        real.before,
+        real.out,
+        real.good,
+        real.events,
+        real.arm_pulls,
+        real.player_pulls,
+    )
+
+
+def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Callable[..., None]:
+    """The engine specialised to a subroutine and a scheme, ready to be compiled.
+
+    ``fingerprint`` is as for ``make_loop``.
+    """
+    clocks = engine.clocks
+    assert clocks is not None
+    wake, learn, ended = engine.wake, engine.learn, engine.ended
+    play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
+    speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
+    awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
+
+    def work(  # type: ignore[no-untyped-def]
+        env, rule, paces, trial, noisy, horizon, rows, plan, desk, real, low, high, until
+    ):
+        """Do one phase of the rows from low to high, or all phases until so many pulls are made.
+
+        Without rows it merges, or opens the next window once everybody is set.
+        """
+        env = borrowed(env)
+        paces = borrowed(paces)
+        rows = borrowed(rows)
+        plan = borrowed(plan)
+        desk = borrowed(desk)
+        real = borrowed(real)
+        counters, words, times, past = real.counters, plan.words, plan.times, plan.past
+        scratch, fresh, added = desk.scratch, desk.fresh, desk.added
+        subroutine = (rule, choose, observe)
+        calls = (wake, learn, play, take, speaks, tells, rests)
+        state = State(desk.alive[0], desk.pulls, desk.sums, desk.ints, desk.floats)
+        arena = at_desk(real, desk, scratch, plan.seen)
+        # The players as they are after a decision, in either half of the rows.
+        in_first = after_decision(real, rows, 0, fresh)
+        in_second = after_decision(real, rows, 1, fresh)
+        known = fingerprint
+        player, place = low - 1, -1
+        loud = NOT_NOW
+        goes_on = False
+        while words[PHASE] != OVER:
+            phase = words[PHASE]
+            if phase == START:
+                start_clocks(rows, trial, paces)
+                open_window(rows, plan, real, trial, paces, horizon)
+                continue
+            if phase == ALL_SET:
+                over = words[LAST] != 0
+                count_set(rows, plan, desk, real, counts, n_counts)
+                open_window(rows, plan, real, trial, paces, horizon)
+                copy(counters, scratch)
+                if over or ended(arena) != 0:
+                    if counters[DECIDED] == 0:
+                        counters[DECIDED] = plan.past[DECIDED] = counters[TIME]
+                    if real.endless == 0:
+                        words[PHASE] = OVER
+                continue
+            if phase == MERGE:
+                if not goes_on:
+                    place = earliest(plan)
+                    if place < 0:
+                        close_window(rows, plan, desk, real, awaited)
+                        if words[PHASE] == SCAN:
+                            open_window(rows, plan, real, trial, paces, horizon)
+                        player = low - 1
+                        continue
+                    player = plan.who[place]
+                loud = NOT_NOW if goes_on else plan.when[place]
+                goes_on = False
+                copy(counters, scratch)
+            else:
+                if low == high:
+                    return
+                if player < low:
+                    if phase == SCAN and 0 < until <= counters[TIME]:
+                        return
+                    loud = desk.last[0] = NOT_NOW
+                    desk.halted[0] = 0
+                    copy(past, scratch)
+                    copy(counters, fresh)
+                    for i in range(n_counts):
+                        fresh[counts[i]] = 0
+                player += 1
+                if player >= high:
+                    for i in range(N_COUNTERS):
+                        added[i] = scratch[i] - past[i]
+                    if words[STOCK]:
+                        for i in range(n_counts):
+                            added[counts[i]] = fresh[counts[i]]
+                    if until == 0:
+                        return
+                    words[N_HALTED] = desk.halted[0]
+                    words[PHASE] = MERGE if phase == SCAN else ALL_SET
+                    player = low - 1
+                    continue
+            half = rows.half[player]
+            rows.moved[player] = 0
+            if phase != MERGE and rows.next[half, player] >= times[LIMIT]:
+                if words[STOCK]:
+                    take_stock(in_second if half else in_first, player)
+                continue
+            begin = rows.next[half, player]
+            copy(rows.words[half, player], desk.words)
+            if phase == MERGE:
+                copy(real.voted[player], desk.voted[0])
+                desk.first_vote[0] = real.first_vote[player]
+            copy(scratch, desk.kept)
+            pace = paces[player] if len(paces) > 1 else paces[0]
+            clock = (player_key(trial, player), pace, noisy, awaited)
+            first = desk.own[0, ACTIVE]
+            t, bad, changed, how = run_alone(
+                calls, subroutine, env, arena, state, player, clock, begin, times[LIMIT], loud
+            )
+            if how == HALTED:
+                copy(desk.kept, scratch)
+                if phase == MERGE:
+                    plan.when[place] = t
+                else:
+                    plan.who[low + desk.halted[0]] = player
+                    plan.when[low + desk.halted[0]] = t
+                    desk.halted[0] += 1
+                continue
+            scratch[TIME] += desk.own[0, ACTIVE] - first
+            scratch[SUBOPTIMAL] += bad
+            if how == SPOKEN:
+                words[N_LOUD] += 1
+                copy(desk.words, rows.words[half, player])
+                rows.next[half, player] = t
+                copy(desk.voted[0], real.voted[player])
+                real.first_vote[player] = desk.first_vote[0]
+                # Also where nothing is left to decide: the number of pulls then is asked for.
+                decided = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
+                    counters[DECIDED] != 0
+                )
+                copy(scratch, counters)
+                over = not decided and real.endless == 0 and ended(arena) != 0
+                if decided or over:
+                    note_decision(plan, real, loud, decided, over)
+                    player = low - 1
+                else:
+                    goes_on = True
+                continue
+            desk.last[0] = max(desk.last[0], changed)
+            if phase == MERGE:
+                for i in range(N_COUNTERS):
+                    added[i] += scratch[i] - counters[i]
+                words[N_HALTED] -= 1
+                plan.who[place] = plan.who[words[N_HALTED]]
+                plan.when[place] = plan.when[words[N_HALTED]]
+            rows.moved[player] = 1
+            copy(desk.words, rows.words[1 - half, player])
+            rows.next[1 - half, player] = t
+            if words[STOCK]:
+                take_stock(in_first if half else in_second, player)
+        if known < 0:
+            counters[ENDED] = known
+
+    return work

@@ -1,0 +1,36 @@
+"""Whether a trial fits into memory, asked before any of it is taken."""
+
+import os
+
+from devote.simulate.errors import SweepError
+from devote.simulate.scenario import Scenario
+
+EXTRA = 64
+"""Bytes of a player beside its learner and its words: lists that only exist at first or at last."""
+
+
+def bytes_per_player(scenario: Scenario) -> int:
+    """What a player takes."""
+    engine = scenario.scheme.engine
+    if engine is None or engine.one_learner:
+        return EXTRA
+    fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
+    numbers = len(fresh.pulls) + len(fresh.ints) + engine.words
+    learner = len(fresh.alive) + 4 * numbers + 8 * (len(fresh.sums) + len(fresh.floats) + 1)
+    copies = 2 if scenario.runs_on == "clocks" else 1
+    return copies * learner + len(fresh.alive) + EXTRA
+
+
+def check_room(scenario: Scenario) -> None:
+    """Refuse more players than the memory of this machine holds."""
+    needed = bytes_per_player(scenario) * scenario.n_players
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not told here
+        return
+    if needed > there:
+        raise SweepError(
+            f"n_players={scenario.n_players:,} takes {needed / 2**30:,.0f} GiB of memory, "
+            f"{bytes_per_player(scenario)} bytes each, but there are {there / 2**30:,.0f} GiB.\n"
+            f"Use {there // bytes_per_player(scenario):,} players or fewer."
+        )

@@ -1,0 +1,114 @@
+"""What a run starts from and what it came to, for every engine."""
+
+from typing import Any
+
+import numpy as np
+
+from devote.kernels import State, tables
+from devote.kernels.tables import AGREED, STALLED, Arena
+from devote.problems import is_suboptimal
+from devote.problems.rewards import Environment
+from devote.protocol import RunStatus
+from devote.simulate.optimality import judge_answer
+from devote.simulate.scenario import Scenario
+from devote.simulate.trial import NEVER, Event, Trial
+
+STATUS: dict[int, RunStatus] = {AGREED: "agreed", STALLED: "stalled"}
+_COUNTED = {
+    "broadcasts": tables.BROADCASTS,
+    "conflicts": tables.CONFLICTS,
+    "resets": tables.RESETS,
+    "suboptimal_plays": tables.SUBOPTIMAL,
+}
+
+
+def environment_arrays(environment: Environment) -> Any:
+    """The buffers behind ``pay`` as arrays."""
+    buffers: dict[str, Any] = {
+        name: np.array(values)
+        for name, values in environment._asdict().items()
+        if isinstance(values, list)
+    }
+    if environment.n_groups == 1:
+        buffers["groups"] = np.zeros(1, dtype=np.int64)  # nobody asks whose group it is
+    return environment._replace(**buffers)
+
+
+def learner_buffers(scenario: Scenario, rows: int) -> Any:
+    """Every learner's buffers, a row each."""
+    fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
+    kinds: dict[str, Any] = {"alive": np.int8, "pulls": np.int32, "ints": np.int32}
+    buffers: dict[str, Any] = {
+        name: np.tile(np.array(values or [0.0], dtype=kinds.get(name, np.float64)), (rows, 1))
+        for name, values in fresh._asdict().items()
+    }
+    return State(**buffers)
+
+
+def new_arena(scenario: Scenario, environment: Environment, **given: Any) -> Arena:
+    """The tables of a run that has not begun."""
+    n, k = scenario.n_players, scenario.spec.n_arms
+    engine = scenario.scheme.engine
+    assert engine is not None
+    epsilon = scenario.spec.epsilon
+    bad = [is_suboptimal(environment, epsilon, 0, 0, arm) for arm in range(k)]
+    steady = (
+        environment.n_groups == 1 and environment.n_segments == 1 and not any(environment.slopes)
+    )
+    given = {
+        "even": 1,
+        "vast": 0,
+        "tracing": 0,
+        "recording": 0,
+        "events": np.zeros((1, 5), dtype=np.int64),
+        **given,
+    }
+    arena = Arena(
+        n_players=n,
+        epsilon=epsilon,
+        endless=int(scenario.algorithm.endless),
+        steady=int(steady),
+        scheme=scenario.scheme.constants(scenario.spec, n),
+        counters=np.zeros(tables.N_COUNTERS, dtype=np.int64),
+        first_vote=np.full(n, NEVER, dtype=np.int32),
+        tally=np.zeros(k, dtype=np.int64),
+        by_arm=np.zeros((k, engine.arm_words), dtype=np.int64),
+        shared=np.ones(k, dtype=np.int8),
+        before=np.ones(k, dtype=np.int8),
+        out=np.zeros(k, dtype=np.int32),
+        good=1 - np.array(bad, dtype=np.int64),
+        arm_pulls=np.zeros(k, dtype=np.int64),
+        player_pulls=np.zeros(n if given["recording"] else 1, dtype=np.int64),
+        **given,
+    )
+    arena.counters[tables.N_SHARED] = k
+    return arena
+
+
+def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
+    """What a run came to; it may have been cut short."""
+    engine = scenario.scheme.engine
+    assert engine is not None
+    counters: dict[str, Any] = {name: int(arena.counters[i]) for name, i in _COUNTED.items()}
+    samples = int(arena.counters[tables.TIME])
+    if not engine.one_learner:  # counted anew: a run may have been cut short
+        held = (arena.alive > 0) == (arena.shared > 0)
+        arena.counters[tables.HOLDING] = np.count_nonzero(held.all(axis=1))
+    status = STATUS.get(engine.ended(arena), "unfinished")
+    winners = engine.winners(arena, status)
+    decided = int(arena.counters[tables.DECIDED]) or NEVER
+    if not scenario.scheme.by_message and status != "unfinished":
+        decided = samples
+    good = judge_answer(scenario, status, winners, samples)
+    return Trial(
+        samples=samples,
+        samples_to_decision=decided,
+        deliveries=counters["broadcasts"] * (scenario.n_players - 1),
+        status=status,
+        winners=winners,
+        epsilon_optimal=good.first,
+        holds_epsilon_optimal=good.holds,
+        first_vote=tuple(arena.first_vote.tolist()),
+        trace=tuple(events) if arena.tracing else None,
+        **counters,
+    )

@@ -1,0 +1,239 @@
+"""Where a run on independent clocks stands, and how its windows begin and end.
+
+Everything is in arrays, so that compiled code can go from window to window by itself, and
+several threads can do the rows of one phase.
+"""
+
+from typing import Any, NamedTuple
+
+from devote.kernels.jitable import jitable
+from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, TERM, TIME, Arena
+from devote.simulate.engine.numbers import gap, player_key
+
+START, SCAN, MERGE, SET, ALL_SET, OVER = range(6)
+"""What is done now: see ``clocks``. ``ALL_SET``: everybody has been set."""
+
+PHASE, N_HALTED, N_LOUD, LAST, STOCK, CUT, N_WORDS = range(7)
+"""Words of ``Plan.words``: what is done now; how many have halted; loud activations made in this
+window; whether the run is over once everybody is set; whether a decision was made; whether the
+horizon ends the run at the end of this window."""
+
+LIMIT, BEGIN, WIDTH, N_TIMES = range(4)
+"""Words of ``Plan.times``: to where rows are run; the start of the window; how long the next one
+is to be, in mean activations per player."""
+
+NOT_NOW = -1.0
+JUST_AFTER = 1.0 + 2.0**-52
+SHORTEST, CAREFUL, LONGEST = 0.05, 12.0, 32.0
+FEW_LOUD = 16.0
+"""How wide a window is: LONGEST while nobody is loud, then so that about FEW_LOUD activations are;
+replaying a window costs as much as running it, and visiting every player as much as some
+activations."""
+
+
+class Rows(NamedTuple):
+    """What each player keeps, twice: ``words[half, player]``, laid out as ``Desk.words`` is.
+
+    ``half`` says which of the two is certain, ``moved`` whether the other one is where the phase
+    has brought the player. ``next`` is when it wakes next. ``alive`` and ``own`` look into
+    ``words``.
+    """
+
+    words: Any
+    next: Any
+    half: Any
+    moved: Any
+    alive: Any
+    own: Any
+
+
+class Desk(NamedTuple):
+    """Room for the one player that is at work, and what rows add up to; one for each thread.
+
+    ``words`` is its row; the first arrays after it look into that.
+    ``scratch`` are the counters that the player sees and changes, ``kept`` is a copy of them,
+    ``fresh`` those that ``take_stock`` adds to. ``added`` is what all rows have added to the
+    counters, ``halted`` how many of them have halted, ``last`` when one of them last changed the
+    awaited counter.
+    """
+
+    words: Any
+    alive: Any
+    pulls: Any
+    sums: Any
+    ints: Any
+    floats: Any
+    own: Any
+    voted: Any
+    first_vote: Any
+    out: Any
+    scratch: Any
+    kept: Any
+    fresh: Any
+    added: Any
+    halted: Any
+    last: Any
+
+
+class Plan(NamedTuple):
+    """Where a run stands: ``words`` and ``times``, see above.
+
+    ``past`` and ``seen`` are the counters and the shared arms at the start of the window, which
+    is what quiet players go by; ``who`` has halted, and ``when`` its loud activation is due.
+    """
+
+    words: Any
+    times: Any
+    past: Any
+    seen: Any
+    who: Any
+    when: Any
+
+
+@jitable
+def copy(source: Any, target: Any) -> None:
+    """Copy a short array."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@jitable
+def keep_moves(rows: Rows) -> None:
+    """From now on it is certain that players are where the phase has brought them."""
+    for n in range(len(rows.half)):
+        rows.half[n] ^= rows.moved[n]
+
+
+@jitable
+def earliest(plan: Plan) -> int:
+    """Who has halted before the earliest time, as a place in ``who``; -1 if nobody has."""
+    best = -1
+    for i in range(plan.words[N_HALTED]):
+        if best < 0 or plan.when[i] < plan.when[best]:
+            best = i
+    return best
+
+
+@jitable
+def start_clocks(rows: Rows, trial: Any, paces: Any) -> None:
+    """When each player wakes first."""
+    for n in range(len(rows.half)):
+        pace = paces[n] if len(paces) > 1 else paces[0]
+        rows.next[0, n] = pace * gap(player_key(trial, n), 0)
+
+
+@jitable
+def activations_before(rows: Rows, trial: Any, paces: Any, limit: float) -> int:
+    """How many activations all players have from now to a moment."""
+    total = 0
+    for n in range(len(rows.half)):
+        half = rows.half[n]
+        t = rows.next[half, n]
+        if t < limit:
+            key = player_key(trial, n)
+            pace = paces[n] if len(paces) > 1 else paces[0]
+            count = int(rows.own[half, n, ACTIVE])
+            while t < limit:
+                total += 1
+                count += 1
+                t += pace * gap(key, count)
+    return total
+
+
+@jitable
+def moment_of(rows: Rows, trial: Any, paces: Any, low: float, high: float, n: int) -> float:
+    """A moment before which there are exactly n more activations; between low and high."""
+    while True:
+        middle = 0.5 * (low + high)
+        if middle <= low or middle >= high:
+            return high
+        found = activations_before(rows, trial, paces, middle)
+        if found == n:
+            return middle
+        if found < n:
+            low = middle
+        else:
+            high = middle
+
+
+@jitable
+def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, paces: Any, horizon: int) -> None:
+    """Begin the next window where the last one ended; with a horizon, end it there."""
+    words, times = plan.words, plan.times
+    copy(real.counters, plan.past)
+    copy(real.shared, plan.seen)
+    times[BEGIN] = times[LIMIT]
+    times[LIMIT] = times[BEGIN] + times[WIDTH]
+    words[PHASE] = SCAN
+    words[LAST] = words[STOCK] = words[CUT] = words[N_LOUD] = 0
+    if horizon > 0:
+        left = horizon - real.counters[TIME]
+        # So many more than are expected never come.
+        if left <= 0:
+            words[PHASE] = OVER
+        elif (
+            left < 4.0 * times[WIDTH] * real.n_players + 1000.0
+            and activations_before(rows, trial, paces, times[LIMIT]) >= left
+        ):
+            times[LIMIT] = moment_of(rows, trial, paces, times[BEGIN], times[LIMIT], left)
+            words[CUT] = 1
+
+
+@jitable
+def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) -> None:
+    """After a window without a decision: it counts, unless the run has ended within it."""
+    words, times = plan.words, plan.times
+    if (
+        real.endless == 0
+        and desk.last[0] != NOT_NOW
+        and real.counters[awaited] + desk.added[awaited] >= real.n_players
+    ):
+        times[LIMIT] = desk.last[0] * JUST_AFTER
+        words[PHASE], words[LAST], words[STOCK] = SET, 1, 0
+        return
+    for i in range(N_COUNTERS):
+        real.counters[i] += desk.added[i]
+    keep_moves(rows)
+    words[PHASE] = OVER if words[CUT] else SCAN
+    if words[N_LOUD] == 0:
+        times[WIDTH] = min(2.0 * times[WIDTH], LONGEST)
+    else:
+        factor = min(2.0, FEW_LOUD / words[N_LOUD])
+        times[WIDTH] = max(SHORTEST, min(factor * times[WIDTH], CAREFUL))
+
+
+@jitable
+def note_decision(plan: Plan, real: Arena, moment: float, decided: bool, over: bool) -> None:
+    """A loud activation has decided something: everybody is to be set to its moment."""
+    words, times = plan.words, plan.times
+    words[PHASE], words[LAST], words[STOCK] = SET, int(over), int(decided)
+    # Decisions come in bursts: expect as many loud activations as were to follow.
+    width = (times[LIMIT] - moment) * FEW_LOUD / max(1, words[N_HALTED])
+    times[WIDTH] = max(SHORTEST, min(width, CAREFUL))
+    times[LIMIT] = moment
+    # The player at the desk has changed what was seen; from now on that is shared.
+    for k in range(len(plan.seen)):
+        new = plan.seen[k]
+        plan.seen[k] = real.shared[k]
+        real.shared[k] = new
+    if real.counters[TERM] != plan.past[TERM]:
+        for n in range(len(real.voted)):
+            for k in range(len(plan.seen)):
+                real.voted[n, k] = 0
+
+
+@jitable
+def count_set(
+    rows: Rows, plan: Plan, desk: Desk, real: Arena, counts: tuple[int, ...], n_counts: int
+) -> None:
+    """Everybody has been set to one moment: all that happened before it counts."""
+    counters, words = real.counters, plan.words
+    if words[STOCK]:
+        for i in range(n_counts):
+            counters[counts[i]] = 0
+    for i in range(N_COUNTERS):
+        counters[i] += desk.added[i]
+    keep_moves(rows)
+    if counters[DECIDED] != 0 and plan.past[DECIDED] == 0:
+        counters[DECIDED] = counters[TIME]
+    words[PHASE] = SCAN

@@ -1,0 +1,196 @@
+"""Independent clocks make the runs of the event loop: exactly if fed alike, else in law."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from tests.simulate.clocks_law import (
+    CLOSE,
+    STILL,
+    compare_exactly,
+    in_law,
+    setting,
+)
+from tests.simulate.settings import MEANS, PROBLEMS
+
+from devote.problems import Problem, Weights
+from devote.protocol import ExperimentSpec, SpecError
+from devote.simulate import (
+    NeverEnds,
+    Result,
+    Scenario,
+    SweepError,
+    load_results,
+    run_sweep,
+    run_trial,
+    simulate,
+)
+from devote.simulate.engine import numbers
+from devote.simulate.engine.clocks_run import ClocksRun
+from devote.simulate.engine.compiling import compiled_loop
+from devote.simulate.scenario import CLOCKS_PAY
+from devote.simulate.streams import Clock, counted_stream, exponential, trial_key
+from devote.studies.reproduce import with_engine
+
+
+def test_a_run_on_clocks_is_the_run_of_the_merged_clocks():
+    """To the last vote, on every problem that stands still, through stalls and conflicts."""
+    seen = set()
+    for name in STILL:
+        for n_players in (8,) if name == "tied" else (8, 20):
+            run = compare_exactly(setting("ser3", "decentralized", PROBLEMS[name], n_players), 1)
+            seen.add(run.status)
+    for trial in range(6):
+        for n_players in (4, 20):
+            run = compare_exactly(setting("ser3", "decentralized", CLOSE, n_players), trial)
+            seen |= {run.status, "conflict"} if run.conflicts else {run.status}
+    assert seen == {"agreed", "stalled", "conflict"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["jury", "private jury"])
+def test_a_jury_on_clocks_is_the_jury_of_the_merged_clocks(scheme):
+    seen = {
+        compare_exactly(setting("ser3", scheme, PROBLEMS[name], n_players), 0).status
+        for name in STILL
+        for n_players in ((8,) if name == "tied" else (8, 20))
+    }
+    assert {"agreed", "stalled"} <= seen
+
+
+@pytest.mark.slow
+def test_alone_on_clocks_is_alone_with_the_merged_clocks():
+    for name in STILL:
+        compare_exactly(setting("ser3", "isolated", PROBLEMS[name], 8), 0)
+
+
+@given(
+    means=st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.7, 0.9, 1.0]), min_size=2, max_size=6),
+    weights=st.lists(st.integers(1, 9), min_size=1, max_size=12),
+    votes=st.integers(1, 12),
+    horizon=st.just(3_000) | st.integers(1, 1_500),
+    seed=st.integers(0, 2**64),
+)
+@settings(max_examples=settings.default.max_examples)
+def test_in_any_small_setting(means, weights, votes, horizon, seed):
+    scheme = {"quorum": min(votes, len(weights))}
+    spec = ExperimentSpec(arms=len(means), epsilon=0.9, scheme=scheme)
+    problem = Problem("any", means, activity=Weights(weights))
+    scenario = Scenario(spec, problem, len(weights), horizon, "clocks")
+    run = compare_exactly(scenario, seed)
+    assert run.samples <= horizon
+
+
+@pytest.mark.parametrize("problem", ["plain", "zipf"])
+def test_neither_threads_nor_windows_nor_pauses_change_a_run(monkeypatch, problem):
+    scenario = setting("ser3", "decentralized", PROBLEMS[problem], 100)
+    expected = run_trial(scenario, seed=3, trial=0, threads=1)
+    monkeypatch.setattr("devote.simulate.engine.clocks_run.ROWS_PER_THREAD", 7)
+    for threads in (2, 5):
+        run = ClocksRun(scenario, seed=3, threads=threads)
+        assert run.threads == threads
+        run.play()
+        assert run.outcome() == expected
+    for width in (0.01, 1000.0):
+        monkeypatch.setattr("devote.simulate.engine.clocks_run.FIRST_WIDTH", width)
+        assert run_trial(scenario, seed=3, trial=0, threads=1) == expected
+    monkeypatch.setattr("devote.simulate.engine.clocks_run.PULLS_AT_ONCE", 1)
+    assert run_trial(scenario, seed=3, trial=0, threads=1) == expected
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_trial_that_goes_on_for_ever_is_ended_clearly(monkeypatch, threads):
+    monkeypatch.setattr("devote.simulate.scenario.PATIENCE", 1.0)
+    monkeypatch.setattr("devote.simulate.engine.clocks_run.PULLS_AT_ONCE", 1_000)
+    monkeypatch.setattr("devote.simulate.engine.clocks_run.ROWS_PER_THREAD", 2)
+    spec = ExperimentSpec(arms=4, epsilon=0.01, scheme={"quorum": 3})
+    scenario = Scenario(spec, PROBLEMS["equal"], 8, engine="clocks")
+    with pytest.raises(NeverEnds, match=r"made [\d,]+ pulls, .*\nCheck the rule .*'ser3'"):
+        run_trial(scenario, seed=0, trial=0, threads=threads)
+
+
+@pytest.mark.slow
+def test_the_law_is_that_of_the_event_loop():
+    """False alarm below 1e-6; a shift of the mean samples by 1 % is found with .999."""
+    _, shift = in_law(setting("ser3", "decentralized", Problem("plain", MEANS), 256, 64), 2_200)
+    assert shift < 0.01
+
+
+def test_compiled_numbers_are_those_of_plain_python():
+    compiled_loop("ser3", "decentralized", "clocks")  # tells numba of the functions
+    import numba
+
+    draw = numba.njit(lambda key, n: [numbers.gap(key, i) for i in range(n)])
+    clock = Clock(5, 2, 1)
+    assert draw(np.uint64(clock.key), 3_000) == [clock.gap(i) for i in range(3_000)]
+    stream = counted_stream(5, 2, "wake")
+    first = [*stream.random(2), *stream.random(3)]
+    assert np.array_equal(first, counted_stream(5, 2, "wake").random(5))
+    assert trial_key(5, 2) != trial_key(5, 3)
+
+
+def test_gaps_are_exponential_and_uniforms_uniform():
+    """Each alarm is false with probability 1e-7; 30,000 numbers tell .01 of probability mass."""
+    bits = random.Random(1)
+    gaps = [exponential(bits.getrandbits(64)) for _ in range(30_000)]
+    assert max(gaps) > 7.697  # the tail beyond the ziggurat's layers is reached
+    assert stats.kstest(gaps, "expon").pvalue > 1e-7
+    for which in ("choose", "pay", "noise"):
+        values = [getattr(Clock(1, 1, n), which)(i) for n in range(300) for i in range(100)]
+        assert stats.kstest(values, "uniform").pvalue > 1e-7
+    across = [Clock(1, 1, n).gap(0) for n in range(30_000)]
+    assert stats.kstest(across, "expon").pvalue > 1e-7
+    assert abs(np.corrcoef(across[1:], across[:-1])[0, 1]) < 5.33 / math.sqrt(30_000)
+
+
+@pytest.mark.parametrize("name", ["drift", "switches", "replay"])
+def test_clocks_refuse_what_changes_with_the_number_of_pulls(name):
+    scenario = setting("ser3", "decentralized", PROBLEMS["plain"], 8)
+    with pytest.raises(SpecError, match="no player alone can know"):
+        Scenario(scenario.spec, PROBLEMS[name], 8, engine="clocks")
+    assert Scenario(scenario.spec, PROBLEMS[name], 100_000).runs_on == "event"
+
+
+def test_the_result_says_which_engine_ran(tmp_path):
+    spec = ExperimentSpec(arms=4, epsilon=0.6, scheme={"quorum": 3})
+    problem = Problem("plain", MEANS)
+    file = tmp_path / "both.jsonl"
+    for engine in ("event", "clocks"):
+        result = simulate(spec, problem, 8, trials=1, engine=engine, results=file)
+        assert result.engine == engine
+        assert Result.load(result.save(tmp_path / "result.npz")).engine == engine
+    assert [result.engine for result in load_results(file)] == ["event", "clocks"]
+    with pytest.raises(SpecError, match="Use one of: auto, event, clocks"):
+        Scenario(spec, problem, 8, engine="clock")
+
+
+@pytest.mark.parametrize("more", ["trace", "record"])
+def test_what_is_kept_pull_by_pull_takes_the_event_loop(more):
+    spec = ExperimentSpec(arms=4, epsilon=0.6, scheme={"quorum": 3})
+    problem = Problem("plain", MEANS)
+    many = Scenario(spec, problem, CLOCKS_PAY, 1)
+    assert many.runs_on == "clocks"
+    [result] = run_sweep([many], trials=1, workers=1, **{more: True})
+    assert result.engine == "event"
+    with pytest.raises(SpecError, match=r"neither a trace nor a record.*\nUse engine event"):
+        simulate(spec, problem, 8, trials=1, engine="clocks", **{more: True})
+    merged = Scenario(spec.with_(scheme="pooled"), problem, 8, 50, "clocks")
+    assert run_trial(merged, seed=0, trial=0, **{more: True}).samples == 50
+
+
+def test_a_reproduction_on_clocks_leaves_what_drifts_to_the_event_loop():
+    scenario = setting("ser3", "decentralized", PROBLEMS["plain"], 8)
+    drifting = Scenario(scenario.spec, PROBLEMS["drift"], 8)
+    still = Scenario(scenario.spec, PROBLEMS["plain"], 8)
+    assert with_engine(still, "clocks").runs_on == "clocks"
+    assert with_engine(drifting, "clocks").runs_on == "event"
+
+
+def test_more_players_than_memory_holds_are_refused():
+    spec = ExperimentSpec(arms=4, epsilon=0.6, scheme={"quorum": 3})
+    with pytest.raises(SweepError, match=r"takes .* GiB of memory, \d+ bytes each"):
+        run_trial(Scenario(spec, Problem("plain", MEANS), 10**13), seed=0, trial=0)
