@@ -2,17 +2,20 @@
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.reference.merged_clocks import merged_run
 from tests.simulate.clocks_law import (
     CLOSE,
     STILL,
     compare_exactly,
     in_law,
+    outcome_and_votes,
     setting,
 )
 from tests.simulate.settings import MEANS, PROBLEMS
@@ -30,6 +33,7 @@ from devote.simulate import (
     simulate,
 )
 from devote.simulate.engine import numbers
+from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.scenario import CLOCKS_PAY
@@ -70,7 +74,7 @@ def test_alone_on_clocks_is_alone_with_the_merged_clocks():
 
 @given(
     means=st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.7, 0.9, 1.0]), min_size=2, max_size=6),
-    weights=st.lists(st.integers(1, 9), min_size=1, max_size=12),
+    weights=st.lists(st.integers(1, 9), min_size=2, max_size=12),
     votes=st.integers(1, 12),
     horizon=st.just(3_000) | st.integers(1, 1_500),
     seed=st.integers(0, 2**64),
@@ -83,6 +87,22 @@ def test_in_any_small_setting(means, weights, votes, horizon, seed):
     scenario = Scenario(spec, problem, len(weights), horizon, "clocks")
     run = compare_exactly(scenario, seed)
     assert run.samples <= horizon
+
+
+@pytest.mark.parametrize("n_players", [1, 8])
+@pytest.mark.parametrize("horizon", [None, 1, 50])
+def test_in_plain_python_too(monkeypatch, n_players, horizon):
+    """Also one player alone, whose arrays would take a compilation of their own."""
+    monkeypatch.setattr("devote.simulate.engine.clocks.borrowed", lambda value: value)
+    chosen = setting("ser3", "decentralized", PROBLEMS["plain"], n_players, min(n_players, 3))
+    scenario = replace(chosen, horizon=horizon)
+    for trial in range(5):
+        run = ClocksRun(scenario, trial=trial)
+        run.work = make_clocks(scenario.algorithm, scenario.scheme.engine, 0)
+        with np.errstate(over="ignore"):
+            run.play()
+        expected = merged_run(scenario, trial=trial)
+        assert outcome_and_votes(run) == outcome_and_votes(expected)
 
 
 @pytest.mark.parametrize("problem", ["plain", "zipf"])
