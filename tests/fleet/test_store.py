@@ -12,6 +12,7 @@ import pytest
 from tests.fleet.worlds import ME, SPEC, URL, play_until_vote, set_up
 
 from devote.boards.database import (
+    Database,
     StoreBusy,
     StoreCorrupt,
     StoreError,
@@ -236,3 +237,17 @@ def test_a_copy_of_the_file_and_its_log_taken_after_any_step_goes_on_from_there(
             restored.close()
     assert core.waiting
     core.close()
+
+
+def test_a_store_whose_process_died_before_it_had_a_log_can_be_opened(tmp_path):
+    """The tables are committed before the file is switched to a write-ahead log."""
+
+    class Dying(Database):
+        def _use_write_ahead_log(self):
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        Dying(tmp_path / "device.db", LAYOUT, alone=True)
+    store = Store.open(tmp_path / "device.db")
+    assert not store.is_set_up
+    store.close()

@@ -164,6 +164,8 @@ class Database:
         The disk may keep it all the same: what a file no longer holds is out of reach here.
         """
         with self._lock, self._translated():
+            # A file that has just been switched to a log cannot be checkpointed before it is read.
+            self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
