@@ -28,6 +28,10 @@ def refused(*lines: str) -> Receipt:
     return Receipt(Outcome.REFUSED, reason="\n".join(lines))
 
 
+UNSIGNED = refused(
+    "The signature is not this voter's over this request, board and specification.",
+    "Sign what docs/wire.md says with the voter's own key.",
+)
 NOT_ENROLLED = refused("This voter is not enrolled in the experiment.", "Enrol first.")
 
 

@@ -4,6 +4,10 @@ Nothing else is stored: no address, no time of a message, no link from an invite
 of an invite only its hash. A message is kept in its one JSON spelling, which holds who says what,
 and nothing else; a UNIQUE constraint on that text keeps it from being counted twice, whatever its
 kind.
+
+Voters and invites are kept in the order of their keys and hashes, without row numbers, which would
+tell in which order they came. A used invite differs from another by one bit that is changed in its
+place. ``pulse`` is what a look at the server's health writes.
 """
 
 import sqlite3
@@ -24,12 +28,13 @@ CREATE TABLE experiments (
     enrolment TEXT NOT NULL, players INTEGER, created INTEGER NOT NULL, board TEXT
 ) STRICT;
 CREATE TABLE enrolled (
-    experiment TEXT NOT NULL, voter TEXT NOT NULL, UNIQUE (experiment, voter)
-) STRICT;
+    experiment TEXT NOT NULL, voter TEXT NOT NULL, PRIMARY KEY (experiment, voter)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE invites (
     experiment TEXT NOT NULL, hash TEXT NOT NULL, used INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (experiment, hash)
-) STRICT;
+    PRIMARY KEY (experiment, hash)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE pulse (beat BLOB NOT NULL) STRICT;
 CREATE TABLE messages (
     experiment TEXT NOT NULL, number INTEGER NOT NULL, voter TEXT NOT NULL,
     message TEXT NOT NULL, signature TEXT NOT NULL,
@@ -73,10 +78,22 @@ def _from_version_2(db: sqlite3.Connection) -> None:
             )
 
 
+def _from_version_3(db: sqlite3.Connection) -> None:
+    """Forget in which order voters and invites came."""
+    tables = TABLES.split(";")
+    for name, columns in (("enrolled", "experiment, voter"), ("invites", "experiment, hash, used")):
+        db.execute(f"ALTER TABLE {name} RENAME TO old_{name}")
+        db.execute(next(text for text in tables if f"CREATE TABLE {name}" in text))
+        rows = f"SELECT {columns} FROM old_{name} ORDER BY {columns}"
+        db.execute(f"INSERT INTO {name} ({columns}) {rows}")
+        db.execute(f"DROP TABLE old_{name}")
+    db.execute("CREATE TABLE pulse (beat BLOB NOT NULL) STRICT")
+
+
 LAYOUT = Layout(
     what="board store",
     application=0x64767465,
-    version=3,
+    version=4,
     tables=TABLES,
-    upgrades={1: _from_version_1, 2: _from_version_2},
+    upgrades={1: _from_version_1, 2: _from_version_2, 3: _from_version_3},
 )
