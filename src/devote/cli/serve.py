@@ -18,6 +18,10 @@ def serve(
     ] = None,
     certificate: Annotated[Path | None, takes("PEM", "TLS certificate; needs --key.")] = None,
     key: Annotated[Path | None, takes("PEM", "TLS private key.")] = None,
+    admin_port: Annotated[
+        int | None,
+        Option(min=1, max=65535, help="A port of their own for metrics and the operator's calls."),
+    ] = None,
     limit: Annotated[
         list[str] | None,
         takes("NAME=VALUE", "Change a limit, such as streams=200; may be repeated."),
@@ -33,17 +37,22 @@ def serve(
     """
     from devote.boards.store import SqliteStore
     from devote.dashboard import add_page
+    from devote.server.alone import only_server
     from devote.server.serve import check_address, check_tls, run_server
     from devote.server.settings import load_settings, read_limits
 
     tls: dict[str, Any] = {"certificate": certificate, "key": key}
     check_address(host, port)
+    if admin_port is not None:
+        check_address(host, admin_port)
     check_tls(**tls)
     read_limits(limit or [])
-    opened = SqliteStore(store)
-    where = token_file or store.with_name(store.name + ".token")
-    settings = load_settings(where, limit or [])
-    scheme = "http" if certificate is None else "https"
-    typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
-    typer.echo(f"devote: the operator's token is in {where}", err=True)
-    run_server(opened, host=host, port=port, settings=settings, extend=add_page, **tls)
+    with only_server(store):
+        opened = SqliteStore(store)
+        where = token_file or store.with_name(store.name + ".token")
+        settings = load_settings(where, limit or [])
+        scheme = "http" if certificate is None else "https"
+        typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
+        typer.echo(f"devote: the operator's token is in {where}", err=True)
+        options: dict[str, Any] = {"host": host, "port": port, "admin_port": admin_port, **tls}
+        run_server(opened, settings=settings, extend=add_page, **options)
