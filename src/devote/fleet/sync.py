@@ -5,13 +5,26 @@ outcome means "again", which idempotent messages make safe. A round reads by sna
 before the last message read, which proves that the board is there, that it is the one that was
 read before, and that nothing was skipped.
 
+A board that takes nothing, because the experiment is closed or the device revoked, is read all the
+same.
+
 A device of a scheme that ``reads_tally`` reads that instead, and never the messages of others.
 
 A device that blurs what it says first asks what the board holds of it, once after each start: its
 store may be an older copy, and what it has said once it must not say again with fresh noise.
 """
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from devote.boards.board import (
+    Board,
+    BoardRefused,
+    BoardUnavailable,
+    Envelope,
+    Outcome,
+    PostingBarred,
+)
 from devote.boards.database import StoreError
 from devote.fleet.core import DeviceCore
 from devote.protocol import ProtocolError
@@ -77,9 +90,10 @@ async def _ask_and_post(core: DeviceCore, board: Board) -> None:
     told = await board.tally()
     _check_scope(core, told.scope)
     core.read(told)
-    for envelope in core.waiting:
-        is_wanted = core.is_wanted(envelope)
-        core.settle(envelope, await board.publish(envelope) if is_wanted else Outcome.REFUSED)
+    with _posting(core) as waiting:
+        for envelope in waiting:
+            is_wanted = core.is_wanted(envelope)
+            core.settle(envelope, await board.publish(envelope) if is_wanted else Outcome.REFUSED)
 
 
 async def _post_and_read(core: DeviceCore, board: Board, *, deep: bool) -> bool:
@@ -96,10 +110,29 @@ async def _post_and_read(core: DeviceCore, board: Board, *, deep: bool) -> bool:
 
 
 async def _post(core: DeviceCore, board: Board) -> None:
-    for envelope in core.waiting:
-        outcome = await board.publish(envelope)
-        if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
-            for each in lost:
-                await board.publish(each)
+    with _posting(core) as waiting:
+        for envelope in waiting:
             outcome = await board.publish(envelope)
-        core.settle(envelope, outcome)
+            if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
+                for each in lost:
+                    await board.publish(each)
+                outcome = await board.publish(envelope)
+            core.settle(envelope, outcome)
+
+
+@contextmanager
+def _posting(core: DeviceCore) -> Iterator[tuple[Envelope, ...]]:
+    """What is to be posted now: nothing, for a while, to a board that takes nothing.
+
+    The messages wait, and reading goes on: an operator may open an experiment again.
+    """
+    if not core.health.may_post:
+        yield ()
+        return
+    waiting = core.waiting
+    try:
+        yield waiting
+        if waiting:
+            core.health.unbar()
+    except PostingBarred as error:
+        core.health.bar(str(error))

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from devote.boards.admission import Receipt
 from devote.boards.board import Outcome
+from devote.boards.experiment import Experiment
 from devote.boards.store import SqliteStore
 from devote.server.answers import Refused, too_many
 from devote.server.limits import RateLimit
@@ -34,6 +35,11 @@ class Service:
         self.voters = RateLimit(rate=settings.voter_rate, burst=settings.voter_burst)
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
         self.reads = RateLimit(rate=settings.read_rate, burst=settings.read_burst)
+
+    def listed(self) -> list[Experiment]:
+        """The experiments that are not archived."""
+        hidden = self.store.administration.archived()
+        return [item for item in self.store.experiments() if item.name not in hidden]
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something with the store, in a thread: it waits for the disk."""
@@ -85,7 +91,7 @@ Reading = Annotated[LiveBoard, Depends(reading)]
 def settle(receipt: Receipt, response: Response, *, refused: int = 403) -> OutcomeAnswer:
     """The outcome of a write and its status: 201 if accepted, 200 if it was there already."""
     if receipt.outcome is Outcome.REFUSED:
-        raise Refused(refused, receipt.reason)
+        raise Refused(refused, receipt.reason, cause=receipt.cause)
     response.status_code = 201 if receipt.outcome is Outcome.ACCEPTED else 200
     return OutcomeAnswer.model_validate({"outcome": receipt.outcome.value})
 
