@@ -6,10 +6,20 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
+from devote.cli.config import join_limits, read_config
 from devote.cli.options import takes
 
 
 def serve(
+    config: Annotated[
+        Path | None,
+        takes(
+            "FILE",
+            "Options from a TOML file; those given here go before it.",
+            is_eager=True,
+            callback=read_config,
+        ),
+    ] = None,
     store: Annotated[Path, takes("FILE", "Where everything is kept.")] = Path("devote-server.db"),
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(min=1, max=65535, help="Port to listen on.")] = 8600,
@@ -20,7 +30,11 @@ def serve(
     key: Annotated[Path | None, takes("PEM", "TLS private key.")] = None,
     limit: Annotated[
         list[str] | None,
-        takes("NAME=VALUE", "Change a limit, such as streams=200; may be repeated."),
+        takes(
+            "NAME=VALUE",
+            "Change a limit, such as streams=200; may be repeated.",
+            callback=join_limits,
+        ),
     ] = None,
 ) -> None:
     """Serve experiments to devices, and a page to watch them on.
@@ -29,6 +43,7 @@ def serve(
 
     Examples:
         devote serve
+        devote serve --config devote.toml
         devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
     """
     from devote.boards.store import SqliteStore
@@ -37,9 +52,9 @@ def serve(
     from devote.server.settings import load_settings, read_limits
 
     tls: dict[str, Any] = {"certificate": certificate, "key": key}
-    check_address(host, port)
     check_tls(**tls)
     read_limits(limit or [])
+    check_address(host, port)
     opened = SqliteStore(store)
     where = token_file or store.with_name(store.name + ".token")
     settings = load_settings(where, limit or [])

@@ -1,7 +1,6 @@
 """What the routes share: the store, the settings, the live boards, the limits and the counters."""
 
 import asyncio
-import hmac
 from collections.abc import Callable
 from typing import Annotated, ParamSpec, TypeVar
 
@@ -19,6 +18,7 @@ from devote.server.live import LiveBoard, LiveBoards
 from devote.server.metrics import Metrics
 from devote.server.models import NAME, OutcomeAnswer
 from devote.server.settings import Settings
+from devote.server.token import OperatorToken
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,6 +30,7 @@ class Service:
     def __init__(self, store: SqliteStore, settings: Settings) -> None:
         self.store = store
         self.settings = settings
+        self.token = OperatorToken(settings)
         self.boards = LiveBoards(store, settings)
         self.metrics = Metrics()
         self.voters = RateLimit(rate=settings.voter_rate, burst=settings.voter_burst)
@@ -105,7 +106,7 @@ def operator_only(
 ) -> None:
     """Refuse whoever does not bear the operator's token."""
     given = credentials.credentials if credentials else ""
-    if not hmac.compare_digest(given.encode(), service.settings.token.encode()):
+    if not service.token.matches(given):
         raise Refused(
             401,
             "This call needs the operator's token.\nSend it as 'Authorization: Bearer TOKEN'.",
