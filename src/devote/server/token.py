@@ -52,6 +52,7 @@ def write_token(path: Path, token: str | None = None) -> None:
 
     A file that is replaced keeps its owner: a server that may read the old one may read the new.
     """
+    path = path.resolve()  # of a link, the file that it leads to
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     handle = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
