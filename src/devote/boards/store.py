@@ -44,6 +44,8 @@ class SqliteStore:
     ``specs`` are the specifications read so far: they never change.
     """
 
+    at_once = 4
+
     def __init__(self, path: str | Path) -> None:
         self._database = Database(path, LAYOUT)
         self.specs: dict[str, ExperimentSpec] = {}

@@ -10,7 +10,9 @@ from devote.cli.options import takes
 
 
 def serve(
-    store: Annotated[Path, takes("FILE", "Where everything is kept.")] = Path("devote-server.db"),
+    store: Annotated[
+        str, takes("FILE|nats://...", "Where everything is kept: a file, or NATS nodes.")
+    ] = "devote-server.db",
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(min=1, max=65535, help="Port to listen on.")] = 8600,
     token_file: Annotated[
@@ -30,8 +32,10 @@ def serve(
     Examples:
         devote serve
         devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
+        devote serve --store nats://10.0.0.1:4222,10.0.0.2:4222,10.0.0.3:4222
     """
-    from devote.boards.store import SqliteStore
+    from devote.boards.jetstream.address import is_nats
+    from devote.boards.stores import open_store
     from devote.dashboard import add_page
     from devote.server.serve import check_address, check_tls, run_server
     from devote.server.settings import load_settings, read_limits
@@ -40,8 +44,9 @@ def serve(
     check_address(host, port)
     check_tls(**tls)
     read_limits(limit or [])
-    opened = SqliteStore(store)
-    where = token_file or store.with_name(store.name + ".token")
+    beside = Path("devote-nats" if is_nats(store) else store)
+    opened = open_store(store)
+    where = token_file or beside.with_name(beside.name + ".token")
     settings = load_settings(where, limit or [])
     scheme = "http" if certificate is None else "https"
     typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)

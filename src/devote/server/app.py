@@ -12,7 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devote.boards.database import StoreError
 from devote.boards.experiment import VERSION_HEADER
-from devote.boards.store import SqliteStore, UnknownExperiment, UnreadableExperiment
+from devote.boards.store import UnknownExperiment, UnreadableExperiment
+from devote.boards.stores import BoardStore
 from devote.protocol.wire import VERSION
 from devote.server import board, experiments
 from devote.server.answers import Refused, error
@@ -24,7 +25,7 @@ from devote.server.service import Served, Service
 from devote.server.settings import Settings
 
 
-def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
+def create_app(store: BoardStore, settings: Settings | None = None) -> FastAPI:
     """A server over a store.
 
     ``app.state.service`` holds its parts, among them the settings with the operator's token.

@@ -19,7 +19,7 @@ from devote.boards.bell import Bell
 from devote.boards.board import PublicTally
 from devote.boards.database import StoreError
 from devote.boards.history import History
-from devote.boards.store import SqliteStore
+from devote.boards.stores import BoardStore
 from devote.protocol import ExperimentSpec
 from devote.server.settings import Settings
 
@@ -39,7 +39,7 @@ class LiveBoard:
     ``tag`` names this reading of the file; it changes when an older file was put in its place.
     """
 
-    def __init__(self, store: SqliteStore, spec: ExperimentSpec, settings: Settings) -> None:
+    def __init__(self, store: BoardStore, spec: ExperimentSpec, settings: Settings) -> None:
         self._store = store
         self._spec = spec
         self._settings = settings
@@ -196,7 +196,7 @@ class EventStream(StreamingResponse):
 class LiveBoards:
     """The boards of all experiments that somebody has read."""
 
-    def __init__(self, store: SqliteStore, settings: Settings) -> None:
+    def __init__(self, store: BoardStore, settings: Settings) -> None:
         self._store = store
         self._settings = settings
         self._boards: dict[str, LiveBoard] = {}

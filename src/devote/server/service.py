@@ -3,6 +3,8 @@
 import asyncio
 import hmac
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Path, Request
@@ -11,7 +13,7 @@ from starlette.responses import Response
 
 from devote.boards.admission import Receipt
 from devote.boards.board import Outcome
-from devote.boards.store import SqliteStore
+from devote.boards.stores import BoardStore
 from devote.server.answers import Refused, too_many
 from devote.server.limits import RateLimit
 from devote.server.live import LiveBoard, LiveBoards
@@ -26,18 +28,20 @@ T = TypeVar("T")
 class Service:
     """One server's parts."""
 
-    def __init__(self, store: SqliteStore, settings: Settings) -> None:
+    def __init__(self, store: BoardStore, settings: Settings) -> None:
         self.store = store
         self.settings = settings
         self.boards = LiveBoards(store, settings)
         self.metrics = Metrics()
         self.voters = RateLimit(rate=settings.voter_rate, burst=settings.voter_burst)
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
+        self._threads = ThreadPoolExecutor(store.at_once, "devote-store")
         self.reads = RateLimit(rate=settings.read_rate, burst=settings.read_burst)
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do something with the store, in a thread: it waits for the disk."""
-        return await asyncio.to_thread(work, *args, **kwargs)
+        """Do something with the store, in a thread: it waits for a disk or for others."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, partial(work, *args, **kwargs))
 
     def check(self, limit: RateLimit, key: str, what: str = "for this experiment") -> None:
         """Refuse what is asked for too often."""
