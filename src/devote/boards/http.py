@@ -9,9 +9,10 @@ What leaves the device is the path, the number read so far, and the messages the
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Container
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Container
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any, TypeVar
 
 import httpx
 
@@ -29,11 +30,13 @@ from devote.boards.board import (
     PublicTally,
     Snapshot,
 )
-from devote.boards.experiment import VERSION_HEADER, Experiment, is_address
+from devote.boards.experiment import VERSION_HEADER, Experiment, addresses, is_address
 from devote.boards.identity import Identity
 from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
 from devote.protocol.wire import VERSION, Scope
+
+T = TypeVar("T")
 
 LONGEST_ANSWER = 64 * 2**20
 LONGEST_TALLY = 2**20
@@ -42,6 +45,9 @@ _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED
 
 class HttpBoard(Board):
     """The board at ``url``, for example ``http://127.0.0.1:8600/experiments/banner``.
+
+    Of several addresses, with commas between them, one is asked until it does not answer; then
+    the next is: they are of servers that share the experiment.
 
     ``client`` is an ``httpx.AsyncClient`` to share between boards; without it the board has its
     own, which ``aclose`` (or ``async with``) closes. ``timeout`` bounds each request, and
@@ -58,8 +64,9 @@ class HttpBoard(Board):
         patience: float = 30.0,
         fresh: float = 0.0,
     ) -> None:
-        self.url = url.rstrip("/")
-        if not is_address(self.url) or "/experiments/" not in self.url:
+        self._urls = addresses(url)
+        self.url = self._urls[0]
+        if not all(is_address(each) and "/experiments/" in each for each in self._urls):
             raise BoardRefused(
                 f"{url!r} is not the address of an experiment.\n"
                 "Give one like http://127.0.0.1:8600/experiments/banner."
@@ -83,6 +90,9 @@ class HttpBoard(Board):
 
     async def fetch_experiment(self) -> Experiment:
         """The experiment; BoardRefused if what answers is not a devote server of this version."""
+        return await self._ask_each(self._fetch_experiment)
+
+    async def _fetch_experiment(self) -> Experiment:
         async with self._answer("GET", "") as answer:
             body = await _read(answer)
             if body["version"] != VERSION:
@@ -99,8 +109,8 @@ class HttpBoard(Board):
         request = {"voter": identity.voter, "signature": identity.sign_enrolment(scope)}
         if invite is not None:
             request["invite"] = invite
-        good = (200, 201)
-        return await self._post("/enrolments", request, statuses=good, refused=EnrolmentRefused)
+        expected = {"statuses": (200, 201), "refused": EnrolmentRefused}
+        return await self._ask_each(partial(self._post, "/enrolments", request, **expected))
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
@@ -201,27 +211,42 @@ class HttpBoard(Board):
             "headers": headers,
             "timeout": timeout or self._timeout,
         }
+        url = self.url
         try:
-            async with self._client.stream(method, self.url + path, **options) as response:
+            async with self._client.stream(method, url + path, **options) as response:
                 status = response.status_code
                 if status >= 500 or status == 429:
-                    raise BoardUnavailable(f"{self.url} answered {status}.\nTry again later.")
-                check_version(self.url, response)
+                    self._move_on(url)
+                    raise BoardUnavailable(f"{url} answered {status}.\nTry again later.")
+                check_version(url, response)
                 if status not in statuses:
                     content = await _read(response)
                     said = content.get("error") if isinstance(content, dict) else None
                     why = str(said or "it does not say why.\nCheck the address.")[:500]
-                    raise refused(f"{self.url} answered {status}: {why}")
+                    raise refused(f"{url} answered {status}: {why}")
                 yield response
         except httpx.HTTPError as error:
+            self._move_on(url)
             raise BoardUnavailable(
-                f"{self.url} cannot be reached ({type(error).__name__}).\n"
+                f"{url} cannot be reached ({type(error).__name__}).\n"
                 "Check that the server runs and the network is there; trying again is harmless."
             ) from None
         except (SpecError, ProtocolError) as error:
-            raise BoardRefused(f"What {self.url} holds is refused: {error}") from None
+            raise BoardRefused(f"What {url} holds is refused: {error}") from None
         except (httpx.InvalidURL, ValueError, KeyError, TypeError, AttributeError):
-            raise not_ours(self.url) from None
+            raise not_ours(url) from None
+
+    async def _ask_each(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask one server after the other until one answers; what joining needs it needs at once."""
+        for _ in self._urls[1:]:
+            with suppress(BoardUnavailable):
+                return await ask()
+        return await ask()
+
+    def _move_on(self, url: str) -> None:
+        """Ask the next server from now on, unless that is done already."""
+        if url == self.url:
+            self.url = self._urls[(self._urls.index(url) + 1) % len(self._urls)]
 
 
 def check_version(url: str, response: httpx.Response) -> None:

@@ -93,7 +93,7 @@ async def read_messages(
 
     With a voter, only what that one said.
     """
-    await board.refresh()
+    await board.refresh(after)
     if voter is None:
         items = board.items[after : None if limit is None else after + limit]
         rest = board.number - after - len(items)
@@ -126,8 +126,8 @@ async def stream_messages(
 ) -> Response:
     """The board as server-sent events; a Last-Event-ID header goes before ``after``."""
     service.check_streams()
-    await board.refresh()
     start = after if last_event_id is None else last_event_id
+    await board.refresh(start)
     return EventStream(board.follow(start), patience=service.settings.patience)
 
 

@@ -60,10 +60,15 @@ class LiveBoard:
         """The number of the last message read."""
         return len(self.items)
 
-    async def refresh(self) -> None:
-        """Read what is new in the store, and wake the listeners if something is."""
+    async def refresh(self, known: int = 0) -> None:
+        """Read what is new in the store, and wake the listeners if something is.
+
+        ``known`` is a number that a reader has, perhaps from another server that is ahead.
+        """
         name = self._spec.name
         async with self._lock:
+            if known > self.number:
+                await asyncio.to_thread(self._store.rows, name, known)
             last, rows = await asyncio.to_thread(self._store.rows, name, self.number)
             if last < self.number:  # an older file was put in place
                 _, rows = await asyncio.to_thread(self._store.rows, name)

@@ -30,6 +30,7 @@ PATIENCE = 6.0
 T = TypeVar("T")
 
 _OPTIONS: dict[str, Any] = {"name": "devote", "connect_timeout": 2}
+_ONCE: dict[str, Any] = {"max_reconnect_attempts": 1, "reconnect_time_wait": 0.05}
 _FOR_GOOD: dict[str, Any] = {
     "max_reconnect_attempts": -1,
     "reconnect_time_wait": 0.2,
@@ -101,14 +102,24 @@ class Connection:
         await asyncio.gather(*others, return_exceptions=True)
 
     async def _open(self) -> None:
-        reached, fault = await self._reachable()
-        if reached is None:
-            raise StoreError(
-                f"No NATS node answers at {self.address} ({fault}).\n"
-                "Start nats-server there, or correct the address."
+        faults: list[Exception] = []
+
+        async def note(error: Exception) -> None:
+            faults.append(error)
+
+        try:  # once, to see whether any is there; later ones are waited for
+            first = await nats.connect(
+                list(self.address.servers), error_cb=note, **_OPTIONS, **_ONCE
             )
+        except (NatsError, TimeoutError, OSError) as error:
+            why = type(faults[-1] if faults else error).__name__
+            raise StoreError(
+                f"No NATS node answers at {self.address} ({why}).\n"
+                "Start nats-server there, or correct the address."
+            ) from None
+        await first.close()
         self._client = await nats.connect(
-            [reached, *self.address.servers], error_cb=_quiet, **_OPTIONS, **_FOR_GOOD
+            list(self.address.servers), error_cb=_quiet, **_OPTIONS, **_FOR_GOOD
         )
         info = self._client._server_info
         version = tuple(map(int, re.findall(r"\d+", str(info.get("version", "")))[:2]))
@@ -124,21 +135,6 @@ class Connection:
                 f"{self.address} runs without JetStream, which keeps the log.\n"
                 "Start its nodes with -js, or with a jetstream block in their configuration."
             )
-
-    async def _reachable(self) -> tuple[str | None, str]:
-        """A node that answers, or why the last one does not."""
-        fault = ""
-        for server in self.address.servers:
-            try:
-                client = await nats.connect(
-                    server, allow_reconnect=False, error_cb=_quiet, **_OPTIONS
-                )
-            except (NatsError, TimeoutError, OSError, ValueError) as error:
-                fault = type(error).__name__
-            else:
-                await client.close()
-                return server, ""
-        return None, fault
 
     @property
     def client(self) -> Client:

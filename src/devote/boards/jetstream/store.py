@@ -92,8 +92,9 @@ class JetStreamStore:
             await log.make()  # before the name is there, so that a name always has its log
             if await self._catalogue.create(experiment):
                 return Receipt(Outcome.ACCEPTED)
-            await log.remove()
             there = await self._catalogue.get(experiment.name)
+            if there is None or there["board"] != experiment.board:
+                await log.remove()
         settings = (experiment.fingerprint, experiment.enrolment, experiment.players)
         if there and settings == (there["fingerprint"], there["enrolment"], there["players"]):
             return Receipt(Outcome.DUPLICATE)
