@@ -54,7 +54,9 @@ class Node:
             routes = ", ".join(self.routes)
             lines.append(
                 f"cluster {{name: devote, listen: 127.0.0.1:{self.cluster_port}, "
-                f"no_advertise: true, pool_size: -1, compression: off, routes: [{routes}]}}"
+                f"no_advertise: true, pool_size: -1, compression: off, routes: [{routes}], "
+                # What nodes tell each other of the others would lead past the links.
+                'advertise: "127.0.0.1:1"}'
             )
         file = self.folder / "node.conf"
         file.write_text("\n".join(lines) + "\n")

@@ -52,6 +52,7 @@ class Connection:
         self._thread.start()
         self._client: Client | None = None
         self._closed = False
+        self._moved = -PATIENCE
         try:
             self.run(self._open())
         except BaseException:
@@ -135,6 +136,13 @@ class Connection:
                 f"{self.address} runs without JetStream, which keeps the log.\n"
                 "Start its nodes with -js, or with a jetstream block in their configuration."
             )
+
+    async def move_on(self) -> None:
+        """Ask another node: this one may be cut off from the others, and not know it."""
+        now = self.loop.time()
+        if len(self.address.hosts) > 1 and now - self._moved > PATIENCE:
+            self._moved = now
+            await self.client.force_reconnect()
 
     @property
     def client(self) -> Client:

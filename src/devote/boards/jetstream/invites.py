@@ -57,7 +57,7 @@ class Invites:
         while True:
             found = await self._read(board, invite)
             if found is None:  # a node that is behind may not know of it yet
-                await self._write_barrier(board)
+                await self.probe()
                 found = await self._read(board, invite)
             if found is None or found[1] not in ("", voter):
                 return False
@@ -109,6 +109,6 @@ class Invites:
             headers={Header.EXPECTED_LAST_SUBJECT_SEQUENCE: str(last)},
         )
 
-    async def _write_barrier(self, board: str) -> None:
-        """Write anything: a node that is cut off cannot, and then its silence proves nothing."""
+    async def probe(self) -> None:
+        """Write anything, which a node that is cut off cannot; TimeoutError after a while."""
         await self._connection.js.publish(f"{self._before}.barrier", b"")

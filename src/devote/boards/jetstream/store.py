@@ -14,6 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from nats.errors import Error as NatsError
+
 from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
 from devote.boards.board import BoardRefused, Envelope, Outcome, PublicTally
 from devote.boards.database import StoreError
@@ -32,6 +34,9 @@ from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import Scope
 
 T = TypeVar("T")
+
+PROBE_EVERY = 5.0
+"""Seconds between two looks at whether the nodes take entries: what is read may be old else."""
 
 
 class JetStreamStore:
@@ -58,6 +63,16 @@ class JetStreamStore:
     async def _start(self) -> None:
         await self._invites.start()
         await self._catalogue.start()
+        self._probing = asyncio.create_task(self._probe())
+
+    async def _probe(self) -> None:
+        """See again and again that the nodes take entries; if not, ask another of them."""
+        while True:
+            await asyncio.sleep(PROBE_EVERY)
+            try:
+                await self._invites.probe()
+            except (NatsError, TimeoutError):
+                await self._connection.move_on()
 
     def close(self) -> None:
         """Close the connection."""
@@ -66,6 +81,7 @@ class JetStreamStore:
         self._connection.close()
 
     async def _stop(self) -> None:
+        self._probing.cancel()
         for log in self._logs.values():
             await log.stop()
         await self._catalogue.stop()
