@@ -1,12 +1,15 @@
 """``devote serve``: a board for devices, and the page to watch it on."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
 from devote.cli.options import takes
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 
 def serve(
@@ -22,6 +25,10 @@ def serve(
         list[str] | None,
         takes("NAME=VALUE", "Change a limit, such as streams=200; may be repeated."),
     ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        takes("ORIGIN", "Let pages of this site take part, as https://shop.example; repeatable."),
+    ] = None,
 ) -> None:
     """Serve experiments to devices, and a page to watch them on.
 
@@ -29,10 +36,12 @@ def serve(
 
     Examples:
         devote serve
+        devote serve --allow-origin https://shop.example
         devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
     """
     from devote.boards.store import SqliteStore
     from devote.dashboard import add_page
+    from devote.server.origins import allow_origins, check_origin
     from devote.server.serve import check_address, check_tls, run_server
     from devote.server.settings import load_settings, read_limits
 
@@ -40,10 +49,16 @@ def serve(
     check_address(host, port)
     check_tls(**tls)
     read_limits(limit or [])
+    origins = [check_origin(origin) for origin in allow_origin or []]
     opened = SqliteStore(store)
     where = token_file or store.with_name(store.name + ".token")
     settings = load_settings(where, limit or [])
     scheme = "http" if certificate is None else "https"
     typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
     typer.echo(f"devote: the operator's token is in {where}", err=True)
-    run_server(opened, host=host, port=port, settings=settings, extend=add_page, **tls)
+
+    def extend(app: "FastAPI") -> None:
+        add_page(app)
+        allow_origins(app, origins)
+
+    run_server(opened, host=host, port=port, settings=settings, extend=extend, **tls)
