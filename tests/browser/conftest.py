@@ -10,6 +10,9 @@ from tests.browser.site import serving_site
 from tests.browser.world import World
 from tests.dashboard.conftest import FLAGS, MISSING
 
+INSECURE = "--host-resolver-rules=MAP shop.test 127.0.0.1"
+"""A name of this machine that browsers do not trust as they trust 127.0.0.1."""
+
 NO_NODE = "The tests of the browser's client need Node 20 or later: sudo apt-get install nodejs"
 
 
@@ -26,7 +29,7 @@ def chromium():
     if path is None:
         missing(MISSING)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, INSECURE])
         yield browser
         browser.close()
 
@@ -53,8 +56,8 @@ def site():
         yield site
 
 
-@pytest.fixture
-def world(site, tmp_path):
+@pytest.fixture(scope="module")
+def world(site, tmp_path_factory):
     """A server that allows the site, and its operator; see ``World``."""
-    with World(site, tmp_path) as world:
+    with World(site, tmp_path_factory.mktemp("server")) as world:
         yield world

@@ -1,5 +1,6 @@
 """A server process that allows a site's pages, its operator, and visitors in a browser."""
 
+import itertools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -25,7 +26,12 @@ JOIN = """async ([url, invite, options]) => {
 }"""
 
 
-def survey(name: str = "banner", *, reply_after: float = 0.6, **how: Any) -> ExperimentSpec:
+_numbers = itertools.count(1)
+
+
+def survey(name: str | None = None, *, reply_after: float = 0.6, **how: Any) -> ExperimentSpec:
+    """A survey, by default of a name that no other has."""
+    name = name or f"banner-{next(_numbers)}"
     scheme = Survey(how.pop("privacy", 2.0), how.pop("answers", 1), reply_after)
     return ExperimentSpec(
         arms=ARMS, name=name, algorithm="mixture_elimination", epsilon=0.2, scheme=scheme, **how

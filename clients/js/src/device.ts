@@ -5,7 +5,7 @@
  * the store. One at a time joins or sends: it holds a Web Lock. When an answer leaves is drawn with the
  * question, and `reward` neither sends nor wakes anything.
  */
-import { Board } from "./board.js";
+import { Board, PATIENCE } from "./board.js";
 import { Core } from "./core.js";
 import { asDevoteError, DevoteError, type Code } from "./errors.js";
 import { uniform } from "./noise.js";
@@ -203,9 +203,11 @@ export class Device {
 
   readonly #invite = async (): Promise<string> => {
     const { invite } = this.#options;
-    const given = typeof invite === "function" ? await Promise.resolve().then(invite).catch(() => null) : invite;
-    if (typeof given === "string" && given !== "") return given;
-    throw new DevoteError("invite", "The survey takes browsers with an invite, and there is none. Pass `invite`.");
+    const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), PATIENCE));
+    const given = typeof invite === "function" ? Promise.resolve().then(invite).catch(() => null) : invite;
+    const text = await Promise.race([given, late]);
+    if (typeof text === "string" && text !== "") return text;
+    throw new DevoteError("invite", "The survey takes browsers with an invite, and none came. Pass `invite`.");
   };
 
   /** Read, and send what is due, unless another tab does. */
