@@ -122,7 +122,8 @@ def verify(envelope: Envelope, scope: Scope) -> bool:
 
 def verify_enrolment(*, voter: str, scope: Scope, signature: str) -> bool:
     """Whether a request to be enrolled was signed by the voter whom it names."""
-    return verify_fields(voter, "enrolment", {"voter": voter}, scope, signature)
+    fields = {"voter": voter}
+    return is_key(voter) and verify_fields(voter, "enrolment", fields, scope, signature)
 
 
 def verify_fields(

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 from devote.boards.board import Board, BoardRefused, BoardUnavailable
+from devote.boards.http import HttpBoard
 from devote.fleet.clock import Clock, Expiry, OnExpire
 from devote.fleet.core import DeviceCore
 from devote.fleet.errors import JoinError, JoinRefused
-from devote.fleet.joining import board_at, open_store
+from devote.fleet.joining import gossip_board, open_store
 from devote.fleet.loop import Pace, run_forever
 from devote.fleet.plays import Choice
 from devote.fleet.state import SYSTEM_RANDOM
@@ -26,6 +27,11 @@ T = TypeVar("T")
 
 AT_HAND = Pace(every=2.0, base=0.25, cap=2.0)
 """Where the board is on the device itself, reading it costs no traffic."""
+
+
+def is_gossip(url: str) -> bool:
+    """Whether an address is of devices that have no server."""
+    return url.startswith("gossip:")
 
 
 class _Joined:
@@ -93,7 +99,9 @@ class AsyncDevice(_Joined):
         """
         expiry = Expiry(expire_after, on_expire)
         try:
-            board = board or board_at(url, store, invite, gossip)
+            if board is None and is_gossip(url):
+                board = gossip_board(url, store, invite, gossip)
+            board = board or HttpBoard(url)
             async with AsyncExitStack() as opened:
                 opened.push_async_callback(board.aclose)
                 state = await open_store(store, url, board, invite, expiry)
@@ -111,7 +119,7 @@ class AsyncDevice(_Joined):
             ) from None
         except BoardRefused as error:
             raise JoinRefused(str(error)) from None
-        return cls(core, board, pace or (AT_HAND if url.startswith("gossip:") else None))
+        return cls(core, board, pace or (AT_HAND if is_gossip(url) else None))
 
     async def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from devote.boards.board import Board, EnrolmentRefused
 from devote.boards.database import StoreError, StoreMismatch
 from devote.boards.experiment import Experiment
-from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.fleet.clock import Expiry
 from devote.fleet.store import Store
@@ -24,15 +23,13 @@ if TYPE_CHECKING:
     from devote.gossip import GossipSettings
 
 
-def board_at(
-    url: str, store: str | Path, invite: str | None, gossip: "GossipSettings | None"
+def gossip_board(
+    url: str, store: str | Path, ticket: str | None, settings: "GossipSettings | None"
 ) -> Board:
-    """The board at an address: a server's, or one that devices have among themselves."""
-    if url.startswith("gossip:"):
-        from devote.gossip import GossipBoard
+    """The board that devices have among themselves, without a server."""
+    from devote.gossip import GossipBoard
 
-        return GossipBoard(url, store, ticket=invite, settings=gossip)
-    return HttpBoard(url)
+    return GossipBoard(url, store, ticket=ticket, settings=settings)
 
 
 async def open_store(

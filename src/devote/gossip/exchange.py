@@ -165,7 +165,7 @@ async def _ask_root(own: Answers, peer: Peer, call: Call, *, first: bool) -> Any
     if first:
         if not peer.proven:
             asking |= {"who": True, "me": own.record}
-        if own.peers.wants_more:
+        if own.peers.wants_more():
             asking["peers"] = True
     told = await _ask(own, peer, call, "/gossip/compare", asking)
     try:

@@ -30,6 +30,9 @@ LONGEST_REST, LONGEST_REST_UNPROVEN = 8, 64
 FORGOTTEN_AFTER = 6
 """Rounds without a peer that failed, and failures after which a told address is forgotten."""
 
+RARELY = 64
+"""Rounds between two questions for addresses when nothing new is heard."""
+
 IN_VAIN = 3
 """So many addresses of a member may prove wrong; then none is taken from it until a restart."""
 
@@ -71,6 +74,7 @@ class PeerBook:
         self.round = 0
         self.known: dict[str, Peer] = {}
         self._in_vain: Counter[str] = Counter()
+        self._rest, self._asks_at = 1, 0
         self.reload()
 
     def reload(self) -> None:
@@ -119,6 +123,7 @@ class PeerBook:
             peer.voter, peer.sequence, peer.proven = voter, sequence, False
             peer.record = json.dumps(record, separators=(",", ":"))
             self._keep(peer)
+            self._rest, self._asks_at = 1, self.round  # there may be more where this came from
         return True
 
     def _check(self, record: Any) -> tuple[str, int]:
@@ -167,10 +172,14 @@ class PeerBook:
             proven = [peer.record for peer in self.known.values() if peer.record and peer.proven]
             return [json.loads(r) for r in self._dice.sample(proven, min(HANDED, len(proven)))]
 
-    @property
     def wants_more(self) -> bool:
-        """Whether to ask for addresses: few are known, or it is time for fresh ones."""
-        return len(self.known) < min(16, self._settings.peers) or self.round % 32 == 0
+        """Whether to ask for addresses now: at first always, then ever more rarely."""
+        with self._lock:
+            if self.round < self._asks_at:
+                return False
+            self._rest = min(2 * self._rest, RARELY)
+            self._asks_at = self.round + self._rest
+            return True
 
     def choose(self, count: int = 1, *, turn: bool = False) -> list[Peer]:
         """Whom to turn to now; with ``turn`` a new round begins, and a given one may go first."""
