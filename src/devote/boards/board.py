@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from devote.errors import DevoteError
 from devote.protocol import Message
@@ -34,6 +34,10 @@ class Outcome(StrEnum):
 
 class BoardUnavailable(DevoteError):
     """The board could not be reached, or did not answer: post or read again later."""
+
+
+class BoardAlone(BoardUnavailable):
+    """A device that needs no server hears of no other device."""
 
 
 class BoardRefused(DevoteError):
@@ -127,8 +131,10 @@ class Board(ABC):
 
     A new board is a subclass; ``tests/contracts`` runs every check on it. Any method may raise
     BoardUnavailable (the outcome is unknown: try again) or BoardRefused (trying again is
-    useless).
+    useless). ``takes_back``: what it no longer shows was taken back, not lost.
     """
+
+    takes_back: ClassVar[bool] = False
 
     @abstractmethod
     async def fetch_experiment(self) -> "Experiment":
@@ -161,6 +167,10 @@ class Board(ABC):
         """All messages of one voter that the board holds, in its order."""
         posted = (await self.snapshot()).posted
         return tuple(p.envelope for p in posted if p.envelope.message.voter == voter)
+
+    async def begin(self, identity: "Identity") -> None:
+        """Begin what the board does by itself while this device takes part; most do nothing."""
+        return
 
     async def aclose(self) -> None:
         """Close what the board has opened; it cannot be used afterwards."""

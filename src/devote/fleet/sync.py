@@ -11,7 +11,7 @@ A device that blurs what it says first asks what the board holds of it, once aft
 store may be an older copy, and what it has said once it must not say again with fresh noise.
 """
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome
+from devote.boards.board import Board, BoardAlone, BoardRefused, BoardUnavailable, Outcome
 from devote.boards.database import StoreError
 from devote.fleet.core import DeviceCore
 from devote.protocol import ProtocolError
@@ -49,8 +49,10 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
             _check_scope(core, experiment.scope)
             core.learn_players(experiment.players)
         done = await _post_and_read(core, board, deep=deep)
-    except BoardUnavailable:
+    except BoardUnavailable as error:
         core.health.offline()
+        if isinstance(error, BoardAlone):
+            core.health.sync = str(error)
         return False
     except (BoardRefused, ProtocolError) as error:
         core.health.offline()
@@ -87,7 +89,7 @@ async def _post_and_read(core: DeviceCore, board: Board, *, deep: bool) -> bool:
     await _post(core, board)
     snapshot = await board.snapshot(bookmark.read_from(deep=deep))
     if not bookmark.holds(snapshot.posted, deep=deep):
-        core.rewind()
+        core.rewind(forget=board.takes_back)
         snapshot = await board.snapshot(0)
         core.receive(snapshot.posted, snapshot.number)
         await _post(core, board)
