@@ -50,6 +50,12 @@ def uniform(key: np.uint64, activation: int, which: np.uint64) -> float:
 
 
 @jitable
+def edge(layer: int) -> float:
+    """How far a layer of the ziggurat reaches; a device keeps this table in faster memory."""
+    return float(EDGES[layer])
+
+
+@jitable
 def exponential(word: np.uint64) -> float:
     """An exponential number of mean 1 from 64 random bits, by the ziggurat ``streams.LAYERS``.
 
@@ -57,8 +63,8 @@ def exponential(word: np.uint64) -> float:
     """
     while True:
         layer = np.int64(word & LOWEST)
-        x: float = np.int64(word >> S11) * UNIT * EDGES[layer]
-        if x < EDGES[layer + 1]:
+        x: float = np.int64(word >> S11) * UNIT * edge(layer)
+        if x < edge(layer + 1):
             return x
         word = mix(word + GOLDEN)
         u = np.int64(word >> S11) * UNIT

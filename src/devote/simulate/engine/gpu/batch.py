@@ -1,0 +1,198 @@
+"""Many trials of one scenario at once on the device: its arrays, and one launch after another."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from devote.kernels import Rule, get_algorithm
+from devote.problems import Uniform
+from devote.protocol.scheme import SCHEMES
+from devote.simulate.engine.clocks_run import FIRST_WIDTH
+from devote.simulate.engine.gpu.kernels import (
+    ROWS,
+    TABLE_BYTES,
+    TEAM,
+    make_begin,
+    make_merge,
+    make_rows,
+)
+from devote.simulate.engine.gpu.tables import Players, Setting, Shape, Trials
+from devote.simulate.engine.gpu.target import prepare, simulated
+from devote.simulate.engine.setting import environment_arrays, new_arena, outcome_of
+from devote.simulate.engine.windows import N_TIMES, N_WORDS, NOT_NOW, PHASE, START, WIDTH
+from devote.simulate.scenario import Scenario
+from devote.simulate.streams import trial_key
+from devote.simulate.trial import Trial
+
+WARP = 32
+AT_ONCE = 8
+"""Phases that are launched before it is asked whether any trial goes on."""
+
+
+@cache
+def compiled(algorithm: str, scheme: str, n_arms: int, team: bool) -> tuple[Any, Any, Any]:
+    """The kernels for a subroutine, a scheme and a number of arms; compiled when first run."""
+    prepare()
+    engine = SCHEMES[scheme].engine
+    assert engine is not None
+    code = get_algorithm(algorithm)
+    size = (n_arms, code.n_ints(n_arms), max(1, code.n_floats))
+    made = (
+        make_begin(*size[:2]),
+        make_rows(code, engine, *size),
+        make_merge(code, engine, *size, team),
+    )
+    options = {} if simulated() else {"lto": False}
+    begin, rows, merge = (cuda.jit(kernel, **options) for kernel in made)
+    return begin, rows, merge
+
+
+class Batch:
+    """Some trials of one scenario, all at once."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int = 0,
+        trials: Sequence[int] = (0,),
+        rule: Rule | None = None,
+        threads: int = ROWS,
+    ) -> None:
+        self.scenario = scenario
+        engine = scenario.scheme.engine
+        assert engine is not None
+        n, k = scenario.n_players, scenario.spec.n_arms
+        n_trials = len(trials)
+        total = n_trials * n
+        plain = scenario.problem.environment(n)
+        environment = environment_arrays(plain)
+        self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
+        uniform = isinstance(scenario.problem.activity, Uniform)
+        weights = [1.0 / n] if uniform else scenario.problem.activity.weights(n)
+        paces = 1.0 / (n * np.array(weights))
+        fresh = scenario.algorithm.new_state(k)
+        team = n >= WARP
+        self.kernels = compiled(*scenario.loop[:2], k, team)
+        self.threads = threads
+        while self.threads > WARP and self.threads >= 2 * n:
+            self.threads //= 2
+        each = -(-n // self.threads) if team else 0
+        self.blocks = each * n_trials if team else -(-total // self.threads)
+        self.mergers = (n_trials, min(TEAM, self.threads)) if team else (-(-n_trials // 64), 64)
+        shape = Shape(n_trials, n, each)
+        put = cuda.to_device
+        room = cuda.device_array
+        self.players = Players(
+            alive=room((2, k, total), np.int8),
+            ints=room((2, k + len(fresh.ints), total), np.int32),
+            reals=room((2, k + len(fresh.floats), total), np.float64),
+            own=room((2, total, engine.words), np.int32),
+            next=room((2, total), np.float64),
+            half=room(total, np.int8),
+            moved=room(total, np.int8),
+            voted=room((total, k), np.int8),
+            first_vote=room(total, np.int32),
+            who=room(total, np.int32),
+            when=room(total, np.float64),
+        )
+        words = np.zeros((n_trials, N_WORDS), dtype=np.int64)
+        words[:, PHASE] = START
+        times = np.zeros((n_trials, N_TIMES))
+        times[:, WIDTH] = FIRST_WIDTH
+
+        def each_trial(values: Any) -> Any:
+            return put(np.repeat(values[None], n_trials, axis=0))
+
+        keys = [trial_key(seed, trial) for trial in trials]
+        self.trials = Trials(
+            keys=put(np.array(keys, dtype=np.uint64)),
+            counters=each_trial(self.arena.counters),
+            past=each_trial(self.arena.counters),
+            added=each_trial(np.zeros_like(self.arena.counters)),
+            last=each_trial(np.full(1, NOT_NOW)),
+            keep=put(np.zeros(n_trials, dtype=np.int8)),
+            words=put(words),
+            times=put(times),
+            tally=each_trial(self.arena.tally),
+            by_arm=each_trial(self.arena.by_arm),
+            shared=each_trial(self.arena.shared),
+            seen=each_trial(self.arena.shared),
+            before=each_trial(self.arena.before),
+        )
+        setting = Setting(
+            epsilon=self.arena.epsilon,
+            endless=self.arena.endless,
+            steady=self.arena.steady,
+            scheme=self.arena.scheme,
+            noisy=int(scenario.scheme.noisy),
+            horizon=scenario.horizon or 0,
+            good=put(self.arena.good),
+            events=put(self.arena.events),
+        )
+        arrays = {
+            name: put(value)
+            for name, value in environment._asdict().items()
+            if isinstance(value, np.ndarray)
+        }
+        self.paces = put(paces)
+        given = (environment._replace(**arrays), rule or scenario.rule, self.paces, setting, shape)
+        self.given = (*given, self.players, self.trials)
+
+    def play(self) -> None:
+        """Run all trials to their end."""
+        begin, rows, merge = self.kernels
+        shape, players = self.given[4], self.players
+        total = shape.n_trials * shape.n_players
+        busy = cuda.device_array(1, np.int8)
+        idle = np.zeros(1, dtype=np.int8)
+        begin[-(-total // ROWS), ROWS, 0, TABLE_BYTES](self.paces, shape, players, self.trials)
+        merge[(*self.mergers, 0, TABLE_BYTES)](*self.given, busy)
+        goes_on = True
+        while goes_on:
+            for _ in range(AT_ONCE):
+                busy.copy_to_device(idle)
+                rows[self.blocks, self.threads, 0, TABLE_BYTES](*self.given)
+                merge[(*self.mergers, 0, TABLE_BYTES)](*self.given, busy)
+            goes_on = bool(busy.copy_to_host()[0])
+
+    def outcomes(self) -> list[Trial]:
+        """What each trial came to."""
+        n, k = self.scenario.n_players, self.scenario.spec.n_arms
+        n_trials = len(self.trials.keys)
+        players = self.players
+        fetched = {
+            name: getattr(self.trials, name).copy_to_host()
+            for name in ("counters", "tally", "by_arm", "shared", "before", "keep")
+        }
+        moved = players.moved.copy_to_host().reshape(n_trials, n)
+        half = players.half.copy_to_host().reshape(n_trials, n)
+        half ^= moved & fetched.pop("keep")[:, None]
+        both = players.alive.copy_to_host().reshape(2, k, n_trials, n)
+        alive = np.where(half == 1, both[1], both[0]).transpose(1, 2, 0)
+        first_vote = players.first_vote.copy_to_host().reshape(n_trials, n)
+        return [
+            outcome_of(
+                self.scenario,
+                self.arena._replace(
+                    alive=alive[t],
+                    first_vote=first_vote[t],
+                    **{name: values[t] for name, values in fetched.items()},
+                ),
+                [],
+            )
+            for t in range(n_trials)
+        ]
+
+
+def run_batch(scenario: Scenario, *, seed: int, trials: Sequence[int]) -> list[Trial]:
+    """Some trials of a scenario."""
+    batch = Batch(scenario, seed=seed, trials=trials)
+    batch.play()
+    return batch.outcomes()
+
+
+
