@@ -7,6 +7,7 @@ from dataclasses import replace
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.simulate.engine.clocks_run import ClocksRun
+from devote.simulate.engine.gpu.run import run_batches
 from devote.simulate.engine.room import check_room
 from devote.simulate.engine.run import Run
 from devote.simulate.players import run_players
@@ -29,8 +30,8 @@ def simulate(
 ) -> Result:
     """Run trials 0, 1, ... of one scenario and gather what each came to.
 
-    ``engine`` is ``auto``, ``event`` or ``clocks``; ``result.engine`` says which ran. A trace
-    takes ``event``.
+    ``engine`` is ``auto``, ``event``, ``clocks`` or ``cuda``; ``result.engine`` says which ran. A
+    trace takes ``event``.
 
     >>> from devote.problems import PROBLEMS
     >>> result = simulate(ExperimentSpec(arms=10), PROBLEMS["1"], 32, trials=2, seed=1)
@@ -40,7 +41,7 @@ def simulate(
     scenario = Scenario(spec, problem, n_players, horizon, engine)
     if trace and engine == "auto":
         scenario = replace(scenario, engine="event")
-    runs = [run_trial(scenario, seed=seed, trial=trial, trace=trace) for trial in range(trials)]
+    runs, _ = run_chunk(scenario, range(trials), seed, trace, threads=None)
     return Result.of(scenario, runs, seed=seed)
 
 
@@ -64,21 +65,30 @@ def run_trial(
             horizon=scenario.horizon,
             trace=trace,
         )
+    if scenario.runs_on == "cuda":
+        _no_trace(scenario, trace)
+        [(_, run)] = run_batches(scenario, seed=seed, trials=[trial])
+        return run
     if scenario.runs_on == "clocks" and engine.clocks is not None:
-        if trace:
-            raise SpecError(
-                "engine='clocks' keeps no trace: it does not know the order of all pulls.\n"
-                "Use engine event."
-            )
+        _no_trace(scenario, trace)
         on_clocks = ClocksRun(
             scenario, seed=seed, trial=trial, threads=threads or worker_count(None)
         )
         on_clocks.play()
         return on_clocks.outcome()
-    run = Run(scenario, seed=seed, trial=trial, tracing=trace)
-    while not run.over:
-        run.advance()
-    return run.outcome()
+    on_loop = Run(scenario, seed=seed, trial=trial, tracing=trace)
+    while not on_loop.over:
+        on_loop.advance()
+    return on_loop.outcome()
+
+
+def _no_trace(scenario: Scenario, trace: bool) -> None:
+    """Refuse a trace on an engine that has none."""
+    if trace:
+        raise SpecError(
+            f"engine={scenario.runs_on!r} keeps no trace: it does not know the order of all pulls."
+            "\nUse engine event."
+        )
 
 
 def run_chunk(
@@ -89,6 +99,10 @@ def run_chunk(
     threads: int | None = 1,
 ) -> tuple[list[Trial], float]:
     """Run some trials; also the seconds that the quickest of them took."""
+    if scenario.runs_on == "cuda" and not trace:
+        begin = time.perf_counter()
+        on_device = [run for _, run in run_batches(scenario, seed=seed, trials=trials)]
+        return on_device, (time.perf_counter() - begin) / max(1, len(trials))
     runs = []
     quickest = float("inf")
     for trial in trials:

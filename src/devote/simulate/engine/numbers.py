@@ -23,6 +23,7 @@ LOWEST = np.uint64(LAYERS - 1)
 EDGES = np.array(layer_edges())
 HEIGHTS = np.exp(-EDGES)
 
+NAUGHT = np.uint64(0)
 PER_ACTIVATION = np.uint64(4)
 GAP, CHOOSE, PAY, NOISE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 """What the numbers of one activation are for; the gap is the time before it."""
@@ -45,7 +46,7 @@ def player_key(trial: np.uint64, player: int) -> np.uint64:
 @jitable
 def uniform(key: np.uint64, activation: int, which: np.uint64) -> float:
     """A number in [0, 1)."""
-    place = PER_ACTIVATION * np.uint64(activation) + which
+    place = PER_ACTIVATION * np.uint64(activation) + np.uint64(which)
     return np.int64(mix(key + GOLDEN * place) >> S11) * UNIT
 
 

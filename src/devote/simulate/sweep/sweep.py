@@ -11,6 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from devote.simulate.engine.gpu.run import run_batches
+from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.errors import SweepError, check
 from devote.simulate.result import Result
 from devote.simulate.scenario import Scenario
@@ -58,6 +60,9 @@ def run_sweep(
         raise SweepError(f"seed={seed!r} must be a whole number.\nUse 0, or any other.")
     n_workers = worker_count(workers)
     header = Header(tuple(cells), trials, seed)
+    on_device = [i for i, cell in enumerate(cells) if cell.runs_on == "cuda"]
+    if on_device:
+        check_device()
     with ExitStack() as stack:
         # An address that nobody answers at is found out before a file is made.
         cluster = stack.enter_context(dask_executor(dask)) if dask is not None else None
@@ -71,14 +76,21 @@ def run_sweep(
         total = len(cells) * trials
         tell(len(done), total, "")
         left = {i: [t for t in range(trials) if (i, t) not in done] for i in range(len(cells))}
+
+        def note(i: int, trial: int, run: Trial) -> None:
+            done[i, trial] = run
+            if file is not None:
+                file.add(i, trial, run)
+            tell(len(done), total, cells[i].label)
+
+        for i in on_device:
+            for trial, run in run_batches(cells[i], seed=seed, trials=left.pop(i)):
+                note(i, trial, run)
         schedule = Schedule(header.cells, left)
         if schedule.waiting:
             executor, at_once = cluster or stack.enter_context(local_executor(n_workers))
             for i, trial, run in _run(schedule, seed, executor, at_once):
-                done[i, trial] = run
-                if file is not None:
-                    file.add(i, trial, run)
-                tell(len(done), total, cells[i].label)
+                note(i, trial, run)
     return gather(header, done)
 
 

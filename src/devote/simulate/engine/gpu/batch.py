@@ -8,9 +8,9 @@ import numpy as np
 from numba import cuda
 
 from devote.kernels import Rule, get_algorithm
-from devote.problems import Uniform
 from devote.protocol.scheme import SCHEMES
-from devote.simulate.engine.clocks_run import FIRST_WIDTH
+from devote.simulate.engine.clocks_run import first_width, mean_gaps
+from devote.simulate.engine.gpu.arrays import device_environment, device_setting, repeated
 from devote.simulate.engine.gpu.kernels import (
     ROWS,
     TABLE_BYTES,
@@ -19,9 +19,9 @@ from devote.simulate.engine.gpu.kernels import (
     make_merge,
     make_rows,
 )
-from devote.simulate.engine.gpu.tables import Players, Setting, Shape, Trials
-from devote.simulate.engine.gpu.target import prepare, simulated
-from devote.simulate.engine.setting import environment_arrays, new_arena, outcome_of
+from devote.simulate.engine.gpu.tables import Players, Shape, Trials
+from devote.simulate.engine.gpu.target import compile_kernel
+from devote.simulate.engine.setting import new_arena, outcome_of
 from devote.simulate.engine.windows import N_TIMES, N_WORDS, NOT_NOW, PHASE, START, WIDTH
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import trial_key
@@ -35,7 +35,6 @@ AT_ONCE = 8
 @cache
 def compiled(algorithm: str, scheme: str, n_arms: int, team: bool) -> tuple[Any, Any, Any]:
     """The kernels for a subroutine, a scheme and a number of arms; compiled when first run."""
-    prepare()
     engine = SCHEMES[scheme].engine
     assert engine is not None
     code = get_algorithm(algorithm)
@@ -45,8 +44,7 @@ def compiled(algorithm: str, scheme: str, n_arms: int, team: bool) -> tuple[Any,
         make_rows(code, engine, *size),
         make_merge(code, engine, *size, team),
     )
-    options = {} if simulated() else {"lto": False}
-    begin, rows, merge = (cuda.jit(kernel, **options) for kernel in made)
+    begin, rows, merge = (compile_kernel(kernel) for kernel in made)
     return begin, rows, merge
 
 
@@ -69,11 +67,7 @@ class Batch:
         n_trials = len(trials)
         total = n_trials * n
         plain = scenario.problem.environment(n)
-        environment = environment_arrays(plain)
         self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
-        uniform = isinstance(scenario.problem.activity, Uniform)
-        weights = [1.0 / n] if uniform else scenario.problem.activity.weights(n)
-        paces = 1.0 / (n * np.array(weights))
         fresh = scenario.algorithm.new_state(k)
         team = n >= WARP
         self.kernels = compiled(*scenario.loop[:2], k, team)
@@ -102,10 +96,10 @@ class Batch:
         words = np.zeros((n_trials, N_WORDS), dtype=np.int64)
         words[:, PHASE] = START
         times = np.zeros((n_trials, N_TIMES))
-        times[:, WIDTH] = FIRST_WIDTH
+        times[:, WIDTH] = first_width(scenario)
 
         def each_trial(values: Any) -> Any:
-            return put(np.repeat(values[None], n_trials, axis=0))
+            return repeated(values, n_trials)
 
         keys = [trial_key(seed, trial) for trial in trials]
         self.trials = Trials(
@@ -123,23 +117,9 @@ class Batch:
             seen=each_trial(self.arena.shared),
             before=each_trial(self.arena.before),
         )
-        setting = Setting(
-            epsilon=self.arena.epsilon,
-            endless=self.arena.endless,
-            steady=self.arena.steady,
-            scheme=self.arena.scheme,
-            noisy=int(scenario.scheme.noisy),
-            horizon=scenario.horizon or 0,
-            good=put(self.arena.good),
-            events=put(self.arena.events),
-        )
-        arrays = {
-            name: put(value)
-            for name, value in environment._asdict().items()
-            if isinstance(value, np.ndarray)
-        }
-        self.paces = put(paces)
-        given = (environment._replace(**arrays), rule or scenario.rule, self.paces, setting, shape)
+        setting = device_setting(scenario, self.arena)
+        self.paces = put(mean_gaps(scenario))
+        given = (device_environment(plain), rule or scenario.rule, self.paces, setting, shape)
         self.given = (*given, self.players, self.trials)
 
     def play(self) -> None:
@@ -186,13 +166,3 @@ class Batch:
             )
             for t in range(n_trials)
         ]
-
-
-def run_batch(scenario: Scenario, *, seed: int, trials: Sequence[int]) -> list[Trial]:
-    """Some trials of a scenario."""
-    batch = Batch(scenario, seed=seed, trials=trials)
-    batch.play()
-    return batch.outcomes()
-
-
-

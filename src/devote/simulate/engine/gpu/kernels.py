@@ -53,6 +53,9 @@ from devote.simulate.engine.windows import (
 ROWS = 128
 """Threads of a block that does rows."""
 
+NEAR_BYTES = 40 * 1024
+"""What learners of a block may take of the memory that it shares."""
+
 TEAM = 256
 """Threads that look for the earliest together."""
 
@@ -96,7 +99,11 @@ def make_begin(n_arms: int, n_ints: int) -> Callable[..., None]:
 def make_rows(
     algorithm: Algorithm, engine: Engine, n_arms: int, n_ints: int, n_floats: int
 ) -> Callable[..., None]:
-    """The kernel that scans a window, or sets everybody to a moment."""
+    """The kernel that scans a window, or sets everybody to a moment.
+
+    Small learners lie in the memory that a block shares, a column for each thread: there threads
+    may ask for different places at once. Large ones lie in the memory of the thread.
+    """
     clocks = engine.clocks
     assert clocks is not None
     wake, learn = engine.wake, engine.learn
@@ -104,6 +111,7 @@ def make_rows(
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
     n_own = engine.words
+    near = (n_arms + 4 * (n_arms + n_ints) + 8 * (n_arms + n_floats)) * ROWS <= NEAR_BYTES
 
     def rows(env, rule, paces, setting, shape, players, trials):  # type: ignore[no-untyped-def]
         edges = cuda.shared.array(0, float64)
@@ -136,11 +144,18 @@ def make_rows(
             begin = players.next[half, i]
             stock = trials.words[trial, STOCK] != 0
             if begin < limit or stock:
-                alive = cuda.local.array((1, n_arms), int8)
-                pulls = cuda.local.array(n_arms, int32)
-                sums = cuda.local.array(n_arms, float64)
-                ints = cuda.local.array(n_ints, int32)
-                floats = cuda.local.array(n_floats, float64)
+                if near:
+                    alive = cuda.shared.array((1, n_arms, ROWS), int8)[:, :, me]
+                    pulls = cuda.shared.array((n_arms, ROWS), int32)[:, me]
+                    sums = cuda.shared.array((n_arms, ROWS), float64)[:, me]
+                    ints = cuda.shared.array((n_ints, ROWS), int32)[:, me]
+                    floats = cuda.shared.array((n_floats, ROWS), float64)[:, me]
+                else:
+                    alive = cuda.local.array((1, n_arms), int8)
+                    pulls = cuda.local.array(n_arms, int32)
+                    sums = cuda.local.array(n_arms, float64)
+                    ints = cuda.local.array(n_ints, int32)
+                    floats = cuda.local.array(n_floats, float64)
                 own = cuda.local.array((1, n_own), int32)
                 voted = cuda.local.array((1, n_arms), int8)
                 first_vote = cuda.local.array(1, int32)

@@ -57,6 +57,20 @@ class Trials(NamedTuple):
     before: Any
 
 
+class Merged(NamedTuple):
+    """What trials have whose clocks are merged into one, a row each, beside their learners."""
+
+    counters: Any
+    own: Any
+    voted: Any
+    first_vote: Any
+    tally: Any
+    by_arm: Any
+    shared: Any
+    before: Any
+    out: Any
+
+
 class Setting(NamedTuple):
     """What is the same in all trials."""
 

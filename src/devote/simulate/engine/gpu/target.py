@@ -44,6 +44,15 @@ def why_no_device() -> str:
     return ""
 
 
+def free_bytes() -> int:
+    """How much memory of the device is free."""
+    if simulated():
+        return 1 << 30
+    from numba import cuda
+
+    return int(cuda.current_context().get_memory_info()[0])
+
+
 @cache
 def simulated() -> bool:
     """Whether plain Python stands in for the device."""
@@ -72,6 +81,16 @@ def prepare() -> None:
         def edge_in_shared_memory(layer):  # type: ignore[no-untyped-def]
             """Kernels copy the table there: every thread asks for another place of it."""
             return lambda layer: cuda.shared.array(0, float64)[layer]
+
+
+def compile_kernel(kernel: Any) -> Any:
+    """A kernel, compiled when it is first run."""
+    prepare()
+    from numba import config, cuda
+
+    config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small grid is what was asked for
+    # Linking at the end would fuse again.
+    return cuda.jit(kernel) if simulated() else cuda.jit(kernel, lto=False)
 
 
 def _mend_numpy() -> None:
