@@ -7,45 +7,63 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from devote.kernels import Rule, get_algorithm
+from devote.kernels import Rule, get_algorithm, tables
+from devote.problems.rewards import Environment
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.engine.clocks_run import first_width, mean_gaps
-from devote.simulate.engine.gpu.arrays import device_environment, device_setting, repeated
+from devote.simulate.engine.gpu.arrays import device_environment, device_setting
 from devote.simulate.engine.gpu.kernels import (
     ROWS,
     TABLE_BYTES,
     TEAM,
+    Facts,
     make_begin,
     make_merge,
     make_rows,
 )
-from devote.simulate.engine.gpu.tables import Players, Shape, Trials
+from devote.simulate.engine.gpu.recording import recorded
+from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
 from devote.simulate.engine.gpu.target import compile_kernel
 from devote.simulate.engine.setting import new_arena, outcome_of
-from devote.simulate.engine.windows import N_TIMES, N_WORDS, NOT_NOW, PHASE, START, WIDTH
+from devote.simulate.engine.windows import N_TIMES, N_WORDS, PHASE, START, WIDTH
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import trial_key
 from devote.simulate.trial import Trial
 
 WARP = 32
-AT_ONCE = 8
+AT_ONCE = 4
 """Phases that are launched before it is asked whether any trial goes on."""
 
 
 @cache
-def compiled(algorithm: str, scheme: str, n_arms: int, team: bool) -> tuple[Any, Any, Any]:
+def compiled(
+    algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool
+) -> tuple[Any, Any, Any]:
     """The kernels for a subroutine, a scheme and a number of arms; compiled when first run."""
     engine = SCHEMES[scheme].engine
     assert engine is not None
     code = get_algorithm(algorithm)
     size = (n_arms, code.n_ints(n_arms), max(1, code.n_floats))
     made = (
-        make_begin(*size[:2]),
-        make_rows(code, engine, *size),
-        make_merge(code, engine, *size, team),
+        make_begin(n_arms),
+        make_rows(code, engine, *size, facts),
+        make_merge(code, engine, *size, facts, team),
     )
     begin, rows, merge = (compile_kernel(kernel) for kernel in made)
     return begin, rows, merge
+
+
+def facts_of(scenario: Scenario, plain: Environment, arena: tables.Arena) -> Facts:
+    """What its kernels are compiled for."""
+    return (
+        plain.kind,
+        plain.n_groups,
+        plain.n_segments,
+        plain.resampled,
+        arena.steady,
+        arena.endless,
+        int(scenario.scheme.noisy),
+    )
 
 
 class Batch:
@@ -70,7 +88,7 @@ class Batch:
         self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
         fresh = scenario.algorithm.new_state(k)
         team = n >= WARP
-        self.kernels = compiled(*scenario.loop[:2], k, team)
+        self.kernels = compiled(*scenario.loop[:2], k, facts_of(scenario, plain, self.arena), team)
         self.threads = threads
         while self.threads > WARP and self.threads >= 2 * n:
             self.threads //= 2
@@ -93,30 +111,26 @@ class Batch:
             who=room(total, np.int32),
             when=room(total, np.float64),
         )
-        words = np.zeros((n_trials, N_WORDS), dtype=np.int64)
-        words[:, PHASE] = START
-        times = np.zeros((n_trials, N_TIMES))
-        times[:, WIDTH] = first_width(scenario)
-
-        def each_trial(values: Any) -> Any:
-            return repeated(values, n_trials)
-
         keys = [trial_key(seed, trial) for trial in trials]
         self.trials = Trials(
             keys=put(np.array(keys, dtype=np.uint64)),
-            counters=each_trial(self.arena.counters),
-            past=each_trial(self.arena.counters),
-            added=each_trial(np.zeros_like(self.arena.counters)),
-            last=each_trial(np.full(1, NOT_NOW)),
-            keep=put(np.zeros(n_trials, dtype=np.int8)),
-            words=put(words),
-            times=put(times),
-            tally=each_trial(self.arena.tally),
-            by_arm=each_trial(self.arena.by_arm),
-            shared=each_trial(self.arena.shared),
-            seen=each_trial(self.arena.shared),
-            before=each_trial(self.arena.before),
+            counters=room((n_trials, tables.N_COUNTERS), np.int64),
+            past=room((n_trials, tables.N_COUNTERS), np.int64),
+            added=room((n_trials, tables.N_COUNTERS), np.int64),
+            last=room((n_trials, 1), np.float64),
+            keep=room(n_trials, np.int8),
+            words=room((n_trials, N_WORDS), np.int64),
+            times=room((n_trials, N_TIMES), np.float64),
+            tally=room((n_trials, k), np.int64),
+            by_arm=room((n_trials, k, engine.arm_words), np.int64),
+            shared=room((n_trials, k), np.int8),
+            seen=room((n_trials, k), np.int8),
+            before=room((n_trials, k), np.int8),
         )
+        words, times = np.zeros((1, N_WORDS), dtype=np.int64), np.zeros((1, N_TIMES))
+        words[0, PHASE] = START
+        times[0, WIDTH] = first_width(scenario)
+        self.fresh = Fresh(put(self.arena.counters[None].copy()), put(words), put(times))
         setting = device_setting(scenario, self.arena)
         self.paces = put(mean_gaps(scenario))
         given = (device_environment(plain), rule or scenario.rule, self.paces, setting, shape)
@@ -128,16 +142,22 @@ class Batch:
         shape, players = self.given[4], self.players
         total = shape.n_trials * shape.n_players
         busy = cuda.device_array(1, np.int8)
-        idle = np.zeros(1, dtype=np.int8)
-        begin[-(-total // ROWS), ROWS, 0, TABLE_BYTES](self.paces, shape, players, self.trials)
+
+        def advance(stream: Any) -> None:
+            rows[self.blocks, self.threads, stream, TABLE_BYTES](*self.given, busy)
+            merge[(*self.mergers, stream, TABLE_BYTES)](*self.given, busy)
+
+        begin[-(-total // ROWS), ROWS, 0, TABLE_BYTES](
+            self.paces, shape, players, self.trials, self.fresh
+        )
         merge[(*self.mergers, 0, TABLE_BYTES)](*self.given, busy)
-        goes_on = True
-        while goes_on:
+        advance(0)
+        if not busy.copy_to_host()[0]:
+            return
+        again = recorded(advance)
+        while busy.copy_to_host()[0]:
             for _ in range(AT_ONCE):
-                busy.copy_to_device(idle)
-                rows[self.blocks, self.threads, 0, TABLE_BYTES](*self.given)
-                merge[(*self.mergers, 0, TABLE_BYTES)](*self.given, busy)
-            goes_on = bool(busy.copy_to_host()[0])
+                again()
 
     def outcomes(self) -> list[Trial]:
         """What each trial came to."""

@@ -23,6 +23,7 @@ from devote.kernels.tables import (
     VERSION,
     Arena,
 )
+from devote.problems.rewards import Environment
 from devote.protocol.scheme import Engine
 from devote.simulate.engine.alone import HALTED, SPOKEN, run_alone
 from devote.simulate.engine.clocks import at_desk
@@ -33,6 +34,8 @@ from devote.simulate.engine.windows import (
     LIMIT,
     N_HALTED,
     N_LOUD,
+    N_TIMES,
+    N_WORDS,
     NOT_NOW,
     OVER,
     PHASE,
@@ -50,11 +53,13 @@ from devote.simulate.engine.windows import (
     open_window,
 )
 
+Facts = tuple[int, int, int, int, int, int, int]
+"""What kernels are compiled for: what the environment says before its buffers (but the number of
+arms and of rows), whether what is suboptimal never changes, whether runs are endless, and whether
+there is noise. So none of it is asked at each pull."""
+
 ROWS = 128
 """Threads of a block that does rows."""
-
-NEAR_BYTES = 40 * 1024
-"""What learners of a block may take of the memory that it shares."""
 
 TEAM = 256
 """Threads that look for the earliest together."""
@@ -64,10 +69,10 @@ TABLE_BYTES = 8 * N_EDGES
 """What a block needs for the table of gaps."""
 
 
-def make_begin(n_arms: int, n_ints: int) -> Callable[..., None]:
-    """The kernel that puts every player at its start."""
+def make_begin(n_arms: int) -> Callable[..., None]:
+    """The kernel that puts every player at its start, and every trial where the first row is."""
 
-    def begin(paces, shape, players, trials):  # type: ignore[no-untyped-def]
+    def begin(paces, shape, players, trials, fresh):  # type: ignore[no-untyped-def]
         edges = cuda.shared.array(0, float64)
         for j in range(cuda.threadIdx.x, N_EDGES, cuda.blockDim.x):
             edges[j] = EDGES[j]
@@ -90,6 +95,21 @@ def make_begin(n_arms: int, n_ints: int) -> Callable[..., None]:
         players.half[i] = 0
         players.moved[i] = 0
         players.first_vote[i] = -1
+        if player == 0:
+            for j in range(N_COUNTERS):
+                trials.counters[trial, j] = trials.past[trial, j] = fresh.counters[0, j]
+                trials.added[trial, j] = 0
+            for j in range(N_WORDS):
+                trials.words[trial, j] = fresh.words[0, j]
+            for j in range(N_TIMES):
+                trials.times[trial, j] = fresh.times[0, j]
+            trials.last[trial, 0] = NOT_NOW
+            trials.keep[trial] = 0
+            for k in range(n_arms):
+                trials.tally[trial, k] = 0
+                for j in range(trials.by_arm.shape[2]):
+                    trials.by_arm[trial, k, j] = 0
+                trials.shared[trial, k] = trials.seen[trial, k] = trials.before[trial, k] = 1
         pace = paces[player] if len(paces) > 1 else paces[0]
         players.next[0, i] = pace * gap(player_key(trials.keys[trial], player), 0)
 
@@ -97,13 +117,9 @@ def make_begin(n_arms: int, n_ints: int) -> Callable[..., None]:
 
 
 def make_rows(
-    algorithm: Algorithm, engine: Engine, n_arms: int, n_ints: int, n_floats: int
+    algorithm: Algorithm, engine: Engine, n_arms: int, n_ints: int, n_floats: int, facts: Facts
 ) -> Callable[..., None]:
-    """The kernel that scans a window, or sets everybody to a moment.
-
-    Small learners lie in the memory that a block shares, a column for each thread: there threads
-    may ask for different places at once. Large ones lie in the memory of the thread.
-    """
+    """The kernel that scans a window, or sets everybody to a moment."""
     clocks = engine.clocks
     assert clocks is not None
     wake, learn = engine.wake, engine.learn
@@ -111,9 +127,10 @@ def make_rows(
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
     n_own = engine.words
-    near = (n_arms + 4 * (n_arms + n_ints) + 8 * (n_arms + n_floats)) * ROWS <= NEAR_BYTES
+    kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
 
-    def rows(env, rule, paces, setting, shape, players, trials):  # type: ignore[no-untyped-def]
+    def rows(buffers, rule, paces, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
+        busy[0] = 0
         edges = cuda.shared.array(0, float64)
         part = cuda.shared.array(ROWS, int64)
         me = cuda.threadIdx.x
@@ -144,18 +161,11 @@ def make_rows(
             begin = players.next[half, i]
             stock = trials.words[trial, STOCK] != 0
             if begin < limit or stock:
-                if near:
-                    alive = cuda.shared.array((1, n_arms, ROWS), int8)[:, :, me]
-                    pulls = cuda.shared.array((n_arms, ROWS), int32)[:, me]
-                    sums = cuda.shared.array((n_arms, ROWS), float64)[:, me]
-                    ints = cuda.shared.array((n_ints, ROWS), int32)[:, me]
-                    floats = cuda.shared.array((n_floats, ROWS), float64)[:, me]
-                else:
-                    alive = cuda.local.array((1, n_arms), int8)
-                    pulls = cuda.local.array(n_arms, int32)
-                    sums = cuda.local.array(n_arms, float64)
-                    ints = cuda.local.array(n_ints, int32)
-                    floats = cuda.local.array(n_floats, float64)
+                alive = cuda.local.array((1, n_arms), int8)
+                pulls = cuda.local.array(n_arms, int32)
+                sums = cuda.local.array(n_arms, float64)
+                ints = cuda.local.array(n_ints, int32)
+                floats = cuda.local.array(n_floats, float64)
                 own = cuda.local.array((1, n_own), int32)
                 voted = cuda.local.array((1, n_arms), int8)
                 first_vote = cuda.local.array(1, int32)
@@ -170,10 +180,10 @@ def make_rows(
                     arena = Arena(
                         shape.n_players,
                         setting.epsilon,
-                        setting.endless,
+                        endless,
                         1,
                         0,
-                        setting.steady,
+                        steady,
                         0,
                         setting.scheme,
                         scratch,
@@ -189,11 +199,24 @@ def make_rows(
                         setting.good,
                         setting.events,
                     )
+                    env = Environment(
+                        kind,
+                        n_arms,
+                        n_groups,
+                        n_segments,
+                        resampled,
+                        buffers.n_rows,
+                        buffers.means,
+                        buffers.slopes,
+                        buffers.starts,
+                        buffers.groups,
+                        buffers.table,
+                    )
                     calls = (wake, learn, play, take, speaks, tells, rests)
                     subroutine = (rule, choose, observe)
                     pace = paces[player] if len(paces) > 1 else paces[0]
                     key = player_key(trials.keys[trial], player)
-                    clock = (key, pace, setting.noisy, awaited)
+                    clock = (key, pace, noisy, awaited)
                     first = own[0, ACTIVE]
                     t, bad, changed, how = run_alone(
                         calls, subroutine, env, arena, state, player, clock, begin, limit, NOT_NOW
@@ -222,10 +245,10 @@ def make_rows(
                     after = Arena(
                         shape.n_players,
                         setting.epsilon,
-                        setting.endless,
+                        endless,
                         1,
                         0,
-                        setting.steady,
+                        steady,
                         0,
                         setting.scheme,
                         scratch,
@@ -266,7 +289,13 @@ def make_rows(
 
 
 def make_merge(
-    algorithm: Algorithm, engine: Engine, n_arms: int, n_ints: int, n_floats: int, team: bool
+    algorithm: Algorithm,
+    engine: Engine,
+    n_arms: int,
+    n_ints: int,
+    n_floats: int,
+    facts: Facts,
+    team: bool,
 ) -> Callable[..., None]:
     """The kernel that takes trials to their next phase, a team of threads or one for each."""
     clocks = engine.clocks
@@ -276,8 +305,9 @@ def make_merge(
     speaks, tells, rests = clocks.speaks, clocks.tells, clocks.rests
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
     n_own = engine.words
+    kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
 
-    def merge(env, rule, paces, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
+    def merge(buffers, rule, paces, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
         edges = cuda.shared.array(0, float64)
         times_of = cuda.shared.array(TEAM, float64)
         places = cuda.shared.array(TEAM, int64)
@@ -331,10 +361,10 @@ def make_merge(
         real = Arena(
             shape.n_players,
             setting.epsilon,
-            setting.endless,
+            endless,
             1,
             0,
-            setting.steady,
+            steady,
             0,
             setting.scheme,
             counters,
@@ -349,6 +379,19 @@ def make_merge(
             out,
             setting.good,
             setting.events,
+        )
+        env = Environment(
+            kind,
+            n_arms,
+            n_groups,
+            n_segments,
+            resampled,
+            buffers.n_rows,
+            buffers.means,
+            buffers.slopes,
+            buffers.starts,
+            buffers.groups,
+            buffers.table,
         )
         arena = at_desk(real, desk, scratch, plan.seen)
         # Players keep their moves themselves when they are next run, unless all are counted here.
@@ -402,7 +445,7 @@ def make_merge(
                 half = int(players.half[i])
                 pace = paces[player] if len(paces) > 1 else paces[0]
                 key = player_key(trials.keys[trial], player)
-                clock = (key, pace, setting.noisy, awaited)
+                clock = (key, pace, noisy, awaited)
                 calls = (wake, learn, play, take, speaks, tells, rests)
                 subroutine = (rule, choose, observe)
                 loud = when[place]

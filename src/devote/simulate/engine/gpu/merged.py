@@ -19,7 +19,10 @@ from devote.simulate.scenario import Scenario
 from devote.simulate.streams import NAMES, trial_key
 from devote.simulate.trial import Trial
 
-THREADS = 32
+WARP = 32
+FEW = 4096
+"""Trials that the device can run in a warp each, so that none waits for the others' branches."""
+
 MOST = 1 << 16
 """Pulls of each trial in one launch."""
 
@@ -72,7 +75,8 @@ class MergedBatch:
             MOST,
         )
         self.kernel = compiled_events(*scenario.loop[:2])
-        self.blocks = -(-n_trials // THREADS)
+        self.threads = 1 if n_trials <= FEW else WARP
+        self.blocks = -(-n_trials // self.threads)
 
     def play(self) -> None:
         """Run all trials to their end."""
@@ -80,7 +84,7 @@ class MergedBatch:
         idle = np.zeros(1, dtype=np.int8)
         while busy.copy_to_host()[0]:
             busy.copy_to_device(idle)
-            self.kernel[self.blocks, THREADS](*self.given, busy)
+            self.kernel[self.blocks, self.threads](*self.given, busy)
 
     def outcomes(self) -> list[Trial]:
         """What each trial came to."""

@@ -57,6 +57,14 @@ class Trials(NamedTuple):
     before: Any
 
 
+class Fresh(NamedTuple):
+    """One row of ``Trials`` for a trial that has not begun."""
+
+    counters: Any
+    words: Any
+    times: Any
+
+
 class Merged(NamedTuple):
     """What trials have whose clocks are merged into one, a row each, beside their learners."""
 
