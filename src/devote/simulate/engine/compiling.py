@@ -23,7 +23,7 @@ def compiled_loop(algorithm: str, scheme: str, engine: str = "event") -> Callabl
     part = SCHEMES[scheme].engine
     assert part is not None
     make = make_clocks if engine == "clocks" else make_loop
-    loop = make(get_algorithm(algorithm), part, _fingerprint())
+    loop = make(get_algorithm(algorithm), part, fingerprint())
     # nogil: the rows of a run on clocks are shared among threads.
     compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy", nogil=True)
     return compiled
@@ -41,7 +41,7 @@ def _register_kernels() -> None:
             _registered.add(function)
 
 
-def _fingerprint() -> int:
+def fingerprint() -> int:
     """A digest of the sources of all kernels, so that a changed one is compiled anew."""
     digest = hashlib.sha256()
     for function in JITABLE:

@@ -8,6 +8,7 @@ constant; keys of different players are mixed twice.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,6 @@ LOWEST = np.uint64(LAYERS - 1)
 EDGES = np.array(layer_edges())
 HEIGHTS = np.exp(-EDGES)
 
-NAUGHT = np.uint64(0)
 PER_ACTIVATION = np.uint64(4)
 GAP, CHOOSE, PAY, NOISE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 """What the numbers of one activation are for; the gap is the time before it."""
@@ -51,7 +51,7 @@ def uniform(key: np.uint64, activation: int, which: np.uint64) -> float:
 
 
 @jitable
-def edge(layer: int) -> float:
+def edge(layer: Any) -> float:
     """How far a layer of the ziggurat reaches; a device keeps this table in faster memory."""
     return float(EDGES[layer])
 

@@ -12,13 +12,13 @@ from devote.kernels import Algorithm, State
 from devote.kernels.tables import ACTIVE, ENDED, SUBOPTIMAL, TIME, Arena
 from devote.problems import is_suboptimal, pay, pick
 from devote.protocol.scheme import Engine
-from devote.simulate.engine.numbers import NAUGHT, uniform
+from devote.simulate.engine.numbers import uniform
 
 WAKE, CHOOSE, PAY, NOISE = range(4)
 """Columns of the keys."""
 
 
-def make_events(algorithm: Algorithm, engine: Engine) -> Callable[..., None]:
+def make_events(algorithm: Algorithm, engine: Engine, known: int) -> Callable[..., None]:
     """The kernel that makes up to ``most`` pulls of each trial."""
     wake, learn, ended = engine.wake, engine.learn, engine.ended
     one_learner, apart = engine.one_learner, engine.apart or not engine.one_learner
@@ -63,7 +63,7 @@ def make_events(algorithm: Algorithm, engine: Engine) -> Callable[..., None]:
         t = begin
         going = True
         while going and t < end:
-            u = uniform(keys[trial, WAKE], NAUGHT, t)
+            u = uniform(keys[trial, WAKE], 0, t)
             player = int(u * shape.n_players) if arena.even else pick(threshold, alias, u)
             row = 0 if one_learner else player
             n = player if apart else 0
@@ -76,14 +76,14 @@ def make_events(algorithm: Algorithm, engine: Engine) -> Callable[..., None]:
             )
             counters[TIME] = t
             arena.own[n, ACTIVE] += 1
-            noise = uniform(keys[trial, NOISE], NAUGHT, t) if setting.noisy else 0.0
+            noise = uniform(keys[trial, NOISE], 0, t) if setting.noisy else 0.0
             wake(arena, state, n, noise)
-            arm = play(subroutine, arena, state, n, uniform(keys[trial, CHOOSE], NAUGHT, t))
+            arm = play(subroutine, arena, state, n, uniform(keys[trial, CHOOSE], 0, t))
             if arena.steady:
                 suboptimal += 1 - arena.good[arm]
             else:
                 suboptimal += is_suboptimal(env, arena.epsilon, t, player, arm)
-            reward = pay(env, t, player, arm, uniform(keys[trial, PAY], NAUGHT, t))
+            reward = pay(env, t, player, arm, uniform(keys[trial, PAY], 0, t))
             n_out = take(subroutine, arena, state, n, arm, reward, noise)
             if n_out != 0:
                 learn(arena, state, n, n_out)
@@ -93,7 +93,7 @@ def make_events(algorithm: Algorithm, engine: Engine) -> Callable[..., None]:
                 going = counters[ENDED] == 0
         counters[TIME] = t
         counters[SUBOPTIMAL] += suboptimal
-        if going and (setting.horizon == 0 or t < setting.horizon):
+        if known < 0 or (going and (setting.horizon == 0 or t < setting.horizon)):
             busy[0] = 1
 
     return events

@@ -13,7 +13,7 @@ from devote.protocol.scheme import SCHEMES
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting, repeated
 from devote.simulate.engine.gpu.events import make_events
 from devote.simulate.engine.gpu.tables import Merged, Shape
-from devote.simulate.engine.gpu.target import compile_kernel
+from devote.simulate.engine.gpu.target import compile_kernel, digest
 from devote.simulate.engine.setting import learner_buffers, new_arena, outcome_of
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import NAMES, trial_key
@@ -32,7 +32,7 @@ def compiled_events(algorithm: str, scheme: str) -> Any:
     """The kernel for a subroutine and a scheme; compiled when first run."""
     engine = SCHEMES[scheme].engine
     assert engine is not None
-    return compile_kernel(make_events(get_algorithm(algorithm), engine))
+    return compile_kernel(make_events(get_algorithm(algorithm), engine, digest()))
 
 
 class MergedBatch:

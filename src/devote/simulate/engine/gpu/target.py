@@ -4,6 +4,8 @@
 simulator runs the same kernels in plain Python.
 """
 
+import hashlib
+import inspect
 from functools import cache
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 
 from devote.kernels.jitable import JITABLE
 from devote.protocol import SpecError
+from devote.simulate.engine.compiling import fingerprint
 from devote.simulate.engine.gpu.tables import ON_DEVICE
 from devote.simulate.engine.numbers import edge
 
@@ -58,7 +61,7 @@ def simulated() -> bool:
     """Whether plain Python stands in for the device."""
     from numba import config
 
-    return bool(config.ENABLE_CUDASIM)
+    return bool(getattr(config, "ENABLE_CUDASIM", False))
 
 
 def prepare() -> None:
@@ -70,33 +73,44 @@ def prepare() -> None:
     from numba import cuda, float64
     from numba.cuda.extending import overload, register_jitable
 
-    for function in (*JITABLE, *ON_DEVICE):
+    functions: list[Any] = [*JITABLE, *ON_DEVICE]
+    for function in functions:
         if function not in _registered and function is not edge:
             register_jitable(function)
             _registered.add(function)
     if edge not in _registered:
         _registered.add(edge)
 
-        @overload(edge)  # type: ignore[untyped-decorator]
+        @overload(edge)
         def edge_in_shared_memory(layer):  # type: ignore[no-untyped-def]
             """Kernels copy the table there: every thread asks for another place of it."""
             return lambda layer: cuda.shared.array(0, float64)[layer]
 
 
-def compile_kernel(kernel: Any) -> Any:
-    """A kernel, compiled when it is first run."""
+def compile_kernel(kernel: Any, registers: int | None = None) -> Any:
+    """A kernel, compiled when it is first run, unless it is in the cache on disk."""
     prepare()
-    from numba import config, cuda
+    from numba import cuda
+
+    if simulated():
+        return cuda.jit(kernel)
+    from numba.cuda.core import config
 
     config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small grid is what was asked for
-    # Linking at the end would fuse again.
-    return cuda.jit(kernel) if simulated() else cuda.jit(kernel, lto=False)
+    # Optimising once more when linking would fuse again.
+    return cuda.jit(kernel, lto=False, cache=True, max_registers=registers)
+
+
+def digest() -> int:
+    """A number that changes with the code of any function that kernels call."""
+    own = "".join(map(inspect.getsource, ON_DEVICE))
+    return (fingerprint() ^ int.from_bytes(hashlib.sha256(own.encode()).digest()[:7])) & (2**56 - 1)
 
 
 def _mend_numpy() -> None:
     """numba-cuda 0.30 asks for ``numpy.row_stack``, another name of ``vstack`` that is gone."""
     if not hasattr(np, "row_stack"):
-        np.row_stack = np.vstack  # type: ignore[attr-defined]
+        np.row_stack = np.vstack
 
 
 @cache
