@@ -94,7 +94,7 @@ class Batch:
         plain = scenario.problem.environment(n)
         self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
         fresh = scenario.algorithm.new_state(k)
-        team = n >= WARP
+        team = n >= min(WARP, threads)
         self.kernels = compiled(*scenario.loop[:2], k, facts_of(scenario, plain, self.arena), team)
         self.threads = threads
         while self.threads > WARP and self.threads >= 2 * n:

@@ -31,6 +31,8 @@ def check_device() -> None:
 @cache
 def why_no_device() -> str:
     """Why nothing can run on a device; empty if it can."""
+    if simulated():
+        return ""
     try:
         import numba_cuda  # noqa: F401
     except ImportError:
