@@ -16,7 +16,7 @@ from devote.simulate.engine.loop import make_loop
 def fingerprint(algorithm="ugapec", scheme="jury", make=make_loop):
     compiling._register_kernels()
     loop = make(ALGORITHMS[algorithm], SCHEMES[scheme].engine, 0)
-    return compiling._fingerprint(loop)
+    return compiling.fingerprint(loop)
 
 
 def test_each_subroutine_and_scheme_has_its_own_fingerprint():

@@ -174,6 +174,7 @@ class Clocks:
     were set to 0 before.
 
     ``rests``: whether a player does nothing but play its one arm until it hears of a decision.
+    ``silent``: nobody is ever loud.
     The run has ended once the counter ``awaited``, which quiet activations raise, is N.
     """
 
@@ -183,6 +184,7 @@ class Clocks:
     take_stock: Callable[..., None] = counts_nothing
     awaited: int = HOLDING
     counts: tuple[int, ...] = (HOLDING,)
+    silent: bool = False
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,11 @@ def _compiled_loop(
 ) -> Callable[..., None]:
     import numba
 
-    _register_kernels()
     part = SCHEMES[scheme].engine
     assert part is not None
     parts = get_algorithm(algorithm), part
     make = make_clocks if engine == "clocks" else make_loop
-    loop = make(*parts, _fingerprint(make(*parts, 0)))
+    loop = make(*parts, fingerprint(make(*parts, 0)))
     # nogil: the rows of a run on clocks are shared among threads.
     compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy", nogil=True)
     return compiled
@@ -56,12 +55,13 @@ def _register_kernels() -> None:
             _registered.add(function)
 
 
-def _fingerprint(loop: Callable[..., None]) -> int:
+def fingerprint(loop: Callable[..., None]) -> int:
     """A digest of the kernels and constants that a loop uses: where one changed, it differs.
 
     What the loop does not use is left out, so that a process finds what another has compiled
     whatever else it has imported.
     """
+    _register_kernels()
     kernels: set[Any] = {loop}
     texts: set[str] = set()
     waiting: list[Any] = [loop]
