@@ -42,7 +42,7 @@ settings.load_profile("ci")
 
 @pytest.fixture
 def shipped_schemes(monkeypatch):
-    """Without the schemes that tests register: one without a compiled loop takes long to compare."""
+    """Without the schemes that tests register: those without a compiled loop run slowly."""
     from devote.schemes import SCHEMES
 
     for name, scheme in list(SCHEMES.items()):
