@@ -110,13 +110,22 @@ const takePart = async (url, devices) => {
       same([(await ask(`${url}/messages`, envelope)).outcome, (await ask(`${url}/messages`, envelope)).outcome], ["accepted", "duplicate"]);
     }
   }
-  const { voters } = await ask(`${url}/enrolments`), { messages, number } = await ask(`${url}/messages`);
-  const { status, tag, ...told } = await ask(`${url}/tally`), counted = tally(x.spec, x.players);
+  const { voters } = await ask(`${url}/enrolments`), messages = [];
+  for (let number = 1, full = true; full; number += 1) {
+    const page = await ask(`${url}/log/${x.board}/${number}`);
+    same([page.board, page.fingerprint, page.page], [x.board, x.fingerprint, number]);
+    same(page.tag, `W/"${sha256(page.messages.map(e => e.signature).join("")).toString("hex").slice(0, 32)}"`);
+    messages.push(...page.messages);
+    full = page.full;
+  }
+  const { status, tag, ...told } = await ask(`${url}/tally`), counted = tally(x.spec, x.players), number = messages.length;
   messages.forEach((e, i) => {
     same([e.number, isSigned(e.message, e.signature, x)], [i + 1, true]);
     same([voters.includes(e.message.voter), counted.take(e.message)], [true, true]);
   });
-  same(told, { board: x.board, fingerprint: x.fingerprint, number, tally: counted.public() });
+  const { pace, streams, ...rest } = told;
+  same([pace > 0, typeof streams], [true, "boolean"]);
+  same(rest, { board: x.board, fingerprint: x.fingerprint, number, tally: counted.public() });
   same(tag, `"${sha256(canonical(told)).toString("hex").slice(0, 32)}"`);
   console.log(JSON.stringify({ number, head: head(messages, x), tally: told.tally }));
 };

@@ -113,8 +113,9 @@ class Experiment:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Experiment":
         """Read what ``to_dict`` gave; SpecError, KeyError or TypeError if it is not that."""
-        others = {name: fields[name] for name in ("enrolment", "players", "enrolled", "board")}
-        experiment = cls(ExperimentSpec.from_dict(fields["spec"]), **others)
+        others = {name: fields[name] for name in ("enrolment", "players", "board")}
+        enrolled = fields.get("enrolled", 0)  # which only lists of experiments tell
+        experiment = cls(ExperimentSpec.from_dict(fields["spec"]), enrolled=enrolled, **others)
         if experiment.fingerprint != fields["fingerprint"]:
             raise SpecError(
                 f"fingerprint {fields['fingerprint']!r} is not that of the specification "

@@ -305,12 +305,15 @@ class SqliteStore:
                 "voter=? ORDER BY number",
                 (name, voter),
             ).fetchall()
-        return self.rows(name, 2**53)[0], rows
+        return self.rows(name, limit=0)[0], rows
 
-    def rows(self, name: str, after: int = 0) -> tuple[int, list[tuple[int, str, str]]]:
+    def rows(
+        self, name: str, after: int = 0, limit: int | None = None
+    ) -> tuple[int, list[tuple[int, str, str]]]:
         """The board's last number, and number, JSON text and signature of what is above ``after``.
 
-        A last number below ``after`` says that the file is an older one, from a backup.
+        At most ``limit`` of these, the first. A last number below ``after`` says that the file is
+        an older one, from a backup.
         """
         with self._database.read() as db:
             (last,) = db.execute(
@@ -318,8 +321,8 @@ class SqliteStore:
             ).fetchone()
             rows = db.execute(
                 "SELECT number, message, signature FROM messages WHERE experiment=? AND "
-                "number>? AND number<=? ORDER BY number",
-                (name, after, last),
+                "number>? AND number<=? ORDER BY number LIMIT ?",
+                (name, after, last, -1 if limit is None else limit),
             ).fetchall()
         return last, rows
 

@@ -77,8 +77,8 @@ class BoardStore(Protocol):
     def rows_of(self, name: str, voter: str) -> tuple[int, Rows]:
         """The board's last number, and the messages of one voter."""
 
-    def rows(self, name: str, after: int = 0) -> tuple[int, Rows]:
-        """The board's last number, and the messages above a number."""
+    def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, Rows]:
+        """The board's last number, and the messages above a number; at most ``limit``."""
 
 
 def open_store(where: str | Path) -> BoardStore:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -51,7 +52,11 @@ class Service:
     def check_streams(self) -> None:
         """Refuse one more stream when too many are open."""
         if self.boards.listeners >= self.settings.streams:
-            raise too_many(self.settings.heartbeat, "that stay open")
+            raise Refused(
+                503,
+                "There is no room for one more stream.\nRead the tally at its pace instead.",
+                Retry_After=str(math.ceil(max(60.0, self.settings.pace))),
+            )
 
 
 def service_of(request: Request) -> Service:

@@ -256,7 +256,9 @@ class JetStreamStore:
         """The board's last number, and the messages of one voter."""
         return self._look(name, lambda fold: (fold.number, fold.said(voter)))
 
-    def rows(self, name: str, after: int = 0) -> tuple[int, list[tuple[int, str, str]]]:
+    def rows(
+        self, name: str, after: int = 0, limit: int | None = None
+    ) -> tuple[int, list[tuple[int, str, str]]]:
         """The board's last number, and number, JSON text and signature of what is above ``after``.
 
         Whoever asks for what is above a number has read that number, perhaps from another server:
@@ -265,7 +267,7 @@ class JetStreamStore:
         log = self._log(name)
         if after > log.fold.number:
             self._connection.run(log.catch_up())
-        return self._look(name, lambda fold: (fold.number, fold.rows(after)))
+        return self._look(name, lambda fold: (fold.number, fold.rows(after, limit)))
 
     def _look(self, name: str, draw: Callable[[Fold], T]) -> T:
         log = self._log(name)
