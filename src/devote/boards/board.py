@@ -55,6 +55,18 @@ class EnrolmentRefused(BoardRefused):
     """The board has answered that this voter may not take part, so it surely is not enrolled."""
 
 
+class PostingBarred(BoardRefused):
+    """The board takes nothing from this voter just now, whatever it says; it can be read."""
+
+
+class ExperimentClosed(PostingBarred):
+    """The experiment is closed; its operator may open it again."""
+
+
+class VoterRevoked(PostingBarred):
+    """The operator has revoked this voter."""
+
+
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """A message and its voter's signature."""
@@ -170,7 +182,10 @@ class Board(ABC):
 
     @abstractmethod
     async def publish(self, envelope: Envelope) -> Outcome:
-        """Post a message: accepted, duplicate if it is there already, or refused."""
+        """Post a message: accepted, duplicate if it is there already, or refused.
+
+        PostingBarred if the board takes nothing from this voter just now: keep the message.
+        """
 
     @abstractmethod
     async def snapshot(self, after: int = 0) -> Snapshot:

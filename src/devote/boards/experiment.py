@@ -52,6 +52,16 @@ def addresses(text: str) -> tuple[str, ...]:
     )
 
 
+def read_link(text: str) -> tuple[str, str | None]:
+    """The address in a link that invites, and the invite; None if there is none.
+
+    >>> read_link("http://127.0.0.1:8600/experiments/banner#invite=q7Lw")
+    ('http://127.0.0.1:8600/experiments/banner', 'q7Lw')
+    """
+    address, found, invite = text.partition("#invite=")
+    return address, invite if found else None
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A specification, how devices enrol, at most how many may, how many have, and on which board.

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import httpx
 
 from devote.boards import sse
+from devote.boards.admission import BARRED
 from devote.boards.board import (
     Board,
     BoardRefused,
@@ -254,9 +255,11 @@ class HttpBoard(Board):
 
     async def _post(self, path: str, body: Any, **expected: Any) -> Outcome:
         async with self._answer("POST", path, body=body, **expected) as answer:
-            outcome = _OUTCOMES[answer.status_code]
-            if (await _read(answer))["outcome"] != outcome:
+            outcome, told = _OUTCOMES[answer.status_code], await _read(answer)
+            if told["outcome"] != outcome:
                 raise ValueError("another outcome")
+            if barred := BARRED.get(str(told.get("cause"))):
+                raise barred(f"{self.url} answered: {str(told.get('error'))[:500]}")
             return outcome
 
     @asynccontextmanager

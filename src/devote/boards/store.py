@@ -6,8 +6,6 @@ store keeps a history of each experiment in memory, and brings it up to date wit
 asks.
 """
 
-import hashlib
-import secrets
 import sqlite3
 import time
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from devote.boards.administration import Administration, is_deleted
 from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
 from devote.boards.board import BoardRefused, Envelope, Outcome, PublicTally
 from devote.boards.database import Database
@@ -22,6 +21,8 @@ from devote.boards.enrolled import EnrolledCount
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
 from devote.boards.identity import verify_enrolment
+from devote.boards.invites import make_invites, use_invite
+from devote.boards.standing import UnreadableExperiment, unknown
 from devote.boards.tables import BEGUN, LAYOUT
 from devote.checks import Checks
 from devote.protocol import ExperimentSpec, SpecError, to_json
@@ -30,19 +31,12 @@ from devote.protocol.wire import Scope
 T = TypeVar("T")
 
 
-class UnknownExperiment(BoardRefused):
-    """There is no experiment of that name."""
-
-
-class UnreadableExperiment(BoardRefused):
-    """The experiment is there, but this version of devote cannot read its specification."""
-
-
 class SqliteStore:
     """The experiments in one file. Every method is one short transaction, safe in any thread.
 
-    ``specs`` are the specifications read so far: they never change. Where what is posted can be
-    had again from others, ``durable`` need not be: a power cut may take the last messages then.
+    ``specs`` are the specifications read so far: they never change. ``administration`` is what
+    the operator does with the experiments once they are open. Where what is posted can be had
+    again from others, ``durable`` need not be: a power cut may take the last messages then.
     """
 
     at_once = 4
@@ -50,6 +44,7 @@ class SqliteStore:
     def __init__(self, path: str | Path, *, durable: bool = True) -> None:
         self._database = Database(path, LAYOUT)
         self._durable = durable
+        self.administration = Administration(self._database)
         self.specs: dict[str, ExperimentSpec] = {}
         self._scopes: dict[str, Scope] = {}
         self._histories: dict[str, History] = {}
@@ -81,6 +76,11 @@ class SqliteStore:
                     f"An experiment {name!r} with other settings is there already.",
                     "An experiment never changes: choose another name.",
                 )
+            if is_deleted(db, name):
+                return refused(
+                    f"An experiment {name!r} was deleted here, and its name stays taken.",
+                    "Choose another name.",
+                )
             (count,) = db.execute("SELECT count(*) FROM experiments").fetchone()
             if most is not None and count >= most:
                 return refused(
@@ -110,10 +110,8 @@ class SqliteStore:
                 "SELECT spec, enrolment, players, board FROM experiments WHERE name = ?", (name,)
             ).fetchone()
             enrolled = self._enrolled.of(db, name)
-        if row is None:
-            raise UnknownExperiment(
-                f"There is no experiment {name!r} here.\nCheck the name, or create it."
-            )
+            if row is None:
+                raise unknown(name, deleted=is_deleted(db, name))
         try:
             spec = self.specs.get(name) or ExperimentSpec.from_json(row[0])
             if row[3] is None:
@@ -132,17 +130,23 @@ class SqliteStore:
         """Where signatures of an experiment are good."""
         return self._scopes.get(name) or self.get(name).scope
 
-    def invite(self, name: str, count: int) -> list[str]:
-        """New single-use invites: the only time they can be read, as only hashes are kept."""
+    def invite(self, name: str, count: int, expires: int | None = None) -> list[str]:
+        """New single-use invites: the only time they can be read, as only hashes are kept.
+
+        ``expires`` is the moment, in seconds since 1970, from which on they are no longer good.
+        """
         Checks(BoardRefused).whole("count", count, least=1, remedy="It is how many to make.")
+        if expires is not None and expires <= self.administration.clock():
+            raise BoardRefused(f"expires={expires} has passed.\nGive a later moment.")
         self.spec(name)
-        invites = [secrets.token_urlsafe(16) for _ in range(count)]
         with self._database.write() as db:
-            db.executemany(
-                "INSERT INTO invites (experiment, hash) VALUES (?, ?)",
-                [(name, _hash(text)) for text in invites],
-            )
-        return invites
+            return make_invites(db, name, count, expires)
+
+    def delete(self, name: str) -> None:
+        """Delete an experiment and all that belongs to it; see ``Administration.delete``."""
+        self.administration.delete(name)
+        for kept in (self.specs, self._scopes, self._histories):
+            kept.pop(name, None)
 
     def enrol(
         self,
@@ -165,8 +169,12 @@ class SqliteStore:
             )
         with self._database.write() as db:
             experiment = self.get(name)
+            if barred := self.administration.bars_voter(db, name, voter):
+                return barred
             if _is_enrolled(db, name, voter):
                 return Receipt(Outcome.DUPLICATE)
+            if barred := self.administration.bars(db, name):
+                return barred
             bounds = [bound for bound in (experiment.players, most) if bound is not None]
             if bounds and experiment.enrolled >= min(bounds):
                 return refused(
@@ -174,15 +182,12 @@ class SqliteStore:
                     "Take part in another experiment.",
                 )
             if experiment.enrolment == "invite":
-                used = db.execute(
-                    "UPDATE invites SET used = 1 WHERE experiment = ? AND hash = ? AND used = 0",
-                    (name, _hash(invite or "")),
-                )
-                if used.rowcount != 1:
+                now = self.administration.clock()
+                if invite is None or not use_invite(db, name, invite, now):
                     fault = (
                         "This experiment needs an invite, and none was given."
                         if invite is None
-                        else "This invite is used already or unknown."
+                        else "This invite is used already, expired, revoked or unknown."
                     )
                     return refused(fault, "Ask the operator for one; each is good for one device.")
             db.execute("INSERT INTO enrolled VALUES (?, ?)", (name, voter))
@@ -239,6 +244,9 @@ class SqliteStore:
             ).fetchone()
             if there:
                 return Receipt(Outcome.DUPLICATE, number=there[0])
+            barred = self.administration.bars_voter(db, name, voter)
+            if barred := barred or self.administration.bars(db, name):
+                return barred
             (posted,) = db.execute(
                 "SELECT count(*) FROM messages WHERE experiment=? AND voter=?", (name, voter)
             ).fetchone()
@@ -330,8 +338,3 @@ class SqliteStore:
 def _is_enrolled(db: sqlite3.Connection, experiment: str, voter: str) -> bool:
     query = "SELECT 1 FROM enrolled WHERE experiment = ? AND voter = ?"
     return db.execute(query, (experiment, voter)).fetchone() is not None
-
-
-def _hash(text: str) -> str:
-    # Invites are 128 random bits, so that a plain hash cannot be searched.
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -1,9 +1,9 @@
 """What the file of a board store holds, and how a file of an older version is carried over.
 
 Nothing else is stored: no address, no time of a message, no link from an invite to a voter, and
-of an invite only its hash. A message is kept in its one JSON spelling, which holds who says what,
-and nothing else; a UNIQUE constraint on that text keeps it from being counted twice, whatever its
-kind.
+of an invite only its hash and when it expires. A message is kept in its one JSON spelling, which
+holds who says what, and nothing else; a UNIQUE constraint on that text keeps it from being counted
+twice, whatever its kind.
 """
 
 import sqlite3
@@ -28,14 +28,25 @@ CREATE TABLE enrolled (
 ) STRICT;
 CREATE TABLE invites (
     experiment TEXT NOT NULL, hash TEXT NOT NULL, used INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (experiment, hash)
+    expires INTEGER, UNIQUE (experiment, hash)
 ) STRICT;
 CREATE TABLE messages (
     experiment TEXT NOT NULL, number INTEGER NOT NULL, voter TEXT NOT NULL,
     message TEXT NOT NULL, signature TEXT NOT NULL,
     PRIMARY KEY (experiment, number), UNIQUE (experiment, message)
 ) STRICT;
-CREATE INDEX messages_of_voter ON messages (experiment, voter)
+CREATE INDEX messages_of_voter ON messages (experiment, voter);
+"""
+
+STANDINGS = """
+CREATE TABLE standings (experiment TEXT PRIMARY KEY, state TEXT NOT NULL, ends INTEGER) STRICT;
+CREATE TABLE revoked (
+    experiment TEXT NOT NULL, voter TEXT NOT NULL, UNIQUE (experiment, voter)
+) STRICT;
+CREATE TABLE deleted (name TEXT PRIMARY KEY) STRICT
+"""
+"""How experiments stand that are not simply open, whom the operator revoked, and which names were
+deleted. An experiment without a row is open and has no end.
 """
 
 
@@ -73,10 +84,17 @@ def _from_version_2(db: sqlite3.Connection) -> None:
             )
 
 
+def _from_version_3(db: sqlite3.Connection) -> None:
+    """Make room for what an operator decides; all experiments go on as they were."""
+    for statement in STANDINGS.split(";"):
+        db.execute(statement)
+    db.execute("ALTER TABLE invites ADD COLUMN expires INTEGER")
+
+
 LAYOUT = Layout(
     what="board store",
     application=0x64767465,
-    version=3,
-    tables=TABLES,
-    upgrades={1: _from_version_1, 2: _from_version_2},
+    version=4,
+    tables=TABLES + STANDINGS,
+    upgrades={1: _from_version_1, 2: _from_version_2, 3: _from_version_3},
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
+from devote.cli.config import join_limits, read_config
 from devote.cli.options import takes
 
 if TYPE_CHECKING:
@@ -13,6 +14,15 @@ if TYPE_CHECKING:
 
 
 def serve(
+    config: Annotated[
+        Path | None,
+        takes(
+            "FILE",
+            "Options from a TOML file; those given here go before it.",
+            is_eager=True,
+            callback=read_config,
+        ),
+    ] = None,
     store: Annotated[
         str, takes("FILE|nats://...", "Where everything is kept: a file, or NATS nodes.")
     ] = "devote-server.db",
@@ -25,7 +35,11 @@ def serve(
     key: Annotated[Path | None, takes("PEM", "TLS private key.")] = None,
     limit: Annotated[
         list[str] | None,
-        takes("NAME=VALUE", "Change a limit, such as streams=200; may be repeated."),
+        takes(
+            "NAME=VALUE",
+            "Change a limit, such as streams=200; may be repeated.",
+            callback=join_limits,
+        ),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
@@ -39,6 +53,7 @@ def serve(
     Examples:
         devote serve
         devote serve --allow-origin https://shop.example
+        devote serve --config devote.toml
         devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
         devote serve --store nats://10.0.0.1:4222,10.0.0.2:4222,10.0.0.3:4222
     """
@@ -50,10 +65,10 @@ def serve(
     from devote.server.settings import load_settings, read_limits
 
     tls: dict[str, Any] = {"certificate": certificate, "key": key}
-    check_address(host, port)
     check_tls(**tls)
     read_limits(limit or [])
     origins = [check_origin(origin) for origin in allow_origin or []]
+    check_address(host, port)
     beside = Path("devote-nats" if is_nats(store) else store)
     opened = open_store(store)
     where = token_file or beside.with_name(beside.name + ".token")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 from devote.boards.board import Board, BoardRefused, BoardUnavailable
+from devote.boards.experiment import read_link
 from devote.boards.http import HttpBoard
 from devote.fleet.clock import Clock, Expiry, OnExpire
 from devote.fleet.core import DeviceCore
@@ -90,6 +91,8 @@ class AsyncDevice(_Joined):
     ) -> Self:
         """Take part in the experiment at ``url`` with the state in ``store``.
 
+        ``url`` may be a link with an invite, as ``devote invites --links`` makes them.
+
         The first time, this makes the store, with a fresh key, and enrols with it; after that
         it needs no network. ``expire_after`` and ``on_expire`` say what becomes of a pull whose
         reward never comes, see ``Expiry``. ``dice`` gives a uniform number for each new pull.
@@ -98,13 +101,14 @@ class AsyncDevice(_Joined):
         how to exchange votes with other devices (docs/serverless.md).
         """
         expiry = Expiry(expire_after, on_expire)
+        url, linked = read_link(url)
         try:
             if board is None and is_gossip(url):
                 board = gossip_board(url, store, invite, gossip)
             board = board or HttpBoard(url)
             async with AsyncExitStack() as opened:
                 opened.push_async_callback(board.aclose)
-                state = await open_store(store, url, board, invite, expiry)
+                state = await open_store(store, url, board, invite or linked, expiry)
                 opened.callback(state.close)
                 core = DeviceCore(
                     state, expiry=expiry, clock=clock or Clock(), dice=dice or SYSTEM_RANDOM
@@ -141,6 +145,7 @@ class AsyncDevice(_Joined):
 
     async def sync(self) -> bool:
         """Post and read now; returns whether that worked. Never needed, for tests and tools."""
+        self._core.health.unbar()
         return await sync_once(self._core, self._board)
 
     async def close(self, grace: float = 2.0) -> None:

@@ -20,7 +20,8 @@ from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome
 from devote.boards.database import Database, StoreMismatch
 from devote.boards.experiment import Experiment
-from devote.boards.store import SqliteStore, UnknownExperiment
+from devote.boards.standing import UnknownExperiment
+from devote.boards.store import SqliteStore
 from devote.gossip import digests
 from devote.gossip.credentials import Certificate, Revocation, scope_of
 from devote.gossip.settings import GossipError

@@ -25,7 +25,7 @@ from devote.server.models import (
 from devote.server.pages import as_item
 from devote.server.service import Name, Reading, Served, settle, writing
 
-router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
+router = APIRouter(tags=["board"], responses=errors(404, 409, 410, 422, 429, 503))
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Only messages above this number.")]
 AfterVoter = Annotated[

@@ -291,6 +291,11 @@ class LiveBoards:
             self._boards[name] = LiveBoard(self._store, self._store.spec(name), self._settings)
         return self._boards[name]
 
+    def forget(self, name: str) -> None:
+        """End the streams of an experiment that was deleted, and keep nothing of it."""
+        if name in self._boards:
+            self._boards.pop(name).close()
+
     @property
     def listeners(self) -> int:
         """How many streams are open, of all experiments."""

@@ -28,7 +28,7 @@ from devote.boards.jetstream.connection import Connection
 from devote.boards.jetstream.fold import Fold, enrolment_subject, entry, message_subject
 from devote.boards.jetstream.invites import Invites, hashed
 from devote.boards.jetstream.log import Appended, Log
-from devote.boards.store import UnknownExperiment, UnreadableExperiment
+from devote.boards.standing import UnknownExperiment, UnreadableExperiment
 from devote.checks import Checks
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import Scope
