@@ -9,7 +9,7 @@ import httpx
 from devote.boards.administration import Revocation
 from devote.boards.board import BoardRefused, BoardUnavailable
 from devote.boards.experiment import Experiment, is_address
-from devote.boards.http import check_version, not_ours
+from devote.boards.http_answers import check_version, get, not_ours, unreachable
 from devote.boards.standing import Standing
 from devote.protocol import Message
 from devote.protocol.messages import from_dict
@@ -109,8 +109,15 @@ class Operator(AbstractContextManager["Operator"]):
 
     def messages(self, name: str, n_arms: int, after: int = 0) -> Sequence[tuple[int, Message]]:
         """The messages on an experiment's board above a number, with their numbers."""
-        answer = self._ask("GET", f"/experiments/{name}/messages?after={after}")
-        return [(item["number"], from_dict(item["message"], n_arms)) for item in answer["messages"]]
+        found: list[tuple[int, Message]] = []
+        is_all = False
+        while not is_all:
+            answer = self._ask("GET", f"/experiments/{name}/messages?after={after}")
+            page = [(i["number"], from_dict(i["message"], n_arms)) for i in answer["messages"]]
+            is_all = answer["end"] or not page
+            found += page
+            after = page[-1][0] if page else after
+        return found
 
     def close(self) -> None:
         """Close the connection."""
@@ -121,8 +128,11 @@ class Operator(AbstractContextManager["Operator"]):
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         try:
-            response = self._client.request(method, self.server + path, json=body)
+            response = get(self._client, method, self.server + path, json=body)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            problem = unreachable(self.server, error)
+            if isinstance(problem, BoardRefused):
+                raise problem from None
             raise BoardUnavailable(
                 f"{self.server} does not answer ({type(error).__name__}).\n"
                 "Check the address, and that `devote serve` is running there."

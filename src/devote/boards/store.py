@@ -35,11 +35,15 @@ class SqliteStore:
     """The experiments in one file. Every method is one short transaction, safe in any thread.
 
     ``specs`` are the specifications read so far: they never change. ``administration`` is what
-    the operator does with the experiments once they are open.
+    the operator does with the experiments once they are open. Where what is posted can be had
+    again from others, ``durable`` need not be: a power cut may take the last messages then.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    at_once = 4
+
+    def __init__(self, path: str | Path, *, durable: bool = True) -> None:
         self._database = Database(path, LAYOUT)
+        self._durable = durable
         self.administration = Administration(self._database)
         self.specs: dict[str, ExperimentSpec] = {}
         self._scopes: dict[str, Scope] = {}
@@ -189,6 +193,25 @@ class SqliteStore:
             db.execute("INSERT INTO enrolled VALUES (?, ?)", (name, voter))
         return Receipt(Outcome.ACCEPTED)
 
+    def admit(self, name: str, voter: str) -> None:
+        """Let a voter post who was checked elsewhere, as by a certificate."""
+        with self._database.write(durable=self._durable) as db:
+            db.execute("INSERT OR IGNORE INTO enrolled VALUES (?, ?)", (name, voter))
+
+    def expel(self, name: str, voter: str) -> None:
+        """Take a voter out, and all that it has said; the messages after that move up."""
+        with self._database.write() as db:
+            db.execute("DELETE FROM enrolled WHERE experiment = ? AND voter = ?", (name, voter))
+            db.execute("DELETE FROM messages WHERE experiment = ? AND voter = ?", (name, voter))
+            query = "SELECT number FROM messages WHERE experiment = ? ORDER BY number"
+            left = [number for (number,) in db.execute(query, (name,))]
+            db.executemany(
+                "UPDATE messages SET number = ? WHERE experiment = ? AND number = ?",
+                [(place, name, number) for place, number in enumerate(left, 1) if place < number],
+            )
+            self._histories.pop(name, None)
+            self._enrolled = EnrolledCount()
+
     def voters(self, name: str, after: str = "", limit: int | None = None) -> list[str]:
         """The enrolled voters above ``after``, in order of their keys; at most ``limit``.
 
@@ -213,7 +236,7 @@ class SqliteStore:
         voter, text = envelope.message.voter, to_json(envelope.message)
         if name not in self._histories:
             self._history(spec)  # it may take seconds: other processes can write meanwhile
-        with self._database.write() as db:
+        with self._database.write(durable=self._durable) as db:
             if not _is_enrolled(db, name, voter):
                 return NOT_ENROLLED
             there = db.execute(
@@ -290,12 +313,15 @@ class SqliteStore:
                 "voter=? ORDER BY number",
                 (name, voter),
             ).fetchall()
-        return self.rows(name, 2**53)[0], rows
+        return self.rows(name, limit=0)[0], rows
 
-    def rows(self, name: str, after: int = 0) -> tuple[int, list[tuple[int, str, str]]]:
+    def rows(
+        self, name: str, after: int = 0, limit: int | None = None
+    ) -> tuple[int, list[tuple[int, str, str]]]:
         """The board's last number, and number, JSON text and signature of what is above ``after``.
 
-        A last number below ``after`` says that the file is an older one, from a backup.
+        At most ``limit`` of these, the first. A last number below ``after`` says that the file is
+        an older one, from a backup.
         """
         with self._database.read() as db:
             (last,) = db.execute(
@@ -303,8 +329,8 @@ class SqliteStore:
             ).fetchone()
             rows = db.execute(
                 "SELECT number, message, signature FROM messages WHERE experiment=? AND "
-                "number>? AND number<=? ORDER BY number",
-                (name, after, last),
+                "number>? AND number<=? ORDER BY number LIMIT ?",
+                (name, after, last, -1 if limit is None else limit),
             ).fetchall()
         return last, rows
 

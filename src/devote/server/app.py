@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from devote.boards.database import StoreError
 from devote.boards.experiment import VERSION_HEADER
 from devote.boards.standing import DeletedExperiment, UnknownExperiment, UnreadableExperiment
-from devote.boards.store import SqliteStore
+from devote.boards.stores import BoardStore
 from devote.protocol.wire import VERSION
 from devote.server import board, experiments, operator
 from devote.server.answers import Refused, error
@@ -27,7 +27,7 @@ from devote.server.settings import Settings
 ROUTERS = (experiments.router, board.router, operator.router)
 
 
-def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
+def create_app(store: BoardStore, settings: Settings | None = None) -> FastAPI:
     """A server over a store.
 
     ``app.state.service`` holds its parts, among them the settings with the operator's token.

@@ -9,7 +9,7 @@ from devote.boards.board import BoardRefused
 from devote.boards.experiment import Experiment
 from devote.protocol import ExperimentSpec, SpecError
 from devote.server import bodies, models
-from devote.server.answers import Refused
+from devote.server.answers import FOR_A_DAY, Refused
 from devote.server.service import Name, Served, existing, operator_only, settle
 from devote.server.settings import Settings
 
@@ -20,7 +20,7 @@ router = APIRouter(tags=["experiments"], responses=models.errors(503))
 async def list_experiments(service: Served) -> models.ExperimentsAnswer:
     """All experiments that are not archived, by name."""
     listed = await service.call(service.listed)
-    return models.ExperimentsAnswer(experiments=[_answer(experiment) for experiment in listed])
+    return models.ExperimentsAnswer(experiments=[_counted(item) for item in listed])
 
 
 @bodies.post(
@@ -45,9 +45,13 @@ async def create_experiment(
 
 
 @router.get("/experiments/{name}", responses=models.errors(404, 409, 410, 422))
-async def read_experiment(service: Served, name: Name) -> models.ExperimentAnswer:
-    """An experiment's specification, how to enrol, and how many have."""
-    return _answer(await service.call(service.store.get, name))
+async def read_experiment(
+    service: Served, name: Name, response: Response
+) -> models.ExperimentAnswer:
+    """An experiment's specification and how to enrol; any cache may keep it: it never changes."""
+    answer = _answer(await service.call(service.store.get, name))
+    response.headers["Cache-Control"] = FOR_A_DAY
+    return answer
 
 
 @bodies.post(
@@ -74,8 +78,13 @@ async def create_invites(
     return models.InvitesAnswer(invites=made)
 
 
+def _counted(experiment: Experiment) -> models.CountedExperiment:
+    return models.CountedExperiment.model_validate(experiment.to_dict())
+
+
 def _answer(experiment: Experiment) -> models.ExperimentAnswer:
-    return models.ExperimentAnswer.model_validate(experiment.to_dict())
+    values = {name: value for name, value in experiment.to_dict().items() if name != "enrolled"}
+    return models.ExperimentAnswer.model_validate(values)
 
 
 def _experiment(given: models.ExperimentBody, settings: Settings) -> Experiment:

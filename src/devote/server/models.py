@@ -148,11 +148,25 @@ class MessagesAnswer(Body):
     end: bool
 
 
+class PageAnswer(Body):
+    """A page of the log; ``full`` if it never changes any more."""
+
+    board: BoardName
+    fingerprint: Fingerprint
+    page: Positive
+    full: bool
+    messages: list[PostedAnswer]
+
+
 class VotersAnswer(Body):
-    """Voters who are enrolled; ``end`` if these are all there are above the key asked for."""
+    """Voters who are enrolled, and how many there are in all.
+
+    ``end`` if these are all that are above the key asked for.
+    """
 
     voters: list[Voter]
     end: bool
+    enrolled: Natural
 
 
 _ARMS = {"type": "array", "items": {"type": "integer", "minimum": 0}}
@@ -171,13 +185,16 @@ class TallyAnswer(Body):
     """What the messages up to a number come to, as the scheme tells it.
 
     Every scheme tells whether it is settled, the arms that may be the answer, the likeliest
-    first, and those that are still open.
+    first, and those that are still open. ``pace`` is the time between two reads that devices are
+    asked to keep, in seconds; ``streams`` whether they may open a stream.
     """
 
     board: BoardName
     fingerprint: Fingerprint
     number: Natural
     tally: Annotated[dict[str, Any], WithJsonSchema(_TALLY)]
+    pace: Positive
+    streams: bool
 
 
 class InvitesAnswer(Body):
@@ -187,7 +204,7 @@ class InvitesAnswer(Body):
 
 
 class ExperimentAnswer(Body):
-    """An experiment, who may take part, and how many do.
+    """An experiment, and who may take part: nothing of it ever changes.
 
     Signatures cover its ``board`` and its ``fingerprint``, which is that of ``spec`` as it is here.
     """
@@ -198,6 +215,11 @@ class ExperimentAnswer(Body):
     fingerprint: Fingerprint
     enrolment: Enrolment
     players: Players
+
+
+class CountedExperiment(ExperimentAnswer):
+    """An experiment, and how many take part."""
+
     enrolled: Natural
 
 
@@ -205,7 +227,7 @@ class ExperimentsAnswer(Body):
     """All experiments."""
 
     version: int = VERSION
-    experiments: list[ExperimentAnswer]
+    experiments: list[CountedExperiment]
 
 
 class HealthAnswer(Body):

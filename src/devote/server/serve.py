@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack
 import uvicorn
 from fastapi import FastAPI
 
-from devote.boards.store import SqliteStore
+from devote.boards.stores import BoardStore, open_store
 from devote.server.app import create_app
 from devote.server.settings import ServerError, Settings
 
@@ -88,7 +88,7 @@ def make_server(app: FastAPI, **listening: Unpack[Listening]) -> Server:
 
 
 def run_server(
-    store: SqliteStore | str | Path,
+    store: BoardStore | str | Path,
     *,
     settings: Settings | None = None,
     extend: Callable[[FastAPI], None] | None = None,
@@ -96,11 +96,12 @@ def run_server(
 ) -> None:
     """Serve a store until SIGINT or SIGTERM, then end the streams, close the store and return.
 
-    ``store`` is a store or the path of one; ``settings.token`` is the operator's token.
-    ``extend`` may add routes of its own, such as the page, before the server starts.
+    ``store`` is a store, the path of one, or its address on NATS; ``settings.token`` is the
+    operator's token. ``extend`` may add routes of its own, such as the page, before the server
+    starts.
     """
-    if not isinstance(store, SqliteStore):
-        store = SqliteStore(store)
+    if isinstance(store, str | Path):
+        store = open_store(store)
     try:
         app = create_app(store, settings)
         if extend is not None:

@@ -1,7 +1,10 @@
 """What the routes share: the store, the settings, the live boards, the limits and the counters."""
 
 import asyncio
+import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Path, Request
@@ -11,7 +14,7 @@ from starlette.responses import Response
 from devote.boards.admission import Receipt
 from devote.boards.board import Outcome
 from devote.boards.experiment import Experiment
-from devote.boards.store import SqliteStore
+from devote.boards.stores import BoardStore
 from devote.server.answers import Refused, too_many
 from devote.server.limits import RateLimit
 from devote.server.live import LiveBoard, LiveBoards
@@ -27,7 +30,7 @@ T = TypeVar("T")
 class Service:
     """One server's parts."""
 
-    def __init__(self, store: SqliteStore, settings: Settings) -> None:
+    def __init__(self, store: BoardStore, settings: Settings) -> None:
         self.store = store
         self.settings = settings
         self.token = OperatorToken(settings)
@@ -35,6 +38,7 @@ class Service:
         self.metrics = Metrics()
         self.voters = RateLimit(rate=settings.voter_rate, burst=settings.voter_burst)
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
+        self._threads = ThreadPoolExecutor(store.at_once, "devote-store")
         self.reads = RateLimit(rate=settings.read_rate, burst=settings.read_burst)
 
     def listed(self) -> list[Experiment]:
@@ -43,8 +47,9 @@ class Service:
         return [item for item in self.store.experiments() if item.name not in hidden]
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do something with the store, in a thread: it waits for the disk."""
-        return await asyncio.to_thread(work, *args, **kwargs)
+        """Do something with the store, in a thread: it waits for a disk or for others."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, partial(work, *args, **kwargs))
 
     def check(self, limit: RateLimit, key: str, what: str = "for this experiment") -> None:
         """Refuse what is asked for too often."""
@@ -54,7 +59,11 @@ class Service:
     def check_streams(self) -> None:
         """Refuse one more stream when too many are open."""
         if self.boards.listeners >= self.settings.streams:
-            raise too_many(self.settings.heartbeat, "that stay open")
+            raise Refused(
+                503,
+                "There is no room for one more stream.\nRead the tally at its pace instead.",
+                Retry_After=str(math.ceil(max(60.0, self.settings.pace))),
+            )
 
 
 def service_of(request: Request) -> Service:

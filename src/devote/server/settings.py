@@ -26,9 +26,12 @@ class Settings:
     else. ``arms``, ``experiments``, ``enrolments`` (per experiment), ``messages`` (per voter),
     ``invites`` (per call) and ``streams`` bound what is kept. ``voter_rate``, ``write_rate`` and
     ``read_rate`` are requests per second, of one voter and of one experiment, and the bursts
-    are how many may come at once. ``heartbeat`` is the longest silence on a stream, ``poll`` how
-    long what another process wrote may go unnoticed, ``patience`` how long a stalled peer is
-    waited for; all in seconds.
+    are how many may come at once. ``pace`` is the least time between two reads that devices are
+    asked for, ``polls`` how many reads per second all devices of an experiment together may come
+    to (more of them read more rarely), and ``settled_pace`` the time between two reads once the
+    group has decided. ``streams=0`` sends all to polling. ``heartbeat`` is the longest silence on
+    a stream, ``poll`` how long what another process wrote may go unnoticed, ``patience``
+    how long a stalled peer is waited for; all in seconds.
 
     >>> Settings(streams=10).streams
     10
@@ -40,7 +43,7 @@ class Settings:
     message_body: int = 4_096
     arms: int = 1_000
     experiments: int = 1_000
-    enrolments: int = 100_000
+    enrolments: int = 2_000_000
     messages: int = 10_000
     invites: int = 10_000
     streams: int = 5_000
@@ -50,6 +53,9 @@ class Settings:
     write_burst: float = 5_000.0
     read_rate: float = 2_000.0
     read_burst: float = 10_000.0
+    pace: float = 15.0
+    polls: float = 1_000.0
+    settled_pace: float = 3_600.0
     heartbeat: float = 5.0
     poll: float = 1.0
     patience: float = 30.0
@@ -63,7 +69,8 @@ class Settings:
             )
         for name in LIMITS:
             value = getattr(self, name)
-            if not value > 0:
+            least_is_0 = name == "streams"
+            if not (value > 0 or (least_is_0 and value == 0)):
                 raise ServerError(f"{name}={value!r} must be above 0.\nGive a larger number.")
 
 
