@@ -41,9 +41,12 @@ from devote.fleet.store import Store
 from devote.protocol import ExperimentSpec, to_json
 from devote.schemes import Answer, Jury, Pick, Survey
 
-MEANS = (0.8, 0.5, 0.3, 0.1)
+MEANS = {"survey": (0.65, 0.5, 0.4, 0.3), "jury": (0.8, 0.4, 0.2, 0.1)}
+MEANS["decentralized"] = MEANS["jury"]
+"""What users like; in a survey it takes hundreds of answers to tell."""
+
 PROCESSES = 2
-ARMS = len(MEANS)
+ARMS = 4
 
 
 def specification(number: int) -> ExperimentSpec:
@@ -52,7 +55,7 @@ def specification(number: int) -> ExperimentSpec:
     match number % 3:
         case 0:
             scheme = Survey(privacy=None, answers=30, reply_after=0.3)
-            return plain.with_(epsilon=0.05, algorithm="mixture_elimination", scheme=scheme)
+            return plain.with_(epsilon=0.0, algorithm="mixture_elimination", scheme=scheme)
         case 1:
             return plain.with_(scheme=Jury(seats=15, seat_after=3), eta=0.1)
     return plain.with_(eta=0.5)
@@ -231,7 +234,8 @@ def _open(made: Cluster, names: list[str], devices: int) -> dict[str, dict[int, 
 
 def _crowd(folder, made, names, invites, numbers, pause) -> "subprocess.Popen[bytes]":
     own = {name: {n: invites[name][n] for n in numbers} for name in names}
-    crowd = Crowd(folder, made.addresses, tuple(names), own, MEANS, pause)
+    means = {name: MEANS[specification(n).scheme.name] for n, name in enumerate(names)}
+    crowd = Crowd(folder, made.addresses, tuple(names), own, means, pause)
     file = folder / f"crowd-{crowd.first}.json"
     file.write_bytes(TypeAdapter(Crowd).dump_json(crowd))
     with (folder / f"crowd-{crowd.first}.log").open("ab") as log:

@@ -27,6 +27,7 @@ COMMANDS = {
     "watch": "One run, live in the terminal: arms, messages about them, players done.",
     "demo": "The main job end to end: 64 real devices, a server, ten banners.",
     "serve": "A board for devices, and the page to watch it on.",
+    "migrate": "Move experiments from a file to NATS, where servers share them.",
     "experiments": "Open an experiment on a server, or list those there are.",
     "invites": "Single-use invites to an experiment.",
     "verify": "Read a whole log, check every message, and count it again.",
