@@ -55,10 +55,10 @@ def subjects(store: JetStreamStore, stream: str) -> dict[str, int]:
     """How many messages each subject of a stream has."""
 
     async def ask():
-        info = await store._connection.js.stream_info(stream, subjects_filter=">")
+        info = await store.connection.js.stream_info(stream, subjects_filter=">")
         return info.state.subjects or {}
 
-    return store._connection.run(ask())
+    return store.connection.run(ask())
 
 
 def test_what_one_server_is_told_another_knows_at_once():
@@ -95,13 +95,13 @@ def test_a_second_message_about_a_question_is_refused_by_the_nodes_themselves():
             enrol(store, ENROLLED[0])
             for envelope in (*before, first):
                 assert store.post("banner", envelope).outcome is Outcome.ACCEPTED
-            log = store._log("banner")
+            log = store.log("banner")
 
             async def publish(log=log, envelope=second):  # as a server that has read nothing would
                 return await log._publish(message_subject(envelope.message), entry(envelope))
 
             with pytest.raises(StoreError, match="maximum messages per subject exceeded"):
-                store._connection.run(publish())
+                store.connection.run(publish())
             number = len(before) + 1
             assert store.rows("banner")[0] == number
             expected = Outcome.DUPLICATE if first == second else Outcome.REFUSED
@@ -128,7 +128,7 @@ def test_the_first_claims_in_the_boards_order_are_the_jury_whoever_asks_whom():
         jurors = {voter for voter, outcome in outcomes.items() if outcome is Outcome.ACCEPTED}
         assert len(jurors) == 2
         for store in stores:
-            store._connection.run(store._log("banner").catch_up())
+            store.connection.run(store.log("banner").catch_up())
             seated = store.look("banner", lambda history: set(history.tally.picks))
             assert seated == jurors
             assert store.rows("banner")[0] == 2
@@ -139,13 +139,13 @@ def test_what_is_refused_in_the_fold_is_refused_alike_and_for_good():
     with servers(here(SMALL_JURY)) as (one, other):
         for voter in ENROLLED[:4]:
             enrol(one, voter)
-        log = one._log("banner")
+        log = one.log("banner")
 
         async def append_all():
             for voter in ENROLLED[:3]:
                 await log.append(message_subject(claim(voter).message), entry(claim(voter)))
 
-        one._connection.run(append_all())
+        one.connection.run(append_all())
         late = claim(ENROLLED[2])
         for store in (one, other):
             receipt = store.post("banner", late)
@@ -208,7 +208,7 @@ def test_an_invite_is_good_for_one_device_on_whichever_server():
         assert "used already or unknown" in enrol(one, identity(2), invite=invites[0]).reason
         assert "used already or unknown" in enrol(one, identity(2), invite="invented").reason
         assert enrol(one, identity(2), invite=invites[1]).outcome is Outcome.ACCEPTED
-        left = subjects(one, one._invites._stream)
+        left = subjects(one, one.invites._stream)
         kept = [subject.rpartition(".")[2] for subject in left if "barrier" not in subject]
         assert kept == [hashed(invites[2])]
 
@@ -237,9 +237,9 @@ def test_a_server_that_dies_while_it_enrols_leaves_the_invite_to_its_device_alon
         board = one.get("banner").board
 
         async def die_half_way():
-            assert await one._invites.take(board, hashed(invite), identity(1).voter)
+            assert await one.invites.take(board, hashed(invite), identity(1).voter)
 
-        one._connection.run(die_half_way())
+        one.connection.run(die_half_way())
         assert enrol(other, identity(2), invite=invite).outcome is Outcome.REFUSED
         assert enrol(other, identity(1), invite=invite).outcome is Outcome.ACCEPTED
         assert enrol(one, identity(2), invite=invite).outcome is Outcome.REFUSED
@@ -251,15 +251,15 @@ def test_an_invite_is_given_back_if_its_device_came_too_late():
         for n in (0, 1):
             assert enrol(one, identity(n + 1), invite=invites[n]).outcome is Outcome.ACCEPTED
         assert "all of its 2 devices" in enrol(one, identity(3), invite=invites[2]).reason
-        assert hashed(invites[2]) in str(subjects(one, one._invites._stream))
+        assert hashed(invites[2]) in str(subjects(one, one.invites._stream))
 
 
 def test_nothing_that_is_kept_links_an_invite_to_a_voter():
     with servers(here(SPEC, "invite")) as (one, _):
         for n, invite in enumerate(one.invite("banner", 5)):
             enrol(one, identity(n + 1), invite=invite)
-        kept = str(subjects(one, one._invites._stream))
-        log = str(subjects(one, f"{one._connection.address.name}_{one.get('banner').board}"))
+        kept = str(subjects(one, one.invites._stream))
+        log = str(subjects(one, f"{one.connection.address.name}_{one.get('banner').board}"))
         assert one.voters("banner")
         for voter in one.voters("banner"):
             assert voter in log
@@ -316,7 +316,7 @@ def test_a_log_that_was_put_back_to_an_older_state_is_read_anew():
             enrol(one, identity(n))
         for n in (1, 2, 3):
             one.post("banner", vote(identity(n)))
-        log = one._log("banner")
+        log = one.log("banner")
 
         async def put_back():  # what a restored backup looks like to a server that ran on
             await log.remove()
@@ -325,7 +325,7 @@ def test_a_log_that_was_put_back_to_an_older_state_is_read_anew():
                 await log._publish(enrolment_subject(identity(n).voter), b"")
             await log._publish(message_subject(vote(identity(2)).message), entry(vote(identity(2))))
 
-        one._connection.run(put_back())
+        one.connection.run(put_back())
         until = time.monotonic() + 60
         while one.rows("banner")[0] != 1 and time.monotonic() < until:
             time.sleep(0.1)

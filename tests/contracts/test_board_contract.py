@@ -189,6 +189,13 @@ async def http(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: Path)
 
 
 @asynccontextmanager
+async def http_on_jetstream(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: Path):
+    async with jetstream(spec, enrolled, folder) as board, AsyncExitStack() as stack:
+        url = await stack.enter_async_context(serving(create_app(board._store, Settings())))
+        yield await stack.enter_async_context(HttpBoard(f"{url}/experiments/{spec.name}"))
+
+
+@asynccontextmanager
 async def faultless_link(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: Path):
     async with memory(spec, enrolled, folder) as board:
         yield FaultyBoard(board, Faults(), MockClock(), seed=0)
@@ -199,6 +206,7 @@ OPENERS = {
     "sqlite": sqlite,
     "jetstream": jetstream,
     "http": http,
+    "http on jetstream": http_on_jetstream,
     "faultless link": faultless_link,
 }
 

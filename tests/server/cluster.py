@@ -27,8 +27,8 @@ class Link:
         self._open: set[asyncio.StreamWriter] = set()
 
     async def listen(self) -> None:
-        server = await asyncio.start_server(self._carry, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
+        self.server = await asyncio.start_server(self._carry, "127.0.0.1", 0)
+        self.port = self.server.sockets[0].getsockname()[1]
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -83,6 +83,9 @@ class Links:
 
     def close(self) -> None:
         async def end() -> None:
+            for link in self.between.values():
+                link.server.close()
+                await link.set_cut(True)
             tasks = asyncio.all_tasks() - {asyncio.current_task()}
             for task in tasks:
                 task.cancel()

@@ -32,7 +32,7 @@ class Crowd:
     addresses: str
     experiments: tuple[str, ...]
     invites: dict[str, dict[int, str]]
-    means: tuple[float, ...]
+    means: dict[str, tuple[float, ...]]
     pause: float
 
     @property
@@ -66,7 +66,7 @@ class Devices:
         async with device:
             while device.best() is None:
                 choice = await device.choose()
-                paid = self._users.random() < self._crowd.means[choice]
+                paid = self._users.random() < self._crowd.means[name][choice]
                 with suppress(LateReward):
                     await device.reward(float(paid), choice)
                 await asyncio.sleep(self._crowd.pause * (0.5 + self._users.random()))

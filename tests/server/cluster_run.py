@@ -41,18 +41,21 @@ from devote.fleet.store import Store
 from devote.protocol import ExperimentSpec, to_json
 from devote.schemes import Answer, Jury, Pick, Survey
 
-MEANS = (0.8, 0.5, 0.3, 0.1)
+MEANS = {"survey": (0.65, 0.5, 0.4, 0.3), "jury": (0.8, 0.4, 0.2, 0.1)}
+MEANS["decentralized"] = MEANS["jury"]
+"""What users like; in a survey it takes hundreds of answers to tell."""
+
 PROCESSES = 2
-ARMS = len(MEANS)
+ARMS = 4
 
 
-def specification(number: int) -> ExperimentSpec:
-    """Surveys, juries and votes in turn."""
-    plain = ExperimentSpec(arms=ARMS, name=f"test-{number}", epsilon=0.3, delta=0.001)
-    match number % 3:
+def specification(name: str) -> ExperimentSpec:
+    """Surveys, juries and votes in turn, by the number in a name."""
+    plain = ExperimentSpec(arms=ARMS, name=name, epsilon=0.3, delta=0.001)
+    match int(name.rpartition("-")[2]) % 3:
         case 0:
-            scheme = Survey(privacy=None, answers=30, reply_after=0.3)
-            return plain.with_(epsilon=0.05, algorithm="mixture_elimination", scheme=scheme)
+            scheme = Survey(privacy=None, answers=40, reply_after=0.3)
+            return plain.with_(epsilon=0.01, algorithm="mixture_elimination", scheme=scheme)
         case 1:
             return plain.with_(scheme=Jury(seats=15, seat_after=3), eta=0.1)
     return plain.with_(eta=0.5)
@@ -113,7 +116,6 @@ class Report:
     acknowledged: int = 0
     again: int = 0
     second_refused: int = 0
-    moved: int = 0
     reads: int = 0
 
     def __str__(self) -> str:
@@ -184,10 +186,15 @@ class Chaos:
         self._cluster.links.cut(node, cut=False)
 
 
-def run(folder: Path, *, kills: int, devices: int, seed: int, pause: float = 0.15) -> Report:
-    """Run experiments amid faults until so many processes were killed, and check everything."""
+def run(
+    folder: Path, *, kills: int, devices: int, seed: int, pause: float = 0.15, first: int = 0
+) -> Report:
+    """Run experiments amid faults until so many processes were killed, and check everything.
+
+    ``pause`` is the time between two plays of a device, ``first`` the experiment to begin with.
+    """
     dice, report, began = random.Random(seed), Report(), time.monotonic()
-    names = [specification(n).name for n in range(kills + 3)]
+    names = [f"test-{n}" for n in range(first, first + kills + 3)]
     with ExitStack() as running:
         made = running.enter_context(cluster(folder))
         invites = _open(made, names, devices)
@@ -199,6 +206,9 @@ def run(folder: Path, *, kills: int, devices: int, seed: int, pause: float = 0.1
         ]
         running.callback(lambda: [crowd.kill() for crowd in crowds if crowd.poll() is None])
         chaos = Chaos(made, dice, report)
+        while not all((folder / f"sent-{n}.txt").exists() for n in range(PROCESSES)):
+            assert all(crowd.poll() is None for crowd in crowds), f"see {folder}"
+            time.sleep(0.1)
         while sum(report.kills[f"{what} killed"] for what in ("nodes", "servers")) < kills:
             assert all(crowd.poll() is None for crowd in crowds), "a crowd has ended too early"
             ended = len(_ended(folder))
@@ -223,15 +233,16 @@ def run(folder: Path, *, kills: int, devices: int, seed: int, pause: float = 0.1
 def _open(made: Cluster, names: list[str], devices: int) -> dict[str, dict[int, str]]:
     invites = {}
     with Operator(made.servers[0].address, made.servers[0].token, timeout=30.0) as operator:
-        for n, name in enumerate(names):
-            operator.open(Experiment(specification(n), "invite", devices))
+        for name in names:
+            operator.open(Experiment(specification(name), "invite", devices))
             invites[name] = dict(enumerate(operator.invites(name, devices)))
     return invites
 
 
 def _crowd(folder, made, names, invites, numbers, pause) -> "subprocess.Popen[bytes]":
     own = {name: {n: invites[name][n] for n in numbers} for name in names}
-    crowd = Crowd(folder, made.addresses, tuple(names), own, MEANS, pause)
+    means = {name: MEANS[specification(name).scheme.name] for name in names}
+    crowd = Crowd(folder, made.addresses, tuple(names), own, means, pause)
     file = folder / f"crowd-{crowd.first}.json"
     file.write_bytes(TypeAdapter(Crowd).dump_json(crowd))
     with (folder / f"crowd-{crowd.first}.log").open("ab") as log:
@@ -260,8 +271,8 @@ def _check(folder: Path, made: Cluster, observer: Observer, report: Report) -> N
     report.acknowledged = len(acknowledged)
     report.again = sum(count - 1 for count in lefts.values() if count > 1)
     answers = [line.split("\t") for line in (folder / "best.txt").read_text().splitlines()]
-    for n, name in enumerate(_ended(folder)):
-        spec = specification(n)
+    for name in _ended(folder):
+        spec = specification(name)
         logs = asyncio.run(_logs(made, spec))
         assert logs[0] == logs[1], f"{name}: the servers hold different logs"
         held = {(to_json(each.envelope.message), each.envelope.signature) for each in logs[0]}

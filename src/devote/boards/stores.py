@@ -1,8 +1,9 @@
 """What a server asks of a store, whatever it is made of."""
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from devote.boards.admission import Receipt
 from devote.boards.board import Envelope, PublicTally
@@ -79,6 +80,16 @@ class BoardStore(Protocol):
 
     def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, Rows]:
         """The board's last number, and the messages above a number; at most ``limit``."""
+
+
+@runtime_checkable
+class PostsSoon(Protocol):
+    """A store that needs no thread to post."""
+
+    def post_soon(
+        self, name: str, envelope: Envelope, *, most: int | None = None
+    ) -> "Future[Receipt]":
+        """Post a message, and do not wait for the outcome."""
 
 
 def open_store(where: str | Path) -> BoardStore:

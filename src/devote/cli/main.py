@@ -27,6 +27,7 @@ COMMANDS = {
     "watch": "One run, live in the terminal: arms, messages about them, players done.",
     "demo": "The main job end to end: 64 real devices, a server, ten banners.",
     "serve": "A board for devices, and the page to watch it on.",
+    "migrate": "Move experiments from a file to NATS, where servers share them.",
     "experiments": "Open, list, close, export or delete the experiments of a server.",
     "invites": "Single-use invites to an experiment, as lines, as links or in a file.",
     "revoke": "Take nothing more from a device, or let nobody use an invite.",

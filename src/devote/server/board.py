@@ -75,7 +75,7 @@ async def post_message(
         service.metrics.count_message(name, Outcome.REFUSED)
         raise Refused(403, reason)
     service.check(service.voters, f"{name}/{envelope.message.voter}", "of this voter")
-    receipt = await service.call(service.store.post, name, envelope, most=service.settings.messages)
+    receipt = await service.post(name, envelope)
     service.metrics.count_message(name, receipt.outcome)
     if receipt.outcome is Outcome.ACCEPTED:
         service.boards.of(name).changed()

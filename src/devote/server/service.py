@@ -12,9 +12,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.responses import Response
 
 from devote.boards.admission import Receipt
-from devote.boards.board import Outcome
+from devote.boards.board import Envelope, Outcome
 from devote.boards.experiment import Experiment
-from devote.boards.stores import BoardStore
+from devote.boards.stores import BoardStore, PostsSoon
 from devote.server.answers import Refused, too_many
 from devote.server.limits import RateLimit
 from devote.server.live import LiveBoard, LiveBoards
@@ -50,6 +50,13 @@ class Service:
         """Do something with the store, in a thread: it waits for a disk or for others."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, partial(work, *args, **kwargs))
+
+    async def post(self, name: str, envelope: Envelope) -> Receipt:
+        """Post a message."""
+        most = self.settings.messages
+        if isinstance(self.store, PostsSoon):
+            return await asyncio.wrap_future(self.store.post_soon(name, envelope, most=most))
+        return await self.call(self.store.post, name, envelope, most=most)
 
     def check(self, limit: RateLimit, key: str, what: str = "for this experiment") -> None:
         """Refuse what is asked for too often."""

@@ -114,6 +114,10 @@ class Log:
                     return Appended.NEW
                 await asyncio.sleep(0.1)
 
+    async def send(self, subject: str, content: bytes) -> None:
+        """Put an entry at the end of the log, without reading it or trying again."""
+        await self._connection.js.publish(self._before + subject, content, timeout=PATIENCE)
+
     async def catch_up(self) -> None:
         """Read all that any server has been told before this call.
 
@@ -125,6 +129,7 @@ class Log:
             await asyncio.wait({begun})
         if self._barrier is None or self._barrier is begun:
             self._barrier = asyncio.create_task(self._write_barrier())
+            self._barrier.add_done_callback(_note_fault)
         await asyncio.shield(self._barrier)
 
     async def _write_barrier(self) -> None:
@@ -153,6 +158,12 @@ class Log:
             return int(ack.seq)
         await asyncio.sleep(0.1)
         return None
+
+
+def _note_fault(task: asyncio.Task[None]) -> None:
+    """Whoever waited for it may have given up: its fault is nobody's then."""
+    if not task.cancelled():
+        task.exception()
 
 
 def stream_name(connection: Connection, experiment: Experiment) -> str:

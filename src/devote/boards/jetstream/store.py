@@ -11,6 +11,7 @@ says no, it reads all that was posted anywhere (``Log.catch_up``).
 import asyncio
 import secrets
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -48,21 +49,22 @@ class JetStreamStore:
     at_once = 64
 
     def __init__(self, address: str) -> None:
-        self._connection = Connection(NatsAddress.parse(address))
-        self._catalogue = Catalogue(self._connection)
-        self._invites = Invites(self._connection)
+        self.connection = Connection(NatsAddress.parse(address))
+        self.catalogue = Catalogue(self.connection)
+        self.invites = Invites(self.connection)
         self._logs: dict[str, Log] = {}
+        self._probing: asyncio.Task[None] | None = None
         self._opening: dict[str, asyncio.Lock] = {}
         self.specs: dict[str, ExperimentSpec] = {}
         try:
-            self._connection.run(self._start())
+            self.connection.run(self._start())
         except BaseException:
             self.close()
             raise
 
     async def _start(self) -> None:
-        await self._invites.start()
-        await self._catalogue.start()
+        await self.invites.start()
+        await self.catalogue.start()
         self._probing = asyncio.create_task(self._probe())
 
     async def _probe(self) -> None:
@@ -70,21 +72,22 @@ class JetStreamStore:
         while True:
             await asyncio.sleep(PROBE_EVERY)
             try:
-                await self._invites.probe()
+                await self.invites.probe()
             except (NatsError, TimeoutError):
-                await self._connection.move_on()
+                await self.connection.move_on()
 
     def close(self) -> None:
         """Close the connection."""
         with suppress(StoreError):
-            self._connection.run(self._stop())
-        self._connection.close()
+            self.connection.run(self._stop())
+        self.connection.close()
 
     async def _stop(self) -> None:
-        self._probing.cancel()
+        if self._probing is not None:
+            self._probing.cancel()
         for log in self._logs.values():
             await log.stop()
-        await self._catalogue.stop()
+        await self.catalogue.stop()
 
     def create(self, experiment: Experiment, *, most: int | None = None) -> Receipt:
         """Open an experiment; duplicate if the very same is there, refused if another is."""
@@ -93,22 +96,22 @@ class JetStreamStore:
                 f"name={experiment.name!r} cannot be part of an address.",
                 "Use a letter or a digit.",
             )
-        return self._connection.run(self._create(experiment, most))
+        return self.connection.run(self._create(experiment, most))
 
     async def _create(self, experiment: Experiment, most: int | None) -> Receipt:
-        there = await self._catalogue.get(experiment.name)
-        count = len(self._catalogue.all())
+        there = await self.catalogue.get(experiment.name)
+        count = len(self.catalogue.all())
         if there is None:
             if most is not None and count >= most:
                 return refused(
                     f"There are {count} experiments, and at most {most} are allowed.",
                     "Raise the limit, or use another store.",
                 )
-            log = Log(self._connection, experiment)
+            log = Log(self.connection, experiment)
             await log.make()  # before the name is there, so that a name always has its log
-            if await self._catalogue.create(experiment):
+            if await self.catalogue.create(experiment):
                 return Receipt(Outcome.ACCEPTED)
-            there = await self._catalogue.get(experiment.name)
+            there = await self.catalogue.get(experiment.name)
             if there is None or there["board"] != experiment.board:
                 await log.remove()
         settings = (experiment.fingerprint, experiment.enrolment, experiment.players)
@@ -122,7 +125,7 @@ class JetStreamStore:
     def experiments(self) -> list[Experiment]:
         """All experiments that this version of devote can read, by name."""
         found = []
-        for name in sorted(self._catalogue.all()):
+        for name in sorted(self.catalogue.all()):
             with suppress(UnreadableExperiment):
                 found.append(self.get(name))
         return found
@@ -133,18 +136,18 @@ class JetStreamStore:
 
     def spec(self, name: str) -> ExperimentSpec:
         """An experiment's specification, which is read once."""
-        return self.specs.get(name) or self._log(name).experiment.spec
+        return self.specs.get(name) or self.log(name).experiment.spec
 
     def scope(self, name: str) -> Scope:
         """Where signatures of an experiment are good."""
-        return self._log(name).experiment.scope
+        return self.log(name).experiment.scope
 
     def invite(self, name: str, count: int) -> list[str]:
         """New single-use invites: the only time they can be read, as only hashes are kept."""
         Checks(BoardRefused).whole("count", count, least=1, remedy="It is how many to make.")
-        board = self._log(name).experiment.board
+        board = self.log(name).experiment.board
         invites = [secrets.token_urlsafe(16) for _ in range(count)]
-        self._connection.run(self._invites.add(board, map(hashed, invites)))
+        self.connection.run(self.invites.add(board, map(hashed, invites)))
         return invites
 
     def enrol(
@@ -157,13 +160,13 @@ class JetStreamStore:
         most: int | None = None,
     ) -> Receipt:
         """Let a voter post: accepted, duplicate if it may already, or refused."""
-        log = self._log(name)
+        log = self.log(name)
         if not verify_enrolment(voter=voter, scope=log.experiment.scope, signature=signature):
             return refused(
                 "The signature is not this voter's over this request, board and specification.",
                 "Sign what docs/wire.md says with the voter's own key.",
             )
-        return self._connection.run(self._enrol(log, voter, signature, invite, most))
+        return self.connection.run(self._enrol(log, voter, signature, invite, most))
 
     async def _enrol(
         self, log: Log, voter: str, signature: str, invite: str | None, most: int | None
@@ -176,10 +179,10 @@ class JetStreamStore:
                 await log.catch_up()
                 receipt = _enrolled(log, voter, most)
             elif needs_invite and invite is not None:
-                await self._invites.use_up(board, key, voter)
+                await self.invites.use_up(board, key, voter)
             if receipt is not None:
                 return receipt
-        if needs_invite and (invite is None or not await self._invites.take(board, key, voter)):
+        if needs_invite and (invite is None or not await self.invites.take(board, key, voter)):
             await log.catch_up()
             if (receipt := _enrolled(log, voter, None)) is not None:
                 return receipt
@@ -194,9 +197,9 @@ class JetStreamStore:
         with log.lock:
             reason = log.fold.refused.get(subject)
         if needs_invite and reason is None:
-            await self._invites.use_up(board, key, voter)
+            await self.invites.use_up(board, key, voter)
         elif needs_invite:
-            await self._invites.give_back(board, key, voter)
+            await self.invites.give_back(board, key, voter)
         if reason is not None:
             return refused(reason)
         new = appended is Appended.NEW
@@ -208,10 +211,21 @@ class JetStreamStore:
 
     def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
         """Post a message: accepted, duplicate, or refused."""
-        log = self._log(name)
+        log = self.log(name)
         if reason := refusal(envelope, log.experiment.spec, log.experiment.scope):
             return refused(reason)
-        return self._connection.run(self._post(log, envelope, most))
+        return self.connection.run(self._post(log, envelope, most))
+
+    def post_soon(
+        self, name: str, envelope: Envelope, *, most: int | None = None
+    ) -> "Future[Receipt]":
+        """The same without waiting, for an experiment whose ``spec`` has been asked for."""
+        log = self._logs[name]
+        if reason := refusal(envelope, log.experiment.spec, log.experiment.scope):
+            done: Future[Receipt] = Future()
+            done.set_result(refused(reason))
+            return done
+        return self.connection.start(self._post(log, envelope, most))
 
     async def _post(self, log: Log, envelope: Envelope, most: int | None) -> Receipt:
         receipt = _judged(log, envelope, most)
@@ -247,7 +261,7 @@ class JetStreamStore:
     def numbers(self) -> dict[str, int]:
         """How many messages each experiment has that has any."""
         numbers = {}
-        for name in self._catalogue.all():
+        for name in self.catalogue.all():
             with suppress(UnreadableExperiment):
                 numbers[name] = self._look(name, lambda fold: fold.number)
         return {name: number for name, number in numbers.items() if number}
@@ -261,34 +275,36 @@ class JetStreamStore:
     ) -> tuple[int, list[tuple[int, str, str]]]:
         """The board's last number, and number, JSON text and signature of what is above ``after``.
 
-        Whoever asks for what is above a number has read that number, perhaps from another server:
+        At most ``limit`` of these, the first. Whoever asks for what is above a number has read
+        that number, perhaps from another server:
         this one then reads on before it answers.
         """
-        log = self._log(name)
+        log = self.log(name)
         if after > log.fold.number:
-            self._connection.run(log.catch_up())
+            self.connection.run(log.catch_up())
         return self._look(name, lambda fold: (fold.number, fold.rows(after, limit)))
 
     def _look(self, name: str, draw: Callable[[Fold], T]) -> T:
-        log = self._log(name)
+        log = self.log(name)
         log.check()
         with log.lock:
             return draw(log.fold)
 
-    def _log(self, name: str) -> Log:
+    def log(self, name: str) -> Log:
         """The log of an experiment, which is read when it is first asked for."""
-        return self._logs.get(name) or self._connection.run(self._open(name))
+        return self._logs.get(name) or self.connection.run(self.open(name))
 
-    async def _open(self, name: str) -> Log:
+    async def open(self, name: str) -> Log:
+        """The same, on the connection's loop."""
         async with self._opening.setdefault(name, asyncio.Lock()):
             if name in self._logs:
                 return self._logs[name]
-            record = await self._catalogue.get(name)
+            record = await self.catalogue.get(name)
             if record is None:
                 raise UnknownExperiment(
                     f"There is no experiment {name!r} here.\nCheck the name, or create it."
                 )
-            log = Log(self._connection, _experiment(record))
+            log = Log(self.connection, _experiment(record))
             await log.start()
             self.specs[name] = log.experiment.spec
             self._logs[name] = log
