@@ -4,14 +4,20 @@ import asyncio
 import json
 import shutil
 import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.boards.local import here
+from tests.boards.nodes import fresh_address
 from tests.server.live import SPEC, enrol, identity, open_store, vote
 
 from devote.boards.board import BoardRefused, ExperimentClosed, Outcome, VoterRevoked
+from devote.boards.experiment import Experiment
 from devote.boards.invites import InviteCounts
+from devote.boards.jetstream.migration import migrate
+from devote.boards.jetstream.store import JetStreamStore
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.standing import DeletedExperiment, Standing, UnknownExperiment
 from devote.schemes import Vote
@@ -21,14 +27,29 @@ ALICE, BOB = identity(1), identity(2)
 NOON = 1_800_000_000
 
 
+def begun(store):
+    """A store with an experiment and a vote, at noon."""
+    store.administration.clock = lambda: NOON
+    assert store.create(here(SPEC)).outcome is Outcome.ACCEPTED
+    enrol(store, ALICE)
+    store.post("banner", vote(ALICE))
+    return store
+
+
+@pytest.fixture(params=["file", "nats"])
+def store(tmp_path, request):
+    if request.param == "file":
+        with open_store(tmp_path / "server.db") as store:
+            yield begun(store)
+    else:
+        with closing(JetStreamStore(fresh_address())) as store:
+            yield begun(store)
+
+
 @pytest.fixture
-def store(tmp_path):
+def file(tmp_path):
     with open_store(tmp_path / "server.db") as store:
-        store.administration.clock = lambda: NOON
-        store.create(here(SPEC))
-        enrol(store, ALICE)
-        store.post("banner", vote(ALICE))
-        yield store
+        yield begun(store)
 
 
 @pytest.mark.parametrize("state", ["closed", "archived"])
@@ -106,7 +127,8 @@ def test_boards_tell_why_they_take_nothing(store):
         asyncio.run(board.publish(vote(BOB, 1)))
 
 
-def test_invites_expire_are_revoked_and_are_counted(store):
+def test_invites_expire_are_revoked_and_are_counted(file):
+    store = file
     store.create(here(SPEC.with_(name="closed"), "invite"))
     early = store.invite("closed", 2, expires=NOON + 5)
     late = store.invite("closed", 4)
@@ -126,13 +148,18 @@ def test_invites_expire_are_revoked_and_are_counted(store):
         store.invite("closed", 1, expires=NOON)
 
 
-def test_what_is_deleted_is_gone_from_the_file_and_its_name_stays_taken(store, tmp_path):
-    store.create(here(SPEC.with_(name="other")))
-    enrol(store, BOB, "other")
-    store.look("banner", lambda history: history.number)
+def test_what_is_deleted_is_gone_from_the_file(file, tmp_path):
+    file.look("banner", lambda history: history.number)
     assert ALICE.voter.encode() in _bytes(tmp_path)
-    store.delete("banner")
+    file.delete("banner")
     assert ALICE.voter.encode() not in _bytes(tmp_path)
+
+
+def test_what_is_deleted_is_not_there_and_its_name_stays_taken(store):
+    other = Experiment(SPEC.with_(name="other"))
+    store.create(other)
+    enrol(store, BOB, "other")
+    store.delete("banner")
     assert [item.name for item in store.experiments()] == ["other"]
     assert store.get("other").enrolled == 1
     for action in (store.get, store.spec, store.delete, store.administration.standing):
@@ -144,6 +171,68 @@ def test_what_is_deleted_is_gone_from_the_file_and_its_name_stays_taken(store, t
         assert "its name stays taken" in receipt.reason
     with pytest.raises(UnknownExperiment, match="There is no experiment 'never'"):
         store.delete("never")
+
+
+def test_every_server_of_a_shared_log_does_as_the_operator_told_one_of_them():
+    address = fresh_address()
+    with closing(JetStreamStore(address)) as one, closing(JetStreamStore(address)) as other:
+        begun(one)
+        enrol(other, BOB)
+        other.administration.clock = one.administration.clock
+        one.administration.change("banner", state="closed")
+        assert other.administration.standing("banner") == Standing("closed")
+        assert other.post("banner", vote(BOB)).cause == "closed"
+        other.administration.change("banner", state="open")
+        assert one.post("banner", vote(BOB)).outcome is Outcome.ACCEPTED
+        assert one.administration.revoke("banner", voters=[BOB.voter]).devices == 1
+        assert other.administration.counts("banner")[1] == 1
+        assert other.post("banner", vote(BOB, 1)).cause == "revoked"
+        other.administration.change("banner", state="archived")
+        assert one.administration.standing("banner").state == "archived"
+        assert one.administration.archived() == {"banner"}
+        one.delete("banner")
+        with pytest.raises(DeletedExperiment):
+            other.administration.standing("banner")
+        with pytest.raises(DeletedExperiment):
+            other.rows("banner")
+        assert other.create(here(SPEC)).outcome is Outcome.REFUSED
+    with closing(JetStreamStore(address)) as later, pytest.raises(DeletedExperiment):
+        later.get("banner")
+
+
+def test_on_nats_an_invite_that_has_expired_is_gone_from_the_nodes():
+    with closing(JetStreamStore(fresh_address())) as store:
+        store.create(here(SPEC, "invite", 5))
+        (soon,) = store.invite("banner", 1, expires=int(time.time()) + 2)
+        first, second, third = store.invite("banner", 3)
+        assert store.administration.counts("banner") == (InviteCounts(4, 0, 0), 0)
+        while store.administration.counts("banner")[0].open > 3:
+            time.sleep(0.05)
+        assert "expired" in enrol(store, ALICE, invite=soon).reason
+        assert enrol(store, ALICE, invite=first).outcome is Outcome.ACCEPTED
+        done = store.administration.revoke("banner", invites=[first, second, "no such invite"])
+        assert (done.invites, done.unknown) == (1, 2)
+        assert enrol(store, BOB, invite=second).outcome is Outcome.REFUSED
+        assert store.administration.revoke_all_invites("banner").invites == 1
+        assert enrol(store, BOB, invite=third).outcome is Outcome.REFUSED
+        assert store.administration.counts("banner") == (InviteCounts(0, 1, 0), 0)
+
+
+def test_what_the_operator_decided_moves_to_nats_with_its_experiment(file):
+    file.create(here(SPEC.with_(name="closed"), "invite"))
+    (invite,) = file.invite("closed", 1, expires=NOON + 5)
+    file.administration.change("closed", state="closed", ends=NOON + 9)
+    file.administration.revoke("banner", voters=[ALICE.voter])
+    with closing(JetStreamStore(fresh_address())) as moved:
+        moved.administration.clock = file.administration.clock
+        for name in ("banner", "closed"):
+            assert migrate(file, moved, name).new
+            assert not migrate(file, moved, name).new
+        assert moved.administration.standing("closed") == Standing("closed", NOON + 9)
+        assert enrol(moved, BOB, "closed", invite).cause == "closed"
+        moved.administration.change("closed", state="open")
+        assert enrol(moved, BOB, "closed", invite).outcome is Outcome.ACCEPTED
+        assert moved.post("banner", vote(ALICE, 1)).cause == "revoked"
 
 
 def _bytes(folder):

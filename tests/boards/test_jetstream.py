@@ -30,7 +30,7 @@ from devote.boards.jetstream.address import NatsAddress
 from devote.boards.jetstream.fold import Fold, enrolment_subject, entry, message_subject
 from devote.boards.jetstream.invites import hashed
 from devote.boards.jetstream.store import JetStreamStore
-from devote.boards.store import UnknownExperiment
+from devote.boards.standing import UnknownExperiment
 from devote.schemes import Survey
 
 

@@ -460,7 +460,8 @@ def test_how_many_are_enrolled_is_what_the_file_says_whoever_wrote_it(tmp_path):
                 for each in ("banner", "second"):
                     assert reader.get(each).enrolled == len(enrolled(reader, each))
         with other._database.write() as db:  # as if an older file had been put back
-            db.execute("DELETE FROM enrolled WHERE rowid > 5")
+            gone = [(identity(turn + 1).voter,) for turn in range(5, 12)]
+            db.executemany("DELETE FROM enrolled WHERE voter = ?", gone)
         assert (store.get("banner").enrolled, store.get("second").enrolled) == (3, 2)
         assert enrol(store, identity(99), "second").outcome is Outcome.ACCEPTED
         assert (other.get("banner").enrolled, other.get("second").enrolled) == (3, 3)

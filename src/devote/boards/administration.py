@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from devote.boards.admission import Receipt
+from devote.boards.admission import Receipt, refused
 from devote.boards.board import BoardRefused
 from devote.boards.database import Database
 from devote.boards.invites import InviteCounts, count_invites, revoke_invites
 from devote.boards.standing import REVOKED, Standing, State, unknown, written
+from devote.checks import Checks
 
 OF_AN_EXPERIMENT = ("messages", "enrolled", "invites", "revoked", "standings")
 """The tables that hold what belongs to an experiment, by the column ``experiment``."""
@@ -36,6 +37,34 @@ class Revocation:
             self.invites + other.invites,
             self.unknown + other.unknown,
         )
+
+
+def name_taken(name: str) -> Receipt:
+    """The refusal of an experiment under the name of one that was deleted."""
+    return refused(
+        f"An experiment {name!r} was deleted here, and its name stays taken.",
+        "Choose another name.",
+    )
+
+
+def check_invites(count: int, expires: int | None, now: float) -> None:
+    """Refuse to make no invites, or such that nobody can use."""
+    Checks(BoardRefused).whole("count", count, least=1, remedy="It is how many to make.")
+    if expires is not None and expires <= now:
+        raise BoardRefused(f"The moment {written(expires)} has passed.\nGive a later one.")
+
+
+def changed(
+    before: Standing, now: float, *, state: State | None, ends: int | None, endless: bool
+) -> Standing:
+    """How an experiment stands after a change, see ``Administration.change``."""
+    if ends is not None and ends <= now:
+        raise BoardRefused(
+            f"The end {written(ends)} has passed.\nGive a later one, or close the experiment."
+        )
+    is_over = before.ends is not None and before.ends <= now
+    kept = None if endless or (state == "open" and is_over) else before.ends
+    return Standing(state or before.now(now), kept if ends is None else ends)
 
 
 class Administration:
@@ -64,38 +93,22 @@ class Administration:
 
         ``endless`` takes its end away. One that is opened again loses an end that has passed.
         """
-        now = self.clock()
-        if ends is not None and ends <= now:
-            raise BoardRefused(
-                f"The end {written(ends)} has passed.\nGive a later one, or close the experiment."
-            )
         with self._database.write() as db:
             _check_there(db, name)
-            found = _standing(db, name)
-            is_over = found.ends is not None and found.ends <= now
-            kept = None if endless or (state == "open" and is_over) else found.ends
-            changed = Standing(state or found.now(now), kept if ends is None else ends)
+            before = _standing(db, name)
+            new = changed(before, self.clock(), state=state, ends=ends, endless=endless)
             db.execute(
                 "INSERT INTO standings VALUES (?1, ?2, ?3) "
                 "ON CONFLICT (experiment) DO UPDATE SET state = ?2, ends = ?3",
-                (name, changed.state, changed.ends),
+                (name, new.state, new.ends),
             )
-        return changed
+        return new
 
     def archived(self) -> set[str]:
         """The experiments that are archived."""
         with self._database.read() as db:
             rows = db.execute("SELECT experiment FROM standings WHERE state = 'archived'")
             return {name for (name,) in rows.fetchall()}
-
-    def bars(self, db: sqlite3.Connection, name: str) -> Receipt | None:
-        """Why an experiment takes nothing new, or None if it does."""
-        return _standing(db, name).refusal(name, self.clock())
-
-    def bars_voter(self, db: sqlite3.Connection, name: str, voter: str) -> Receipt | None:
-        """Why nothing new is taken from one voter, or None if it is."""
-        query = "SELECT 1 FROM revoked WHERE experiment = ? AND voter = ?"
-        return REVOKED if db.execute(query, (name, voter)).fetchone() else None
 
     def revoke(
         self, name: str, *, voters: Collection[str] = (), invites: Collection[str] = ()
@@ -108,7 +121,7 @@ class Administration:
                 "WHERE experiment = ? AND voter = ?",
                 [(name, voter) for voter in voters],
             ).rowcount
-            known = sum(self.bars_voter(db, name, voter) is not None for voter in voters)
+            known = sum(barred_voter(db, name, voter) is not None for voter in voters)
             taken = revoke_invites(db, name, invites)
         vain = len(voters) - known + len(invites) - taken
         return Revocation(max(devices, 0), taken, vain)
@@ -131,8 +144,6 @@ class Administration:
 
         What was deleted is overwritten in the file. Backups and copies keep it.
         """
-        with self._database.read() as db:
-            db.execute("PRAGMA secure_delete=ON")
         with self._database.write() as db:
             _check_there(db, name)
             for table in OF_AN_EXPERIMENT:
@@ -140,6 +151,17 @@ class Administration:
             db.execute("DELETE FROM experiments WHERE name = ?", (name,))
             db.execute("INSERT INTO deleted VALUES (?)", (name,))
         self._database.forget()
+
+
+def barred(db: sqlite3.Connection, name: str, now: float) -> Receipt | None:
+    """Why an experiment takes nothing new, or None if it does."""
+    return _standing(db, name).refusal(name, now)
+
+
+def barred_voter(db: sqlite3.Connection, name: str, voter: str) -> Receipt | None:
+    """Why nothing new is taken from one voter, or None if it is."""
+    query = "SELECT 1 FROM revoked WHERE experiment = ? AND voter = ?"
+    return REVOKED if db.execute(query, (name, voter)).fetchone() else None
 
 
 def is_deleted(db: sqlite3.Connection, name: str) -> bool:

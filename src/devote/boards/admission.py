@@ -45,6 +45,25 @@ def refused(*lines: str, cause: Cause | None = None) -> Receipt:
     return Receipt(Outcome.REFUSED, reason="\n".join(lines), cause=cause)
 
 
+UNSIGNED = refused(
+    "The signature is not this voter's over this request, board and specification.",
+    "Sign what docs/wire.md says with the voter's own key.",
+)
+
+
+def no_invite(given: str | None) -> Receipt:
+    """The refusal of a voter without an invite, or with one that cannot be used.
+
+    It does not tell why it cannot: who finds an invite learns nothing of it.
+    """
+    fault = (
+        "This experiment needs an invite, and none was given."
+        if given is None
+        else "This invite is used already, expired, revoked or unknown."
+    )
+    return refused(fault, "Ask the operator for one; each is good for one device.")
+
+
 NOT_ENROLLED = refused("This voter is not enrolled in the experiment.", "Enrol first.")
 
 

@@ -27,7 +27,7 @@ def make_invites(
     texts = [secrets.token_urlsafe(16) for _ in range(count)]
     db.executemany(
         "INSERT INTO invites (experiment, hash, expires) VALUES (?, ?, ?)",
-        [(experiment, _hash(text), expires) for text in texts],
+        [(experiment, hash_of(text), expires) for text in texts],
     )
     return texts
 
@@ -37,7 +37,7 @@ def use_invite(db: sqlite3.Connection, experiment: str, text: str, now: float) -
     used = db.execute(
         "UPDATE invites SET used = 1 WHERE experiment = ? AND hash = ? AND used = 0 "
         "AND (expires IS NULL OR expires > ?)",
-        (experiment, _hash(text), now),
+        (experiment, hash_of(text), now),
     )
     return used.rowcount == 1
 
@@ -47,7 +47,7 @@ def revoke_invites(db: sqlite3.Connection, experiment: str, texts: Iterable[str]
     unused = "DELETE FROM invites WHERE experiment = ? AND used = 0"
     if texts is None:
         return db.execute(unused, (experiment,)).rowcount
-    rows = [(experiment, _hash(text)) for text in texts]
+    rows = [(experiment, hash_of(text)) for text in texts]
     return db.executemany(f"{unused} AND hash = ?", rows).rowcount if rows else 0
 
 
@@ -62,5 +62,6 @@ def count_invites(db: sqlite3.Connection, experiment: str, now: float) -> Invite
     return InviteCounts(made - used - expired, used, expired)
 
 
-def _hash(text: str) -> str:
+def hash_of(text: str) -> str:
+    """All that is kept of an invite: it is 128 random bits, so that a plain hash does."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

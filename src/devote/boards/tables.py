@@ -4,6 +4,10 @@ Nothing else is stored: no address, no time of a message, no link from an invite
 of an invite only its hash and when it expires. A message is kept in its one JSON spelling, which
 holds who says what, and nothing else; a UNIQUE constraint on that text keeps it from being counted
 twice, whatever its kind.
+
+Voters and invites are kept in the order of their keys and hashes, without row numbers, which would
+tell in which order they came. A used invite differs from another by one bit that is changed in its
+place. ``pulse`` is what a look at the server's health writes.
 """
 
 import sqlite3
@@ -24,12 +28,13 @@ CREATE TABLE experiments (
     enrolment TEXT NOT NULL, players INTEGER, created INTEGER NOT NULL, board TEXT
 ) STRICT;
 CREATE TABLE enrolled (
-    experiment TEXT NOT NULL, voter TEXT NOT NULL, UNIQUE (experiment, voter)
-) STRICT;
+    experiment TEXT NOT NULL, voter TEXT NOT NULL, PRIMARY KEY (experiment, voter)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE invites (
     experiment TEXT NOT NULL, hash TEXT NOT NULL, used INTEGER NOT NULL DEFAULT 0,
-    expires INTEGER, UNIQUE (experiment, hash)
-) STRICT;
+    expires INTEGER, PRIMARY KEY (experiment, hash)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE pulse (beat BLOB NOT NULL) STRICT;
 CREATE TABLE messages (
     experiment TEXT NOT NULL, number INTEGER NOT NULL, voter TEXT NOT NULL,
     message TEXT NOT NULL, signature TEXT NOT NULL,
@@ -41,8 +46,8 @@ CREATE INDEX messages_of_voter ON messages (experiment, voter);
 STANDINGS = """
 CREATE TABLE standings (experiment TEXT PRIMARY KEY, state TEXT NOT NULL, ends INTEGER) STRICT;
 CREATE TABLE revoked (
-    experiment TEXT NOT NULL, voter TEXT NOT NULL, UNIQUE (experiment, voter)
-) STRICT;
+    experiment TEXT NOT NULL, voter TEXT NOT NULL, PRIMARY KEY (experiment, voter)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE deleted (name TEXT PRIMARY KEY) STRICT
 """
 """How experiments stand that are not simply open, whom the operator revoked, and which names were
@@ -85,10 +90,17 @@ def _from_version_2(db: sqlite3.Connection) -> None:
 
 
 def _from_version_3(db: sqlite3.Connection) -> None:
-    """Make room for what an operator decides; all experiments go on as they were."""
+    """Forget in which order voters and invites came; make room for what an operator decides."""
+    tables = TABLES.split(";")
+    for name, columns in (("enrolled", "experiment, voter"), ("invites", "experiment, hash, used")):
+        db.execute(f"ALTER TABLE {name} RENAME TO old_{name}")
+        db.execute(next(text for text in tables if f"CREATE TABLE {name}" in text))
+        rows = f"SELECT {columns} FROM old_{name} ORDER BY {columns}"
+        db.execute(f"INSERT INTO {name} ({columns}) {rows}")
+        db.execute(f"DROP TABLE old_{name}")
+    db.execute("CREATE TABLE pulse (beat BLOB NOT NULL) STRICT")
     for statement in STANDINGS.split(";"):
         db.execute(statement)
-    db.execute("ALTER TABLE invites ADD COLUMN expires INTEGER")
 
 
 LAYOUT = Layout(

@@ -20,6 +20,7 @@ from devote.boards.board import PublicTally
 from devote.boards.database import StoreError
 from devote.boards.history import History
 from devote.boards.pages import PAGE, page_of
+from devote.boards.standing import UnknownExperiment
 from devote.boards.stores import BoardStore
 from devote.protocol import ExperimentSpec
 from devote.server.pace import told_pace
@@ -244,8 +245,13 @@ class LiveBoard:
         beat = loop.time() + self._settings.heartbeat
         while len(self.bell):
             await asyncio.sleep(min(self._settings.poll, self._settings.heartbeat))
-            with suppress(StoreError):  # the next poll reads it
+            try:
                 await self.refresh()
+            except StoreError:
+                pass  # the next poll reads it
+            except UnknownExperiment:  # it was deleted, perhaps through another server
+                self.close()
+                return
             if loop.time() >= beat:
                 beat = loop.time() + self._settings.heartbeat
                 self.bell.ring()

@@ -13,7 +13,7 @@ from devote.boards.board import BoardRefused
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
 from devote.boards.standing import Standing, UnknownExperiment
-from devote.boards.store import SqliteStore
+from devote.boards.stores import BoardStore
 from devote.server import bodies, models
 from devote.server.answers import Refused
 from devote.server.operator_models import (
@@ -114,7 +114,7 @@ def _standing(standing: Standing) -> StandingAnswer:
     return StandingAnswer.model_validate(asdict(standing))
 
 
-def _overview(store: SqliteStore, experiment: Experiment) -> OverviewItem:
+def _overview(store: BoardStore, experiment: Experiment) -> OverviewItem:
     def draw(history: History) -> dict[str, object]:
         names = experiment.spec.arm_names
         return {
