@@ -180,7 +180,7 @@ def test_what_is_not_there_is_said_in_json_too(tmp_path):
             ("GET", "/experiments/none", 404),
             ("GET", "/experiments/none/stream", 404),
             ("GET", f"/experiments/{'x' * 65}", 422),
-            ("DELETE", URL, 405),
+            ("PUT", URL, 405),
         ]:
             answer = await server.client.request(method, path)
             assert answer.status_code == status

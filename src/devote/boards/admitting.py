@@ -3,20 +3,24 @@
 A store makes many of these in one transaction, so that they wait for the disk together.
 """
 
-import hashlib
 import sqlite3
 
-from devote.boards.admission import NOT_ENROLLED, Receipt, refused
+from devote.boards.administration import barred, barred_voter
+from devote.boards.admission import NOT_ENROLLED, Receipt, no_invite, refused
 from devote.boards.board import Envelope, Outcome
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
+from devote.boards.invites import use_invite
 from devote.protocol import to_json
 
 
 def post_one(
-    db: sqlite3.Connection, history: History, envelope: Envelope, most: int | None
+    db: sqlite3.Connection, history: History, envelope: Envelope, most: int | None, now: float
 ) -> Receipt:
-    """Post a message to the board whose history this is; ``most`` bounds those of one voter."""
+    """Post a message to the board whose history this is; ``most`` bounds those of one voter.
+
+    What is there already is a duplicate also when nothing new is taken any more.
+    """
     message, name = envelope.message, history.spec.name
     voter, text = message.voter, to_json(message)
     if not is_enrolled(db, name, voter):
@@ -26,6 +30,8 @@ def post_one(
     ).fetchone()
     if there:
         return Receipt(Outcome.DUPLICATE, number=there[0])
+    if told := barred_voter(db, name, voter) or barred(db, name, now):
+        return told
     (posted,) = db.execute(
         "SELECT count(*) FROM messages WHERE experiment=? AND voter=?", (name, voter)
     ).fetchone()
@@ -46,6 +52,7 @@ def enrol_one(
     voter: str,
     invite: str | None,
     most: int | None,
+    now: float,
 ) -> Receipt:
     """Let a voter post; ``most`` bounds the voters beside the experiment's own players.
 
@@ -53,26 +60,20 @@ def enrol_one(
     so that nothing tells when it was used.
     """
     name = experiment.name
+    if told := barred_voter(db, name, voter):
+        return told
     if is_enrolled(db, name, voter):
         return Receipt(Outcome.DUPLICATE)
+    if told := barred(db, name, now):
+        return told
     bounds = [bound for bound in (experiment.players, most) if bound is not None]
     if bounds and experiment.enrolled >= min(bounds):
         return refused(
             f"This experiment has all of its {min(bounds)} devices.",
             "Take part in another experiment.",
         )
-    if experiment.enrolment == "invite":
-        used = db.execute(
-            "UPDATE invites SET used = 1 WHERE experiment = ? AND hash = ? AND used = 0",
-            (name, hash_of(invite or "")),
-        )
-        if used.rowcount != 1:
-            fault = (
-                "This experiment needs an invite, and none was given."
-                if invite is None
-                else "This invite is used already or unknown."
-            )
-            return refused(fault, "Ask the operator for one; each is good for one device.")
+    if experiment.enrolment == "invite" and not (invite and use_invite(db, name, invite, now)):
+        return no_invite(invite)
     db.execute("INSERT INTO enrolled VALUES (?, ?)", (name, voter))
     return Receipt(Outcome.ACCEPTED)
 
@@ -81,8 +82,3 @@ def is_enrolled(db: sqlite3.Connection, experiment: str, voter: str) -> bool:
     """Whether a voter may post."""
     query = "SELECT 1 FROM enrolled WHERE experiment = ? AND voter = ?"
     return db.execute(query, (experiment, voter)).fetchone() is not None
-
-
-def hash_of(invite: str) -> str:
-    """All that is kept of an invite: it is 128 random bits, so that a plain hash does."""
-    return hashlib.sha256(invite.encode(errors="surrogatepass")).hexdigest()

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from devote.errors import DevoteError
 from devote.protocol import Message
@@ -43,12 +43,28 @@ class BoardUnavailable(DevoteError):
         self.retry_after = retry_after
 
 
+class BoardAlone(BoardUnavailable):
+    """A device that needs no server hears of no other device."""
+
+
 class BoardRefused(DevoteError):
     """The board answers, but not as a board of this experiment does: trying again is useless."""
 
 
 class EnrolmentRefused(BoardRefused):
     """The board has answered that this voter may not take part, so it surely is not enrolled."""
+
+
+class PostingBarred(BoardRefused):
+    """The board takes nothing from this voter just now, whatever it says; it can be read."""
+
+
+class ExperimentClosed(PostingBarred):
+    """The experiment is closed; its operator may open it again."""
+
+
+class VoterRevoked(PostingBarred):
+    """The operator has revoked this voter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +164,10 @@ class Board(ABC):
 
     A new board is a subclass; ``tests/contracts`` runs every check on it. Any method may raise
     BoardUnavailable (the outcome is unknown: try again) or BoardRefused (trying again is
-    useless).
+    useless). ``takes_back``: what it no longer shows was taken back, not lost.
     """
+
+    takes_back: ClassVar[bool] = False
 
     @abstractmethod
     async def fetch_experiment(self) -> "Experiment":
@@ -164,7 +182,10 @@ class Board(ABC):
 
     @abstractmethod
     async def publish(self, envelope: Envelope) -> Outcome:
-        """Post a message: accepted, duplicate if it is there already, or refused."""
+        """Post a message: accepted, duplicate if it is there already, or refused.
+
+        PostingBarred if the board takes nothing from this voter just now: keep the message.
+        """
 
     @abstractmethod
     async def snapshot(self, after: int = 0) -> Snapshot:
@@ -186,6 +207,10 @@ class Board(ABC):
         """All messages of one voter that the board holds, in its order."""
         posted = [posted async for posted in self.read()]
         return tuple(p.envelope for p in posted if p.envelope.message.voter == voter)
+
+    async def begin(self, identity: "Identity") -> None:
+        """Begin what the board does by itself while this device takes part; most do nothing."""
+        return
 
     async def read(self, after: int = 0) -> AsyncIterator[Posted]:
         """All messages with a number above ``after``, however many there are."""

@@ -7,14 +7,16 @@ and the messages themselves.
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Container
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Container
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import httpx
 
 from devote.boards import sse
+from devote.boards.admission import BARRED
 from devote.boards.board import (
     Board,
     BoardRefused,
@@ -28,7 +30,7 @@ from devote.boards.board import (
     PublicTally,
     Snapshot,
 )
-from devote.boards.experiment import Experiment, is_address
+from devote.boards.experiment import Experiment, addresses, is_address
 from devote.boards.http_answers import (
     HOPS,
     LONGEST_ANSWER,
@@ -44,6 +46,8 @@ from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
 from devote.protocol.wire import VERSION, Scope
 
+T = TypeVar("T")
+
 LONGEST_PAGE = 8 * 2**20
 LONGEST_TALLY = 2**20
 _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
@@ -51,6 +55,9 @@ _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED
 
 class HttpBoard(Board):
     """The board at ``url``, for example ``http://127.0.0.1:8600/experiments/banner``.
+
+    Of several addresses, with commas between them, one is asked until it does not answer; then
+    the next is: they are of servers that share the experiment.
 
     ``client`` is an ``httpx.AsyncClient`` to share between boards; without it the board has its
     own, which ``aclose`` (or ``async with``) closes. ``timeout`` bounds each request, and
@@ -67,8 +74,10 @@ class HttpBoard(Board):
         patience: float = 30.0,
         fresh: float = 0.0,
     ) -> None:
-        self.url = self._at = url.rstrip("/")
-        if not is_address(self.url) or "/experiments/" not in self.url:
+        self._urls = addresses(url)
+        self._moved: dict[str, str] = {}
+        self.url = self._urls[0]
+        if not all(is_address(each) and "/experiments/" in each for each in self._urls):
             raise BoardRefused(
                 f"{url!r} is not the address of an experiment.\n"
                 "Give one like http://127.0.0.1:8600/experiments/banner."
@@ -93,6 +102,9 @@ class HttpBoard(Board):
 
     async def fetch_experiment(self) -> Experiment:
         """The experiment; BoardRefused if what answers is not a devote server of this version."""
+        return await self._ask_each(self._fetch_experiment)
+
+    async def _fetch_experiment(self) -> Experiment:
         async with self._answer("GET", "") as answer:
             body = await _read(answer)
             if body["version"] != VERSION:
@@ -109,8 +121,8 @@ class HttpBoard(Board):
         request = {"voter": identity.voter, "signature": identity.sign_enrolment(scope)}
         if invite is not None:
             request["invite"] = invite
-        good = (200, 201)
-        return await self._post("/enrolments", request, statuses=good, refused=EnrolmentRefused)
+        expected = {"statuses": (200, 201), "refused": EnrolmentRefused}
+        return await self._ask_each(partial(self._post, "/enrolments", request, **expected))
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
@@ -243,9 +255,11 @@ class HttpBoard(Board):
 
     async def _post(self, path: str, body: Any, **expected: Any) -> Outcome:
         async with self._answer("POST", path, body=body, **expected) as answer:
-            outcome = _OUTCOMES[answer.status_code]
-            if (await _read(answer))["outcome"] != outcome:
+            outcome, told = _OUTCOMES[answer.status_code], await _read(answer)
+            if told["outcome"] != outcome:
                 raise ValueError("another outcome")
+            if barred := BARRED.get(str(told.get("cause"))):
+                raise barred(f"{self.url} answered: {str(told.get('error'))[:500]}")
             return outcome
 
     @asynccontextmanager
@@ -272,37 +286,59 @@ class HttpBoard(Board):
             "headers": headers,
             "timeout": timeout or self._timeout,
         }
+        url = self.url
         try:
             async with AsyncExitStack() as opened:
-                response = await self._open(opened, method, path, options)
-                check_busy(self.url, response)
-                check_version(self.url, response)
+                response = await self._open(opened, method, url, path, options)
+                check_busy(url, response)
+                check_version(url, response)
                 if response.status_code not in statuses:
                     content = await _read(response)
                     said = content.get("error") if isinstance(content, dict) else None
                     why = str(said or "it does not say why.\nCheck the address.")[:500]
-                    raise refused(f"{self.url} answered {response.status_code}: {why}")
+                    raise refused(f"{url} answered {response.status_code}: {why}")
                 yield response
+        except BoardUnavailable:
+            self._move_on(url)
+            raise
         except httpx.HTTPError as error:
-            raise unreachable(self.url, error) from None
+            self._move_on(url)
+            raise unreachable(url, error) from None
         except (SpecError, ProtocolError) as error:
-            raise BoardRefused(f"What {self.url} holds is refused: {error}") from None
+            raise BoardRefused(f"What {url} holds is refused: {error}") from None
         except (httpx.InvalidURL, ValueError, KeyError, TypeError, AttributeError):
-            raise not_ours(self.url) from None
+            raise not_ours(url) from None
+
+    async def _ask_each(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask one server after the other until one answers; what joining needs it needs at once."""
+        for _ in self._urls[1:]:
+            with suppress(BoardUnavailable):
+                return await ask()
+        return await ask()
+
+    def _move_on(self, url: str) -> None:
+        """Ask the next server from now on, unless that is done already."""
+        if url == self.url:
+            self.url = self._urls[(self._urls.index(url) + 1) % len(self._urls)]
 
     async def _open(
-        self, opened: AsyncExitStack, method: str, path: str, options: dict[str, Any]
+        self,
+        opened: AsyncExitStack,
+        method: str,
+        url: str,
+        path: str,
+        options: dict[str, Any],
     ) -> httpx.Response:
-        """The answer of the server, from wherever it has moved to; that is asked from then on."""
-        url = self._at + path
+        """The answer of a server, from wherever it has moved to; that is asked from then on."""
+        at = self._moved.get(url, url) + path
         for _ in range(HOPS + 1):
-            response = await opened.enter_async_context(self._client.stream(method, url, **options))
+            response = await opened.enter_async_context(self._client.stream(method, at, **options))
             there = moved_to(response)
             if there is None:
-                if url.endswith(path):
-                    self._at = url.removesuffix(path)
+                if at.endswith(path):
+                    self._moved[url] = at.removesuffix(path)
                 return response
-            url = there
+            at = there
         raise httpx.TooManyRedirects("too many redirects")
 
 

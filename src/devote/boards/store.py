@@ -6,45 +6,49 @@ store keeps a history of each experiment in memory, and brings it up to date wit
 asks.
 """
 
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from devote.boards.administration import (
+    Administration,
+    check_invites,
+    is_deleted,
+    name_taken,
+)
 from devote.boards.admission import UNSIGNED, Receipt, refusal, refused
-from devote.boards.admitting import enrol_one, hash_of, post_one
-from devote.boards.board import BoardRefused, Envelope, Outcome, PublicTally
+from devote.boards.admitting import enrol_one, post_one
+from devote.boards.board import Envelope, Outcome, PublicTally
 from devote.boards.database import Database, StoreError
 from devote.boards.enrolled import EnrolledCount
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
 from devote.boards.identity import verify_enrolment
+from devote.boards.invites import make_invites
+from devote.boards.standing import UnreadableExperiment, unknown
 from devote.boards.tables import BEGUN, LAYOUT
-from devote.checks import Checks
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import Scope
 
 T = TypeVar("T")
 
 
-class UnknownExperiment(BoardRefused):
-    """There is no experiment of that name."""
-
-
-class UnreadableExperiment(BoardRefused):
-    """The experiment is there, but this version of devote cannot read its specification."""
-
-
 class SqliteStore:
     """The experiments in one file. Every method is one short transaction, safe in any thread.
 
-    ``specs`` are the specifications read so far: they never change.
+    ``specs`` are the specifications read so far: they never change. ``administration`` is what
+    the operator does with the experiments once they are open. Where what is posted can be had
+    again from others, ``durable`` need not be: a power cut may take the last messages then.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    at_once = 4
+
+    def __init__(self, path: str | Path, *, durable: bool = True) -> None:
         self._database = Database(path, LAYOUT)
+        self._durable = durable
+        self.administration = Administration(self._database)
         self.specs: dict[str, ExperimentSpec] = {}
         self._scopes: dict[str, Scope] = {}
         self._histories: dict[str, History] = {}
@@ -76,6 +80,8 @@ class SqliteStore:
                     f"An experiment {name!r} with other settings is there already.",
                     "An experiment never changes: choose another name.",
                 )
+            if is_deleted(db, name):
+                return name_taken(name)
             (count,) = db.execute("SELECT count(*) FROM experiments").fetchone()
             if most is not None and count >= most:
                 return refused(
@@ -105,10 +111,8 @@ class SqliteStore:
                 "SELECT spec, enrolment, players, board FROM experiments WHERE name = ?", (name,)
             ).fetchone()
             enrolled = self._enrolled.of(db, name)
-        if row is None:
-            raise UnknownExperiment(
-                f"There is no experiment {name!r} here.\nCheck the name, or create it."
-            )
+            if row is None:
+                raise unknown(name, deleted=is_deleted(db, name))
         try:
             spec = self.specs.get(name) or ExperimentSpec.from_json(row[0])
             if row[3] is None:
@@ -127,17 +131,22 @@ class SqliteStore:
         """Where signatures of an experiment are good."""
         return self._scopes.get(name) or self.get(name).scope
 
-    def invite(self, name: str, count: int) -> list[str]:
-        """New single-use invites: the only time they can be read, as only hashes are kept."""
-        Checks(BoardRefused).whole("count", count, least=1, remedy="It is how many to make.")
+    def invite(self, name: str, count: int, expires: int | None = None) -> list[str]:
+        """New single-use invites: the only time they can be read, as only hashes are kept.
+
+        ``expires`` is the moment, in seconds since 1970, from which on they are no longer good.
+        """
+        check_invites(count, expires, self.administration.clock())
         self.spec(name)
-        invites = [secrets.token_urlsafe(16) for _ in range(count)]
         with self._database.write() as db:
-            db.executemany(
-                "INSERT INTO invites (experiment, hash) VALUES (?, ?)",
-                [(name, hash_of(text)) for text in invites],
-            )
-        return invites
+            return make_invites(db, name, count, expires)
+
+    def delete(self, name: str) -> None:
+        """Delete an experiment and all that belongs to it; see ``Administration.delete``."""
+        self.administration.delete(name)
+        self._enrolled.forget()
+        for kept in (self.specs, self._scopes, self._histories):
+            kept.pop(name, None)
 
     def enrol(
         self,
@@ -164,11 +173,12 @@ class SqliteStore:
             for name, voter, signature, _ in requests
         ]
         receipts = [UNSIGNED] * len(requests)
+        now = self.administration.clock()
         try:
             with self._database.write() as db:
                 for place in (place for place, good in enumerate(signed) if good):
                     name, voter, _, invite = requests[place]
-                    receipts[place] = enrol_one(db, self.get(name), voter, invite, most)
+                    receipts[place] = enrol_one(db, self.get(name), voter, invite, most, now)
                     if receipts[place].outcome is Outcome.ACCEPTED:
                         self._enrolled.add(name)
         except BaseException:
@@ -178,6 +188,25 @@ class SqliteStore:
             with suppress(StoreError):  # they are enrolled; the next one forgets
                 self._database.forget()
         return receipts
+
+    def admit(self, name: str, voter: str) -> None:
+        """Let a voter post who was checked elsewhere, as by a certificate."""
+        with self._database.write(durable=self._durable) as db:
+            db.execute("INSERT OR IGNORE INTO enrolled VALUES (?, ?)", (name, voter))
+
+    def expel(self, name: str, voter: str) -> None:
+        """Take a voter out, and all that it has said; the messages after that move up."""
+        with self._database.write() as db:
+            db.execute("DELETE FROM enrolled WHERE experiment = ? AND voter = ?", (name, voter))
+            db.execute("DELETE FROM messages WHERE experiment = ? AND voter = ?", (name, voter))
+            query = "SELECT number FROM messages WHERE experiment = ? ORDER BY number"
+            left = [number for (number,) in db.execute(query, (name,))]
+            db.executemany(
+                "UPDATE messages SET number = ? WHERE experiment = ? AND number = ?",
+                [(place, name, number) for place, number in enumerate(left, 1) if place < number],
+            )
+            self._histories.pop(name, None)
+            self._enrolled = EnrolledCount()
 
     def voters(self, name: str, after: str = "", limit: int | None = None) -> list[str]:
         """The enrolled voters above ``after``, in order of their keys; at most ``limit``.
@@ -212,13 +241,14 @@ class SqliteStore:
             if name not in self._histories:
                 self._history(spec)  # it may take seconds: other processes can write meanwhile
         histories: dict[str, History] = {}
+        now = self.administration.clock()
         try:
-            with self._database.write() as db:
+            with self._database.write(durable=self._durable) as db:
                 for place, (name, envelope) in enumerate(posts):
                     if receipts[place] is None:
                         if name not in histories:
                             histories[name] = self._history(self.spec(name))
-                        receipts[place] = post_one(db, histories[name], envelope, most)
+                        receipts[place] = post_one(db, histories[name], envelope, most, now)
         except BaseException:
             for name in histories:  # they have taken in what is not in the file
                 self._histories.pop(name, None)
@@ -284,7 +314,7 @@ class SqliteStore:
                 "voter=? ORDER BY number",
                 (name, voter),
             ).fetchall()
-        return self.rows(name, 2**53)[0], rows
+        return self.rows(name, limit=0)[0], rows
 
     def rows(
         self, name: str, after: int = 0, limit: int | None = None

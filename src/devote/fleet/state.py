@@ -184,13 +184,14 @@ class DeviceState:
                 self._load()
             self.must_recall = False
 
-    def rewind(self) -> None:
+    def rewind(self, *, forget: bool = False) -> None:
         """Read the board from its beginning again, and offer it all own messages again.
 
-        What others said is kept, unless it means something only in the order of the board.
+        What others said is kept, unless it was taken back (``forget``), or means something only
+        in the order of the board.
         """
         with self._step():
-            self.store.rewind(forget=self.spec.scheme.needs_order)
+            self.store.rewind(forget=forget or self.spec.scheme.needs_order)
             self._load()
 
     def close(self) -> None:

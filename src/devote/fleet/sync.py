@@ -6,18 +6,25 @@ idempotent messages make safe. The log is read from just before the last message
 that it is the one that was read before and that nothing was skipped; page after page, each stored
 before the next is asked for, so that reading goes on where it broke off.
 
-A device of a scheme that ``reads_tally`` never reads the log.
+A board that takes nothing, because the experiment is closed or the device revoked, is read all the
+same. A device of a scheme that ``reads_tally`` never reads the log.
 
 A device that blurs what it says first asks what the board holds of it, once after each start: its
 store may be an older copy, and what it has said once it must not say again with fresh noise.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from devote.boards.board import (
     Board,
+    BoardAlone,
     BoardRefused,
     BoardUnavailable,
+    Envelope,
     Outcome,
     Posted,
+    PostingBarred,
     PublicTally,
 )
 from devote.boards.database import StoreError
@@ -56,6 +63,8 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
     except BoardUnavailable as error:
         core.health.offline()
         core.asked.fail(error)
+        if isinstance(error, BoardAlone):
+            core.health.sync = str(error)
         return False
     except (BoardRefused, ProtocolError) as error:
         core.health.offline()
@@ -88,9 +97,10 @@ def _check_scope(core: DeviceCore, found: Scope) -> None:
 async def _ask_and_post(core: DeviceCore, board: Board) -> None:
     """Read the tally, and post what waits and is of use by it."""
     core.read(await _told(core, board))
-    for envelope in core.waiting:
-        is_wanted = core.is_wanted(envelope)
-        core.settle(envelope, await board.publish(envelope) if is_wanted else Outcome.REFUSED)
+    with _posting(core) as waiting:
+        for envelope in waiting:
+            is_wanted = core.is_wanted(envelope)
+            core.settle(envelope, await board.publish(envelope) if is_wanted else Outcome.REFUSED)
 
 
 async def _post_and_read(core: DeviceCore, board: Board, *, deep: bool) -> bool:
@@ -106,7 +116,7 @@ async def _post_and_read(core: DeviceCore, board: Board, *, deep: bool) -> bool:
     if not deep and not core.needs(told):
         return True
     if not await _holds(bookmark, board, deep=deep):
-        core.rewind()
+        core.rewind(forget=board.takes_back)
         await _read_on(core, board)
         await _post(core, board)
     return await _read_on(core, board)
@@ -145,10 +155,29 @@ async def _read_on(core: DeviceCore, board: Board) -> bool:
 
 
 async def _post(core: DeviceCore, board: Board) -> None:
-    for envelope in core.waiting:
-        outcome = await board.publish(envelope)
-        if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
-            for each in lost:
-                await board.publish(each)
+    with _posting(core) as waiting:
+        for envelope in waiting:
             outcome = await board.publish(envelope)
-        core.settle(envelope, outcome)
+            if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
+                for each in lost:
+                    await board.publish(each)
+                outcome = await board.publish(envelope)
+            core.settle(envelope, outcome)
+
+
+@contextmanager
+def _posting(core: DeviceCore) -> Iterator[tuple[Envelope, ...]]:
+    """What is to be posted now: nothing, for a while, to a board that takes nothing.
+
+    The messages wait, and reading goes on: an operator may open an experiment again.
+    """
+    if not core.health.may_post:
+        yield ()
+        return
+    waiting = core.waiting
+    try:
+        yield waiting
+        if waiting:
+            core.health.unbar()
+    except PostingBarred as error:
+        core.health.bar(str(error))

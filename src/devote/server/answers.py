@@ -10,20 +10,28 @@ from devote.server.pages import Page
 
 
 class Refused(DevoteError):
-    """A request that is answered with an error: a status, what is wrong, and what to do."""
+    """A request that is answered with an error: a status, what is wrong, and what to do.
 
-    def __init__(self, status: int, text: str, **headers: str) -> None:
+    ``cause`` is that of a receipt.
+    """
+
+    def __init__(self, status: int, text: str, *, cause: str | None = None, **headers: str) -> None:
         super().__init__(text)
         self.status = status
+        self.cause = cause
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def error(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+def error(
+    status: int, text: str, headers: dict[str, str] | None = None, *, cause: str | None = None
+) -> Response:
     """An error as JSON; ASCII, so that no text that JSON can hold fails to encode.
 
     A 403 says that it is the board's outcome: a proxy's 403 is not.
     """
     body = {"error": text, "outcome": "refused"} if status == 403 else {"error": text}
+    if cause is not None:
+        body["cause"] = cause
     return Response(json.dumps(body), status, headers, media_type="application/json")
 
 

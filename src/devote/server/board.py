@@ -25,7 +25,7 @@ from devote.server.models import (
 from devote.server.pages import as_item
 from devote.server.service import Name, Reading, Served, settle, writing
 
-router = APIRouter(tags=["board"], responses=errors(404, 409, 422, 429, 503))
+router = APIRouter(tags=["board"], responses=errors(404, 409, 410, 422, 429, 503))
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Only messages above this number.")]
 AfterVoter = Annotated[
@@ -151,8 +151,8 @@ async def stream_messages(
 ) -> Response:
     """The board as server-sent events; a Last-Event-ID header goes before ``after``."""
     service.check_streams()
-    await board.refresh()
     start = after if last_event_id is None else last_event_id
+    await board.refresh(start)
     return EventStream(board.follow(start), patience=service.settings.patience)
 
 

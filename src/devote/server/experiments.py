@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from devote.boards.board import BoardRefused
 from devote.boards.experiment import Experiment
 from devote.protocol import ExperimentSpec, SpecError
 from devote.server import bodies, models
@@ -17,8 +18,8 @@ router = APIRouter(tags=["experiments"], responses=models.errors(503))
 
 @router.get("/experiments")
 async def list_experiments(service: Served) -> models.ExperimentsAnswer:
-    """All experiments, by name."""
-    listed = await service.call(service.store.experiments)
+    """All experiments that are not archived, by name."""
+    listed = await service.call(service.listed)
     return models.ExperimentsAnswer(experiments=[_counted(item) for item in listed])
 
 
@@ -43,7 +44,7 @@ async def create_experiment(
     return _answer(await service.call(service.store.get, experiment.name))
 
 
-@router.get("/experiments/{name}", responses=models.errors(404, 409, 422))
+@router.get("/experiments/{name}", responses=models.errors(404, 409, 410, 422))
 async def read_experiment(
     service: Served, name: Name, response: Response
 ) -> models.ExperimentAnswer:
@@ -59,7 +60,7 @@ async def read_experiment(
     models.InvitesBody,
     operator_only,
     existing,
-    answers=models.errors(401, 404, 409),
+    answers=models.errors(401, 404, 409, 410),
 )
 async def create_invites(
     service: Served,
@@ -70,7 +71,11 @@ async def create_invites(
     most = service.settings.invites
     if given.count > most:
         raise Refused(422, f"count must be at most {most}.\nMake the rest with another call.")
-    return models.InvitesAnswer(invites=await service.call(service.store.invite, name, given.count))
+    try:
+        made = await service.call(service.store.invite, name, given.count, given.expires)
+    except BoardRefused as wrong:
+        raise Refused(409, str(wrong)) from None
+    return models.InvitesAnswer(invites=made)
 
 
 def _counted(experiment: Experiment) -> models.CountedExperiment:

@@ -20,7 +20,8 @@ from devote.boards.board import PublicTally
 from devote.boards.database import StoreError
 from devote.boards.history import History
 from devote.boards.pages import PAGE, page_of
-from devote.boards.store import SqliteStore
+from devote.boards.standing import UnknownExperiment
+from devote.boards.stores import BoardStore
 from devote.protocol import ExperimentSpec
 from devote.server.pace import told_pace
 from devote.server.pages import KeptPages, Page, Row, as_item, make_page
@@ -44,7 +45,7 @@ class LiveBoard:
     older file was put in the store's place, or the server is told to stop.
     """
 
-    def __init__(self, store: SqliteStore, spec: ExperimentSpec, settings: Settings) -> None:
+    def __init__(self, store: BoardStore, spec: ExperimentSpec, settings: Settings) -> None:
         self._store = store
         self._spec = spec
         self._settings = settings
@@ -77,11 +78,14 @@ class LiveBoard:
         with suppress(StoreError):  # the watch reads it later
             await self.refresh()
 
-    async def refresh(self) -> None:
+    async def refresh(self, known: int = 0) -> None:
         """Read what is new in the store, and wake the listeners if something is.
 
-        Of many who ask at once, one reads for all who asked before it began.
+        Of many who ask at once, one reads for all who asked before it began. ``known`` is a number
+        that a reader has, perhaps from another server that is ahead.
         """
+        if known > self.number:
+            await asyncio.to_thread(self._store.rows, self._spec.name, known, 0)
         self._asked += 1
         mine = self._asked
         async with self._reading:
@@ -107,7 +111,7 @@ class LiveBoard:
         """What the store has above ``number``; None if it is not the log that was read before."""
         name = self._spec.name
         if self._last is None:
-            last, _ = self._store.rows(name, 2**53)
+            last, _ = self._store.rows(name, 0, 0)
             return self._store.rows(name, last // PAGE * PAGE - 1 if last else 0)[1]
         _, rows = self._store.rows(name, self.number - 1)
         return rows[1:] if rows and tuple(rows[0]) == tuple(self._last) else None
@@ -241,8 +245,13 @@ class LiveBoard:
         beat = loop.time() + self._settings.heartbeat
         while len(self.bell):
             await asyncio.sleep(min(self._settings.poll, self._settings.heartbeat))
-            with suppress(StoreError):  # the next poll reads it
+            try:
                 await self.refresh()
+            except StoreError:
+                pass  # the next poll reads it
+            except UnknownExperiment:  # it was deleted, perhaps through another server
+                self.close()
+                return
             if loop.time() >= beat:
                 beat = loop.time() + self._settings.heartbeat
                 self.bell.ring()
@@ -277,7 +286,7 @@ class EventStream(StreamingResponse):
 class LiveBoards:
     """The boards of all experiments that somebody has read."""
 
-    def __init__(self, store: SqliteStore, settings: Settings) -> None:
+    def __init__(self, store: BoardStore, settings: Settings) -> None:
         self._store = store
         self._settings = settings
         self._boards: dict[str, LiveBoard] = {}
@@ -291,6 +300,11 @@ class LiveBoards:
         if name not in self._boards:
             self._boards[name] = LiveBoard(self._store, self._store.spec(name), self._settings)
         return self._boards[name]
+
+    def forget(self, name: str) -> None:
+        """End the streams of an experiment that was deleted, and keep nothing of it."""
+        if name in self._boards:
+            self._boards.pop(name).close()
 
     @property
     def listeners(self) -> int:

@@ -26,6 +26,7 @@ Fingerprint = Annotated[str, WithJsonSchema({"type": "string", "pattern": VOTED}
 Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Players: TypeAlias = Positive | None
+Moment = Annotated[int, Field(ge=0, lt=2**33, description="Seconds since 1970.")]
 
 
 def _describe(kind: messages.Kind) -> dict[str, Any]:
@@ -86,9 +87,10 @@ class EnvelopeBody(Body):
 
 
 class InvitesBody(Body):
-    """How many invites to make."""
+    """How many invites to make, and from when on they are no longer good."""
 
     count: Positive
+    expires: Moment | None = None
 
 
 _SPEC = {
@@ -113,10 +115,14 @@ class ExperimentBody(Body):
 
 
 class ErrorAnswer(Body):
-    """What is wrong, and what to do; with ``outcome`` if the board has refused it."""
+    """What is wrong, and what to do; with ``outcome`` if the board has refused it.
+
+    With ``cause`` if it takes nothing at all, or nothing from this voter.
+    """
 
     error: str
     outcome: Literal["refused"] = "refused"
+    cause: Literal["closed", "revoked"] = "closed"
 
 
 class OutcomeAnswer(Body):

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 import uvicorn
 from fastapi import FastAPI
 
-from devote.boards.store import SqliteStore
+from devote.boards.stores import BoardStore, open_store
 from devote.server.alone import only_server
 from devote.server.app import create_app
 from devote.server.connections import Connections, guarded, raise_file_limit
@@ -130,7 +130,7 @@ def listeners(**listening: Unpack[Listening]) -> list[socket.socket]:
 
 
 def run_server(
-    store: SqliteStore | str | Path,
+    store: BoardStore | str | Path,
     *,
     settings: Settings | None = None,
     extend: Callable[[FastAPI], None] | None = None,
@@ -138,12 +138,13 @@ def run_server(
 ) -> None:
     """Serve a store until SIGINT or SIGTERM, then end the streams, close the store and return.
 
-    ``store`` is a store or the path of one; ``settings.token`` is the operator's token.
-    ``extend`` may add routes of its own, such as the page, before the server starts.
+    ``store`` is a store, the path of one, or its address on NATS; ``settings.token`` is the
+    operator's token. ``extend`` may add routes of its own, such as the page, before the server
+    starts.
     """
-    if not isinstance(store, SqliteStore):
+    if isinstance(store, str | Path):
         with only_server(store):
-            run_server(SqliteStore(store), settings=settings, extend=extend, **listening)
+            run_server(open_store(store), settings=settings, extend=extend, **listening)
         return
     try:
         app = create_app(store, settings)

@@ -1,9 +1,9 @@
 """What the routes share: the store, the settings, the live boards, the limits and the counters."""
 
 import asyncio
-import hmac
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Annotated, ParamSpec, TypeVar
 
@@ -14,7 +14,8 @@ from starlette.responses import Response
 from devote.boards.admission import Receipt
 from devote.boards.board import Envelope, Outcome
 from devote.boards.database import StoreError
-from devote.boards.store import SqliteStore
+from devote.boards.experiment import Experiment
+from devote.boards.stores import BoardStore, PostsSoon, WritesTogether
 from devote.server.answers import Refused, too_many
 from devote.server.connections import Connections
 from devote.server.grouping import Grouped
@@ -23,6 +24,7 @@ from devote.server.live import LiveBoard, LiveBoards
 from devote.server.metrics import Metrics
 from devote.server.models import NAME, OutcomeAnswer
 from devote.server.settings import Settings
+from devote.server.token import OperatorToken
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -31,37 +33,62 @@ T = TypeVar("T")
 class Service:
     """One server's parts."""
 
-    def __init__(self, store: SqliteStore, settings: Settings) -> None:
+    def __init__(self, store: BoardStore, settings: Settings) -> None:
         self.store = store
         self.settings = settings
+        self.token = OperatorToken(settings)
         self.boards = LiveBoards(store, settings)
         self.metrics = Metrics()
         self.voters = RateLimit(rate=settings.voter_rate, burst=settings.voter_burst)
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
+        self._threads = ThreadPoolExecutor(store.at_once, "devote-store")
         self.reads = RateLimit(rate=settings.read_rate, burst=settings.read_burst)
         self._checking = asyncio.Lock()
         self._checked_at = float("-inf")
         self._trouble: StoreError | None = None
         self.connections: Connections | None = None
         self.admin_port: int | None = None
-        self._posts = Grouped(partial(store.post_all, most=settings.messages))
-        self._enrolments = Grouped(partial(store.enrol_all, most=settings.enrolments))
+        self._posts = self._enrolments = None
+        if isinstance(store, WritesTogether):
+            self._posts = Grouped(partial(store.post_all, most=settings.messages))
+            self._enrolments = Grouped(partial(store.enrol_all, most=settings.enrolments))
+
+    def listed(self) -> list[Experiment]:
+        """The experiments that are not archived."""
+        hidden = self.store.administration.archived()
+        return [item for item in self.store.experiments() if item.name not in hidden]
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do something with the store, in a thread: it waits for the disk."""
-        return await asyncio.to_thread(work, *args, **kwargs)
+        """Do something with the store, in a thread: it waits for a disk or for others."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, partial(work, *args, **kwargs))
 
     async def post(self, name: str, envelope: Envelope) -> Receipt:
-        """Post a message together with others; it is on the disk when this returns."""
-        receipt = await self._posts.do((name, envelope))
+        """Post a message, together with others where that is faster; it is kept when this ends."""
+        most = self.settings.messages
+        if self._posts is not None:
+            receipt = await self._posts.do((name, envelope))
+        elif isinstance(self.store, PostsSoon):
+            receipt = await asyncio.wrap_future(self.store.post_soon(name, envelope, most=most))
+        else:
+            receipt = await self.call(self.store.post, name, envelope, most=most)
         self.metrics.count_message(name, receipt.outcome)
         if receipt.outcome is Outcome.ACCEPTED:
             self.boards.of(name).changed()
         return receipt
 
     async def enrol(self, name: str, voter: str, signature: str, invite: str | None) -> Receipt:
-        """Enrol a voter together with others."""
-        return await self._enrolments.do((name, voter, signature, invite))
+        """Enrol a voter, together with others where that is faster."""
+        if self._enrolments is not None:
+            return await self._enrolments.do((name, voter, signature, invite))
+        return await self.call(
+            self.store.enrol,
+            name,
+            voter=voter,
+            signature=signature,
+            invite=invite,
+            most=self.settings.enrolments,
+        )
 
     async def check_health(self) -> None:
         """Write to the store, at most once a second; StoreError if that does not work."""
@@ -69,7 +96,9 @@ class Service:
             now = asyncio.get_running_loop().time()
             if now - self._checked_at >= 1.0:
                 try:
-                    await self.call(self.store.check_writable)
+                    store = self.store
+                    check = isinstance(store, WritesTogether) and store.check_writable
+                    await self.call(check or store.numbers)
                     self._trouble = None
                 except StoreError as error:
                     self._trouble = error
@@ -130,7 +159,7 @@ Reading = Annotated[LiveBoard, Depends(reading)]
 def settle(receipt: Receipt, response: Response, *, refused: int = 403) -> OutcomeAnswer:
     """The outcome of a write and its status: 201 if accepted, 200 if it was there already."""
     if receipt.outcome is Outcome.REFUSED:
-        raise Refused(refused, receipt.reason)
+        raise Refused(refused, receipt.reason, cause=receipt.cause)
     response.status_code = 201 if receipt.outcome is Outcome.ACCEPTED else 200
     return OutcomeAnswer.model_validate({"outcome": receipt.outcome.value})
 
@@ -152,7 +181,7 @@ def operator_only(
 ) -> None:
     """Refuse whoever does not bear the operator's token."""
     given = credentials.credentials if credentials else ""
-    if not hmac.compare_digest(given.encode(), service.settings.token.encode()):
+    if not service.token.matches(given):
         raise Refused(
             401,
             "This call needs the operator's token.\nSend it as 'Authorization: Bearer TOKEN'.",
