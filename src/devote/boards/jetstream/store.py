@@ -36,6 +36,9 @@ from devote.protocol.wire import Scope
 
 T = TypeVar("T")
 
+STARTING = 20.0
+"""Seconds for which a server that starts waits for the nodes to agree on a leader."""
+
 PROBE_EVERY = 5.0
 """Seconds between two looks at whether the nodes take entries: what is read may be old else."""
 
@@ -63,8 +66,18 @@ class JetStreamStore:
             raise
 
     async def _start(self) -> None:
-        await self.invites.start()
-        await self.catalogue.start()
+        """Make what is missing; nodes that have just been started choose a leader first."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + STARTING
+        while True:
+            try:
+                await self.invites.start()
+                await self.catalogue.start()
+                break
+            except (NatsError, TimeoutError):
+                if loop.time() > until:
+                    raise
+                await asyncio.sleep(0.3)
         self._probing = asyncio.create_task(self._probe())
 
     async def _probe(self) -> None:
