@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test check lint types imports tools faults cluster clocks format clean
+.PHONY: help setup demo docs test check lint types imports tools faults cluster clocks format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -58,8 +58,11 @@ cluster: setup ## the long run of three NATS nodes and two servers, killed, paus
 clocks: setup ## the long comparison of the engines: every subroutine in every scheme
 	@$(BIN)/python -m tests.simulate.clocks_law
 
+docs: setup ## the site, in build/site/index.html; needs no network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "build/site/index.html"
+
 format: setup ## rewrite the sources in the house style
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 clean: ## remove what make created
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -15,7 +15,7 @@ from devote.boards.experiment import Experiment
 from devote.boards.jetstream import migration
 from devote.boards.jetstream.migration import Moved, migrate
 from devote.boards.jetstream.store import JetStreamStore
-from devote.boards.store import UnknownExperiment
+from devote.boards.standing import UnknownExperiment
 from devote.cli.main import main
 
 

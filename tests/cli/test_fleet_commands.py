@@ -58,10 +58,10 @@ def test_an_experiment_is_opened_listed_and_invited_to(operate, devote, server):
     assert told["address"] == f"{server}/experiments/banner"
     assert told["enrolment"] == "invite"
     listed = json.loads(devote("experiments", "list", "--server", server, "--json").out)
-    assert [(item["spec"]["name"], item["players"]) for item in listed] == [("banner", 5)]
+    assert [(item["name"], item["players"]) for item in listed] == [("banner", 5)]
     table = devote("experiments", "list", "--server", server).out
     assert "banner" in table
-    assert "invite" in table
+    assert "none yet" in table
     lines = operate("invites", "banner", "--count", 3).out.splitlines()
     assert len(set(lines)) == 3
     told = json.loads(operate("invites", "banner", "--json").out)
@@ -185,7 +185,10 @@ def test_a_wrong_token_an_unknown_experiment_and_a_used_invite(operate, devote, 
     (invite,) = operate("invites", "banner").out.split()
     words = ("device", address, "--invite", invite, "--means", ".9,.1,.1", "--pulls", 1)
     assert devote(*words, "--store", "a.db").code == 0
-    is_bad(devote(*words, "--store", "b.db"), "This invite is used already or unknown")
+    is_bad(
+        devote(*words, "--store", "b.db"),
+        "This invite is used already, expired, revoked or unknown",
+    )
     is_bad(devote("device", address, "--store", "c.db"), "none was given")
     assert not Path("b.db").exists()
     is_bad(devote("device", f"{server}/experiments/nothing"), "There is no experiment")

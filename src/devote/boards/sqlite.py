@@ -64,7 +64,7 @@ class SqliteBoard(RingingBoard):
         receipt = await _in_thread(self._store.post, self.spec.name, envelope)
         if receipt.outcome is Outcome.ACCEPTED:
             self._bell.ring()
-        return receipt.outcome
+        return receipt.settled()
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""

@@ -1,14 +1,17 @@
 """What a server asks of a store, whatever it is made of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
+from devote.boards.administration import Revocation
 from devote.boards.admission import Receipt
 from devote.boards.board import Envelope, PublicTally
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
+from devote.boards.invites import InviteCounts
+from devote.boards.standing import Standing, State
 from devote.extras import naming_extras
 from devote.protocol import ExperimentSpec
 from devote.protocol.wire import Scope
@@ -28,6 +31,10 @@ class BoardStore(Protocol):
     at_once: int
     specs: dict[str, ExperimentSpec]
 
+    @property
+    def administration(self) -> "Administering":
+        """What the operator does with the experiments once they are open."""
+
     def close(self) -> None:
         """Close it."""
 
@@ -46,8 +53,11 @@ class BoardStore(Protocol):
     def scope(self, name: str) -> Scope:
         """Where signatures of an experiment are good."""
 
-    def invite(self, name: str, count: int) -> list[str]:
+    def invite(self, name: str, count: int, expires: int | None = None) -> list[str]:
         """New single-use invites."""
+
+    def delete(self, name: str) -> None:
+        """Delete an experiment and all that belongs to it."""
 
     def enrol(
         self,
@@ -78,8 +88,41 @@ class BoardStore(Protocol):
     def rows_of(self, name: str, voter: str) -> tuple[int, Rows]:
         """The board's last number, and the messages of one voter."""
 
-    def rows(self, name: str, after: int = 0) -> tuple[int, Rows]:
-        """The board's last number, and the messages above a number."""
+    def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, Rows]:
+        """The board's last number, and the messages above a number; at most ``limit``."""
+
+
+class Administering(Protocol):
+    """The operator's side of a store; what each method does is said in ``Administration``."""
+
+    clock: Callable[[], float]
+
+    def standing(self, name: str) -> Standing:
+        """How an experiment stands now."""
+
+    def change(
+        self,
+        name: str,
+        *,
+        state: State | None = None,
+        ends: int | None = None,
+        endless: bool = False,
+    ) -> Standing:
+        """Put an experiment into another state, or give it another end."""
+
+    def archived(self) -> set[str]:
+        """The experiments that are archived."""
+
+    def revoke(
+        self, name: str, *, voters: Collection[str] = (), invites: Collection[str] = ()
+    ) -> Revocation:
+        """Take nothing more from these voters, and let nobody enrol by these invites."""
+
+    def revoke_all_invites(self, name: str) -> Revocation:
+        """Let nobody enrol by any invite made so far."""
+
+    def counts(self, name: str) -> tuple[InviteCounts, int]:
+        """How many invites there are of each kind, and how many devices are revoked."""
 
 
 @runtime_checkable

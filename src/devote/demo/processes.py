@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -68,9 +69,12 @@ class _Process:
 
 
 class ServerProcess(_Process):
-    """A ``devote serve`` on a free port of this machine, with its store in a folder."""
+    """A ``devote serve`` on a free port of this machine, with its store in a folder.
 
-    def __init__(self, folder: Path, port: int | None = None) -> None:
+    ``options`` are further words of its command line.
+    """
+
+    def __init__(self, folder: Path, port: int | None = None, options: Sequence[str] = ()) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = port or free.getsockname()[1]
         self.address = f"http://127.0.0.1:{port}"
@@ -79,7 +83,7 @@ class ServerProcess(_Process):
         token_file.touch(mode=0o600)
         token_file.write_text(self.token)
         arguments = ["serve", "--store", str(folder / "server.db")]
-        arguments += ["--port", str(port), "--token-file", str(token_file)]
+        arguments += ["--port", str(port), "--token-file", str(token_file), *options]
         name = folder / "server"
         super().__init__(name, name.with_suffix(".log"), "devote.cli.main", *arguments)
 

@@ -20,7 +20,7 @@ from devote.protocol.wire import VERSION, Scope, signed_bytes
 MAX_ARMS = 2**16
 IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 TEXTS = ("experiment", "voter")
-RESERVED = ("enrolment", "log")
+RESERVED = ("enrolment", "log", "certificate", "revocation", "address", "peer", "gossip")
 """What else is signed or hashed in the way of messages."""
 
 

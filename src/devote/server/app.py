@@ -12,10 +12,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devote.boards.database import StoreError
 from devote.boards.experiment import VERSION_HEADER
-from devote.boards.store import UnknownExperiment, UnreadableExperiment
+from devote.boards.standing import DeletedExperiment, UnknownExperiment, UnreadableExperiment
 from devote.boards.stores import BoardStore
 from devote.protocol.wire import VERSION
-from devote.server import board, experiments
+from devote.server import board, experiments, operator
 from devote.server.answers import Refused, error
 from devote.server.bodies import explain
 from devote.server.description import complete
@@ -23,6 +23,8 @@ from devote.server.metrics import CONTENT_TYPE, Metrics
 from devote.server.models import HealthAnswer, errors
 from devote.server.service import Served, Service
 from devote.server.settings import Settings
+
+ROUTERS = (experiments.router, board.router, operator.router)
 
 
 def create_app(store: BoardStore, settings: Settings | None = None) -> FastAPI:
@@ -40,8 +42,8 @@ def create_app(store: BoardStore, settings: Settings | None = None) -> FastAPI:
     )
     service = Service(store, settings or Settings())
     app.state.service = service
-    app.include_router(experiments.router)
-    app.include_router(board.router)
+    for routes in ROUTERS:
+        app.include_router(routes)
     app.get("/health", responses=errors(503))(health)
     app.get("/metrics", response_class=PlainTextResponse, responses=errors(503))(metrics)
     ours = (Refused, UnknownExperiment, UnreadableExperiment, StoreError)
@@ -90,7 +92,9 @@ class _Versioned:
 async def _explain(request: Request, problem: Any) -> Response:
     match problem:
         case Refused():
-            return error(problem.status, str(problem), problem.headers)
+            return error(problem.status, str(problem), problem.headers, cause=problem.cause)
+        case DeletedExperiment():
+            return error(410, str(problem))
         case UnknownExperiment():
             return error(404, str(problem))
         case UnreadableExperiment():
@@ -109,7 +113,7 @@ async def _explain(request: Request, problem: Any) -> Response:
 
 
 def _methods(request: Request) -> set[str]:
-    routes = (*experiments.router.routes, *board.router.routes, *request.app.routes)
+    routes = (*(route for router in ROUTERS for route in router.routes), *request.app.routes)
     return {
         method
         for route in routes

@@ -1,7 +1,7 @@
 """What the routes share: the store, the settings, the live boards, the limits and the counters."""
 
 import asyncio
-import hmac
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from devote.boards.admission import Receipt
 from devote.boards.board import Envelope, Outcome
+from devote.boards.experiment import Experiment
 from devote.boards.stores import BoardStore, PostsSoon
 from devote.server.answers import Refused, too_many
 from devote.server.limits import RateLimit
@@ -20,6 +21,7 @@ from devote.server.live import LiveBoard, LiveBoards
 from devote.server.metrics import Metrics
 from devote.server.models import NAME, OutcomeAnswer
 from devote.server.settings import Settings
+from devote.server.token import OperatorToken
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -31,12 +33,18 @@ class Service:
     def __init__(self, store: BoardStore, settings: Settings) -> None:
         self.store = store
         self.settings = settings
+        self.token = OperatorToken(settings)
         self.boards = LiveBoards(store, settings)
         self.metrics = Metrics()
         self.voters = RateLimit(rate=settings.voter_rate, burst=settings.voter_burst)
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
         self._threads = ThreadPoolExecutor(store.at_once, "devote-store")
         self.reads = RateLimit(rate=settings.read_rate, burst=settings.read_burst)
+
+    def listed(self) -> list[Experiment]:
+        """The experiments that are not archived."""
+        hidden = self.store.administration.archived()
+        return [item for item in self.store.experiments() if item.name not in hidden]
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something with the store, in a thread: it waits for a disk or for others."""
@@ -58,7 +66,11 @@ class Service:
     def check_streams(self) -> None:
         """Refuse one more stream when too many are open."""
         if self.boards.listeners >= self.settings.streams:
-            raise too_many(self.settings.heartbeat, "that stay open")
+            raise Refused(
+                503,
+                "There is no room for one more stream.\nRead the tally at its pace instead.",
+                Retry_After=str(math.ceil(max(60.0, self.settings.pace))),
+            )
 
 
 def service_of(request: Request) -> Service:
@@ -96,7 +108,7 @@ Reading = Annotated[LiveBoard, Depends(reading)]
 def settle(receipt: Receipt, response: Response, *, refused: int = 403) -> OutcomeAnswer:
     """The outcome of a write and its status: 201 if accepted, 200 if it was there already."""
     if receipt.outcome is Outcome.REFUSED:
-        raise Refused(refused, receipt.reason)
+        raise Refused(refused, receipt.reason, cause=receipt.cause)
     response.status_code = 201 if receipt.outcome is Outcome.ACCEPTED else 200
     return OutcomeAnswer.model_validate({"outcome": receipt.outcome.value})
 
@@ -110,7 +122,7 @@ def operator_only(
 ) -> None:
     """Refuse whoever does not bear the operator's token."""
     given = credentials.credentials if credentials else ""
-    if not hmac.compare_digest(given.encode(), service.settings.token.encode()):
+    if not service.token.matches(given):
         raise Refused(
             401,
             "This call needs the operator's token.\nSend it as 'Authorization: Bearer TOKEN'.",

@@ -11,9 +11,11 @@ An entry's subject says what it is:
 
     e.<voter>                            the voter is enrolled; the content is its signature
     m.<voter>.<kind>[.<number>...]       a message; the numbers are those of its question
+    r.<voter>                            the operator has revoked the voter
     b.<any>                              nothing: by it a server sees that it has read all
 
 The stream takes one entry for each subject, so a second vote is refused before it is an entry.
+So nothing is refused here because of a revocation: whoever posts looks for one first.
 """
 
 import re
@@ -26,7 +28,7 @@ from devote.boards.history import History
 from devote.protocol import Message, from_json, to_json
 from devote.protocol.messages import kind_of
 
-ENROLMENT, MESSAGE, BARRIER = "e", "m", "b"
+ENROLMENT, MESSAGE, REVOCATION, BARRIER = "e", "m", "r", "b"
 
 _PLAIN = re.compile("[^A-Za-z0-9_-]")
 
@@ -45,6 +47,11 @@ def enrolment_subject(voter: str) -> str:
     return f"{ENROLMENT}.{voter}"
 
 
+def revocation_subject(voter: str) -> str:
+    """The subject under which a voter is revoked."""
+    return f"{REVOCATION}.{voter}"
+
+
 def message_subject(message: Message) -> str:
     """The subject of a message: its voter and what it is about."""
     kind = kind_of(message)
@@ -60,8 +67,8 @@ def entry(envelope: Envelope) -> bytes:
 class Fold:
     """The board of one experiment as its log tells it.
 
-    ``enrolled`` are the voters who may post, in order of their keys. ``refused`` has the subjects
-    of entries that were refused, with the reasons.
+    ``enrolled`` are the voters, in order of their keys, who may post unless they are ``revoked``.
+    ``refused`` has the subjects of entries that were refused, with the reasons.
     """
 
     def __init__(self, experiment: Experiment) -> None:
@@ -70,6 +77,7 @@ class Fold:
         self.enrolled: list[str] = []
         self.refused: dict[str, str] = {}
         self._members: set[str] = set()
+        self.revoked: set[str] = set()
         self._entries: list[bytes] = []
         self._numbers: dict[str, int] = {}
         self._said: dict[str, list[int]] = {}
@@ -82,6 +90,10 @@ class Fold:
     def is_enrolled(self, voter: str) -> bool:
         """Whether a voter may post."""
         return voter in self._members
+
+    def is_revoked(self, voter: str) -> bool:
+        """Whether the operator has revoked a voter."""
+        return voter in self.revoked
 
     @property
     def is_full(self) -> bool:
@@ -114,6 +126,8 @@ class Fold:
     def is_taken(self, subject: str) -> bool:
         """Whether the log has an entry under a subject."""
         what, _, rest = subject.partition(".")
+        if what == REVOCATION:
+            return rest in self.revoked
         there = rest in self._members if what == ENROLMENT else subject in self._numbers
         return there or subject in self.refused
 
@@ -142,6 +156,8 @@ class Fold:
             self._enrol(subject, rest)
         elif what == MESSAGE:
             self._post(subject, content)
+        elif what == REVOCATION:
+            self.revoked.add(rest)
 
     def _enrol(self, subject: str, voter: str) -> None:
         if reason := self.place_refusal():

@@ -7,22 +7,22 @@ enrolled the entry is erased, so that nothing links an invite to a voter.
 """
 
 import asyncio
-import hashlib
+import math
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 from nats.js.api import DiscardPolicy, Header, StreamConfig
 from nats.js.errors import APIError, NotFoundError
 
+from devote.boards.invites import hash_of as hashed
 from devote.boards.jetstream.connection import Connection
+
+__all__ = ["Invites", "hashed"]
 
 _AT_ONCE = 500
 _OUTRUN = (10071, 10164)
 """JetStream's codes for an entry that another server has changed meanwhile."""
-
-
-def hashed(invite: str) -> str:
-    """What is kept of an invite, which is 128 random bits: a plain hash cannot be searched."""
-    return hashlib.sha256(invite.encode(errors="surrogatepass")).hexdigest()
 
 
 class Invites:
@@ -41,16 +41,33 @@ class Invites:
                 subjects=[f"{self._before}.>"],
                 max_msgs_per_subject=1,
                 discard=DiscardPolicy.OLD,
+                allow_msg_ttl=True,
             )
         )
 
-    async def add(self, board: str, hashes: Iterable[str]) -> None:
-        """Enter new invites."""
+    async def add(self, board: str, hashes: Iterable[str], expires: int | None = None) -> None:
+        """Enter new invites; those that expire are erased by the nodes at that moment."""
         new = list(hashes)
         for first in range(0, len(new), _AT_ONCE):
-            await asyncio.gather(
-                *(self._write(board, each, b"", 0) for each in new[first : first + _AT_ONCE])
-            )
+            part = new[first : first + _AT_ONCE]
+            await asyncio.gather(*(self._write(board, each, "", 0, expires) for each in part))
+
+    async def revoke(self, board: str, hashes: Iterable[str]) -> int:
+        """Erase invites that nobody has used or is using; returns how many there were."""
+        erased = 0
+        for invite in hashes:
+            found = await self._read(board, invite)
+            if found is not None and not found[1]:
+                with suppress(NotFoundError):  # somebody was quicker
+                    await self._connection.js.delete_msg(self._stream, found[0])
+                    erased += 1
+        return erased
+
+    async def purge(self, board: str) -> int:
+        """Erase all invites of a board; returns how many there were."""
+        there = await self.count(board)
+        await self._connection.js.purge_stream(self._stream, subject=f"{self._before}.{board}.*")
+        return there
 
     async def take(self, board: str, invite: str, voter: str) -> bool:
         """Take an invite for a voter; False if it is unknown, used, or another's."""
@@ -64,7 +81,7 @@ class Invites:
             if found[1] == voter:
                 return True
             try:
-                await self._write(board, invite, voter.encode(), found[0])
+                await self._write(board, invite, voter, found[0], found[2])
             except APIError as error:
                 if error.err_code not in _OUTRUN:
                     raise
@@ -75,7 +92,7 @@ class Invites:
         """Let others use an invite that was taken for a voter who was not enrolled."""
         found = await self._read(board, invite)
         if found is not None and found[1] == voter:
-            await self._write(board, invite, b"", found[0])
+            await self._write(board, invite, "", found[0], found[2])
 
     async def use_up(self, board: str, invite: str, voter: str) -> None:
         """Erase an invite whose voter is enrolled."""
@@ -93,20 +110,26 @@ class Invites:
         )
         return len(info.state.subjects or {})
 
-    async def _read(self, board: str, invite: str) -> tuple[int, str] | None:
+    async def _read(self, board: str, invite: str) -> tuple[int, str, int | None] | None:
+        """Where an invite is, for which voter it was taken, and when it expires."""
         try:
             found = await self._connection.js.get_last_msg(
                 self._stream, f"{self._before}.{board}.{invite}"
             )
         except NotFoundError:
             return None
-        return int(found.seq or 0), (found.data or b"").decode()
+        voter, _, expires = (found.data or b"").decode().partition("@")
+        return int(found.seq or 0), voter, int(expires) if expires else None
 
-    async def _write(self, board: str, invite: str, content: bytes, last: int) -> None:
+    async def _write(
+        self, board: str, invite: str, voter: str, last: int, expires: int | None = None
+    ) -> None:
+        lasts = None if expires is None else max(1, math.ceil(expires - time.time()))
         await self._connection.js.publish(
             f"{self._before}.{board}.{invite}",
-            content,
+            (voter if expires is None else f"{voter}@{expires}").encode(),
             headers={Header.EXPECTED_LAST_SUBJECT_SEQUENCE: str(last)},
+            msg_ttl=lasts,
         )
 
     async def probe(self) -> None:

@@ -16,9 +16,15 @@ from nats.js.errors import NotFoundError
 from devote.boards.board import BoardRefused, Envelope
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
-from devote.boards.jetstream.fold import enrolment_subject, entry, message_subject
+from devote.boards.jetstream.fold import (
+    enrolment_subject,
+    entry,
+    message_subject,
+    revocation_subject,
+)
 from devote.boards.jetstream.log import Log
 from devote.boards.jetstream.store import JetStreamStore
+from devote.boards.standing import Standing
 from devote.boards.store import SqliteStore
 from devote.protocol import from_json
 
@@ -43,14 +49,23 @@ class _Content:
     experiment: Experiment
     rows: list[tuple[int, str, str]]
     voters: list[str]
-    invites: list[str]
+    revoked: list[str]
+    invites: list[tuple[str, int | None]]
+    standing: Standing
 
     @classmethod
     def of(cls, store: SqliteStore, name: str) -> "_Content":
         with store._database.write() as db:  # nobody else writes meanwhile
-            unused = "SELECT hash FROM invites WHERE experiment = ? AND used = 0 ORDER BY hash"
-            invites = [text for (text,) in db.execute(unused, (name,))]
-            return cls(store.get(name), store.rows(name)[1], store.voters(name), invites)
+            unused = "FROM invites WHERE experiment = ? AND used = 0 ORDER BY hash"
+            revoked = "SELECT voter FROM revoked WHERE experiment = ? ORDER BY voter"
+            return cls(
+                store.get(name),
+                store.rows(name)[1],
+                store.voters(name),
+                [voter for (voter,) in db.execute(revoked, (name,))],
+                db.execute(f"SELECT hash, expires {unused}", (name,)).fetchall(),
+                store.administration.standing(name),
+            )
 
     def entries(self) -> Iterator[tuple[str, bytes]]:
         """The log that comes to it."""
@@ -59,12 +74,15 @@ class _Content:
         for _, text, signature in self.rows:
             message = from_json(text, self.experiment.spec.n_arms)
             yield message_subject(message), entry(Envelope(message, signature))
+        for voter in self.revoked:
+            yield revocation_subject(voter), b""
 
     def check(self, log: Log) -> None:
         """See that a log comes to exactly this."""
         with log.lock:
             fold = log.fold
             same = (fold.rows(0), fold.enrolled, fold.refused) == (self.rows, self.voters, {})
+            same = same and fold.revoked == set(self.revoked)
         if not same:
             raise StoreError(
                 f"What was read back of {self.experiment.name!r} is not what was copied; nothing "
@@ -98,7 +116,10 @@ async def _move(content: _Content, source: SqliteStore, target: JetStreamStore) 
         entries = content.entries()
         while part := list(islice(entries, _AT_ONCE)):
             await asyncio.gather(*(log.send(*each) for each in part))
-        await target.invites.add(experiment.board, content.invites)
+        moments = {expires for _, expires in content.invites}
+        for moment in moments:
+            those = [text for text, expires in content.invites if expires == moment]
+            await target.invites.add(experiment.board, those, moment)
         await log.start()
         content.check(log)
         await log.stop()
@@ -107,7 +128,7 @@ async def _move(content: _Content, source: SqliteStore, target: JetStreamStore) 
                 f"Something was posted to {experiment.name!r} meanwhile; nothing was moved.\n"
                 "Stop the server of the file, and run this again."
             )
-        if not await target.catalogue.create(experiment):
+        if not await target.catalogue.create(experiment, **vars(content.standing)):
             raise StoreError(
                 f"Somebody else has just made an experiment {experiment.name!r}; nothing was "
                 "moved.\nRun this again."

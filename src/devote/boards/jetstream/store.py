@@ -17,20 +17,21 @@ from typing import Any, TypeVar
 
 from nats.errors import Error as NatsError
 
-from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
-from devote.boards.board import BoardRefused, Envelope, Outcome, PublicTally
+from devote.boards.administration import check_invites, name_taken
+from devote.boards.admission import NOT_ENROLLED, Receipt, no_invite, refusal, refused
+from devote.boards.board import Envelope, Outcome, PublicTally
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
 from devote.boards.identity import verify_enrolment
 from devote.boards.jetstream.address import NatsAddress
+from devote.boards.jetstream.administration import JetStreamAdministration, standing_of
 from devote.boards.jetstream.catalogue import Catalogue
 from devote.boards.jetstream.connection import Connection
 from devote.boards.jetstream.fold import Fold, enrolment_subject, entry, message_subject
 from devote.boards.jetstream.invites import Invites, hashed
 from devote.boards.jetstream.log import Appended, Log
-from devote.boards.store import UnknownExperiment, UnreadableExperiment
-from devote.checks import Checks
+from devote.boards.standing import REVOKED, UnreadableExperiment, unknown
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import Scope
 
@@ -53,8 +54,9 @@ class JetStreamStore:
 
     def __init__(self, address: str) -> None:
         self.connection = Connection(NatsAddress.parse(address))
-        self.catalogue = Catalogue(self.connection)
+        self.catalogue = Catalogue(self.connection, self._forget)
         self.invites = Invites(self.connection)
+        self.administration = JetStreamAdministration(self)
         self._logs: dict[str, Log] = {}
         self._probing: asyncio.Task[None] | None = None
         self._opening: dict[str, asyncio.Lock] = {}
@@ -114,6 +116,8 @@ class JetStreamStore:
     async def _create(self, experiment: Experiment, most: int | None) -> Receipt:
         there = await self.catalogue.get(experiment.name)
         count = len(self.catalogue.all())
+        if there is None and self.catalogue.is_deleted(experiment.name):
+            return name_taken(experiment.name)
         if there is None:
             if most is not None and count >= most:
                 return refused(
@@ -155,13 +159,34 @@ class JetStreamStore:
         """Where signatures of an experiment are good."""
         return self.log(name).experiment.scope
 
-    def invite(self, name: str, count: int) -> list[str]:
+    def invite(self, name: str, count: int, expires: int | None = None) -> list[str]:
         """New single-use invites: the only time they can be read, as only hashes are kept."""
-        Checks(BoardRefused).whole("count", count, least=1, remedy="It is how many to make.")
+        check_invites(count, expires, self.administration.clock())
         board = self.log(name).experiment.board
         invites = [secrets.token_urlsafe(16) for _ in range(count)]
-        self.connection.run(self.invites.add(board, map(hashed, invites)))
+        self.connection.run(self.invites.add(board, map(hashed, invites), expires))
         return invites
+
+    def delete(self, name: str) -> None:
+        """Delete an experiment and all that belongs to it; its name stays taken."""
+        self.connection.run(self._delete(name))
+
+    async def _delete(self, name: str) -> None:
+        board = (await self.administration.record(name))["board"]
+        log = await self.open(name)
+        tombstone = {"name": name, "board": board, "deleted": True}
+        while not await self.catalogue.replace(tombstone):
+            await self.administration.record(name)
+        await self.invites.purge(board)
+        await log.stop()
+        await log.remove()
+
+    def _forget(self, name: str) -> None:
+        """Keep nothing of an experiment that was deleted, here or by another server."""
+        self.specs.pop(name, None)
+        log = self._logs.pop(name, None)
+        if log is not None:
+            self._stopping = asyncio.ensure_future(log.stop())
 
     def enrol(
         self,
@@ -187,6 +212,8 @@ class JetStreamStore:
         board = log.experiment.board
         needs_invite = log.experiment.enrolment == "invite"
         key = hashed(invite or "")
+        if log.fold.is_revoked(voter):
+            return REVOKED
         if (receipt := _enrolled(log, voter, most)) is not None:
             if receipt.outcome is Outcome.REFUSED:
                 await log.catch_up()
@@ -195,16 +222,13 @@ class JetStreamStore:
                 await self.invites.use_up(board, key, voter)
             if receipt is not None:
                 return receipt
+        if (closed := await self._closed(log)) is not None:
+            return closed
         if needs_invite and (invite is None or not await self.invites.take(board, key, voter)):
             await log.catch_up()
             if (receipt := _enrolled(log, voter, None)) is not None:
                 return receipt
-            fault = (
-                "This experiment needs an invite, and none was given."
-                if invite is None
-                else "This invite is used already or unknown."
-            )
-            return refused(fault, "Ask the operator for one; each is good for one device.")
+            return no_invite(invite)
         subject = enrolment_subject(voter)
         appended = await log.append(subject, signature.encode())
         with log.lock:
@@ -233,9 +257,12 @@ class JetStreamStore:
         self, name: str, envelope: Envelope, *, most: int | None = None
     ) -> "Future[Receipt]":
         """The same without waiting, for an experiment whose ``spec`` has been asked for."""
-        log = self._logs[name]
+        done: Future[Receipt] = Future()
+        log = self._logs.get(name)
+        if log is None:  # it was deleted a moment ago
+            done.set_exception(unknown(name, deleted=True))
+            return done
         if reason := refusal(envelope, log.experiment.spec, log.experiment.scope):
-            done: Future[Receipt] = Future()
             done.set_result(refused(reason))
             return done
         return self.connection.start(self._post(log, envelope, most))
@@ -245,7 +272,9 @@ class JetStreamStore:
         if receipt is not None and receipt.outcome is Outcome.REFUSED:
             await log.catch_up()
             receipt = _judged(log, envelope, most)
-        if receipt is not None:
+        if receipt is None and log.fold.is_revoked(envelope.message.voter):
+            receipt = REVOKED
+        if receipt := receipt or await self._closed(log):
             return receipt
         subject = message_subject(envelope.message)
         appended = await log.append(subject, entry(envelope))
@@ -297,6 +326,14 @@ class JetStreamStore:
             self.connection.run(log.catch_up())
         return self._look(name, lambda fold: (fold.number, fold.rows(after, limit)))
 
+    async def _closed(self, log: Log) -> Receipt | None:
+        """Why an experiment takes nothing new, by all that any server was told; None if it does."""
+        name, now = log.experiment.name, self.administration.clock()
+        record = self.catalogue.all().get(name, {})
+        if standing_of(record).refusal(name, now) is None:
+            return None
+        return standing_of(await self.administration.record(name)).refusal(name, now)
+
     def _look(self, name: str, draw: Callable[[Fold], T]) -> T:
         log = self.log(name)
         log.check()
@@ -314,9 +351,7 @@ class JetStreamStore:
                 return self._logs[name]
             record = await self.catalogue.get(name)
             if record is None:
-                raise UnknownExperiment(
-                    f"There is no experiment {name!r} here.\nCheck the name, or create it."
-                )
+                raise unknown(name, deleted=self.catalogue.is_deleted(name))
             log = Log(self.connection, _experiment(record))
             await log.start()
             self.specs[name] = log.experiment.spec

@@ -1,0 +1,23 @@
+"""Measure, keep the numbers beside the pictures, draw."""
+
+import sys
+from pathlib import Path
+
+from devote.files import write_whole
+from devote.studies.five_schemes.measure import Comparison, compare_schemes
+from devote.studies.five_schemes.picture import draw_narrow, draw_wide
+
+
+def main(folder: Path, measure: bool = True) -> None:
+    """Write ``five-schemes.json`` and its two pictures."""
+    data = folder / "five-schemes.json"
+    if measure:
+        compare_schemes().save(data)
+    compared = Comparison.load(data)
+    write_whole(folder / "five-schemes.svg", draw_wide(compared).encode())
+    write_whole(folder / "five-schemes-narrow.svg", draw_narrow(compared).encode())
+
+
+if __name__ == "__main__":
+    words = [word for word in sys.argv[1:] if word != "--draw"]
+    main(Path(words[0] if words else "docs/figures"), measure="--draw" not in sys.argv)
