@@ -211,7 +211,7 @@ def test_a_port_that_is_taken_is_refused_and_nothing_is_written(devote, here):
 
 
 @pytest.mark.parametrize(
-    "words", ["--store banner.toml", "--limit streams=0", "--certificate token", "--store no/x.db"]
+    "words", ["--store banner.toml", "--limit pace=0", "--certificate token", "--store no/x.db"]
 )
 def test_a_server_that_cannot_start_announces_and_writes_nothing(devote, here, words):
     with socket.socket() as probe:
