@@ -76,6 +76,19 @@ class BoardStore(Protocol):
     def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
         """Post a message."""
 
+    def enrol_all(
+        self, requests: Sequence[tuple[str, str, str, str | None]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Let voters post: each request is an experiment, a voter, a signature, an invite."""
+
+    def post_all(
+        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Post messages in their order."""
+
+    def check_writable(self) -> None:
+        """Write something; StoreError if that does not work."""
+
     def look(self, name: str, draw: Callable[[History], T]) -> T:
         """What a function makes of an experiment's messages."""
 
@@ -133,24 +146,6 @@ class PostsSoon(Protocol):
         self, name: str, envelope: Envelope, *, most: int | None = None
     ) -> "Future[Receipt]":
         """Post a message, and do not wait for the outcome."""
-
-
-@runtime_checkable
-class WritesTogether(Protocol):
-    """A store in which many writes wait for the disk together."""
-
-    def post_all(
-        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
-    ) -> list[Receipt]:
-        """Post messages in their order."""
-
-    def enrol_all(
-        self, requests: Sequence[tuple[str, str, str, str | None]], *, most: int | None = None
-    ) -> list[Receipt]:
-        """Let voters post: each an experiment, a voter, its signature and perhaps an invite."""
-
-    def check_writable(self) -> None:
-        """Write something; StoreError if that does not work."""
 
 
 def open_store(where: str | Path) -> BoardStore:

@@ -15,7 +15,7 @@ from devote.boards.admission import Receipt
 from devote.boards.board import Envelope, Outcome
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
-from devote.boards.stores import BoardStore, PostsSoon, WritesTogether
+from devote.boards.stores import BoardStore, PostsSoon
 from devote.server.answers import Refused, too_many
 from devote.server.connections import Connections
 from devote.server.grouping import Grouped
@@ -48,10 +48,8 @@ class Service:
         self._trouble: StoreError | None = None
         self.connections: Connections | None = None
         self.admin_port: int | None = None
-        self._posts = self._enrolments = None
-        if isinstance(store, WritesTogether):
-            self._posts = Grouped(partial(store.post_all, most=settings.messages))
-            self._enrolments = Grouped(partial(store.enrol_all, most=settings.enrolments))
+        self._posts = Grouped(partial(store.post_all, most=settings.messages))
+        self._enrolments = Grouped(partial(store.enrol_all, most=settings.enrolments))
 
     def listed(self) -> list[Experiment]:
         """The experiments that are not archived."""
@@ -64,31 +62,20 @@ class Service:
         return await loop.run_in_executor(self._threads, partial(work, *args, **kwargs))
 
     async def post(self, name: str, envelope: Envelope) -> Receipt:
-        """Post a message, together with others where that is faster; it is kept when this ends."""
-        most = self.settings.messages
-        if self._posts is not None:
-            receipt = await self._posts.do((name, envelope))
-        elif isinstance(self.store, PostsSoon):
+        """Post a message, in a file together with others; it is kept when this returns."""
+        if isinstance(self.store, PostsSoon):
+            most = self.settings.messages
             receipt = await asyncio.wrap_future(self.store.post_soon(name, envelope, most=most))
         else:
-            receipt = await self.call(self.store.post, name, envelope, most=most)
+            receipt = await self._posts.do((name, envelope))
         self.metrics.count_message(name, receipt.outcome)
         if receipt.outcome is Outcome.ACCEPTED:
             self.boards.of(name).changed()
         return receipt
 
     async def enrol(self, name: str, voter: str, signature: str, invite: str | None) -> Receipt:
-        """Enrol a voter, together with others where that is faster."""
-        if self._enrolments is not None:
-            return await self._enrolments.do((name, voter, signature, invite))
-        return await self.call(
-            self.store.enrol,
-            name,
-            voter=voter,
-            signature=signature,
-            invite=invite,
-            most=self.settings.enrolments,
-        )
+        """Enrol a voter together with others."""
+        return await self._enrolments.do((name, voter, signature, invite))
 
     async def check_health(self) -> None:
         """Write to the store, at most once a second; StoreError if that does not work."""
@@ -96,9 +83,7 @@ class Service:
             now = asyncio.get_running_loop().time()
             if now - self._checked_at >= 1.0:
                 try:
-                    store = self.store
-                    check = isinstance(store, WritesTogether) and store.check_writable
-                    await self.call(check or store.numbers)
+                    await self.call(self.store.check_writable)
                     self._trouble = None
                 except StoreError as error:
                     self._trouble = error
