@@ -31,6 +31,8 @@ COMMANDS = {
     "invites": "Single-use invites to an experiment.",
     "verify": "Read a whole log, check every message, and count it again.",
     "device": "One device in the terminal, for trying things out.",
+    "certify": "Who may vote where there is no server: keys, tickets, revocations.",
+    "peers": "Whom a device without a server knows: list, add, health.",
     "schemes": "The ways a group can decide.",
     "algorithms": "The subroutines there are.",
     "problems": "The problems there are.",

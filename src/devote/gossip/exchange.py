@@ -146,7 +146,7 @@ async def meet(own: Answers, peer: Peer, call: Call) -> None:
     """
     moved = False
     for turn in range(TURNS):
-        told = await _ask_root(own, peer, call, first=turn == 0)
+        told = await compare_once(own, peer, call, first=turn == 0)
         if told["same"]:
             moved = True
             break
@@ -160,7 +160,8 @@ async def meet(own: Answers, peer: Peer, call: Call) -> None:
     own.met += 1
 
 
-async def _ask_root(own: Answers, peer: Peer, call: Call, *, first: bool) -> Any:
+async def compare_once(own: Answers, peer: Peer, call: Call, *, first: bool = True) -> Any:
+    """Compare roots with a peer; the first time it says who it is."""
     asking: dict[str, Any] = {"root": own.votes.root, "nonce": secrets.token_hex(16)}
     if first:
         if not peer.proven:
