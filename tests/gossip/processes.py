@@ -192,6 +192,12 @@ class Fleet:
         known = list(range(self.plan.known)) if peers is None else peers
         self.fork(n, run_device, self.plan, n, self.tickets[n], known)
 
+    def start_work(self, n: int, work: Any, *arguments: Any) -> None:
+        """Let a process beside the devices do something, and wait for it."""
+        self.fork(n, work, *arguments)
+        _, status = os.waitpid(self.pids.pop(n), 0)
+        assert status == 0, f"see {self.plan.folder}/log.txt"
+
     def fork(self, n: int, work: Any, *arguments: Any) -> None:
         self.plan.tell(n, {})
         pid = os.fork()
@@ -200,6 +206,7 @@ class Fleet:
             return
         try:
             work(*arguments)
+            os._exit(0)
         except BaseException:
             with (self.plan.folder / "log.txt").open("a") as log:
                 traceback.print_exc(file=log)
@@ -232,9 +239,13 @@ class Fleet:
                 raise AssertionError(f"{what}: not after {timeout:.0f} s; {told}")
             time.sleep(0.05)
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """End all processes."""
         for n in list(self.pids):
             self.kill(n)
+
+    def close(self) -> None:
+        self.end()
         self.plan.network.close()
 
 
