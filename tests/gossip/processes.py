@@ -28,7 +28,7 @@ from devote.gossip.exchange import Unreachable
 from devote.protocol import ExperimentSpec, to_json
 
 SLOT = 1_024
-LOOK_EVERY = 0.1
+LOOK_EVERY = 0.25
 
 
 @dataclass
@@ -236,7 +236,9 @@ class Fleet:
                 return time.monotonic() - began
             self.check_alive()
             if time.monotonic() - began > timeout:
-                raise AssertionError(f"{what}: not after {timeout:.0f} s; {told}")
+                first = dict(list(told.items())[:2])
+                roots = len({each.get("root") for each in told.values()})
+                raise AssertionError(f"{what}: not after {timeout:.0f} s; {roots} sets; {first}")
             time.sleep(0.05)
 
     def end(self) -> None:

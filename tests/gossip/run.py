@@ -60,11 +60,12 @@ def run(devices: int, cuts: int, *, seed: int, period: float, folder: Path) -> d
         for cut in range(cuts):
             plan.network.cut(set(dice.sample(members, dice.randint(1, devices - 1))))
             plan.budget = FIRST_VOTE + (LAST_VOTE - FIRST_VOTE) * (cut + 1) // cuts
-            time.sleep(period * (0.5 + dice.random()))
+            time.sleep(period * dice.random())
             victim = victims.pop() if victims else dice.choice(members)
             fleet.kill(victim)
             time.sleep(period * dice.random())
             fleet.start(victim)
+            fleet.await_(played(plan.budget), 300, "all play")
             plan.network.cut(set())
             healing.append(fleet.await_(equal, HEALED, f"equal after cut {cut}"))
         plan.budget = 10**6
@@ -89,6 +90,11 @@ def run(devices: int, cuts: int, *, seed: int, period: float, folder: Path) -> d
         **late,
         **figures,
     }
+
+
+def played(budget: int) -> Any:
+    """Whether all have made their pulls."""
+    return lambda told: all(each["pulls"] >= budget for each in told.values())
 
 
 def _join_late(fleet: Fleet, plan: Plan, devices: int) -> dict[str, Any]:

@@ -50,7 +50,12 @@ class Dialler:
         transport = httpx.AsyncHTTPTransport(
             verify=settings.client_context(), limits=limits, local_address=own, trust_env=False
         )
-        self._client = httpx.AsyncClient(transport=transport, headers=HEADERS, trust_env=False)
+        self._client = httpx.AsyncClient(
+            transport=transport,
+            headers=HEADERS,
+            trust_env=False,
+            timeout=httpx.Timeout(settings.patience, connect=settings.patience / 2),
+        )
         self.requests = self.sent = self.received = 0
 
     async def __call__(self, address: str, path: str, body: bytes) -> bytes:
