@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo docs test check lint types imports tools faults cluster clocks format clean
+.PHONY: help setup demo docs test check lint types imports tools faults cluster gossip clocks format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -54,6 +54,11 @@ faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000
 
 cluster: setup ## the long run of three NATS nodes and two servers, killed, paused and cut off
 	@$(BIN)/python -m tests.server.cluster_run --kills 60
+
+gossip: setup ## devices without a server: 50 partitions and 50 kills, 100 devices, hostile peers
+	@$(BIN)/python -m tests.gossip.run --devices 32 --cuts 50
+	@$(BIN)/python -m tests.gossip.run --devices 100 --cuts 3
+	@$(BIN)/python -m tests.gossip.hostile
 
 clocks: setup ## the long comparison of the engines: every subroutine in every scheme
 	@$(BIN)/python -m tests.simulate.clocks_law
