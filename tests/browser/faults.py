@@ -63,7 +63,9 @@ class Clock:
     """A wall clock that is wrong by so many days; called with a page, from its start on."""
 
     def __init__(self, days: float) -> None:
-        self._script = f"(() => {{ const now = Date.now; Date.now = () => now() + {days * 864e5}; }})()"
+        self._script = (
+            f"(() => {{ const now = Date.now; Date.now = () => now() + {days * 864e5}; }})()"
+        )
 
     def __call__(self, page: Page) -> None:
         page.add_init_script(self._script)

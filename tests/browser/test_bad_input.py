@@ -104,7 +104,8 @@ def test_another_experiment_under_the_name_gets_nothing(visitor, world):
     page.route(
         f"{url}/tally",
         lambda route: route.fulfill(
-            response=(answer := route.fetch()), body=answer.text().replace('"board":"', '"board":"0')
+            response=(answer := route.fetch()),
+            body=answer.text().replace('"board":"', '"board":"0'),
         ),
     )
     page.wait_for_function("() => device.status().trouble?.code === 'changed'", timeout=20_000)
@@ -115,11 +116,14 @@ def test_another_experiment_under_the_name_gets_nothing(visitor, world):
 def test_a_server_that_hangs_costs_the_first_visitor_the_time_given_and_no_more(visitor, url):
     page = visitor.visit()
     page.route(f"{url}*", lambda route: None)  # which is never answered
-    assert page.evaluate(
-        "async (url) => { window.device = devote.join(url, {fallback: 'plain', within: 50});"
-        " return await device.choose() }",
-        url,
-    ) == PLAIN
+    assert (
+        page.evaluate(
+            "async (url) => { window.device = devote.join(url, {fallback: 'plain', within: 50});"
+            " return await device.choose() }",
+            url,
+        )
+        == PLAIN
+    )
 
 
 def test_a_busy_server_is_tried_again_when_it_asks_for_it(visitor, world, url):

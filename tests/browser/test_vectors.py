@@ -54,4 +54,8 @@ def test_a_wrong_encoding_fails_the_vectors_in_chromium(chromium, site, wrong):
         page.close()
     finally:
         site.changed.clear()
-    assert {text.split(":")[0] for text in found["wrong"]} == {"canonical", "fingerprints", "tallies"}
+    assert {text.split(":")[0] for text in found["wrong"]} == {
+        "canonical",
+        "fingerprints",
+        "tallies",
+    }
