@@ -1,7 +1,7 @@
 """The shop's backend: its page, and one invite for each visitor it knows by a cookie of its own.
 
-This is all that a site adds to take part. The operator's token stays here; a browser gets an invite,
-which is good for one device in one experiment.
+This is all that a site adds to take part. The operator's token stays here; a browser gets an
+invite, which is good for one device in one experiment.
 """
 
 import json

@@ -1,7 +1,7 @@
 """A shop whose visitors find its best banner: ``python examples/banner/run.py``.
 
-Starts the shop, a devote server that allows its pages, and made-up visitors who make the experiment's
-page move while you look at both. Ctrl-C ends it all; nothing is kept.
+Starts the shop, a devote server that allows its pages, and made-up visitors who make the
+experiment's page move while you look at both. Ctrl-C ends it all; nothing is kept.
 """
 
 import argparse

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from playwright.sync_api import sync_playwright
 from tests.browser.site import serving_site
-from tests.browser.world import World
+from tests.browser.world import QuickWorld
 from tests.dashboard.conftest import FLAGS, MISSING
 
 INSECURE = "--host-resolver-rules=MAP shop.test 127.0.0.1"
@@ -58,6 +58,6 @@ def site():
 
 @pytest.fixture(scope="module")
 def world(site, tmp_path_factory):
-    """A server that allows the site, and its operator; see ``World``."""
-    with World(site, tmp_path_factory.mktemp("server")) as world:
+    """A server that allows the site, and its operator; see ``QuickWorld``."""
+    with QuickWorld(site, tmp_path_factory.mktemp("server")) as world:
         yield world

@@ -238,7 +238,8 @@ def test_the_key_cannot_be_read_out_of_the_browser(visitor, world):
     page = visitor.join(world.open(survey(), "open"))
     script = """() => new Promise((resolve) => {
       indexedDB.open("devote", 1).onsuccess = ({target: {result: db}}) => {
-        db.transaction("experiments").objectStore("experiments").getAll().onsuccess = async (got) => {
+        const records = db.transaction("experiments").objectStore("experiments");
+        records.getAll().onsuccess = async (got) => {
           const [{key}] = got.target.result;
           const tried = ["pkcs8", "jwk", "raw"].map((form) =>
             crypto.subtle.exportKey(form, key).then(() => "read", (error) => error.name));

@@ -24,6 +24,20 @@ def only_answer(world, visitor):
     return answer
 
 
+def test_a_browser_joins_plays_and_answers_once(chromium, banner):
+    visitor = Visitor(chromium, banner)
+    page = visitor.join(banner.url, banner.invite)
+    choice = choose(page)
+    assert choice["name"] == banner.spec.arm_names[choice["arm"]]
+    assert choice["play"] is not None
+    assert (click(page), click(page)) == ("counted", "closed")
+    wait_sent(page)
+    answer = only_answer(banner, visitor)
+    assert (answer.arm, answer.number) == (choice["arm"], 1)
+    assert choose(page)["play"] is None, "it is not asked again"
+    assert status(page)["trouble"] is None
+
+
 def test_a_reload_keeps_the_question_and_its_noise(chromium, banner):
     visitor = Visitor(chromium, banner)
     page = visitor.join(banner.url, banner.invite)
@@ -183,17 +197,6 @@ def test_an_answer_that_is_due_offline_leaves_when_the_network_is_back(chromium,
     visitor.context.set_offline(False)
     wait_sent(page)
     assert status(page)["trouble"] is None
-    only_answer(banner, visitor)
-
-
-def test_a_server_that_is_killed_in_between_gets_the_answer_when_it_is_back(chromium, banner):
-    visitor = Visitor(chromium, banner)
-    page = visitor.join(banner.url, banner.invite)
-    choose(page)
-    banner.server.kill()
-    page.wait_for_function("() => device.status().trouble?.code === 'offline'")
-    banner.server.start()
-    wait_sent(page)
     only_answer(banner, visitor)
 
 

@@ -1,12 +1,12 @@
 """What leaves a browser, and when, with a click and without: many devices, clicks assigned by lot.
 
-Devices share a page, and have a record each, because the store goes by the address as it is written:
-``SERVER/7/../experiments/x`` is ``SERVER/experiments/x`` on the wire. Every call of ``fetch`` is noted
-with its moment; clicks come at any time while the question is open. Then
+Devices share a page, and have a record each, because the store goes by the address as it is
+written: ``SERVER/7/../experiments/x`` is ``SERVER/experiments/x`` on the wire. Every call of
+``fetch`` is noted with its moment; clicks come at any time while the question is open. Then
 
 - every device must have made the same requests in the same order, of the same sizes;
-- the moments, since the choice and since the moment that was drawn for the answer, must have the same
-  distribution with a click and without (Kolmogorov-Smirnov).
+- the moments, since the choice and since the moment that was drawn for the answer, must have the
+  same distribution with a click and without (Kolmogorov-Smirnov).
 
 Clicks are assigned by lot, so without a leak both kinds are exchangeable, whatever else the machine
 does; a click that came too late on a busy machine stays with the clicks. False alarm: 1e-6 in all.
@@ -91,7 +91,7 @@ class Leaves:
     )
 
     def check(self) -> list[tuple[str, float, float]]:
-        """The same requests, at moments of the same distribution; gives each comparison's D and p."""
+        """The same requests, at moments of the same distribution; gives all D and p."""
         shapes = Counter(
             tuple((each["method"], re.sub(r"=\w+", "", each["path"]), each["size"]) for each in run)
             for runs in self.runs.values()
@@ -113,7 +113,7 @@ class Leaves:
         return found
 
     def residuals(self, clicked: bool) -> np.ndarray:
-        """Milliseconds between the moment that was drawn and the request that carries the answer."""
+        """Milliseconds from the moment that was drawn to the request with the answer."""
         return np.array([run[-1]["planned"] for run in self.runs[clicked]])
 
 
@@ -145,7 +145,7 @@ def measure(browser: Browser, world: World, runs: int, seed: int = 1) -> Leaves:
     visitor = Visitor(browser, world)
     page = visitor.visit()
     page.evaluate(NOTE)
-    found = page.evaluate(PLAY, [world.server.address, spec.name, EVERY, clicks])
+    found = page.evaluate(PLAY, [world.address, spec.name, EVERY, clicks])
     for click, run in zip(clicks, found, strict=True):
         leaves.runs[click is not None].append(run)
     check_wire(visitor, url)
@@ -169,9 +169,9 @@ def main() -> None:
         browser.close()
     for clicked, runs in leaves.runs.items():
         middle = np.percentile(leaves.residuals(clicked), [5, 50, 95]).round(1)
+        kind = "a click" if clicked else "no click"
         print(
-            f"{'a click' if clicked else 'no click'}: {len(runs)} devices; the answer left {middle} ms "
-            "(5, 50, 95 %) after the moment that was drawn for it"
+            f"{kind}: {len(runs)} devices; answers left {middle} ms (5, 50, 95 %) after it was due"
         )
     for what, distance, p in leaves.check():
         print(f"  {what:32} D = {distance:.3f}, p = {p:.3g}")

@@ -2,12 +2,13 @@
 
 import itertools
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request
 from tests.browser.site import Site
+from tests.server.live import TOKEN, open_store, serving_in_thread
 
 from devote.boards.experiment import Experiment
 from devote.boards.http_log import HttpLog
@@ -17,6 +18,8 @@ from devote.demo.processes import ServerProcess
 from devote.protocol import ExperimentSpec
 from devote.schemes import Survey
 from devote.schemes.survey.messages import Answer
+from devote.server import Settings, create_app
+from devote.server.origins import allow_origins
 
 ARMS = ("spring", "summer", "autumn")
 
@@ -39,13 +42,19 @@ def survey(name: str | None = None, *, reply_after: float = 0.6, **how: Any) -> 
 
 
 class World(AbstractContextManager["World"]):
-    """A server, started again at will, and what is on its boards."""
+    """A server process, started again at will, and what is on its boards."""
 
     def __init__(self, site: Site, folder: Path) -> None:
         self.site = site
         self.server = ServerProcess(folder, options=["--allow-origin", site.origin])
         self.server.start()
-        self.operator = Operator(self.server.address, self.server.token)
+        self._opened = ExitStack()
+        self._opened.callback(self.server.stop)
+        self._connect(self.server.address, self.server.token)
+
+    def _connect(self, address: str, token: str) -> None:
+        self.address = address
+        self.operator = self._opened.enter_context(Operator(address, token))
 
     def open(self, spec: ExperimentSpec, enrolment: str = "invite") -> str:
         return self.operator.open(Experiment(spec, enrolment))
@@ -54,12 +63,23 @@ class World(AbstractContextManager["World"]):
         return [message for _, message in self.operator.messages(spec.name, spec.n_arms)]
 
     def verify(self, spec: ExperimentSpec) -> bool:
-        with HttpLog(f"{self.server.address}/experiments/{spec.name}") as log:
+        with HttpLog(f"{self.address}/experiments/{spec.name}") as log:
             return verify_log(log).ok
 
     def __exit__(self, *_: object) -> None:
-        self.operator.close()
-        self.server.stop()
+        self._opened.close()
+
+
+class QuickWorld(World):
+    """The same with the server in this process, which cannot be killed."""
+
+    def __init__(self, site: Site, folder: Path) -> None:
+        self.site = site
+        self._opened = ExitStack()
+        store = self._opened.enter_context(open_store(folder / "server.db"))
+        app = create_app(store, Settings(token=TOKEN))
+        allow_origins(app, [site.origin])
+        self._connect(self._opened.enter_context(serving_in_thread(app)), TOKEN)
 
 
 class Visitor:
@@ -75,7 +95,7 @@ class Visitor:
         self.context.on("request", self._note)
 
     def _note(self, request: Request) -> None:
-        if request.url.startswith(self.world.server.address):
+        if request.url.startswith(self.world.address):
             self.requests.append(request)
 
     def visit(self, before: Callable[[Page], object] = lambda page: None) -> Page:
