@@ -31,7 +31,6 @@ from devote.demo.task import Task
 sys.path.insert(0, str(ROOT / "examples/banner"))
 import run as example
 
-PROCESSES = 2
 SPEC = example.SPEC.with_(
     epsilon=0.05, scheme={"name": "survey", "privacy": 0.8, "reply_after": 3.0}
 )
@@ -79,6 +78,7 @@ def run(
     *,
     browsers: int,
     devices: int,
+    processes: int = 2,
     spec=SPEC,
     looked: Callable[[str, str], None] = lambda shop, watch: None,
 ) -> Report:
@@ -104,8 +104,8 @@ def run(
                 page.click("#banner")
             pages.append(page)
         crowds = []
-        for first in range(PROCESSES):
-            own = {n: shop.invites.of(f"{n}") for n in range(first, devices, PROCESSES)}
+        for first in range(processes):
+            own = {n: shop.invites.of(f"{n}") for n in range(first, devices, processes)}
             task = Task(url, folder, rates, own, 1, 1, spec.scheme.reply_after)
             crowds.append(CrowdProcess(task))
             stack.callback(crowds[-1].kill)

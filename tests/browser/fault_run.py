@@ -121,7 +121,7 @@ class Unlucky(Visitor):
             [self.url, self.invite],
         )
         choose(page)
-        page.wait_for_function(OVER, timeout=60_000)
+        page.wait_for_function(OVER)
 
 
 @dataclass
@@ -155,14 +155,14 @@ def run(browser: Browser, world: World, *, visitors: int, faults: int, seed: int
     url = world.open(spec)
     for invite in world.operator.invites(spec.name, visitors):
         report.visitors.append(Unlucky(browser, world, url, invite))
-    for number in range(1, faults + 1):
-        if number % 50 == 25:
+    for number in range(faults):
+        if number % 50 == 5:
             world.server.kill()
             report.faults["server killed"] += 1
-        elif number % 50 == 30:
+        elif number % 50 == 10:
             world.server.start()
         report.faults[dice.choice(report.visitors).suffer(dice)] += 1
-    if not world.server.running:
+    if 5 <= (faults - 1) % 50 < 10:
         world.server.start()
     for visitor in report.visitors:
         visitor.end()
@@ -187,7 +187,7 @@ def kill_browser(playwright: Playwright, world: World, folder: Path, *, clicks: 
         page = visitor.join(url, invite)
         first = choose(page)
         if clicks:
-            assert click(page) == "counted"
+            click(page)
         browser.kill()
         posted += visitor.posted
     with OwnBrowser(playwright, folder) as browser:
@@ -196,7 +196,7 @@ def kill_browser(playwright: Playwright, world: World, folder: Path, *, clicks: 
         if not clicks:
             again = choose(page)
             assert again["play"] in (first["play"], None), "asked again"
-        page.wait_for_function(OVER, timeout=60_000)
+        page.wait_for_function(OVER)
         posted += visitor.posted
     (answer,) = world.answers(spec)
     assert answer.arm == first["arm"]

@@ -108,7 +108,7 @@ def test_another_experiment_under_the_name_gets_nothing(visitor, world):
             body=answer.text().replace('"board":"', '"board":"0'),
         ),
     )
-    page.wait_for_function("() => device.status().trouble?.code === 'changed'", timeout=20_000)
+    page.wait_for_function("() => device.status().trouble?.code === 'changed'")
     assert choose(page)["name"] in status(page)["arms"]
     assert visitor.posted == []
 
@@ -134,19 +134,19 @@ def test_a_busy_server_is_tried_again_when_it_asks_for_it(visitor, world, url):
         "Access-Control-Allow-Origin": world.site.origin,
         "Access-Control-Expose-Headers": "Devote-Version, Retry-After",
     }
-    tries = []
+    busy = [True]
 
-    def busy(route):
-        tries.append(route.request.url)
-        if len(tries) == 1:
+    def answer(route):
+        if busy:
             route.fulfill(status=503, headers=said, body='{"error": "Later.\\nTry again."}')
         else:
             route.continue_()
 
-    page.route(url, busy)
+    page.route(url, answer)
     visitor.join(url, page=page)
     assert told(page) == (PLAIN, "busy")
-    page.wait_for_function("() => device.status().joined", timeout=20_000)
+    busy.clear()
+    page.wait_for_function("() => device.status().joined")
 
 
 BLOCKED = {
@@ -208,7 +208,7 @@ def test_a_browser_without_ed25519_is_told(visitor, url):
 
 
 def test_a_reward_that_is_none_is_refused_and_counts_nothing(visitor, world):
-    url = world.open(survey(), "open")
+    url = world.open(survey(reply_after=60.0), "open")
     page = visitor.join(url)
     choose(page)
     for value in ("2", "-1", "NaN", "'1'", "true", "undefined"):
@@ -228,7 +228,7 @@ def test_a_survey_that_is_decided_asks_nobody_and_shows_the_winner(visitor, worl
         ),
     )
     assert choose(page)["play"]
-    page.wait_for_function("() => device.best() === 'autumn'", timeout=20_000)
+    page.wait_for_function("() => device.best() === 'autumn'")
     page.wait_for_function("() => device.status().replyIn === null")
     assert choose(page) == {"name": "autumn", "arm": 2, "play": None}
     assert visitor.posted == [], "nobody wants it any more"

@@ -1,18 +1,22 @@
 """A server process that allows a site's pages, its operator, and visitors in a browser."""
 
 import itertools
+import socket
+import threading
+import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request
 from tests.browser.site import Site
-from tests.server.live import TOKEN, open_store, serving_in_thread
+from tests.server.live import TOKEN
 
 from devote.boards.experiment import Experiment
 from devote.boards.http_log import HttpLog
 from devote.boards.operator import Operator
+from devote.boards.store import SqliteStore
 from devote.boards.verification import verify_log
 from devote.demo.processes import ServerProcess
 from devote.protocol import ExperimentSpec
@@ -20,11 +24,12 @@ from devote.schemes import Survey
 from devote.schemes.survey.messages import Answer
 from devote.server import Settings, create_app
 from devote.server.origins import allow_origins
+from devote.server.serve import make_server
 
 ARMS = ("spring", "summer", "autumn")
 
 JOIN = """async ([url, invite, options]) => {
-  window.device = devote.join(url, {fallback: "plain", within: 5000, invite, ...options});
+  window.device = devote.join(url, {fallback: "plain", within: 30_000, invite, ...options});
   await device.ready;
 }"""
 
@@ -46,15 +51,13 @@ class World(AbstractContextManager["World"]):
 
     def __init__(self, site: Site, folder: Path) -> None:
         self.site = site
-        self.server = ServerProcess(folder, options=["--allow-origin", site.origin])
+        self.server = self._make(folder)
         self.server.start()
-        self._opened = ExitStack()
-        self._opened.callback(self.server.stop)
-        self._connect(self.server.address, self.server.token)
+        self.address = self.server.address
+        self.operator = Operator(self.address, self.server.token)
 
-    def _connect(self, address: str, token: str) -> None:
-        self.address = address
-        self.operator = self._opened.enter_context(Operator(address, token))
+    def _make(self, folder: Path) -> "ServerProcess | ThreadServer":
+        return ServerProcess(folder, options=["--allow-origin", self.site.origin])
 
     def open(self, spec: ExperimentSpec, enrolment: str = "invite") -> str:
         return self.operator.open(Experiment(spec, enrolment))
@@ -67,19 +70,44 @@ class World(AbstractContextManager["World"]):
             return verify_log(log).ok
 
     def __exit__(self, *_: object) -> None:
-        self._opened.close()
+        self.operator.close()
+        self.server.stop()
+
+
+class ThreadServer:
+    """A server in a thread of this process, which can be stopped and started on its port."""
+
+    token = TOKEN
+
+    def __init__(self, folder: Path, origin: str) -> None:
+        self._folder, self._origin = folder, origin
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._port = free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        self._store = SqliteStore(self._folder / "server.db")
+        app = create_app(self._store, Settings(token=TOKEN))
+        allow_origins(app, [self._origin])
+        self._server = make_server(app, port=self._port)
+        self._thread = threading.Thread(target=self._server.run)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._store.close()
+
+    kill = stop
 
 
 class QuickWorld(World):
-    """The same with the server in this process, which cannot be killed."""
+    """The same with the server in this process: quick to start, but stopped where it is killed."""
 
-    def __init__(self, site: Site, folder: Path) -> None:
-        self.site = site
-        self._opened = ExitStack()
-        store = self._opened.enter_context(open_store(folder / "server.db"))
-        app = create_app(store, Settings(token=TOKEN))
-        allow_origins(app, [site.origin])
-        self._connect(self._opened.enter_context(serving_in_thread(app)), TOKEN)
+    def _make(self, folder: Path) -> ThreadServer:
+        return ThreadServer(folder, self.site.origin)
 
 
 class Visitor:
@@ -91,6 +119,7 @@ class Visitor:
         assert browser or context
         self.world = world
         self.context = context or browser.new_context()
+        self.context.set_default_timeout(60_000)
         self.requests: list[Request] = []
         self.context.on("request", self._note)
 
@@ -134,4 +163,4 @@ def status(page: Page) -> dict[str, Any]:
 
 
 def wait_sent(page: Page, count: int = 1) -> None:
-    page.wait_for_function("(n) => device.status().sent >= n", arg=count, timeout=20_000)
+    page.wait_for_function("(n) => device.status().sent >= n", arg=count)
