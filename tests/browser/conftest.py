@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from playwright.sync_api import sync_playwright
 from tests.browser.site import serving_site
-from tests.browser.world import QuickWorld
+from tests.browser.world import QuickWorld, Visitor
 from tests.dashboard.conftest import FLAGS, MISSING
 
 INSECURE = "--host-resolver-rules=MAP shop.test 127.0.0.1"
@@ -54,6 +54,24 @@ def node():
 def site():
     with serving_site() as site:
         yield site
+
+
+@pytest.fixture(scope="module")
+def shared(chromium, world):
+    """One context of Chromium: tests have experiments of their own, so they share nothing there."""
+    visitor = Visitor(chromium, world)
+    yield visitor
+    visitor.context.close()
+
+
+@pytest.fixture
+def visitor(shared):
+    """The same, with no tab open and nothing noted yet."""
+    shared.requests.clear()
+    yield shared
+    shared.context.set_offline(False)
+    for page in shared.context.pages:
+        page.close()
 
 
 @pytest.fixture(scope="module")

@@ -4,53 +4,45 @@ from contextlib import suppress
 
 from playwright.sync_api import Error, Page
 
-_RECORDS = """() => new Promise((resolve, reject) => {
+_RECORDS = """(own) => new Promise((resolve, reject) => {
   const asked = indexedDB.open("devote", 1);
   asked.onerror = () => reject(asked.error);
   asked.onsuccess = () => {
     const transaction = asked.result.transaction("experiments", "readwrite");
     const records = transaction.objectStore("experiments");
     let found = null;
-    records.getAll().onsuccess = ({target: {result: all}}) => { WORK };
+    records.get(own).onsuccess = ({target: {result: state}}) => { WORK };
     transaction.oncomplete = () => { asked.result.close(); resolve(found); };
   };
 })"""
 
 
-def _with_records(work: str) -> str:
-    """A script that works on all records of the client's store, and gives ``found``."""
+def _with_record(work: str) -> str:
+    """A script that works on the record of an address, and gives ``found``."""
     return _RECORDS.replace("WORK", work)
 
 
-NOISE = _with_records("found = all[0]?.play?.noise ?? null")
-"""The noise of the open question."""
+NOISE = _with_record("found = state?.play?.noise ?? null")
+"""The noise of the open question, given the address."""
 
 
-def pass_time(page: Page) -> None:
+def pass_time(page: Page, url: str) -> None:
     """An hour passes for the question in the store; pages notice when they are loaded."""
-    earlier = "play.askedAt -= 36e5; play.leavesAt -= 36e5"
-    page.evaluate(
-        _with_records(
-            f"for (const one of all) {{ const {{play}} = one; if (play) {{ {earlier} }}"
-            " records.put(one) }"
-        )
-    )
+    earlier = "state.play.askedAt -= 36e5; state.play.leavesAt -= 36e5"
+    page.evaluate(_with_record(f"{earlier}; records.put(state)"), url)
 
 
-def set_aside(page: Page) -> None:
+def set_aside(page: Page, url: str) -> None:
     """Keep a copy of the device's record, key and all, as a backup of the profile would."""
-    page.evaluate(_with_records("records.put({...all[0], url: 'copy'})"))
+    page.evaluate(_with_record("records.put({...state, url: 'copy'})"), url)
 
 
-def put_back(page: Page) -> None:
+def put_back(page: Page, url: str) -> None:
     """Put the copy in the place of the record."""
-    page.evaluate(
-        _with_records(
-            "const copy = all.find(({url}) => url === 'copy');"
-            "const {url} = all.find(({url}) => url !== 'copy');"
-            "records.put({...copy, url}); records.delete('copy')"
-        )
+    copy = (
+        "records.get('copy').onsuccess = ({target: {result}}) => records.put({...result, url: own})"
     )
+    page.evaluate(_with_record(copy), url)
 
 
 def crash(page: Page) -> None:

@@ -6,7 +6,7 @@ and that minute passes by setting back what the store holds of it (``pass_time``
 
 import pytest
 from tests.browser.faults import NOISE, Clock, crash, pass_time, put_back, set_aside
-from tests.browser.world import Visitor, choose, click, status, survey, wait_sent
+from tests.browser.world import choose, click, status, survey, wait_sent
 
 pytestmark = pytest.mark.browser
 
@@ -39,13 +39,6 @@ def quick(world):
     return Banner(world, reply_after=0.3)
 
 
-@pytest.fixture
-def visitor(chromium, world):
-    visitor = Visitor(chromium, world)
-    yield visitor
-    visitor.context.close()
-
-
 def come_back(visitor, banner, page):
     """Load the page again."""
     page.reload()
@@ -55,7 +48,7 @@ def come_back(visitor, banner, page):
 
 def come_back_later(visitor, banner, page):
     """Load it again when the answer is due, and wait for that."""
-    pass_time(page)
+    pass_time(page, banner.url)
     come_back(visitor, banner, page)
     wait_sent(page)
 
@@ -84,12 +77,12 @@ def test_an_answer_leaves_an_open_page_by_itself(visitor, quick):
 
 def test_a_reload_keeps_the_question_and_its_noise(visitor, slow):
     page = visitor.join(slow.url, slow.invite)
-    first, noise = choose(page), page.evaluate(NOISE)
+    first, noise = choose(page), page.evaluate(NOISE, slow.url)
     come_back(visitor, slow, page)
     assert choose(page) == first
-    assert page.evaluate(NOISE) == noise
+    assert page.evaluate(NOISE, slow.url) == noise
     assert click(page) == "counted"
-    assert page.evaluate(NOISE) is None, "it is forgotten with the reward"
+    assert page.evaluate(NOISE, slow.url) is None, "it is forgotten with the reward"
     come_back_later(visitor, slow, page)
     assert slow.only_answer(visitor).arm == first["arm"]
 
@@ -97,13 +90,13 @@ def test_a_reload_keeps_the_question_and_its_noise(visitor, slow):
 @pytest.mark.parametrize("clicks", [True, False])
 def test_a_crash_keeps_the_question_and_its_noise(visitor, slow, clicks):
     page = visitor.join(slow.url, slow.invite)
-    first, noise = choose(page), page.evaluate(NOISE)
+    first, noise = choose(page), page.evaluate(NOISE, slow.url)
     assert noise is not None
     if clicks:
         assert click(page) == "counted"
     crash(page)
     page = visitor.join(slow.url)
-    assert page.evaluate(NOISE) == (None if clicks else noise)
+    assert page.evaluate(NOISE, slow.url) == (None if clicks else noise)
     assert choose(page) == first or clicks
     come_back_later(visitor, slow, page)
     assert slow.only_answer(visitor).arm == first["arm"]
@@ -155,7 +148,7 @@ def test_an_answer_whose_tab_was_closed_leaves_on_the_next_visit(visitor, slow):
     first = choose(page)
     page.close()
     page = visitor.visit()
-    pass_time(page)
+    pass_time(page, slow.url)
     assert visitor.posted == []
     visitor.join(slow.url, page=page)
     assert choose(page)["play"] is None, "its time is over"
@@ -252,10 +245,10 @@ def test_an_acknowledgement_that_is_lost_leads_to_the_same_bytes_or_none(visitor
 
 def test_an_older_copy_of_the_store_does_not_answer_a_second_time(visitor, quick):
     page = visitor.join(quick.url, quick.invite)
-    set_aside(page)
+    set_aside(page, quick.url)
     choose(page)
     wait_sent(page)
-    put_back(page)
+    put_back(page, quick.url)
     come_back(visitor, quick, page)
     assert choose(page)["play"] is not None, "it does not know that it was asked"
     wait_sent(page)
@@ -272,7 +265,7 @@ def test_several_answers_are_asked_for_one_after_the_other(visitor, world):
     come_back_later(visitor, banner, page)
     second = choose(page)
     assert second["play"] not in (None, first["play"])
-    pass_time(page)
+    pass_time(page, banner.url)
     come_back(visitor, banner, page)
     wait_sent(page, 2)
     assert choose(page)["play"] is None

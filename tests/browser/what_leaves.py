@@ -11,7 +11,7 @@ written: ``SERVER/7/../experiments/x`` is ``SERVER/experiments/x`` on the wire. 
 Clicks are assigned by lot, so without a leak both kinds are exchangeable, whatever else the machine
 does; a click that came too late on a busy machine stays with the clicks. False alarm: 1e-6 in all.
 Power with 500 of each: a D of .32 is found with probability .96 (by the inequality of Dvoretzky,
-Kiefer and Wolfowitz, .184 being significant); with 16 of each, only a D near 1.
+Kiefer and Wolfowitz, .184 being significant); with 14 of each, a D of 1.
 
 ``python -m tests.browser.what_leaves --runs 500`` makes the long run.
 """

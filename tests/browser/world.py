@@ -29,6 +29,7 @@ from devote.server.serve import make_server
 ARMS = ("spring", "summer", "autumn")
 
 JOIN = """async ([url, invite, options]) => {
+  window.device?.close();
   window.device = devote.join(url, {fallback: "plain", within: 30_000, invite, ...options});
   await device.ready;
 }"""

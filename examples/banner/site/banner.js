@@ -34,7 +34,8 @@ function show(name) {
 // How things stand, once a second.
 function tell() {
   const { joined, best, leader, sent, replyIn, trouble } = device.status();
-  at("what").textContent = choice.play ? "a question: click it or not" : joined ? "the one that leads" : "the usual one";
+  at("what").textContent = choice.play ? "a question: click it or not" : best === choice.name ? "the winner"
+    : joined ? "the one that leads" : "the usual one";
   at("answer").textContent = replyIn !== null ? `leaves in ${Math.ceil(replyIn)} s, whatever you do`
     : sent > 0 ? "sent: one noisy bit, and never again" : "not asked for";
   at("all").textContent = best ? `have settled on ${best}` : leader ? `${leader} leads so far` : "not known yet";
