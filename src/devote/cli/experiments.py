@@ -1,7 +1,7 @@
 """``devote experiments`` and ``devote invites``: what the operator of a server does."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from devote.cli.options import takes
 from devote.cli.terminal import console, table, tell
 
 if TYPE_CHECKING:
+    from devote.boards.experiment import Experiment
     from devote.boards.operator import Operator
 
 Server = Annotated[str, takes("URL", "The server's address.")]
@@ -62,7 +63,7 @@ def open_(
     experiment = Experiment(read(text), enrolment, players)  # type: ignore[arg-type]
     with _operator(server, token_file) as calls:
         address = calls.open(experiment)
-    tell({"address": address, **experiment.to_dict()}, json, lambda _: typer.echo(address))
+    tell({"address": address, **_told(experiment)}, json, lambda _: typer.echo(address))
 
 
 @experiments.command("list")
@@ -82,8 +83,14 @@ def list_(server: Server = SERVER, json: options.Json = False) -> None:
         most = "any" if item.players is None else str(item.players)
         row = (item.name, str(item.spec.n_arms), item.spec.scheme.name, item.enrolment)
         rows.append((*row, str(item.enrolled), most))
-    told = [item.to_dict() for item in found]
+    told = [_told(item) for item in found]
     tell(told, json, lambda _: console().print(table("bl", heads, rows)))
+
+
+def _told(experiment: "Experiment") -> dict[str, Any]:
+    """As JSON values, by the names that all commands use; on the wire it is ``players``."""
+    values = experiment.to_dict()
+    return {"n_players": values.pop("players"), **values}
 
 
 def invites(
