@@ -29,8 +29,8 @@ class DemoView:
 
     def __enter__(self) -> Self:
         self._print(
-            f"{self._players} devices look for the best of {self._spec.n_arms} banners. "
-            f"What users click stays on their device;\n{self._rule()}\n"
+            f"{self._players} devices look for the best of {self._spec.n_arms} banners.\n"
+            f"What users click stays on their device.\n{self._rule()}\n"
         )
         self._status.start()
         return self
@@ -94,10 +94,12 @@ class DemoView:
         needed = self._spec.votes_needed
         if Vote in self._spec.scheme.kinds:
             return (
-                "devices only tell each other which banners are [bold]not[/bold] good enough. "
+                "Devices only tell each other which banners are [bold]not[/bold] good enough.\n"
                 f"{needed} such votes drop a banner."
             )
-        return f"{self._spec.scheme.summary}{'' if needed is None else f' (here {needed})'}."
+        words = self._spec.scheme.summary
+        here = "" if needed is None else f" (here {needed})"
+        return f"{words[:1].upper()}{words[1:]}{here}."
 
     def _words(self, message: Message) -> str:
         arm = getattr(message, "arm", None)
@@ -138,7 +140,7 @@ def summary(outcome: Outcome) -> dict[str, Any]:
     same = ("status", "pulls", "seconds", "server_starts", "crowd_starts")
     return {name: getattr(outcome, name) for name in same} | {
         "spec": outcome.experiment.spec.to_dict(),
-        "players": outcome.experiment.players,
+        "n_players": outcome.experiment.players,
         "answer": list(outcome.tally.answer),
         "counts": outcome.tally.view()["counts"],
         "means": list(outcome.means),
