@@ -1,6 +1,5 @@
 """``devote serve``: a board for devices, and the page to watch it on."""
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,19 +70,19 @@ def serve(
     from devote.server.settings import load_settings, read_limits
 
     tls: dict[str, Any] = {"certificate": certificate, "key": key}
-    check_address(host, port)
-    if admin_port is not None:
-        check_address(host, admin_port)
     check_tls(**tls)
     read_limits(limit or [])
     origins = [check_origin(origin) for origin in allow_origin or []]
+    for each in (port, admin_port):
+        if each is not None:
+            check_address(host, each)
+    beside = Path("devote-nats" if is_nats(store) else store)
 
     def extend(app: "FastAPI") -> None:
         add_page(app)
         allow_origins(app, origins)
 
-    beside = Path("devote-nats" if is_nats(store) else store)
-    with nullcontext() if is_nats(store) else only_server(beside):
+    with only_server(store):
         opened = open_store(store)
         where = token_file or beside.with_name(beside.name + ".token")
         settings = load_settings(where, limit or [])

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from devote.boards.jetstream.address import is_nats
 from devote.server.settings import ServerError
 
 try:
@@ -18,7 +19,8 @@ except ImportError:  # where there is no such lock, nothing is checked
 def only_server(store: str | Path) -> Iterator[None]:
     """Hold the lock of a store; ServerError if another server does. It goes with the process."""
     lock = Path(f"{store}.lock")
-    file = None if fcntl is None or str(store) == ":memory:" else _locked(lock)
+    shared = str(store) == ":memory:" or is_nats(store)  # a log on NATS has any number of servers
+    file = None if fcntl is None or shared else _locked(lock)
     try:
         yield
     finally:

@@ -7,7 +7,6 @@ goes the long way, which describes, checks and explains everything. Both ways gi
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +19,7 @@ from devote.boards.experiment import VERSION_HEADER
 from devote.protocol import ProtocolError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json
 from devote.protocol.wire import VERSION
-from devote.server.answers import FRESH, knows
+from devote.server.answers import FRESH, error, knows
 from devote.server.live import ToldTally
 from devote.server.service import Service
 
@@ -84,7 +83,7 @@ class HotPath:
                 first = await receive()
         except TimeoutError:
             text = f"The body took more than {service.settings.patience} s.\nSend it again."
-            await self._answer(send, 408, _problem(text), begin)
+            await self._answer(send, 408, bytes(error(408, text).body), begin)
             return None
         if first["type"] != "http.request" or first.get("more_body"):
             return _again(first, receive)
@@ -101,9 +100,8 @@ class HotPath:
         except Exception:  # the long way tells what is wrong, if it still is
             return _again(first, receive)
         if receipt.outcome is Outcome.REFUSED:
-            cause = {} if receipt.cause is None else {"cause": receipt.cause}
-            body = _problem(receipt.reason, outcome="refused", **cause)
-            await self._answer(send, 403, body, begin)
+            body = error(403, receipt.reason, cause=receipt.cause).body
+            await self._answer(send, 403, bytes(body), begin)
         else:
             await self._answer(send, *_OUTCOMES[receipt.outcome], begin)
         return None
@@ -123,10 +121,6 @@ def _headers(told: ToldTally, status: int) -> list[tuple[bytes, bytes]]:
         length = b"%d" % len(told.body)
         headers += [(b"content-type", b"application/json"), (b"content-length", length)]
     return headers
-
-
-def _problem(text: str, **more: str) -> bytes:
-    return json.dumps({"error": text, **more}).encode()
 
 
 def _start(status: int, headers: list[tuple[bytes, bytes]]) -> Message:

@@ -4,7 +4,6 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypedDict, Unpack
@@ -12,7 +11,6 @@ from typing import Any, TypedDict, Unpack
 import uvicorn
 from fastapi import FastAPI
 
-from devote.boards.jetstream.address import is_nats
 from devote.boards.stores import BoardStore, open_store
 from devote.server.alone import only_server
 from devote.server.app import create_app
@@ -145,7 +143,7 @@ def run_server(
     starts.
     """
     if isinstance(store, str | Path):
-        with nullcontext() if is_nats(store) else only_server(store):
+        with only_server(store):
             run_server(open_store(store), settings=settings, extend=extend, **listening)
         return
     try:

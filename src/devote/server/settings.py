@@ -87,11 +87,10 @@ def load_settings(token_file: Path, limits: Sequence[str] = ()) -> Settings:
     A limit is written ``name=value``; the file is not made if one is refused.
     """
     settings = read_limits(limits)
-    if token_file.exists():
-        make_private(str(token_file))
-    else:
+    if not token_file.exists():
         token_file.touch(mode=0o600)
         token_file.write_text(settings.token + "\n")
+    make_private(str(token_file))
     return replace(settings, token=token_file.read_text().strip(), token_file=token_file)
 
 
