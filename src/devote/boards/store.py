@@ -44,6 +44,7 @@ class SqliteStore:
     """
 
     at_once = 4
+    one_disk = True
 
     def __init__(self, path: str | Path, *, durable: bool = True) -> None:
         self._database = Database(path, LAYOUT)
