@@ -205,8 +205,8 @@ def test_an_invite_is_good_for_one_device_on_whichever_server():
         assert enrol(other, identity(1), invite=invites[0]).outcome is Outcome.ACCEPTED
         assert enrol(one, identity(1), invite=invites[0]).outcome is Outcome.DUPLICATE
         assert enrol(one, identity(1)).outcome is Outcome.DUPLICATE
-        assert "used already, expired, revoked or unknown" in enrol(one, identity(2), invite=invites[0]).reason
-        assert "used already, expired, revoked or unknown" in enrol(one, identity(2), invite="invented").reason
+        assert "used already" in enrol(one, identity(2), invite=invites[0]).reason
+        assert "used already" in enrol(one, identity(2), invite="invented").reason
         assert enrol(one, identity(2), invite=invites[1]).outcome is Outcome.ACCEPTED
         left = subjects(one, one.invites._stream)
         kept = [subject.rpartition(".")[2] for subject in left if "barrier" not in subject]

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from playwright.sync_api import sync_playwright
 from tests.browser.site import serving_site
-from tests.browser.world import World
+from tests.browser.world import QuickWorld, Visitor
 from tests.dashboard.conftest import FLAGS, MISSING
 
 INSECURE = "--host-resolver-rules=MAP shop.test 127.0.0.1"
@@ -57,7 +57,25 @@ def site():
 
 
 @pytest.fixture(scope="module")
+def shared(chromium, world):
+    """One context of Chromium: tests have experiments of their own, so they share nothing there."""
+    visitor = Visitor(chromium, world)
+    yield visitor
+    visitor.context.close()
+
+
+@pytest.fixture
+def visitor(shared):
+    """The same, with no tab open and nothing noted yet."""
+    shared.requests.clear()
+    yield shared
+    shared.context.set_offline(False)
+    for page in shared.context.pages:
+        page.close()
+
+
+@pytest.fixture(scope="module")
 def world(site, tmp_path_factory):
-    """A server that allows the site, and its operator; see ``World``."""
-    with World(site, tmp_path_factory.mktemp("server")) as world:
+    """A server that allows the site, and its operator; see ``QuickWorld``."""
+    with QuickWorld(site, tmp_path_factory.mktemp("server")) as world:
         yield world

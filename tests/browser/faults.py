@@ -4,28 +4,45 @@ from contextlib import suppress
 
 from playwright.sync_api import Error, Page
 
-RECORD = """(change) => new Promise((resolve, reject) => {
+_RECORDS = """(own) => new Promise((resolve, reject) => {
   const asked = indexedDB.open("devote", 1);
   asked.onerror = () => reject(asked.error);
   asked.onsuccess = () => {
-    const records = asked.result.transaction("experiments", "readwrite").objectStore("experiments");
-    records.getAll().onsuccess = (event) => {
-      const [state] = event.target.result;
-      (CHANGE)(state, records);
-      records.transaction.oncomplete = () => { asked.result.close(); resolve(RESULT); };
-    };
+    const transaction = asked.result.transaction("experiments", "readwrite");
+    const records = transaction.objectStore("experiments");
+    let found = null;
+    records.get(own).onsuccess = ({target: {result: state}}) => { WORK };
+    transaction.oncomplete = () => { asked.result.close(); resolve(found); };
   };
 })"""
 
 
-def _with_record(change: str, result: str = "undefined") -> str:
-    return RECORD.replace("CHANGE", change).replace("RESULT", result)
+def _with_record(work: str) -> str:
+    """A script that works on the record of an address, and gives ``found``."""
+    return _RECORDS.replace("WORK", work)
 
 
-NOISE = _with_record("() => {}", "state?.play?.noise ?? null").replace(
-    "resolve(state", "resolve(event.target.result[0]"
-)
-"""The noise of the open question."""
+NOISE = _with_record("found = state?.play?.noise ?? null")
+"""The noise of the open question, given the address."""
+
+
+def pass_time(page: Page, url: str) -> None:
+    """An hour passes for the question in the store; pages notice when they are loaded."""
+    earlier = "state.play.askedAt -= 36e5; state.play.leavesAt -= 36e5"
+    page.evaluate(_with_record(f"{earlier}; records.put(state)"), url)
+
+
+def set_aside(page: Page, url: str) -> None:
+    """Keep a copy of the device's record, key and all, as a backup of the profile would."""
+    page.evaluate(_with_record("records.put({...state, url: 'copy'})"), url)
+
+
+def put_back(page: Page, url: str) -> None:
+    """Put the copy in the place of the record."""
+    copy = (
+        "records.get('copy').onsuccess = ({target: {result}}) => records.put({...result, url: own})"
+    )
+    page.evaluate(_with_record(copy), url)
 
 
 def crash(page: Page) -> None:
@@ -34,38 +51,12 @@ def crash(page: Page) -> None:
         page.goto("chrome://crash", timeout=5_000)
 
 
-def set_aside(page: Page) -> None:
-    """Keep a copy of the device's record, key and all, as a backup of the profile would."""
-    page.evaluate(_with_record("(state, records) => records.put({...state, url: 'copy'})"))
-
-
-def put_back(page: Page) -> None:
-    """Put the copy in the place of the record."""
-    page.evaluate(
-        """() => new Promise((resolve) => {
-          const asked = indexedDB.open("devote", 1);
-          asked.onsuccess = () => {
-            const transaction = asked.result.transaction("experiments", "readwrite");
-            const records = transaction.objectStore("experiments");
-            records.getAll().onsuccess = (event) => {
-              const copy = event.target.result.find(({url}) => url === "copy");
-              const {url} = event.target.result.find(({url}) => url !== "copy");
-              records.put({...copy, url});
-              records.delete("copy");
-            };
-            transaction.oncomplete = () => { asked.result.close(); resolve(); };
-          };
-        })"""
-    )
-
-
 class Clock:
     """A wall clock that is wrong by so many days; called with a page, from its start on."""
 
     def __init__(self, days: float) -> None:
-        self._script = (
-            f"(() => {{ const now = Date.now; Date.now = () => now() + {days * 864e5}; }})()"
-        )
+        late = days * 86_400_000
+        self._script = f"(() => {{ const now = Date.now; Date.now = () => now() + {late}; }})()"
 
     def __call__(self, page: Page) -> None:
         page.add_init_script(self._script)

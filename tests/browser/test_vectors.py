@@ -1,4 +1,4 @@
-"""The built client passes the wire's vectors, in Node and in Chromium; a wrong encoding does not."""
+"""The built client passes the wire's vectors in Node and Chromium; a wrong encoding does not."""
 
 import json
 

@@ -1,6 +1,9 @@
 """A server process that allows a site's pages, its operator, and visitors in a browser."""
 
 import itertools
+import socket
+import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -8,20 +11,26 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request
 from tests.browser.site import Site
+from tests.server.live import TOKEN
 
 from devote.boards.experiment import Experiment
 from devote.boards.http_log import HttpLog
 from devote.boards.operator import Operator
+from devote.boards.store import SqliteStore
 from devote.boards.verification import verify_log
 from devote.demo.processes import ServerProcess
 from devote.protocol import ExperimentSpec
 from devote.schemes import Survey
 from devote.schemes.survey.messages import Answer
+from devote.server import Settings, create_app
+from devote.server.origins import allow_origins
+from devote.server.serve import make_server
 
 ARMS = ("spring", "summer", "autumn")
 
 JOIN = """async ([url, invite, options]) => {
-  window.device = devote.join(url, {fallback: "plain", within: 5000, invite, ...options});
+  window.device?.close();
+  window.device = devote.join(url, {fallback: "plain", within: 30_000, invite, ...options});
   await device.ready;
 }"""
 
@@ -39,13 +48,17 @@ def survey(name: str | None = None, *, reply_after: float = 0.6, **how: Any) -> 
 
 
 class World(AbstractContextManager["World"]):
-    """A server, started again at will, and what is on its boards."""
+    """A server process, started again at will, and what is on its boards."""
 
     def __init__(self, site: Site, folder: Path) -> None:
         self.site = site
-        self.server = ServerProcess(folder, options=["--allow-origin", site.origin])
+        self.server = self._make(folder)
         self.server.start()
-        self.operator = Operator(self.server.address, self.server.token)
+        self.address = self.server.address
+        self.operator = Operator(self.address, self.server.token)
+
+    def _make(self, folder: Path) -> "ServerProcess | ThreadServer":
+        return ServerProcess(folder, options=["--allow-origin", self.site.origin])
 
     def open(self, spec: ExperimentSpec, enrolment: str = "invite") -> str:
         return self.operator.open(Experiment(spec, enrolment))
@@ -54,12 +67,48 @@ class World(AbstractContextManager["World"]):
         return [message for _, message in self.operator.messages(spec.name, spec.n_arms)]
 
     def verify(self, spec: ExperimentSpec) -> bool:
-        with HttpLog(f"{self.server.address}/experiments/{spec.name}") as log:
+        with HttpLog(f"{self.address}/experiments/{spec.name}") as log:
             return verify_log(log).ok
 
     def __exit__(self, *_: object) -> None:
         self.operator.close()
         self.server.stop()
+
+
+class ThreadServer:
+    """A server in a thread of this process, which can be stopped and started on its port."""
+
+    token = TOKEN
+
+    def __init__(self, folder: Path, origin: str) -> None:
+        self._folder, self._origin = folder, origin
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._port = free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        self._store = SqliteStore(self._folder / "server.db")
+        app = create_app(self._store, Settings(token=TOKEN))
+        allow_origins(app, [self._origin])
+        self._server = make_server(app, port=self._port)
+        self._thread = threading.Thread(target=self._server.run)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._store.close()
+
+    kill = stop
+
+
+class QuickWorld(World):
+    """The same with the server in this process: quick to start, but stopped where it is killed."""
+
+    def _make(self, folder: Path) -> ThreadServer:
+        return ThreadServer(folder, self.site.origin)
 
 
 class Visitor:
@@ -71,11 +120,12 @@ class Visitor:
         assert browser or context
         self.world = world
         self.context = context or browser.new_context()
+        self.context.set_default_timeout(60_000)
         self.requests: list[Request] = []
         self.context.on("request", self._note)
 
     def _note(self, request: Request) -> None:
-        if request.url.startswith(self.world.server.address):
+        if request.url.startswith(self.world.address):
             self.requests.append(request)
 
     def visit(self, before: Callable[[Page], object] = lambda page: None) -> Page:
@@ -114,4 +164,4 @@ def status(page: Page) -> dict[str, Any]:
 
 
 def wait_sent(page: Page, count: int = 1) -> None:
-    page.wait_for_function("(n) => device.status().sent >= n", arg=count, timeout=20_000)
+    page.wait_for_function("(n) => device.status().sent >= n", arg=count)

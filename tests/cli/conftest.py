@@ -12,6 +12,11 @@ class Ran(NamedTuple):
     out: str
     err: str
 
+    @property
+    def words(self):
+        """What was printed without frames and line breaks, which fall where 80 columns end."""
+        return " ".join(self.out.replace("│", " ").split())
+
 
 @pytest.fixture
 def devote(capsys):

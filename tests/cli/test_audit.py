@@ -103,7 +103,7 @@ def test_ser4_is_audited_term_by_term(devote):
     assert row["mean_resets"] > 1.0
     assert row["terms"]["runs"] > row["failure"]["runs"]
     assert row["terms"]["count"] == 0
-    assert "resets a run; of" in devote(*asked, "--precision", ".1").out
+    assert "resets a run; of" in devote(*asked, "--precision", ".1").words
 
 
 def test_what_ser4_gives_away_is_audited_to_a_horizon(devote):

@@ -58,7 +58,7 @@ def test_an_experiment_is_opened_listed_and_invited_to(operate, devote, server):
     assert told["address"] == f"{server}/experiments/banner"
     assert told["enrolment"] == "invite"
     listed = json.loads(devote("experiments", "list", "--server", server, "--json").out)
-    assert [(item["name"], item["players"]) for item in listed] == [("banner", 5)]
+    assert [(item["name"], item["n_players"]) for item in listed] == [("banner", 5)]
     table = devote("experiments", "list", "--server", server).out
     assert "banner" in table
     assert "none yet" in table
@@ -211,7 +211,7 @@ def test_a_port_that_is_taken_is_refused_and_nothing_is_written(devote, here):
 
 
 @pytest.mark.parametrize(
-    "words", ["--store banner.toml", "--limit streams=0", "--certificate token", "--store no/x.db"]
+    "words", ["--store banner.toml", "--limit pace=0", "--certificate token", "--store no/x.db"]
 )
 def test_a_server_that_cannot_start_announces_and_writes_nothing(devote, here, words):
     with socket.socket() as probe:
@@ -265,7 +265,7 @@ def test_a_small_demo_finds_the_best_banner(here, scheme):
     assert ran.stderr == ""
     assert ran.stdout.count("\n") == 1
     told = json.loads(ran.stdout)
-    assert (told["status"], told["answer"], told["players"]) == ("agreed", [0], 32)
+    assert (told["status"], told["answer"], told["n_players"]) == ("agreed", [0], 32)
     needed, arm = {"decentralized": (28, 1), "jury": (10, 0)}[scheme]
     assert told["counts"][arm] >= needed
     # A verdict may come before all seats are claimed, but each pick is a seated juror's.

@@ -12,7 +12,7 @@ def test_algorithms_names_all_with_their_sources(devote):
     assert all(row["summary"] and row["source"] for row in listed)
     table = devote("algorithms").out
     assert all(name in table for name in ALGORITHMS)
-    assert "radius=union or active" in table
+    assert "radius=union" in table
 
 
 def test_schemes_names_all_with_their_parameters(devote):

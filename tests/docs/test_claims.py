@@ -9,8 +9,8 @@ CLAIMS = {claim["name"]: claim for claim in DOCUMENT["claims"]}
 
 
 def test_it_is_the_whole_range_of_the_paper():
-    assert DOCUMENT["players"] == [32, 64, 128, 256, 512, 1024]
-    assert DOCUMENT["missing_players"] == []
+    assert DOCUMENT["n_players"] == [32, 64, 128, 256, 512, 1024]
+    assert DOCUMENT["missing_n_players"] == []
 
 
 def test_the_form_judged_first_is_the_one_with_which_more_sentences_hold():
@@ -51,5 +51,6 @@ def test_section_6_the_frequent_players_win_where_they_are_28_or_more():
 
 def test_every_figure_is_there_in_three_formats():
     names = {path.stem for path in (DOCS / "figures").glob("*.svg")}
+    names -= {"five-schemes", "five-schemes-narrow"}  # in the page's colours, as only SVG can be
     for suffix in ("pdf", "png"):
         assert names <= {path.stem for path in (DOCS / "figures").glob(f"*.{suffix}")}

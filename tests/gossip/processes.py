@@ -28,7 +28,7 @@ from devote.gossip.exchange import Unreachable
 from devote.protocol import ExperimentSpec, to_json
 
 SLOT = 1_024
-LOOK_EVERY = 0.1
+LOOK_EVERY = 0.25
 
 
 @dataclass
@@ -192,6 +192,12 @@ class Fleet:
         known = list(range(self.plan.known)) if peers is None else peers
         self.fork(n, run_device, self.plan, n, self.tickets[n], known)
 
+    def start_work(self, n: int, work: Any, *arguments: Any) -> None:
+        """Let a process beside the devices do something, and wait for it."""
+        self.fork(n, work, *arguments)
+        _, status = os.waitpid(self.pids.pop(n), 0)
+        assert status == 0, f"see {self.plan.folder}/log.txt"
+
     def fork(self, n: int, work: Any, *arguments: Any) -> None:
         self.plan.tell(n, {})
         pid = os.fork()
@@ -200,6 +206,7 @@ class Fleet:
             return
         try:
             work(*arguments)
+            os._exit(0)
         except BaseException:
             with (self.plan.folder / "log.txt").open("a") as log:
                 traceback.print_exc(file=log)
@@ -229,12 +236,18 @@ class Fleet:
                 return time.monotonic() - began
             self.check_alive()
             if time.monotonic() - began > timeout:
-                raise AssertionError(f"{what}: not after {timeout:.0f} s; {told}")
+                first = dict(list(told.items())[:2])
+                roots = len({each.get("root") for each in told.values()})
+                raise AssertionError(f"{what}: not after {timeout:.0f} s; {roots} sets; {first}")
             time.sleep(0.05)
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """End all processes."""
         for n in list(self.pids):
             self.kill(n)
+
+    def close(self) -> None:
+        self.end()
         self.plan.network.close()
 
 

@@ -11,6 +11,7 @@ takes until all sets are equal. At the end it checks, from the files alone:
 """
 
 import argparse
+import asyncio
 import json
 import random
 import shutil
@@ -20,10 +21,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.gossip.fleets import ISSUER
+from tests.gossip.fleets import ISSUER, revocation
 from tests.gossip.processes import Fleet, Plan, equal, pss
 
 from devote.fleet.store import Store
+from devote.gossip import GossipSettings
+from devote.gossip.dialler import hand_over
 from devote.gossip.votes import VoteSet
 from devote.protocol import ExperimentSpec, to_json
 
@@ -57,11 +60,12 @@ def run(devices: int, cuts: int, *, seed: int, period: float, folder: Path) -> d
         for cut in range(cuts):
             plan.network.cut(set(dice.sample(members, dice.randint(1, devices - 1))))
             plan.budget = FIRST_VOTE + (LAST_VOTE - FIRST_VOTE) * (cut + 1) // cuts
-            time.sleep(period * (0.5 + dice.random()))
+            time.sleep(period * dice.random())
             victim = victims.pop() if victims else dice.choice(members)
             fleet.kill(victim)
             time.sleep(period * dice.random())
             fleet.start(victim)
+            fleet.await_(played(plan.budget), 300, "all play")
             plan.network.cut(set())
             healing.append(fleet.await_(equal, HEALED, f"equal after cut {cut}"))
         plan.budget = 10**6
@@ -69,8 +73,9 @@ def run(devices: int, cuts: int, *, seed: int, period: float, folder: Path) -> d
         fleet.await_(agree, 300, "the right answer")
         plan.budget = 0
         fleet.await_(equal, HEALED, "equal at the end")
-        late = _join_late(fleet, plan, devices)
         figures = _measure(fleet, plan, devices)
+        late = _join_late(fleet, plan, devices)
+        late["seconds until all have a new item"] = _spread(_spreading(fleet, plan, devices))
         for n in list(fleet.pids):
             fleet.kill(n)
         figures |= _check(plan, devices)
@@ -87,6 +92,11 @@ def run(devices: int, cuts: int, *, seed: int, period: float, folder: Path) -> d
     }
 
 
+def played(budget: int) -> Any:
+    """Whether all have made their pulls."""
+    return lambda told: all(each["pulls"] >= budget for each in told.values())
+
+
 def _join_late(fleet: Fleet, plan: Plan, devices: int) -> dict[str, Any]:
     """One that knows a live peer, and one that knows only an address where nobody answers."""
     root = plan.told(0)["root"]
@@ -101,6 +111,24 @@ def _join_late(fleet: Fleet, plan: Plan, devices: int) -> dict[str, Any]:
     fleet.kill(devices + 1)
     assert told["best"] is None
     return {"late joiner": f"{took:.1f} s, {rounds} rounds", "knows only dead": told["degraded"][0]}
+
+
+def _spreading(fleet: Fleet, plan: Plan, devices: int, times: int = 10) -> list[float]:
+    """How long it takes until everybody has something new: revocations of numbers never issued."""
+    took = []
+    for number in range(10**6, 10**6 + times):
+        before = plan.told(0)["root"]
+        fleet.start_work(devices, _tell_one, plan, devices, random.randrange(devices), number)
+        changed = lambda told: equal(told) and told[0]["root"] != before  # noqa: B023, E731
+        took.append(fleet.await_(changed, HEALED, "a new item"))
+    return took
+
+
+def _tell_one(plan: Plan, n: int, to: int, number: int) -> None:
+    plan.network.enter(n)
+    fingerprint, items = plan.spec.fingerprint, [revocation(number, plan.spec)]
+    settings = GossipSettings(allow=plan.network.allow)
+    asyncio.run(hand_over(settings, fingerprint, plan.network.address(to), items))
 
 
 def _measure(fleet: Fleet, plan: Plan, devices: int, seconds: float = 30.0) -> dict[str, Any]:

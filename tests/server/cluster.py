@@ -15,6 +15,8 @@ from tests.boards.nodes import Node, free_port
 from tests.server.process import CODE, ServerProcess
 
 NODES = 3
+FAST = CODE.replace("token=token", "token=token, pace=1, settled_pace=1, write_rate=1e5")
+"""Devices are asked to read every second, where a fleet would be asked to be quieter."""
 
 
 class Link:
@@ -109,7 +111,7 @@ class Served(ServerProcess):
         log = (self.folder / f"server-{self.port}.log").open("ab")
         with log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", CODE, self.store, str(self.port), self.token], stderr=log
+                [sys.executable, "-c", FAST, self.store, str(self.port), self.token], stderr=log
             )
 
     def wait(self, seconds: float = 120.0) -> None:

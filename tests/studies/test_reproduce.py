@@ -28,7 +28,7 @@ def test_both_tables_of_claims_say_the_same(done):
     document = json.loads((done.folder / "claims.json").read_text(encoding="utf-8"))
     text = (done.folder / "claims.md").read_text(encoding="utf-8")
     assert document["trials"] == 2
-    assert document["players"] == [32]
+    assert document["n_players"] == [32]
     assert len(document["claims"]) == len(done.claims)
     full = text.partition("## In full")[2]
     rows = [line for line in full.splitlines() if line.startswith("| “")]

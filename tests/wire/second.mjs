@@ -33,9 +33,10 @@ const pair = secret => {
 const line = ({ v, type, ...fields }, x) =>
   ["devote/2", type, x.board, x.fingerprint, ...Object.keys(fields).sort().map(k => fields[k])].join(" ");
 const signed = (key, m, x) => sign(null, Buffer.from(line(m, x)), key).toString("hex");
-const isSigned = (m, signature, x) => {
-  if (!isKey(m.voter) || !/^[0-9a-f]{128}$/.test(signature)) return false;
-  const jwk = { kty: "OKP", crv: "Ed25519", x: Buffer.from(m.voter, "hex").toString("base64url") };
+const isSigned = (m, signature, x) => isSignedBy(m.voter, m, signature, x);
+const isSignedBy = (signer, m, signature, x) => {
+  if (!isKey(signer) || !/^[0-9a-f]{128}$/.test(signature)) return false;
+  const jwk = { kty: "OKP", crv: "Ed25519", x: Buffer.from(signer, "hex").toString("base64url") };
   return verify(null, Buffer.from(line(m, x)), createPublicKey({ key: jwk, format: "jwk" }), Buffer.from(signature, "hex"));
 };
 const head = (log, x) => log.reduce((before, e) => sha256(before, line(e.message, x), " ", e.signature),
@@ -73,6 +74,23 @@ const CHECKS = {
     same(head(log.filter((_, i) => taken[i]), x), last);
   },
 };
+
+Object.assign(CHECKS, {
+  certificates: ({ secret, signer, spec, board, type, fields, line: text, signature }) => {
+    const x = { board, fingerprint: fingerprint(spec) };
+    same(sha256(`devote/2 gossip ${x.fingerprint}`).toString("hex").slice(0, 32), board);
+    same([line({ type, ...fields }, x), signed(pair(Buffer.from(secret, "hex")).key, { type, ...fields }, x)], [text, signature]);
+    same([isSignedBy(signer, { type, ...fields }, signature, x), isSignedBy(signer, { type, ...fields }, signature, { ...x, board: "0".repeat(32) })], [true, false]);
+  },
+  sets: ({ lines, ids, root, count, digests }) => {
+    const found = lines.map(text => sha256(text).subarray(0, 16)), buckets = Array.from({ length: count }, () => []);
+    same(Buffer.concat(found).toString("hex"), ids);
+    found.sort(Buffer.compare);
+    same(sha256(...found).toString("hex").slice(0, 32), root);
+    found.forEach(id => buckets[Math.floor(id.readUInt16BE() * count / 65536)].push(id));
+    same(Buffer.concat(buckets.map(held => held.length ? sha256(...held).subarray(0, 8) : Buffer.alloc(8))).toString("hex"), digests);
+  },
+});
 
 const vectors = folder => {
   let run = 0, wrong = 0;

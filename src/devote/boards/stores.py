@@ -1,6 +1,6 @@
 """What a server asks of a store, whatever it is made of."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
@@ -75,6 +75,19 @@ class BoardStore(Protocol):
 
     def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
         """Post a message."""
+
+    def enrol_all(
+        self, requests: Sequence[tuple[str, str, str, str | None]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Let voters post: each request is an experiment, a voter, a signature, an invite."""
+
+    def post_all(
+        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Post messages in their order."""
+
+    def check_writable(self) -> None:
+        """Write something; StoreError if that does not work."""
 
     def look(self, name: str, draw: Callable[[History], T]) -> T:
         """What a function makes of an experiment's messages."""

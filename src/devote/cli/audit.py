@@ -111,5 +111,5 @@ def privacy(
     how = {"horizon": scenario.horizon, "runs": runs, **asked.running}
     with progress_bar() as progress:
         leaks = audit_privacy(spec, problem, n_players, progress=progress, **how)
-    told = {"eta": spec.eta, "leaks": [leak.to_dict() for leak in leaks]}
+    told = {"n_players": n_players, "eta": spec.eta, "leaks": [leak.to_dict() for leak in leaks]}
     return tell(told, asked.json, lambda _: show_privacy(leaks, spec.eta))

@@ -6,17 +6,18 @@ from typing import Any
 from rich.text import Text
 
 from devote.audit import Correctness, Exposure, Leak, Rate, Refusal
-from devote.cli.terminal import console, number, table
+from devote.cli.terminal import CLOSE, console, number, table
 
 STAND_IN = {
     "group": "its players form no groups",
     "activity": "its players wake equally often",
 }
 CORRECTNESS = "problem,scheme,N,runs,failed,interval,claimed,proved,stalled,lone"
-PRIVACY = "question,sees,success,interval,without,cap,voted,all but one,silent,DP eps"
-COUNTS = "activations,sees,median error,interval,without,within 10 %,interval,without"
+PRIVACY = "question,sees,success,interval,without,cap,DP eps"
+AMONG = "success among,sees,who voted,all but one,silent"
+COUNTS = "activations,sees,error,interval,without,near,interval,without"
 EXPOSURE = "secret,success,interval,e at least,from"
-"""How the columns of each table are headed."""
+"""How the columns of each table are headed; each fits into 80 columns."""
 
 
 def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> None:
@@ -60,7 +61,10 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
                 f"first of them is bad in {_rate(row.plurality_wrong)}"
             )
     out = console()
-    out.print(table("LLR", CORRECTNESS.split(","), shown))
+    same, heads, rest = _apart(CORRECTNESS.split(","), shown)
+    if same:
+        out.print(f"{same}\n")
+    out.print(table("L" * heads.index("N") + "r", heads, rest, **CLOSE))
     out.print(
         "\n[dim]failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
         "interval for this number of runs.\nclaimed: eta^M, Theorem 1 as printed. proved: what is "
@@ -82,8 +86,15 @@ def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
             _interval(leak.success),
             f"{leak.baseline:.2f}",
             "-" if leak.cap is None else f"{leak.cap:.2f}",
-            *(_share(rate) for rate in (leak.voted, leak.complete, leak.silent)),
             f"{leak.dp_epsilon:.2f}",
+        )
+        for leak in leaks
+    ]
+    among = [
+        (
+            leak.question,
+            _sees(leak),
+            *(_share(rate) for rate in (leak.voted, leak.complete, leak.silent)),
         )
         for leak in leaks
     ]
@@ -102,19 +113,20 @@ def show_privacy(leaks: Sequence[Leak], eta: float) -> None:
         if (count := leak.count) is not None
     ]
     out = console()
-    out.print(table("LLR", PRIVACY.split(","), shown), "")
-    out.print(table("LLR", COUNTS.split(","), counts), "")
+    out.print(table("LLr", PRIVACY.split(","), shown), "")
+    out.print(table("LLr", AMONG.split(","), among), "")
+    out.print(table("LLr", COUNTS.split(","), counts, **CLOSE), "")
     for question, leak in {leak.question: leak for leak in leaks}.items():
         why = f" (in place of yours: {STAND_IN[question]})" if leak.stand_in else ""
         out.print(f"{question}: problem {leak.problem}{why}", markup=False)
     out.print(
         f"\n[dim]without: the best guess without any message. cap: 1 - eta = {1 - eta:.2g}, which "
-        "Definition 3 claims for the best arm.\nsees: the player's own messages, or everybody's. "
-        "voted, all but one, silent: success among players who\nhad voted at the end, had voted "
-        "against all arms but one, had not voted; and how many there were.\nDP eps: the least "
-        "epsilon of differential privacy that the success leaves possible (95 %).\nmedian "
-        "error, within 10 %: of the estimated number of activations, relative to the true one; "
-        "without: of the best single number.[/dim]"
+        "Definition 3 claims for the best arm. sees: the player's own messages, or everybody's.\n"
+        "who voted, all but one, silent: players who had voted at the end, had voted against all "
+        "arms but one, had not voted; and how many there were.\n"
+        "DP eps: the least epsilon of differential privacy that the success leaves possible "
+        "(95 %).\nerror: the median error of the estimated number of activations, relative to the "
+        "true one; near: how often it is within 10 %; without: of the best single number.[/dim]"
     )
 
 
@@ -136,7 +148,7 @@ def show_exposure(rows: Sequence[Exposure], runs: int) -> None:
             f"Promised: e = {first.promised:g}, so that nobody names the world with more than "
             f"{first.cap:.3f}.\n"
         )
-    out.print(table("LRRRL", EXPOSURE.split(","), shown), "")
+    out.print(table("LrrrL", EXPOSURE.split(","), shown), "")
     if broken := [row.secret for row in rows if row.is_broken]:
         out.print(f"[red]The promise is broken: {', '.join(broken)}.[/red]\n")
     else:
@@ -173,4 +185,19 @@ def _sees(leak: Leak) -> str:
 
 
 def _share(rate: Rate) -> str:
-    return f"{rate.value:.2f}/{number(rate.runs)}" if rate.runs else "nobody"
+    return f"{rate.value:.2f} of {number(rate.runs)}" if rate.runs else "nobody"
+
+
+def _apart(
+    heads: Sequence[str], rows: Sequence[Sequence[str | Text]]
+) -> tuple[str, list[str], list[list[str | Text]]]:
+    """What is the same in all rows, in words, and the table without its columns.
+
+    Only of the columns before N, which say what was run.
+    """
+    named = list(heads[: heads.index("N")])
+    held = {head: {str(row[place]) for row in rows} - {"-"} for place, head in enumerate(named)}
+    same = [head for head in named if len(held[head]) == 1]
+    kept = [place for place, head in enumerate(heads) if head not in same]
+    words = ", ".join(f"{head} {next(iter(held[head]))}" for head in same)
+    return words, [heads[place] for place in kept], [[row[place] for place in kept] for row in rows]

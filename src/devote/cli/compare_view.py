@@ -6,28 +6,32 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from devote.cli.terminal import console, duration, number, panel, table
+from devote.cli.terminal import CLOSE, console, duration, number, panel, table
 from devote.protocol.scheme import SCHEMES
 
 DAY = 86400.0
-HEADS = ("scheme", "samples", "messages", "time", "error", "privacy", "liars", "of each device")
+HEADS = ("scheme", "samples", "messages", "time", "error", "privacy", "liars")
 
 
 def show_comparison(found: dict[str, Any]) -> None:
     """Print the table, what to use and why, or what to relax."""
     privacy = "none" if found["privacy"] is None else f"{found['privacy']:g}"
     parts: list[RenderableType] = [
-        Text(f"Arms: {found['problem']['summary']}.", style="dim"),
-        table("BRRRRRRl", HEADS, map(_row, found["schemes"])),
+        Text(
+            f"Asked for: epsilon {found['epsilon']:g}, delta {found['delta']:g}, privacy "
+            f"{privacy}; {found['plays_per_day']:g} plays a day each.\n"
+            f"Arms: {found['problem']['summary']}.",
+            style="dim",
+        ),
+        table("Br", HEADS, map(_row, found["schemes"]), **CLOSE),
+        table("Bl", ("scheme", "asks of each device"), map(_asks, found["schemes"])),
         _notes(found),
         *([_cannot(found)] if any(row["cannot"] for row in found["schemes"]) else []),
         _verdict(found),
     ]
     console().print(
         panel(
-            f"[bold]{found['n_players']:,} devices[/bold], {found['n_arms']} options, epsilon "
-            f"{found['epsilon']:g}, delta {found['delta']:g}, privacy {privacy}, "
-            f"{found['plays_per_day']:g} plays a day each",
+            f"[bold]{found['n_players']:,} devices[/bold], {found['n_arms']} options",
             parts,
         )
     )
@@ -45,8 +49,11 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
         "-" if error is None else f"<= {error:.2g}",
         "-" if privacy is None else f"e = {privacy:g}",
         _count(row["liars_to_turn"], ""),
-        row["asks"] or "-",
     )
+
+
+def _asks(row: dict[str, Any]) -> tuple[str, str]:
+    return row["scheme"], row["asks"] or "-"
 
 
 def _count(value: float | None, about: str) -> str:
@@ -93,8 +100,8 @@ def _settings(row: dict[str, Any]) -> str:
         for name, value in spec["scheme"].items()
         if name == "name" or value != scheme.to_dict()[name]
     ]
-    eta = "" if spec["eta"] == scheme.default_eta else f"eta = {spec['eta']:g}, "
+    eta = "" if spec["eta"] == scheme.default_eta else f"\n  eta = {spec['eta']:g}"
     return (
-        f"In its specification: algorithm = {dumps(spec['algorithm'])}, {eta}"
-        f"scheme = {{ {', '.join(parameters)} }}"
+        f"In its specification:\n  algorithm = {dumps(spec['algorithm'])}{eta}\n"
+        f"  scheme = {{ {', '.join(parameters)} }}"
     )

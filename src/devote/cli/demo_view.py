@@ -1,6 +1,6 @@
 """How a demonstration looks in a terminal."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from rich.status import Status
 
@@ -19,16 +19,18 @@ LINES = {"open": "watch it at [bold]{}[/bold]", "chaos": "[red]{}[/red]"}
 class DemoView:
     """Tells a demonstration line by line, with the messages so far below while it runs."""
 
+    starting: ClassVar[str] = "starting the server ..."
+
     def __init__(self, experiment: Experiment, *, quiet: bool) -> None:
         self._spec = experiment.spec
         self._players = experiment.players
         self._console = console(quiet)
-        self._status = Status("starting the server ...", console=self._console)
+        self._status = Status(self.starting, console=self._console)
 
     def __enter__(self) -> Self:
         self._print(
-            f"{self._players} devices look for the best of {self._spec.n_arms} banners. "
-            f"What users click stays on their device;\n{self._rule()}\n"
+            f"{self._players} devices look for the best of {self._spec.n_arms} banners.\n"
+            f"What users click stays on their device.\n{self._rule()}\n"
         )
         self._status.start()
         return self
@@ -92,10 +94,12 @@ class DemoView:
         needed = self._spec.votes_needed
         if Vote in self._spec.scheme.kinds:
             return (
-                "devices only tell each other which banners are [bold]not[/bold] good enough. "
+                "Devices only tell each other which banners are [bold]not[/bold] good enough.\n"
                 f"{needed} such votes drop a banner."
             )
-        return f"{self._spec.scheme.summary}{'' if needed is None else f' (here {needed})'}."
+        words = self._spec.scheme.summary
+        here = "" if needed is None else f" (here {needed})"
+        return f"{words[:1].upper()}{words[1:]}{here}."
 
     def _words(self, message: Message) -> str:
         arm = getattr(message, "arm", None)
@@ -108,6 +112,19 @@ class DemoView:
 
     def _print(self, text: str) -> None:
         self._console.print(text, soft_wrap=True)
+
+
+class PeersView(DemoView):
+    """The same without a server."""
+
+    starting: ClassVar[str] = "starting the devices ..."
+
+    def _costs(self, outcome: Outcome) -> None:
+        self._print(
+            f"\n{outcome.seconds:.0f} s, {number(outcome.pulls)} banner views, which stayed where "
+            f"they were seen.\n{len(outcome.messages):,} votes of {outcome.bytes_sent:,} bytes in "
+            "all; every device holds them all, and no server ever did."
+        )
 
 
 def interval(estimate: list[float] | None) -> str:
@@ -123,7 +140,7 @@ def summary(outcome: Outcome) -> dict[str, Any]:
     same = ("status", "pulls", "seconds", "server_starts", "crowd_starts")
     return {name: getattr(outcome, name) for name in same} | {
         "spec": outcome.experiment.spec.to_dict(),
-        "players": outcome.experiment.players,
+        "n_players": outcome.experiment.players,
         "answer": list(outcome.tally.answer),
         "counts": outcome.tally.view()["counts"],
         "means": list(outcome.means),

@@ -50,7 +50,7 @@ def open_(
     experiment = Experiment(read(text), enrolment, players)  # type: ignore[arg-type]
     with operator(server, token_file) as calls:
         address = calls.open(experiment)
-    tell({"address": address, **experiment.to_dict()}, json, lambda _: typer.echo(address))
+    tell({"address": address, **_named(experiment.to_dict())}, json, lambda _: typer.echo(address))
 
 
 @experiments.command("list")
@@ -73,7 +73,7 @@ def list_(
 
     with operator(server, token_file, public=not archived) as calls:
         found = calls.overview()
-    told = [item for item in found if archived or item["state"] != "archived"]
+    told = [_named(item) for item in found if archived or item["state"] != "archived"]
     tell(told, json, show)
 
 
@@ -206,6 +206,11 @@ def export(
     if not report.ok:
         typer.echo(f"devote: something is wrong with this log: devote verify {file}", err=True)
         raise typer.Exit(1)
+
+
+def _named(values: dict[str, Any]) -> dict[str, Any]:
+    """By the names that all commands use: the wire's ``players`` is ``n_players``."""
+    return {"n_players" if name == "players" else name: one for name, one in values.items()}
 
 
 def _change(name: str, server: str, token_file: Path, json: bool, **change: Any) -> None:

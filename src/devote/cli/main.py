@@ -36,6 +36,8 @@ COMMANDS = {
     "restore": "Put a copy in the place of a store.",
     "verify": "Read a whole log, check every message, and count it again.",
     "device": "One device in the terminal, for trying things out.",
+    "certify": "Who may vote where there is no server: keys, tickets, revocations.",
+    "peers": "Whom a device without a server knows: list, add, health.",
     "schemes": "The ways a group can decide.",
     "algorithms": "The subroutines there are.",
     "problems": "The problems there are.",

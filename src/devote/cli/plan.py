@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from devote.cli import options
 from devote.cli.errors import CommandError
 from devote.cli.options import takes
 from devote.guarantees.resets import Changes
 from devote.problems import Problem
+
+if TYPE_CHECKING:
+    from devote.simulate import Scenario
 
 DEFAULT_ARMS = 10
 DEFAULT_PRIVACY = 1.0
@@ -40,9 +43,9 @@ def plan(
         int | None, takes("T", "Trials to simulate (default: 20, in a sweep 5).", min=1)
     ] = None,
     seconds: Annotated[float, takes("S", "Most time for each simulation.", min=0.1)] = 5.0,
-    sweep: Annotated[str | None, takes("AXIS", "Draw costs over eta, players or epsilon.")] = None,
+    sweep: Annotated[str | None, takes("AXIS", "Costs over eta, players or epsilon.")] = None,
     out: Annotated[
-        Path | None, takes("FILE", "The sweep's picture, .png or .svg; data go beside it.")
+        Path | None, takes("FILE", "Draw the sweep: .png or .svg; its data go beside it.")
     ] = None,
 ) -> None:
     """Which scheme for your fleet, and what it will cost, before anything is deployed.
@@ -166,16 +169,9 @@ def _one(
             asked = replace(asked, algorithm="ser3")
     spec = replace(asked, algorithm=asked.algorithm or "ser3").read_spec(problem.n_arms)
     if sweep is not None:
-        from devote.cli.output_file import draw_sweep
-        from devote.studies.planning.figure import draw_plan
-        from devote.studies.planning.sweep import sweep_plan
-
         scenario = Scenario(spec, problem, asked.players)
-        how = {"trials": trials or 5, **asked.running}
-        picture = out or Path(f"plan-{sweep}.png")
-        swept, _, data = draw_sweep(picture, draw_plan, sweep_plan, scenario, sweep, **how)
-        drawn = {"picture": str(picture), "data": str(data), **swept.to_dict()}
-        return tell(drawn, asked.json, show_sweep)
+        told = _sweep(scenario, sweep, out, {"trials": trials or 5, **asked.running})
+        return tell(told, asked.json, show_sweep)
     made = make_plan(
         spec,
         problem,
@@ -187,6 +183,25 @@ def _one(
         changes=changes,
     )
     return tell(made.to_dict(), asked.json, show_plan)
+
+
+def _sweep(
+    scenario: "Scenario", axis: str, picture: Path | None, how: dict[str, Any]
+) -> dict[str, Any]:
+    """The costs over an axis; a picture, and its data beside it, only if asked for."""
+    from devote.studies.planning.sweep import sweep_plan
+
+    if picture is None:
+        from devote.cli.terminal import progress_bar
+
+        with progress_bar() as progress:
+            swept = sweep_plan(scenario, axis, progress=progress, **how)
+        return {"picture": None, "data": None, **swept.to_dict()}
+    from devote.cli.output_file import draw_sweep
+    from devote.studies.planning.figure import draw_plan
+
+    swept, _, data = draw_sweep(picture, draw_plan, sweep_plan, scenario, axis, **how)
+    return {"picture": str(picture), "data": str(data), **swept.to_dict()}
 
 
 def _changes(asked: options.ScenarioOptions, switches: int | None) -> Changes | None:

@@ -20,10 +20,14 @@ def show_plan(plan: dict[str, Any]) -> None:
     console().print(
         panel(
             f"[bold]{plan['scheme']} {spec['algorithm']}[/bold], "
-            f"{len(spec['arms'])} arms, {plan['n_players']:,} devices, "
-            f"epsilon {spec['epsilon']:g}, delta {spec['delta']:g}, eta {spec['eta']:g}",
+            f"{len(spec['arms'])} arms, {plan['n_players']:,} devices",
             [
-                Text(f"Arms: {problem['summary']}; who wakes: {problem['activity']}.", style="dim"),
+                Text(
+                    f"Asked for: epsilon {spec['epsilon']:g}, delta {spec['delta']:g}, "
+                    f"eta {spec['eta']:g}.\n"
+                    f"Arms: {problem['summary']}; who wakes: {problem['activity']}.",
+                    style="dim",
+                ),
                 _costs(plan),
                 *([_resets(plan["resets"])] if plan["resets"] else []),
                 table("r", tuple(facts), [map(str, facts.values())]),
@@ -133,7 +137,7 @@ def _resets(resets: dict[str, Any]) -> RenderableType:
 
 
 def show_sweep(sweep: dict[str, Any]) -> None:
-    """Print the numbers behind the picture, and where it is."""
+    """Print the numbers, and where their picture is if there is one."""
     heads = (sweep["axis"], "votes needed", "samples", "± std", "broadcasts", "agreed")
     rows = [
         (
@@ -146,5 +150,6 @@ def show_sweep(sweep: dict[str, Any]) -> None:
         )
         for value, row in zip(sweep["values"], sweep["rows"], strict=True)
     ]
-    places = f"\nPicture: {sweep['picture']}\nData: {sweep['data']}"
-    console().print(table("r", heads, rows), places)
+    console().print(table("r", heads, rows))
+    if sweep["picture"] is not None:
+        console().print(f"\nPicture: {sweep['picture']}\nData: {sweep['data']}", soft_wrap=True)

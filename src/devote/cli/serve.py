@@ -33,6 +33,10 @@ def serve(
     ] = None,
     certificate: Annotated[Path | None, takes("PEM", "TLS certificate; needs --key.")] = None,
     key: Annotated[Path | None, takes("PEM", "TLS private key.")] = None,
+    admin_port: Annotated[
+        int | None,
+        Option(min=1, max=65535, help="A port of their own for metrics and the operator's calls."),
+    ] = None,
     limit: Annotated[
         list[str] | None,
         takes(
@@ -60,6 +64,7 @@ def serve(
     from devote.boards.jetstream.address import is_nats
     from devote.boards.stores import open_store
     from devote.dashboard import add_page
+    from devote.server.alone import only_server
     from devote.server.origins import allow_origins, check_origin
     from devote.server.serve import check_address, check_tls, run_server
     from devote.server.settings import load_settings, read_limits
@@ -68,17 +73,21 @@ def serve(
     check_tls(**tls)
     read_limits(limit or [])
     origins = [check_origin(origin) for origin in allow_origin or []]
-    check_address(host, port)
+    for each in (port, admin_port):
+        if each is not None:
+            check_address(host, each)
     beside = Path("devote-nats" if is_nats(store) else store)
-    opened = open_store(store)
-    where = token_file or beside.with_name(beside.name + ".token")
-    settings = load_settings(where, limit or [])
-    scheme = "http" if certificate is None else "https"
-    typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
-    typer.echo(f"devote: the operator's token is in {where}", err=True)
 
     def extend(app: "FastAPI") -> None:
         add_page(app)
         allow_origins(app, origins)
 
-    run_server(opened, host=host, port=port, settings=settings, extend=extend, **tls)
+    with only_server(store):
+        opened = open_store(store)
+        where = token_file or beside.with_name(beside.name + ".token")
+        settings = load_settings(where, limit or [])
+        scheme = "http" if certificate is None else "https"
+        typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
+        typer.echo(f"devote: the operator's token is in {where}", err=True)
+        options: dict[str, Any] = {"host": host, "port": port, "admin_port": admin_port, **tls}
+        run_server(opened, settings=settings, extend=extend, **options)

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from devote.cli.terminal import console, number, probability, table
+from devote.cli.terminal import CLOSE, console, number, probability, table
 from devote.simulate import Result, Scenario, Trial
 from devote.simulate.dataframe import setting
 from devote.simulate.summary import mean_row
@@ -33,8 +33,7 @@ def cells_table(cells: Sequence[Scenario], runs: Sequence[Sequence[Trial]]) -> R
     for cell, trials in zip(cells, runs, strict=True):
         values = setting(cell)
         rows.append([*(str(values[name]) for name in names), *_numbers(trials)])
-    look = {"padding": (0, 1, 0, 0)}
-    return table("l" * len(names) + "r", [*names, *HEADS], rows, **look)
+    return table("l" * len(names) + "r", [*names, *HEADS], rows, **CLOSE)
 
 
 def _numbers(trials: Sequence[Any]) -> list[str]:

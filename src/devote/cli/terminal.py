@@ -12,6 +12,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+PIPED = 80
+"""Columns of what goes to a file or a pipe."""
+
+CLOSE = {"padding": (0, 1, 0, 0)}
+"""How tables with many columns look: one space between two."""
+
 STYLES = {"b": "bold", "d": "dim"}
 
 
@@ -26,24 +32,26 @@ def tell(values: Any, json: bool, show: Callable[[Any], None]) -> None:
 
 
 def console(quiet: bool = False) -> Console:
-    """Where tables go; wide enough to be read when nobody watches."""
+    """Where tables go: as wide as the terminal, and 80 columns where there is none."""
     out = Console(highlight=False, quiet=quiet)
-    return out if out.is_terminal else Console(highlight=False, quiet=quiet, width=100)
+    return out if out.is_terminal else Console(highlight=False, quiet=quiet, width=PIPED)
 
 
 def table(
     layout: str, heads: Sequence[str], rows: Iterable[Iterable[RenderableType]], **look: Any
 ) -> Table:
-    """A table without lines.
+    """A table without lines, whose numbers are never cut off: what is too wide is folded.
 
-    ``layout`` has one letter per column: left, right, bold or dim; a capital is never wrapped.
-    The last letter is that of all further columns. ``look`` goes to ``rich.table.Table``.
+    ``layout`` has one letter per column: left, right, bold or dim; a capital is not wrapped. The
+    last letter is that of all further columns. ``look`` goes to ``rich.table.Table``.
     """
     made = Table(**{"box": None, "pad_edge": False, "header_style": "dim", **look})
     for head, letter in zip(heads, layout.ljust(len(heads), layout[-1]), strict=True):
-        justify: JustifyMethod = "right" if letter in "rR" else "left"
+        justify: JustifyMethod = "right" if letter == "r" else "left"
         style = STYLES.get(letter.lower(), "")
-        made.add_column(head, style=style, justify=justify, no_wrap=letter.isupper())
+        made.add_column(
+            head, style=style, justify=justify, no_wrap=letter.isupper(), overflow="fold"
+        )
     for row in rows:
         made.add_row(*row)
     return made
@@ -52,7 +60,7 @@ def table(
 def panel(
     title: str, parts: Sequence[RenderableType], subtitle: str = "", width: int = 100
 ) -> Panel:
-    """A frame around several parts, with an empty line between two."""
+    """A frame around several parts, with an empty line between two; titles of 70 columns fit."""
     spaced = [item for part in parts for item in (Text(), part)][1:]
     return Panel(
         Group(*spaced),

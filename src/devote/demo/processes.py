@@ -24,7 +24,7 @@ class DemonstrationError(DevoteError):
     """A process of the demonstration failed, or took too long."""
 
 
-class _Process:
+class Program:
     """A Python program that can be killed and started again.
 
     What it prints goes to a file for each start, its errors to one log.
@@ -52,6 +52,11 @@ class _Process:
         """The end of the log."""
         return self._log.read_text(errors="replace").strip()[-800:]
 
+    @property
+    def printed(self) -> str:
+        """What it has printed since its last start."""
+        return self._printed[-1].read_text()
+
     def start(self) -> None:
         """Start it, the first time or again."""
         printed = self._name.with_suffix(f".{self.starts}.out")
@@ -67,8 +72,16 @@ class _Process:
         self._process.kill()
         self._process.wait()
 
+    def stop(self) -> None:
+        """End it well."""
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
 
-class ServerProcess(_Process):
+
+class ServerProcess(Program):
     """A ``devote serve`` on a free port of this machine, with its store in a folder.
 
     ``options`` are further words of its command line.
@@ -99,16 +112,8 @@ class ServerProcess(_Process):
                 time.sleep(0.05)
         raise DemonstrationError(f"The server did not start.\n{self.complaints}")
 
-    def stop(self) -> None:
-        """End it well."""
-        self._process.terminate()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.kill()
 
-
-class CrowdProcess(_Process):
+class CrowdProcess(Program):
     """A process that runs some devices of a crowd; started again, it goes on from their stores."""
 
     def __init__(self, task: Task, program: str = "devote.demo.crowd") -> None:

@@ -41,6 +41,9 @@ SILENCE = 5
 PUSH_AFTER = 0.1
 """Seconds for which new votes are gathered before they are pushed."""
 
+AT_ONCE = 4
+"""Peers that are asked at a time."""
+
 MANY = 50
 """More new votes than this at once are a backlog, which is not pushed on."""
 
@@ -93,6 +96,7 @@ class GossipBoard(SqliteBoard):
         self._listener: Listener | None = None
         self.app: GossipApp | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._meeting: dict[str, asyncio.Task[None]] = {}
         self._fresh: list[Item] = []
         self._has_fresh = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -163,10 +167,11 @@ class GossipBoard(SqliteBoard):
 
     async def aclose(self) -> None:
         """Stop exchanging, and close the files."""
-        for task in self._tasks:
+        tasks = [*self._tasks, *self._meeting.values()]
+        for task in tasks:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        if tasks:
+            await asyncio.wait(tasks)
         if self._listener is not None:
             await self._listener.aclose()
         if self._call is not None:
@@ -182,13 +187,17 @@ class GossipBoard(SqliteBoard):
             self.peers.note(peer, worked=False, lied=isinstance(error, PeerLied))
         else:
             self.peers.note(peer, worked=True)
+        finally:
+            self._meeting.pop(peer.address, None)
 
     async def _meet_forever(self) -> None:
         while True:
             if self.peers.round % 16 == 0:
                 self.peers.reload()
             for peer in self.peers.choose(turn=True):
-                await self.meet_one(peer)
+                # A peer that does not answer must not keep the others waiting.
+                if peer.address not in self._meeting and len(self._meeting) < AT_ONCE:
+                    self._meeting[peer.address] = asyncio.create_task(self.meet_one(peer))
             await asyncio.sleep(self.settings.period * (0.5 + self._dice.random()))
 
     async def _push_forever(self) -> None:

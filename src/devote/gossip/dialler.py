@@ -1,6 +1,7 @@
 """Asking a peer over HTTP, with a bound on everything that it could make long."""
 
 import asyncio
+import json
 from typing import Protocol
 
 import httpx
@@ -8,6 +9,7 @@ import httpx
 from devote.boards.experiment import VERSION_HEADER
 from devote.gossip.exchange import NotThisExperiment, PeerLied, Unreachable
 from devote.gossip.settings import GossipSettings
+from devote.gossip.votes import Item
 from devote.protocol.wire import VERSION
 
 HEADERS = {
@@ -48,7 +50,12 @@ class Dialler:
         transport = httpx.AsyncHTTPTransport(
             verify=settings.client_context(), limits=limits, local_address=own, trust_env=False
         )
-        self._client = httpx.AsyncClient(transport=transport, headers=HEADERS, trust_env=False)
+        self._client = httpx.AsyncClient(
+            transport=transport,
+            headers=HEADERS,
+            trust_env=False,
+            timeout=httpx.Timeout(settings.patience, connect=settings.patience / 2),
+        )
         self.requests = self.sent = self.received = 0
 
     async def __call__(self, address: str, path: str, body: bytes) -> bytes:
@@ -94,3 +101,15 @@ class Dialler:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._client.aclose()
+
+
+async def hand_over(
+    settings: GossipSettings, fingerprint: str, address: str, items: list[Item]
+) -> None:
+    """Hand items to a device that listens somewhere, without being one."""
+    call = Dialler(settings)
+    body = json.dumps({"fingerprint": fingerprint, "items": items}).encode()
+    try:
+        await call(address, "/gossip/push", body)
+    finally:
+        await call.aclose()

@@ -14,9 +14,9 @@ FEWEST, MOST = 32, 4_096
 """Buckets; there are about eight ids in each."""
 
 
-def item_id(kind: str, text: str) -> bytes:
-    """The id of an item, from its one spelling."""
-    return hashlib.sha256(f"{kind} {text}".encode()).digest()[:ID]
+def item_id(line: bytes) -> bytes:
+    """The id of an item, from the line that was signed."""
+    return hashlib.sha256(line).digest()[:ID]
 
 
 def root(ids: Iterable[bytes]) -> str:

@@ -86,8 +86,8 @@ class Answers:
             return 422, {"error": "This is not what a peer asks.\nSee docs/wire.md."}
 
     def _compare(self, asked: Any) -> dict[str, Any]:
-        theirs, nonce = asked["root"], asked["nonce"]
-        if not isinstance(theirs, str) or not isinstance(nonce, str) or len(nonce) != 32:
+        theirs, nonce = asked["root"], asked.get("who")
+        if not isinstance(theirs, str):
             raise ValueError("another form")
         if asked.get("me") is not None:
             self.peers.learn(asked["me"])
@@ -97,7 +97,9 @@ class Answers:
             told["buckets"] = _pack(self.votes.summary(count))
         else:
             self.met += 1
-        if asked.get("who") and self.identity is not None and self.record is not None:
+        if nonce is not None and self.identity is not None and self.record is not None:
+            if not isinstance(nonce, str) or len(nonce) != 32:
+                raise ValueError("another form")
             fields = {"nonce": int(nonce, 16), "voter": self.identity.voter}
             proof = self.identity.sign_fields("peer", fields, self.votes.scope)
             told["who"] = {"me": self.record, "proof": proof}
@@ -146,7 +148,7 @@ async def meet(own: Answers, peer: Peer, call: Call) -> None:
     """
     moved = False
     for turn in range(TURNS):
-        told = await _ask_root(own, peer, call, first=turn == 0)
+        told = await compare_once(own, peer, call, first=turn == 0)
         if told["same"]:
             moved = True
             break
@@ -160,11 +162,13 @@ async def meet(own: Answers, peer: Peer, call: Call) -> None:
     own.met += 1
 
 
-async def _ask_root(own: Answers, peer: Peer, call: Call, *, first: bool) -> Any:
-    asking: dict[str, Any] = {"root": own.votes.root, "nonce": secrets.token_hex(16)}
+async def compare_once(own: Answers, peer: Peer, call: Call, *, first: bool = True) -> Any:
+    """Compare roots with a peer; the first time it says who it is."""
+    asking: dict[str, Any] = {"root": own.votes.root}
+    nonce = secrets.token_hex(16)
     if first:
         if not peer.proven:
-            asking |= {"who": True, "me": own.record}
+            asking |= {"who": nonce, "me": own.record}
         if own.peers.wants_more():
             asking["peers"] = True
     told = await _ask(own, peer, call, "/gossip/compare", asking)
@@ -172,7 +176,7 @@ async def _ask_root(own: Answers, peer: Peer, call: Call, *, first: bool) -> Any
         if not isinstance(told["same"], bool):
             raise TypeError
         if "who" in asking:
-            _recognize(own, peer, told.get("who"), asking["nonce"])
+            _recognize(own, peer, told.get("who"), nonce)
         if "peers" in asking:
             for record in told["peers"][:8]:
                 own.peers.learn(record)

@@ -143,10 +143,7 @@ class Listener:
     def __init__(self, settings: GossipSettings) -> None:
         host, port = parse_address(settings.listen)
         try:
-            family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-            self._socket = socket.socket(family, kind)
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._socket.bind(place)
+            self._socket = socket.create_server((host, port), family=_family(host), backlog=256)
         except OSError as error:
             raise GossipError(
                 f"{settings.listen} cannot be listened on: {error.strerror}.\n"
@@ -197,3 +194,7 @@ class Listener:
             await asyncio.wait({self._task}, timeout=3.0)
             self._task.cancel()
         self._socket.close()
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -26,8 +26,9 @@ from devote.gossip import digests
 from devote.gossip.credentials import Certificate, Revocation, scope_of
 from devote.gossip.settings import GossipError
 from devote.gossip.tables import LAYOUT
-from devote.protocol import ExperimentSpec, ProtocolError, from_json, to_json
-from devote.protocol.messages import from_dict
+from devote.protocol import ExperimentSpec, Message, ProtocolError, from_json, to_json
+from devote.protocol.messages import from_dict, to_bytes
+from devote.protocol.wire import signed_bytes
 
 Item = dict[str, Any]
 """A message with its voter's certificate, or a revocation, as JSON values."""
@@ -101,9 +102,9 @@ class VoteSet:
         with self.notes.decoding():
             for text, signature in [*(row[1:] for row in rows), *early]:
                 envelope = Envelope(from_json(text, self.spec.n_arms), signature)
-                self._index(envelope, text)
+                self._index(envelope)
                 if (text, signature) in early:
-                    self._early[digests.item_id("message", text)] = envelope
+                    self._early[self._id(envelope.message)] = envelope
         enrolled = set(self.board.voters(self.spec.name))
         for number in {c.number for v, c in self.certificates.items() if v in enrolled}:
             if number in self.revoked:  # the process ended in between
@@ -175,9 +176,8 @@ class VoteSet:
 
     def post(self, envelope: Envelope) -> tuple[Outcome, Item | None]:
         """Take a message of this device; what was refused gives no item."""
-        text = to_json(envelope.message)
         with self._lock:
-            if digests.item_id("message", text) in self.items:
+            if self._id(envelope.message) in self.items:
                 return Outcome.DUPLICATE, None
             certificate = self.certificates.get(envelope.message.voter)
             if certificate is None or certificate.number in self.revoked:
@@ -192,7 +192,7 @@ class VoteSet:
             return self._revoke(item)
         message = from_dict(item["message"], self.spec.n_arms)
         text = to_json(message)
-        if digests.item_id("message", text) in self.items:
+        if self._id(message) in self.items:
             return False
         if len(item) != 4:
             raise ValueError("other fields")
@@ -214,8 +214,8 @@ class VoteSet:
             with self.notes.write(durable=False) as db:
                 row = (text, message.voter, envelope.signature)
                 db.execute("INSERT OR IGNORE INTO early VALUES (?, ?, ?)", row)
-            self._early[digests.item_id("message", text)] = envelope
-        self._index(envelope, text)
+            self._early[self._id(message)] = envelope
+        self._index(envelope)
         return True
 
     def _release(self) -> None:
@@ -259,17 +259,21 @@ class VoteSet:
                 self._early.pop(item, None)
         self._changed()
 
-    def _index(self, envelope: Envelope, text: str) -> None:
+    def _index(self, envelope: Envelope) -> None:
         certificate = self.certificates.get(envelope.message.voter)
         if certificate is None:  # the notes were lost, the votes were not: they come again
             return
-        self.items[digests.item_id("message", text)] = _vote_item(envelope, certificate)
+        self.items[self._id(envelope.message)] = _vote_item(envelope, certificate)
         self._changed()
 
     def _index_revocation(self, revocation: Revocation) -> None:
         item = {"revoked": revocation.number, "signature": revocation.signature}
-        self.items[digests.item_id("revocation", str(revocation.number))] = item
+        line = signed_bytes("revocation", {"number": revocation.number}, self.scope)
+        self.items[digests.item_id(line)] = item
         self._changed()
+
+    def _id(self, message: Message) -> bytes:
+        return digests.item_id(to_bytes(message, self.scope))
 
     def _changed(self) -> None:
         self._root = None

@@ -1,8 +1,9 @@
 """The application: its routes, what every answer carries, and how errors are told."""
 
+import time
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.datastructures import MutableHeaders
@@ -19,9 +20,10 @@ from devote.server import board, experiments, operator
 from devote.server.answers import Refused, error
 from devote.server.bodies import explain
 from devote.server.description import complete
+from devote.server.hot import HotPath
 from devote.server.metrics import CONTENT_TYPE, Metrics
 from devote.server.models import HealthAnswer, errors
-from devote.server.service import Served, Service
+from devote.server.service import Served, Service, on_admin_port
 from devote.server.settings import Settings
 
 ROUTERS = (experiments.router, board.router, operator.router)
@@ -45,18 +47,24 @@ def create_app(store: BoardStore, settings: Settings | None = None) -> FastAPI:
     for routes in ROUTERS:
         app.include_router(routes)
     app.get("/health", responses=errors(503))(health)
-    app.get("/metrics", response_class=PlainTextResponse, responses=errors(503))(metrics)
+    app.get(
+        "/metrics",
+        response_class=PlainTextResponse,
+        responses=errors(404, 503),
+        dependencies=[Depends(on_admin_port)],
+    )(metrics)
     ours = (Refused, UnknownExperiment, UnreadableExperiment, StoreError)
     for kind in (*ours, RequestValidationError, HTTPException):
         app.exception_handler(kind)(_explain)
     app.add_middleware(_Versioned, metrics=service.metrics)
+    app.add_middleware(HotPath, service=service)
     complete(app)
     return app
 
 
 async def health(service: Served) -> HealthAnswer:
-    """Whether the server can read its store."""
-    await service.call(service.store.numbers)
+    """Whether the server can write to its store: it does, at most once a second."""
+    await service.check_health()
     return HealthAnswer()
 
 
@@ -64,7 +72,12 @@ async def metrics(service: Served) -> Response:
     """Counters for Prometheus."""
     listed = await service.call(service.store.experiments)
     numbers = await service.call(service.store.numbers)
-    text = service.metrics.render(listed, numbers=numbers, streams=service.boards.listeners)
+    text = service.metrics.render(
+        listed,
+        numbers=numbers,
+        streams=service.boards.listeners,
+        connections=len(service.connections or ()),
+    )
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
@@ -76,7 +89,11 @@ class _Versioned:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begin = time.perf_counter()
+        is_stream = False
+
         async def versioned(message: Message) -> None:
+            nonlocal is_stream
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers[VERSION_HEADER] = str(VERSION)
@@ -84,7 +101,12 @@ class _Versioned:
                 headers.setdefault("Cache-Control", "no-store")
                 route = getattr(scope.get("route"), "path", "other")
                 self._metrics.count_request(scope["method"], route, message["status"])
+                is_stream = headers.get("Content-Type", "").startswith("text/event-stream")
             await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                route = getattr(scope.get("route"), "path", "other")
+                if not is_stream:
+                    self._metrics.time_request(route, time.perf_counter() - begin)
 
         await self._app(scope, receive, versioned if scope["type"] == "http" else send)
 

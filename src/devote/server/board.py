@@ -49,9 +49,7 @@ _ANSWERS = {200: {"model": OutcomeAnswer}, **errors(403)}
 @bodies.post(router, "/experiments/{name}/enrolments", EnrolmentBody, writing, answers=_ANSWERS)
 async def enrol(service: Served, name: Name, given: Enrolling, response: Response) -> OutcomeAnswer:
     """Enrol a voter, who has signed the request; again is harmless."""
-    receipt = await service.call(
-        service.store.enrol, name, **given.model_dump(), most=service.settings.enrolments
-    )
+    receipt = await service.enrol(name, given.voter, given.signature, given.invite)
     return settle(receipt, response)
 
 
@@ -76,9 +74,6 @@ async def post_message(
         raise Refused(403, reason)
     service.check(service.voters, f"{name}/{envelope.message.voter}", "of this voter")
     receipt = await service.post(name, envelope)
-    service.metrics.count_message(name, receipt.outcome)
-    if receipt.outcome is Outcome.ACCEPTED:
-        service.boards.of(name).changed()
     return settle(receipt, response)
 
 

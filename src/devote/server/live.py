@@ -291,6 +291,10 @@ class LiveBoards:
         self._settings = settings
         self._boards: dict[str, LiveBoard] = {}
 
+    def known(self, name: str) -> LiveBoard | None:
+        """An experiment's board, if somebody has read it before."""
+        return self._boards.get(name)
+
     def of(self, name: str) -> LiveBoard:
         """An experiment's board; UnknownExperiment if there is none."""
         if name not in self._boards:

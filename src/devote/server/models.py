@@ -231,7 +231,7 @@ class ExperimentsAnswer(Body):
 
 
 class HealthAnswer(Body):
-    """The server can read its store."""
+    """The server can write to its store."""
 
     version: int = VERSION
     status: Literal["ok"] = "ok"

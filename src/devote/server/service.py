@@ -13,9 +13,12 @@ from starlette.responses import Response
 
 from devote.boards.admission import Receipt
 from devote.boards.board import Envelope, Outcome
+from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
 from devote.boards.stores import BoardStore, PostsSoon
 from devote.server.answers import Refused, too_many
+from devote.server.connections import Connections
+from devote.server.grouping import Grouped
 from devote.server.limits import RateLimit
 from devote.server.live import LiveBoard, LiveBoards
 from devote.server.metrics import Metrics
@@ -40,6 +43,13 @@ class Service:
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
         self._threads = ThreadPoolExecutor(store.at_once, "devote-store")
         self.reads = RateLimit(rate=settings.read_rate, burst=settings.read_burst)
+        self._checking = asyncio.Lock()
+        self._checked_at = float("-inf")
+        self._trouble: StoreError | None = None
+        self.connections: Connections | None = None
+        self.admin_port: int | None = None
+        self._posts = Grouped(partial(store.post_all, most=settings.messages))
+        self._enrolments = Grouped(partial(store.enrol_all, most=settings.enrolments))
 
     def listed(self) -> list[Experiment]:
         """The experiments that are not archived."""
@@ -52,11 +62,34 @@ class Service:
         return await loop.run_in_executor(self._threads, partial(work, *args, **kwargs))
 
     async def post(self, name: str, envelope: Envelope) -> Receipt:
-        """Post a message."""
-        most = self.settings.messages
+        """Post a message, in a file together with others; it is kept when this returns."""
         if isinstance(self.store, PostsSoon):
-            return await asyncio.wrap_future(self.store.post_soon(name, envelope, most=most))
-        return await self.call(self.store.post, name, envelope, most=most)
+            most = self.settings.messages
+            receipt = await asyncio.wrap_future(self.store.post_soon(name, envelope, most=most))
+        else:
+            receipt = await self._posts.do((name, envelope))
+        self.metrics.count_message(name, receipt.outcome)
+        if receipt.outcome is Outcome.ACCEPTED:
+            self.boards.of(name).changed()
+        return receipt
+
+    async def enrol(self, name: str, voter: str, signature: str, invite: str | None) -> Receipt:
+        """Enrol a voter together with others."""
+        return await self._enrolments.do((name, voter, signature, invite))
+
+    async def check_health(self) -> None:
+        """Write to the store, at most once a second; StoreError if that does not work."""
+        async with self._checking:
+            now = asyncio.get_running_loop().time()
+            if now - self._checked_at >= 1.0:
+                try:
+                    await self.call(self.store.check_writable)
+                    self._trouble = None
+                except StoreError as error:
+                    self._trouble = error
+                self._checked_at = now
+        if self._trouble is not None:
+            raise self._trouble
 
     def check(self, limit: RateLimit, key: str, what: str = "for this experiment") -> None:
         """Refuse what is asked for too often."""
@@ -65,7 +98,10 @@ class Service:
 
     def check_streams(self) -> None:
         """Refuse one more stream when too many are open."""
-        if self.boards.listeners >= self.settings.streams:
+        room = self.settings.streams
+        if self.connections is not None:
+            room = min(room, self.connections.streams)
+        if self.boards.listeners >= room:
             raise Refused(
                 503,
                 "There is no room for one more stream.\nRead the tally at its pace instead.",
@@ -113,11 +149,19 @@ def settle(receipt: Receipt, response: Response, *, refused: int = 403) -> Outco
     return OutcomeAnswer.model_validate({"outcome": receipt.outcome.value})
 
 
+def on_admin_port(service: Served, request: Request) -> None:
+    """Refuse what is not asked at the operator's own port, if there is one."""
+    port = (request.scope.get("server") or (None, None))[1]
+    if service.admin_port is not None and port != service.admin_port:
+        raise Refused(404, "Not Found: no such route here.\nThe routes are in /openapi.json.")
+
+
 _bearer = HTTPBearer(auto_error=False, description="The operator's token.")
 
 
 def operator_only(
     service: Served,
+    _: Annotated[None, Depends(on_admin_port)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> None:
     """Refuse whoever does not bear the operator's token."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from devote.boards.database import make_private
 from devote.errors import DevoteError, did_you_mean
 
 LEAST_TOKEN = 16
@@ -89,6 +90,7 @@ def load_settings(token_file: Path, limits: Sequence[str] = ()) -> Settings:
     if not token_file.exists():
         token_file.touch(mode=0o600)
         token_file.write_text(settings.token + "\n")
+    make_private(str(token_file))
     return replace(settings, token=token_file.read_text().strip(), token_file=token_file)
 
 

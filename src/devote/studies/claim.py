@@ -188,7 +188,7 @@ class Claim:
             **{key: getattr(self, key) for key in ("name", "quote", "where", "verdict")},
             "depends_on": list(self.depends_on),
             "otherwise": self.otherwise,
-            "missing_players": list(self.missing),
+            "missing_n_players": list(self.missing),
             **{key: getattr(self, key) for key in ("uncounted", "measured", "asked")},
             "confidence": CONFIDENCE,
             "cases": [case.to_dict() for case in self.cases],

@@ -16,8 +16,8 @@ def as_json(claims: Sequence[Claim], settings: Settings, versions: dict[str, str
     """Every claim with every number behind it."""
     document: dict[str, Any] = {
         "trials": settings.trials,
-        "players": list(settings.players),
-        "missing_players": list(settings.missing),
+        "n_players": list(settings.players),
+        "missing_n_players": list(settings.missing),
         "seed": settings.seed,
         "versions": versions,
         "verdicts": tally(claims),

@@ -100,7 +100,7 @@ class Reproduction:
         return {
             "out": str(self.folder),
             "trials": self.settings.trials,
-            "players": list(self.settings.players),
+            "n_players": list(self.settings.players),
             "seed": self.settings.seed,
             "figures": [path.name for path in self.figures],
             "verdicts": report.tally(self.claims),

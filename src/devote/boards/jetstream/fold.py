@@ -173,7 +173,7 @@ class Fold:
             self.refused[subject] = reason
             return
         number = self.number + 1
-        self.history.take([(number, text, signature)])
+        self.history.add(number, text, signature, message)
         self._entries.append(content)
         self._numbers[subject] = number
         self._said.setdefault(message.voter, []).append(number)

@@ -3,14 +3,11 @@
 Every method is safe in any thread and blocks until it is done, as those of ``SqliteStore``; what
 each promises is said there. An entry counts as posted only when it is in the log, on most of the
 nodes, and this server has read it there.
-
-A refusal is final to a device, so no server refuses by what it happens to have read: before it
-says no, it reads all that was posted anywhere (``Log.catch_up``).
 """
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -18,24 +15,28 @@ from typing import Any, TypeVar
 from nats.errors import Error as NatsError
 
 from devote.boards.administration import check_invites, name_taken
-from devote.boards.admission import NOT_ENROLLED, Receipt, no_invite, refusal, refused
+from devote.boards.admission import UNSIGNED, Receipt, refusal, refused
 from devote.boards.board import Envelope, Outcome, PublicTally
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
 from devote.boards.identity import verify_enrolment
 from devote.boards.jetstream.address import NatsAddress
-from devote.boards.jetstream.administration import JetStreamAdministration, standing_of
+from devote.boards.jetstream.administration import JetStreamAdministration
+from devote.boards.jetstream.admitting import Admitting
 from devote.boards.jetstream.catalogue import Catalogue
 from devote.boards.jetstream.connection import Connection
-from devote.boards.jetstream.fold import Fold, enrolment_subject, entry, message_subject
+from devote.boards.jetstream.fold import Fold
 from devote.boards.jetstream.invites import Invites, hashed
-from devote.boards.jetstream.log import Appended, Log
-from devote.boards.standing import REVOKED, UnreadableExperiment, unknown
+from devote.boards.jetstream.log import Log
+from devote.boards.standing import UnreadableExperiment, unknown
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import Scope
 
 T = TypeVar("T")
+
+STARTING = 20.0
+"""Seconds for which a server that starts waits for the nodes to agree on a leader."""
 
 PROBE_EVERY = 5.0
 """Seconds between two looks at whether the nodes take entries: what is read may be old else."""
@@ -54,6 +55,7 @@ class JetStreamStore:
         self.catalogue = Catalogue(self.connection, self._forget)
         self.invites = Invites(self.connection)
         self.administration = JetStreamAdministration(self)
+        self._admitting = Admitting(self.catalogue, self.invites, self.administration)
         self._logs: dict[str, Log] = {}
         self._probing: asyncio.Task[None] | None = None
         self._opening: dict[str, asyncio.Lock] = {}
@@ -65,8 +67,18 @@ class JetStreamStore:
             raise
 
     async def _start(self) -> None:
-        await self.invites.start()
-        await self.catalogue.start()
+        """Make what is missing; nodes that have just been started choose a leader first."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + STARTING
+        while True:
+            try:
+                await self.invites.start()
+                await self.catalogue.start()
+                break
+            except (NatsError, TimeoutError):
+                if loop.time() > until:
+                    raise
+                await asyncio.sleep(0.3)
         self._probing = asyncio.create_task(self._probe())
 
     async def _probe(self) -> None:
@@ -185,49 +197,29 @@ class JetStreamStore:
         most: int | None = None,
     ) -> Receipt:
         """Let a voter post: accepted, duplicate if it may already, or refused."""
-        log = self.log(name)
-        if not verify_enrolment(voter=voter, scope=log.experiment.scope, signature=signature):
-            return refused(
-                "The signature is not this voter's over this request, board and specification.",
-                "Sign what docs/wire.md says with the voter's own key.",
-            )
-        return self.connection.run(self._enrol(log, voter, signature, invite, most))
+        return self.enrol_all([(name, voter, signature, invite)], most=most)[0]
 
-    async def _enrol(
-        self, log: Log, voter: str, signature: str, invite: str | None, most: int | None
-    ) -> Receipt:
-        board = log.experiment.board
-        needs_invite = log.experiment.enrolment == "invite"
-        key = hashed(invite or "")
-        if log.fold.is_revoked(voter):
-            return REVOKED
-        if (receipt := _enrolled(log, voter, most)) is not None:
-            if receipt.outcome is Outcome.REFUSED:
-                await log.catch_up()
-                receipt = _enrolled(log, voter, most)
-            elif needs_invite and invite is not None:
-                await self.invites.use_up(board, key, voter)
-            if receipt is not None:
-                return receipt
-        if (closed := await self._closed(log)) is not None:
-            return closed
-        if needs_invite and (invite is None or not await self.invites.take(board, key, voter)):
-            await log.catch_up()
-            if (receipt := _enrolled(log, voter, None)) is not None:
-                return receipt
-            return no_invite(invite)
-        subject = enrolment_subject(voter)
-        appended = await log.append(subject, signature.encode())
-        with log.lock:
-            reason = log.fold.refused.get(subject)
-        if needs_invite and reason is None:
-            await self.invites.use_up(board, key, voter)
-        elif needs_invite:
-            await self.invites.give_back(board, key, voter)
-        if reason is not None:
-            return refused(reason)
-        new = appended is Appended.NEW
-        return Receipt(Outcome.ACCEPTED if new else Outcome.DUPLICATE)
+    def enrol_all(
+        self, requests: Sequence[tuple[str, str, str, str | None]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Let voters post, all at once; what became of each request."""
+        logs = {name: self.log(name) for name, _, _, _ in requests}
+        good = [
+            verify_enrolment(voter=voter, scope=logs[name].experiment.scope, signature=signature)
+            for name, voter, signature, _ in requests
+        ]
+
+        async def enrol_together() -> list[Receipt]:
+            signed = (request for request, is_good in zip(requests, good, strict=True) if is_good)
+            return await asyncio.gather(
+                *(
+                    self._admitting.enrol(logs[name], voter, signature, invite, most)
+                    for name, voter, signature, invite in signed
+                )
+            )
+
+        done = iter(self.connection.run(enrol_together()))
+        return [next(done) if is_good else UNSIGNED for is_good in good]
 
     def voters(self, name: str, after: str = "", limit: int | None = None) -> list[str]:
         """The enrolled voters above ``after``, in order of their keys; at most ``limit``."""
@@ -238,7 +230,7 @@ class JetStreamStore:
         log = self.log(name)
         if reason := refusal(envelope, log.experiment.spec, log.experiment.scope):
             return refused(reason)
-        return self.connection.run(self._post(log, envelope, most))
+        return self.connection.run(self._admitting.post(log, envelope, most))
 
     def post_soon(
         self, name: str, envelope: Envelope, *, most: int | None = None
@@ -252,26 +244,22 @@ class JetStreamStore:
         if reason := refusal(envelope, log.experiment.spec, log.experiment.scope):
             done.set_result(refused(reason))
             return done
-        return self.connection.start(self._post(log, envelope, most))
+        return self.connection.start(self._admitting.post(log, envelope, most))
 
-    async def _post(self, log: Log, envelope: Envelope, most: int | None) -> Receipt:
-        receipt = _judged(log, envelope, most)
-        if receipt is not None and receipt.outcome is Outcome.REFUSED:
-            await log.catch_up()
-            receipt = _judged(log, envelope, most)
-        if receipt is None and log.fold.is_revoked(envelope.message.voter):
-            receipt = REVOKED
-        if receipt := receipt or await self._closed(log):
-            return receipt
-        subject = message_subject(envelope.message)
-        appended = await log.append(subject, entry(envelope))
-        with log.lock:
-            number = log.fold.number_of(envelope.message)
-            reason = log.fold.refused.get(subject)
-        if number is None:
-            return refused(reason or "Another message answers this question.\nDiscard this one.")
-        new = appended is Appended.NEW
-        return Receipt(Outcome.ACCEPTED if new else Outcome.DUPLICATE, number)
+    def post_all(
+        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Post messages, all at once; what became of each."""
+        for name, _ in posts:
+            self.log(name)
+        return [
+            future.result()
+            for future in [self.post_soon(name, each, most=most) for name, each in posts]
+        ]
+
+    def check_writable(self) -> None:
+        """Write something; StoreError if most of the nodes do not take it."""
+        self.connection.run(self.invites.probe())
 
     def look(self, name: str, draw: Callable[[History], T]) -> T:
         """What a function makes of an experiment's messages, all that this server has read."""
@@ -312,14 +300,6 @@ class JetStreamStore:
         if after > log.fold.number:
             self.connection.run(log.catch_up())
         return self._look(name, lambda fold: (fold.number, fold.rows(after, limit)))
-
-    async def _closed(self, log: Log) -> Receipt | None:
-        """Why an experiment takes nothing new, by all that any server was told; None if it does."""
-        name, now = log.experiment.name, self.administration.clock()
-        record = self.catalogue.all().get(name, {})
-        if standing_of(record).refusal(name, now) is None:
-            return None
-        return standing_of(await self.administration.record(name)).refusal(name, now)
 
     def _look(self, name: str, draw: Callable[[Fold], T]) -> T:
         log = self.log(name)
@@ -363,33 +343,3 @@ def _counted(fold: Fold) -> Experiment:
         len(fold.enrolled),
         experiment.board,
     )
-
-
-def _enrolled(log: Log, voter: str, most: int | None) -> Receipt | None:
-    """What is to be answered to a voter who asks to be enrolled, by what has been read so far."""
-    with log.lock:
-        if log.fold.is_enrolled(voter):
-            return Receipt(Outcome.DUPLICATE)
-        if reason := log.fold.place_refusal():
-            return refused(reason)
-        if most is not None and len(log.fold.enrolled) >= most:
-            return refused(
-                f"This experiment has all of its {most} devices.",
-                "Take part in another experiment.",
-            )
-    return None
-
-
-def _judged(log: Log, envelope: Envelope, most: int | None) -> Receipt | None:
-    """What is to be answered to a message, by what has been read so far."""
-    message = envelope.message
-    with log.lock:
-        if not log.fold.is_enrolled(message.voter):
-            return NOT_ENROLLED
-        if number := log.fold.number_of(message):
-            return Receipt(Outcome.DUPLICATE, number)
-        if most is not None and log.fold.count_of(message.voter) >= most:
-            return refused(f"A voter may post at most {most} messages.", "Post no more.")
-        if reason := log.fold.refusal(message):
-            return refused(reason)
-    return None
