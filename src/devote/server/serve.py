@@ -1,6 +1,7 @@
 """Run the server until it is told to stop, and let its streams end well."""
 
 import asyncio
+import logging
 import signal
 import socket
 from collections.abc import Callable
@@ -116,6 +117,12 @@ def make_server(app: FastAPI, **listening: Unpack[Listening]) -> Server:
         **_OPTIONS,
     )
     count_repeats()
+    if guard.streams < service.settings.streams:
+        logging.getLogger("uvicorn.error").warning(
+            "This process may open few files: at most %d connections, %d of them streams.",
+            guard.most,
+            guard.streams,
+        )
     server = Server(config)
     server.guard = guard
     return server
