@@ -9,8 +9,8 @@ from tests.boards.local import here
 from tests.boards.thief import links, places, stolen
 from tests.server.live import SPEC, enrol, identity, open_store
 
-from devote.boards.admitting import hash_of
 from devote.boards.board import Outcome
+from devote.boards.invites import hash_of
 
 DEVICES = 120
 
