@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo docs test check lint types imports tools faults clocks format clean
+.PHONY: help setup demo docs test check lint types imports tools faults crowds clocks format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,10 @@ test: lint types imports tools ## everything, the slow statistical part included
 faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000 devices over HTTP
 	@$(BIN)/python -m tests.fleet.fault_run 20000
 	@$(BIN)/python -m tests.fleet.survey_run --devices 5000 --kills 40
+
+crowds: setup ## thousands of streams under a small file limit, a log of 300,000 votes
+	@$(BIN)/python -m tests.server.crowd --streams 2000 --idle 3000 --files 1024
+	@$(BIN)/python -m tests.boards.long_log --votes 300000
 
 clocks: setup ## the long comparison of the engines: every subroutine in every scheme
 	@$(BIN)/python -m tests.simulate.clocks_law

@@ -1,6 +1,7 @@
 """Run the server until it is told to stop, and let its streams end well."""
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -157,6 +158,10 @@ def run_server(
         app = create_app(store, settings)
         if extend is not None:
             extend(app)
-        make_server(app, **listening).run(listeners(**listening))
+        server = make_server(app, **listening)
+        # What is there by now stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        server.run(listeners(**listening))
     finally:
         store.close()
