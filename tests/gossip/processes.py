@@ -170,6 +170,10 @@ def _standing(board: GossipBoard, device: Device, pulls: int) -> dict[str, Any]:
         "cpu": use.ru_utime + use.ru_stime,
         "bodies": call.sent + call.received + app.sent + app.received,
         "refused": app.refused,
+        "ready": sum(p.rests_until <= board.peers.round for p in board.peers.known.values()),
+        "proven": sum(p.proven for p in board.peers.known.values()),
+        "meeting": len(board._meeting),
+        "answered": sum(p.answered for p in board.peers.known.values()),
     }
 
 
@@ -236,9 +240,7 @@ class Fleet:
                 return time.monotonic() - began
             self.check_alive()
             if time.monotonic() - began > timeout:
-                first = dict(list(told.items())[:2])
-                roots = len({each.get("root") for each in told.values()})
-                raise AssertionError(f"{what}: not after {timeout:.0f} s; {roots} sets; {first}")
+                raise AssertionError(f"{what}: not after {timeout:.0f} s; {_differing(told)}")
             time.sleep(0.05)
 
     def end(self) -> None:
@@ -249,6 +251,14 @@ class Fleet:
     def close(self) -> None:
         self.end()
         self.plan.network.close()
+
+
+def _differing(told: dict[int, dict[str, Any]]) -> str:
+    """Who holds which set, and one of each."""
+    groups: dict[str, list[int]] = {}
+    for n, each in told.items():
+        groups.setdefault(each.get("root", "-"), []).append(n)
+    return "; ".join(f"{group}: {told[group[0]]}" for group in list(groups.values())[:4])
 
 
 def equal(told: dict[int, dict[str, Any]]) -> bool:
