@@ -21,6 +21,7 @@ EXTRAS = {
     "cryptography": "fleet",
     "distributed": "cluster",
     "pandas": "tables",
+    "zeroconf": "lan",
 }
 """The extra of each package that some part of devote imports."""
 
