@@ -13,6 +13,7 @@ import resource
 import signal
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -170,10 +171,6 @@ def _standing(board: GossipBoard, device: Device, pulls: int) -> dict[str, Any]:
         "cpu": use.ru_utime + use.ru_stime,
         "bodies": call.sent + call.received + app.sent + app.received,
         "refused": app.refused,
-        "ready": sum(p.rests_until <= board.peers.round for p in board.peers.known.values()),
-        "proven": sum(p.proven for p in board.peers.known.values()),
-        "meeting": len(board._meeting),
-        "answered": sum(p.answered for p in board.peers.known.values()),
     }
 
 
@@ -220,8 +217,9 @@ class Fleet:
     def kill(self, n: int) -> None:
         pid = self.pids.pop(n)
         self.cpu_before[n] = self.cpu_before.get(n, 0.0) + self.plan.told(n).get("cpu", 0.0)
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        with suppress(ProcessLookupError, ChildProcessError):  # it has ended, and was found so
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
     def check_alive(self) -> None:
         for n, pid in self.pids.items():
