@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo docs test check lint types imports tools faults clocks format clean
+.PHONY: help setup demo banner docs test check lint types imports tools client
+.PHONY: faults cluster gossip browsers clocks format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -20,6 +21,9 @@ setup: $(VENV)/.ready ## create .venv with everything for development
 
 demo: setup ## the main job, narrated
 	@$(BIN)/devote demo
+
+banner: setup ## a shop whose visitors' browsers find its best banner, and the experiment's page
+	@$(BIN)/python examples/banner/run.py
 
 lint: setup
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -45,12 +49,31 @@ tools:
 			echo "$(TOOLS)"; \
 	else echo "$(TOOLS)"; fi
 
-test: lint types imports tools ## everything, the slow statistical part included
+# Only whoever changes clients/js needs npm: the built client is committed. Without it one test is skipped.
+client: clients/js/node_modules/.package-lock.json
+clients/js/node_modules/.package-lock.json: clients/js/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix clients/js --silent --no-audit --no-fund || true; fi
+
+test: lint types imports tools client ## everything, the slow statistical part included
 	@$(BIN)/pytest -n 2 --dist worksteal
 
 faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000 devices over HTTP
 	@$(BIN)/python -m tests.fleet.fault_run 20000
 	@$(BIN)/python -m tests.fleet.survey_run --devices 5000 --kills 40
+
+cluster: setup ## the long run of three NATS nodes and two servers, killed, paused and cut off
+	@$(BIN)/python -m tests.server.cluster_run --kills 60
+
+gossip: setup ## devices without a server: 50 partitions and 50 kills, 100 devices, hostile peers
+	@$(BIN)/python -m tests.gossip.run --devices 32 --cuts 50
+	@$(BIN)/python -m tests.gossip.run --devices 100 --cuts 3
+	@$(BIN)/python -m tests.gossip.hostile
+
+browsers: setup tools ## the long runs in Chromium: 40 browsers and 3,000 devices, faults, what leaves
+	@$(BIN)/python -m tests.browser.crowd_run --browsers 40 --devices 3000
+	@$(BIN)/python -m tests.browser.fault_run --visitors 24 --faults 400 --browsers 8
+	@$(BIN)/python -m tests.browser.what_leaves --runs 500
+	@$(BIN)/python -m tests.browser.choose_time
 
 clocks: setup ## the long comparison of the engines: every subroutine in every scheme
 	@$(BIN)/python -m tests.simulate.clocks_law

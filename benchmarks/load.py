@@ -246,14 +246,14 @@ async def join_as_a_device(server: Server) -> dict[str, float]:
     async with HttpBoard(f"http://127.0.0.1:{server.port}/experiments/old") as board:
         begin = time.process_time()
         experiment = await board.fetch_experiment()
-        snapshot = await board.snapshot()
+        posted = [posted async for posted in board.read()]
         parsed = time.process_time()
     newcomer = identity(BACKLOG)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "device.db")
         store.set_up("load", experiment, newcomer)
         core = DeviceCore(store)
-        assert core.receive(snapshot.posted, snapshot.number)
+        assert core.receive(posted, len(posted))
         core.close()
     return {
         "device cpu ms to parse": 1e3 * (parsed - begin),
@@ -290,7 +290,7 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
     ports = free_port(), free_port()
     limits: list[str] = [word for limit in LIMITS for word in ("--limit", limit)]
     serve = ("devote.cli.main", "serve", "--store", str(store), "--port", str(ports[0]), *limits)
-    messages = "/experiments/banner/messages"
+    messages, tally = "/experiments/banner/messages", "/experiments/banner/tally"
     with (
         running("devote", ports[0], *serve) as ours,
         running("bare", ports[1], "benchmarks.echo", str(ports[1])) as bare,
@@ -299,8 +299,8 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
         print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         show(
             f"{devices:,} devices polling, {options.rounds} rounds",
-            asyncio.run(poll(ours, f"{messages}?after=0", devices, options.rounds)),
-            asyncio.run(poll(bare, "/size/36", devices, options.rounds)),
+            asyncio.run(poll(ours, tally, devices, options.rounds)),
+            asyncio.run(poll(bare, "/size/230", devices, options.rounds)),
         )
         show(
             f"one vote to {listeners:,} listeners",

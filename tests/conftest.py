@@ -11,6 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 IN_MEMORY = Path("/dev/shm")
@@ -37,3 +38,13 @@ settings.register_profile(
     suppress_health_check=SLOW_IS_FINE,
 )
 settings.load_profile("ci")
+
+
+@pytest.fixture
+def shipped_schemes(monkeypatch):
+    """Without the schemes that tests register: those without a compiled loop run slowly."""
+    from devote.schemes import SCHEMES
+
+    for name, scheme in list(SCHEMES.items()):
+        if not scheme.__module__.startswith("devote."):
+            monkeypatch.delitem(SCHEMES, name)

@@ -19,6 +19,7 @@ EXTRAS = {
     "prometheus_client": "serve",
     "httpx": "fleet",
     "cryptography": "fleet",
+    "nats": "nats",
     "distributed": "cluster",
     "pandas": "tables",
 }

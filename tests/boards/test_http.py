@@ -17,9 +17,21 @@ from devote.boards.board import (
     PublicTally,
 )
 from devote.boards.http import HttpBoard
+from devote.boards.memory import LOCAL
 
 ALICE = identity(1)
 URL = "http://devote/experiments/banner"
+TALLY = {
+    **{"board": LOCAL, "fingerprint": SPEC.fingerprint, "number": 1, "tally": {"status": "open"}},
+    **{"pace": 15, "streams": True},
+}
+
+
+def page(*messages, number=1, full=False):
+    scope = {"board": LOCAL, "fingerprint": SPEC.fingerprint}
+    return {**scope, "page": number, "full": full, "messages": list(messages)}
+
+
 OURS = {"Devote-Version": "2"}
 
 
@@ -120,7 +132,7 @@ def test_what_is_no_message_is_refused_on_both_ways_of_reading(message):
         if request.url.path.endswith("/stream"):
             content = f"data: {json.dumps(message)}\n\n"
         else:
-            content = json.dumps({"number": 1, "messages": [message], "end": True})
+            content = json.dumps(page(message) if "/log/" in request.url.path else TALLY)
         return httpx.Response(200, content=content, headers=OURS)
 
     for action in (snapshot, stream):
@@ -128,10 +140,17 @@ def test_what_is_no_message_is_refused_on_both_ways_of_reading(message):
             call(handler, action)
 
 
-def test_a_snapshot_without_its_end_is_not_believed():
-    cut = {"number": 0, "messages": []}
-    with pytest.raises(BoardRefused):
-        call(lambda request: httpx.Response(200, json=cut, headers=OURS), snapshot)
+@pytest.mark.parametrize(
+    "change",
+    [{"full": True}, {"page": 2}, {"board": "0" * 31 + "1"}, {"fingerprint": "f"}, {"messages": 7}],
+)
+def test_a_page_that_is_another_or_is_cut_off_is_not_believed(change):
+    def handler(request):
+        answer = {**page(), **change} if "/log/" in request.url.path else TALLY
+        return httpx.Response(200, json=answer, headers=OURS)
+
+    with pytest.raises(BoardRefused, match="not a devote server"):
+        call(handler, snapshot)
 
 
 def test_a_line_without_end_is_refused_in_time():
@@ -207,6 +226,7 @@ def test_an_address_that_is_none_is_refused(url):
 def test_a_tally_is_asked_for_by_a_name_that_the_server_did_not_choose():
     asked = []
     told = {"board": "b", "fingerprint": "f", "number": 3, "tally": {"status": "open"}}
+    told |= {"pace": 30, "streams": False}
 
     def handler(request):
         asked.append(request.headers.get("If-None-Match"))
@@ -230,8 +250,8 @@ def test_no_cookie_is_ever_sent_back():
         return httpx.Response(200, json=content, headers={**OURS, "Set-Cookie": "id=device7"})
 
     async def action(board):
-        await board.snapshot()
-        await board.snapshot()
+        await board.latest()
+        await board.latest()
 
     call(handler, action)
     assert cookies == [None, None]
@@ -267,7 +287,7 @@ def test_a_device_reads_on_after_the_server_came_back(tmp_path):
             async with serving(server.app) as url:
                 port = int(url.rpartition(":")[2])
                 board = HttpBoard(f"{url}/experiments/banner")
-                assert await board.fetch_experiment() == here(SPEC, enrolled=1)
+                assert await board.fetch_experiment() == here(SPEC)
                 assert await board.publish(vote(ALICE)) is Outcome.ACCEPTED
                 events = board.stream()
                 assert await anext(events) == Posted(1, vote(ALICE))

@@ -49,7 +49,7 @@ class Server:
                 return {"number": len(self.log), "messages": above, "end": len(above) < limit}
             case "enrolments":
                 above = [voter for voter in self.voters if voter > asked["after"]][:limit]
-                return {"voters": above, "end": len(above) < limit}
+                return {"voters": above, "end": len(above) < limit, "enrolled": len(self.voters)}
             case "tally":
                 told = fold(self.spec, self.log)
                 values = dict(told.values)
@@ -155,7 +155,9 @@ def test_pages_without_end_are_not_read_for_ever():
         return httpx.Response(200, headers=OURS, json=body)
 
     def same(server, request):
-        return httpx.Response(200, headers=OURS, json={"voters": ["a", "b"], "end": False})
+        return httpx.Response(
+            200, headers=OURS, json={"voters": ["a", "b"], "end": False, "enrolled": 2}
+        )
 
     report = read(Server(messages=again, enrolments=same))
     assert report.messages == 3

@@ -58,10 +58,10 @@ def test_an_experiment_is_opened_listed_and_invited_to(operate, devote, server):
     assert told["address"] == f"{server}/experiments/banner"
     assert told["enrolment"] == "invite"
     listed = json.loads(devote("experiments", "list", "--server", server, "--json").out)
-    assert [(item["spec"]["name"], item["n_players"]) for item in listed] == [("banner", 5)]
+    assert [(item["name"], item["n_players"]) for item in listed] == [("banner", 5)]
     table = devote("experiments", "list", "--server", server).out
     assert "banner" in table
-    assert "invite" in table
+    assert "none yet" in table
     lines = operate("invites", "banner", "--count", 3).out.splitlines()
     assert len(set(lines)) == 3
     told = json.loads(operate("invites", "banner", "--json").out)
@@ -185,7 +185,10 @@ def test_a_wrong_token_an_unknown_experiment_and_a_used_invite(operate, devote, 
     (invite,) = operate("invites", "banner").out.split()
     words = ("device", address, "--invite", invite, "--means", ".9,.1,.1", "--pulls", 1)
     assert devote(*words, "--store", "a.db").code == 0
-    is_bad(devote(*words, "--store", "b.db"), "This invite is used already or unknown")
+    is_bad(
+        devote(*words, "--store", "b.db"),
+        "This invite is used already, expired, revoked or unknown",
+    )
     is_bad(devote("device", address, "--store", "c.db"), "none was given")
     assert not Path("b.db").exists()
     is_bad(devote("device", f"{server}/experiments/nothing"), "There is no experiment")
@@ -208,7 +211,7 @@ def test_a_port_that_is_taken_is_refused_and_nothing_is_written(devote, here):
 
 
 @pytest.mark.parametrize(
-    "words", ["--store banner.toml", "--limit streams=0", "--certificate token", "--store no/x.db"]
+    "words", ["--store banner.toml", "--limit pace=0", "--certificate token", "--store no/x.db"]
 )
 def test_a_server_that_cannot_start_announces_and_writes_nothing(devote, here, words):
     with socket.socket() as probe:

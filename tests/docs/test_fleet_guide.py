@@ -5,13 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 from tests.server.live import invites
 
+from devote.boards.board import BoardRefused
 from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
@@ -19,6 +19,7 @@ from devote.demo.processes import ServerProcess
 from devote.fleet import Device
 from devote.protocol import ExperimentSpec
 from devote.server import Settings
+from devote.server.settings import LIMITS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
@@ -50,7 +51,7 @@ def run(command, folder):
 
 def test_every_block_of_the_guide_runs_and_the_fleet_finds_the_best_banner(server, tmp_path):
     # The guide's server has the names that `devote serve` gives; this one is on a free port.
-    (tmp_path / "devote-server.db.token").write_text(server.token)
+    (tmp_path / "devote-server.db.token").symlink_to(tmp_path / "operator.token")
     (tmp_path / "devote-server.db").symlink_to(tmp_path / "server.db")
     printed = []
     for name, language, body in FENCE.findall(GUIDE):
@@ -65,7 +66,19 @@ def test_every_block_of_the_guide_runs_and_the_fleet_finds_the_best_banner(serve
     assert f"{server.address}/experiments/banner\n" in output
     assert "offline since" in output
     assert "the answer: green" in output
-    assert output.count("All is well.") == 3  # verified, verified again, and against the copy
+    assert output.count("All is well.") == 4  # an export, a log, its copy, and against the copy
+    for line in (
+        "banner is open until 2099-12-31 18:00 UTC.",
+        "banner is closed with the end 2099-12-31 18:00 UTC.",
+        "links.txt: 20 invites.",
+        "0 devices and 20 invites are revoked.",
+    ):
+        assert f"{line}\n" in output
+    with Operator(server.address, server.token) as late, pytest.raises(BoardRefused, match="token"):
+        late.overview()
+    fresh = (tmp_path / "operator.token").read_text().strip()
+    with Operator(server.address, fresh) as operator:
+        assert [item["name"] for item in operator.overview()] == ["banner"]
     with urlopen(f"{server.address}/metrics") as answer:
         metrics = answer.read().decode()
     assert all(name in metrics for name in re.findall(r"`(devote_\w+)", GUIDE))
@@ -76,11 +89,10 @@ def test_every_block_of_the_guide_runs_and_the_fleet_finds_the_best_banner(serve
 
 
 def test_the_guide_names_every_limit_with_its_default():
-    table = GUIDE.partition("## 8. Limits")[2].partition("## 9.")[0]
+    table = re.split(r"^## \d+\. Limits$", GUIDE, flags=re.MULTILINE)[1].partition("\n## ")[0]
     named = [name for group in SETTINGS.findall(table) for name in re.findall(r"`(\w+)`", group)]
-    limits = {field.name: field.default for field in fields(Settings) if field.name != "token"}
-    assert set(named) == set(limits)
-    for name, value in limits.items():
+    assert set(named) == set(LIMITS)
+    for name, value in ((name, getattr(Settings(), name)) for name in LIMITS):
         (row,) = [line for line in table.splitlines() if f"`{name}`" in line.partition(" | ")[0]]
         assert f"{value:,.0f}" in row, f"{name} is {value}"
 
@@ -94,7 +106,7 @@ def test_links_to_sections_lead_somewhere():
 def test_a_board_restored_from_a_backup_gets_its_votes_back_though_it_grew_past_the_device(
     server, tmp_path
 ):
-    """As section 6 says: noticed by what was read before, not by the number alone."""
+    """As section 7 says: noticed by what was read before, not by the number alone."""
     spec = ExperimentSpec(arms=["good", "bad"], name="banner", scheme={"quorum": 30})
     with Operator(server.address, server.token) as operator:
         url = operator.open(Experiment(spec, "open"))

@@ -16,6 +16,7 @@ NOTEBOOKS = [
 ELSEWHERE = {
     "README.md": "test_readme.py",
     "CONTRIBUTING.md": "test_readme.py",
+    "cluster.md": "test_cluster_guide.py",
     "fleet.md": "test_fleet_guide.py",
 }
 """Pages that need a server or a device, and the tests that run their blocks."""

@@ -33,7 +33,7 @@ def described():
 
 def test_every_route_is_there(described):
     text = re.sub(r"\?[^`]*", "", PAGE)
-    named = set(re.findall(r"`((?:GET|POST) /[^`]*)`", text))
+    named = set(re.findall(r"`((?:GET|POST|DELETE) /[^`]*)`", text))
     served = {f"{verb.upper()} {path}" for path, verbs in described.items() for verb in verbs}
     assert served | {"GET /openapi.json"} == named
 

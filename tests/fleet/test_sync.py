@@ -1,16 +1,19 @@
 """One round between a device and its board, and rounds in the background on a mock clock."""
 
 import asyncio
-from itertools import count
+import random
+from dataclasses import replace
+from itertools import count, pairwise
 
 import pytest
 from tests.boards.local import here
 from tests.fleet.fault_run import drive
-from tests.fleet.worlds import ME, SPEC, PretendServer, play_until_vote, set_up, vote
+from tests.fleet.worlds import ME, SPEC, HandClock, PretendServer, play_until_vote, set_up, vote
 
 from devote.boards.board import BoardRefused, BoardUnavailable, Outcome, Snapshot
 from devote.fleet.core import DeviceCore
 from devote.fleet.loop import Pace, run_forever
+from devote.fleet.pace import Asked
 from devote.fleet.sync import sync_once
 
 
@@ -95,13 +98,6 @@ def test_a_spec_that_changed_stops_sending_and_reading_but_not_playing(core, boa
     assert not core.status().degraded
 
 
-def test_the_number_of_players_is_learned_and_kept(core, board):
-    board.experiment = here(SPEC, players=9)
-    assert drive(sync_once(core, board))
-    assert core.players == 9
-    assert core.store.load().players == 9
-
-
 def test_a_vote_of_a_device_that_is_not_enrolled_is_refused_kept_and_goes_through_later(core):
     board = PretendServer()
     play_until_vote(core)
@@ -150,12 +146,14 @@ def test_a_board_that_leaves_out_messages_is_not_believed(core, board, monkeypat
 class MockTime:
     """Sleeps that take no time, and are remembered."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, hand: HandClock | None = None) -> None:
         self.slept: list[float] = []
         self.most = most
+        self.hand = hand or HandClock()
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
+        self.hand.pass_(seconds)
         if len(self.slept) >= self.most:
             self.main.cancel()
         await asyncio.sleep(0)
@@ -177,7 +175,7 @@ def test_while_the_board_is_down_waits_double_up_to_the_cap_with_jitter(core, bo
     board.crash()
     time = MockTime(8)
     run(core, board, time)
-    assert time.slept == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+    assert time.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
 
 
 def test_a_board_that_comes_back_is_found_and_the_waits_begin_anew(core, board):
@@ -228,18 +226,89 @@ def test_a_stream_brings_votes_between_rounds_and_wake_sends_at_once(core, board
 
 
 def test_where_streams_do_not_get_through_rounds_do_the_work_at_their_own_pace(
-    core, board, monkeypatch
+    tmp_path, board, monkeypatch
 ):
+    hand = HandClock()
+    core = DeviceCore(set_up(tmp_path / "device.db"), clock=hand.clock)
+    opened = []
+
     async def cut(after=0):
+        opened.append(hand.monotonic)
         raise BoardUnavailable("The stream was cut.")
         yield
 
     monkeypatch.setattr(board, "stream", cut)
-    time = MockTime(16)
+    time = MockTime(60, hand)
     run(core, board, time)
-    after_cuts = [seconds for seconds in time.slept if seconds != 15.0]
-    assert after_cuts[:6] == [0.5, 1.0, 2.0, 4.0, 7.5, 7.5]
+    core.close()
     assert core.status().complete
+    gaps = [later - sooner for sooner, later in pairwise(opened)]
+    # Each is at least twice the last, up to an hour; rounds are never closer than half a pace.
+    assert gaps[:4] == sorted(gaps[:4])
+    assert all(gap >= 0.75 * 15.0 * 2.0**n for n, gap in enumerate(gaps[:4]))
+    assert all(seconds >= 7.5 for seconds in time.slept)
+
+
+class Told(PretendServer):
+    """A board whose server tells a pace, and may ask to be left alone."""
+
+    pace, streams, quiet, asked = 40, True, 0.0, 0
+
+    async def tally(self):
+        self.asked += 1
+        if self.quiet:
+            raise BoardUnavailable("It answered 503.", retry_after=self.quiet)
+        return replace(await super().tally(), pace=self.pace, streams=self.streams)
+
+    def stream(self, after=0):
+        assert self.streams, "no stream was to be opened"
+        return super().stream(after)
+
+
+def waits(core, board, most, dice=lambda: 0.5):
+    """How long a device with no pace of its own waits."""
+    time = MockTime(most)
+
+    async def main():
+        time.main = asyncio.current_task()
+        await run_forever(core, board, wake=asyncio.Event(), dice=dice, sleep=time.sleep)
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(main())
+    return time.slept
+
+
+def test_the_server_tells_the_pace_and_each_device_spreads_it_by_chance(core):
+    board = Told(enrolled=None)
+    dice = random.Random(0)
+    slept = waits(core, board, 400, dice.random)
+    assert min(slept) >= 20.0
+    assert max(slept) <= 60.0
+    # The mean of 400 uniform waits has a standard error of 0.58 s: 5 of them are one in a million.
+    assert abs(sum(slept) / len(slept) - 40.0) < 2.9
+
+
+def test_no_stream_is_opened_where_the_server_wants_none(core):
+    board = Told(enrolled=None)
+    board.streams = False
+    assert waits(core, board, 5) == [40.0] * 5
+
+
+def test_a_server_that_asks_for_quiet_gets_it_and_trouble_makes_devices_quieter(core):
+    board = Told(enrolled=None)
+    assert waits(core, board, 1) == [40.0]
+    board.quiet = 700.0
+    assert waits(core, board, 3) == [1050.0] * 3
+    board.quiet = 1e-9
+    assert waits(core, board, 7) == [40.0, 80.0, 160.0, 320.0, 640.0, 900.0, 900.0]
+
+
+@pytest.mark.parametrize("u", [0.0, 0.5, 0.999])
+def test_no_failure_makes_a_device_ask_sooner_than_its_pace_would(u):
+    for every in (15.0, 40.0, 1_920.0, 86_400.0):
+        asked = Asked(every=every)
+        for tries in range(40):
+            assert Pace().after_failures(tries, asked, u) >= Pace().after_round(asked, u)
 
 
 def test_outcomes_of_the_contract_are_all_known():

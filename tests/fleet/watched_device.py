@@ -13,11 +13,14 @@ from devote.audit.wire import LOSS
 from devote.boards.board import BoardUnavailable
 from devote.boards.identity import Identity
 from devote.boards.memory import MemoryBoard
-from devote.fleet.clock import Expiry, backoff
+from devote.fleet.clock import Expiry
 from devote.fleet.core import DeviceCore
 from devote.fleet.errors import RewardRefused
+from devote.fleet.pace import Pace
 from devote.fleet.store import Store
 from devote.fleet.sync import sync_once
+
+PACE = Pace(base=0.5, cap=60.0)
 
 ME = Identity.from_private_bytes(b"w" * 32)
 URL = "http://127.0.0.1:9/experiments/watched"
@@ -109,7 +112,8 @@ class RealDevice:
         done = run(sync_once(self.core, self.board, deep=False))
         self.failures = 0 if done else self.failures + 1
         if not done:
-            self.round_at = now + backoff(self.failures, self.dice.random(), base=0.5, cap=60.0)
+            wait = PACE.after_failures(self.failures, self.core.asked, self.dice.random())
+            self.round_at = now + wait
         return self.board.copies or [Call(self.spec.name, ME.voter)]
 
     def settle(self, now, message):

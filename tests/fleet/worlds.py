@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.boards.faults import CrashingBoard
 from tests.boards.local import here, scope
 
-from devote.boards.board import EnrolmentRefused, Envelope, Outcome
+from devote.boards.board import EnrolmentRefused, Envelope, Outcome, PublicTally
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.fleet.clock import Clock
@@ -96,6 +96,10 @@ class PretendServer(CrashingBoard):
     async def fetch_experiment(self) -> Experiment:
         self.check_up()
         return self.experiment
+
+    async def tally(self) -> PublicTally:
+        told = await super().tally()
+        return PublicTally.of(self.experiment.scope, told.number, told.tally)
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         self.check_up()

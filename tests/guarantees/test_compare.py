@@ -16,6 +16,8 @@ from devote.schemes import Decentralized, Jury, Survey
 from devote.schemes.course import expected_pulls
 from devote.theory import binomial_tail
 
+pytestmark = pytest.mark.usefixtures("shipped_schemes")
+
 CLICKS = (0.05, 0.04, 0.03, 0.03)
 FORMS = (Decentralized, Jury, Survey)
 
@@ -107,18 +109,16 @@ def test_a_survey_that_runs_out_of_devices_is_not_called_able():
     assert enough.cannot == ()
 
 
-def test_a_scheme_from_outside_is_compared_by_its_contract_alone():
+def test_a_scheme_from_outside_is_compared_by_its_contract_alone(monkeypatch):
     from tests.schemes.first_to_finish import FirstToFinish
 
-    try:
-        asked = question(n_players=4, n_arms=2, epsilon=0.4, means=(0.9, 0.1))
-        found = compare(asked, Problem("toy", [0.9, 0.1]), trials=2, seconds=60)
-        [row] = [row for row in found.rows if row.name == "first_to_finish"]
-        assert (row.runs, row.answered, row.cannot) == (2, 2, ())
-        assert row.days > 0
-        assert row.liars is None
-    finally:
-        SCHEMES.pop(FirstToFinish.name, None)
+    monkeypatch.setitem(SCHEMES, FirstToFinish.name, FirstToFinish)
+    asked = question(n_players=4, n_arms=2, epsilon=0.4, means=(0.9, 0.1))
+    found = compare(asked, Problem("toy", [0.9, 0.1]), trials=2, seconds=60)
+    [row] = [row for row in found.rows if row.name == "first_to_finish"]
+    assert (row.runs, row.answered, row.cannot) == (2, 2, ())
+    assert row.days > 0
+    assert row.liars is None
 
 
 def test_what_breaks_the_proofs_is_said():

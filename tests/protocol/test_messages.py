@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from devote.protocol import ExperimentSpec, RemoteProtocolError, from_json, to_json
 from devote.protocol.messages import KINDS, MAX_ARMS, Kind, Number, message, to_bytes
 from devote.protocol.wire import Scope
-from devote.schemes import Claim, Pick, Reset, Vote
+from devote.schemes import Answer, Claim, Pick, Reset, Vote
 from devote.schemes.decentralized.messages import MAX_TERM
 
 MANY = 10 * settings().max_examples
@@ -93,10 +93,17 @@ def refused(decode, data, match=None):
 
 
 @pytest.mark.parametrize(
-    ("form", "name"), [(Vote, "vote"), (Reset, "reset"), (Claim, "claim"), (Pick, "pick")]
+    ("form", "name", "question"),
+    [
+        (Vote, "vote", ("arm", "term")),
+        (Reset, "reset", ("term",)),
+        (Claim, "claim", ()),
+        (Pick, "pick", ()),
+        (Answer, "answer", ("number",)),
+    ],
 )
-def test_names_of_messages_never_change(form, name):
-    assert KINDS[name] == Kind(name, form, KINDS[name].numbers)
+def test_names_of_messages_and_what_they_are_about_never_change(form, name, question):
+    assert KINDS[name] == Kind(name, form, KINDS[name].numbers, question)
 
 
 @pytest.mark.parametrize("name", ["enrolment", "log", "two words"])

@@ -83,7 +83,7 @@ class FirstToFinish(Scheme):
     paper_name: ClassVar[str] = "(an example)"
     summary: ClassVar[str] = "the first device to finish decides"
     kinds: ClassVar[tuple[type, ...]] = (Finished,)
-    needs_order: ClassVar[bool] = True
+    why_order: ClassVar[str] = "the first to finish decides"
     default_eta: ClassVar[float] = 0.01
 
     def votes_needed(self, spec: ExperimentSpec) -> int:

@@ -3,12 +3,13 @@
 import schemathesis
 from fastapi.routing import APIRoute
 from hypothesis import settings
-from schemathesis.specs.openapi.checks import positive_data_acceptance
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 from tests.boards.local import here
 from tests.server.live import OPERATOR, SPEC, TOKEN, enrolled
 
 from devote.boards.store import SqliteStore
-from devote.server import Settings, board, create_app, experiments
+from devote.server import Settings, create_app
+from devote.server.app import ROUTERS
 
 STORE = SqliteStore(":memory:")
 STORE.create(here(SPEC))
@@ -27,8 +28,11 @@ def whole_as_fraction(value) -> bool:
 def test_the_api_is_as_described(case):
     # Whether eta, delta, the quorum and the players go together is more than a schema can say.
     unsaid = case.operation.label == "POST /experiments" or whole_as_fraction(case.body)
+    answer = case.call(headers=OPERATOR)
     excluded = [positive_data_acceptance] if unsaid else []
-    case.call_and_validate(headers=OPERATOR, excluded_checks=excluded)
+    if answer.status_code == 410:  # an earlier call has deleted it
+        excluded = [positive_data_acceptance, negative_data_rejection]
+    case.validate_response(answer, headers=OPERATOR, excluded_checks=excluded)
     assert STORE.rows("banner") == (0, [])
     assert enrolled(STORE) == []
 
@@ -36,7 +40,7 @@ def test_the_api_is_as_described(case):
 def test_the_description_is_complete():
     app = create_app(STORE, Settings(token=TOKEN))
     paths = app.openapi()["paths"]
-    routes = (*experiments.router.routes, *board.router.routes, *app.routes)
+    routes = (*(route for router in ROUTERS for route in router.routes), *app.routes)
     served = {
         (route.path, method.lower())
         for route in routes

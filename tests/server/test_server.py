@@ -48,13 +48,15 @@ def test_an_experiment_is_created_read_and_listed(tmp_path):
             "fingerprint": spec.fingerprint,
             "enrolment": "invite",
             "players": 5,
-            "enrolled": 0,
         }
         assert answer.json() == expected
         assert re.fullmatch("[0-9a-f]{32}", expected["board"])
-        assert (await server.client.get("/experiments/second")).json() == expected
+        read = await server.client.get("/experiments/second")
+        assert read.json() == expected
+        assert read.headers["Cache-Control"] == "public, max-age=86400, immutable"
         listed = (await server.client.get("/experiments")).json()["experiments"]
         assert [item["spec"]["name"] for item in listed] == ["banner", "second"]
+        assert listed[1] == {**expected, "enrolled": 0}
         content["players"] = 6
         answer = await server.client.post("/experiments", json=content, headers=OPERATOR)
         assert answer.status_code == 409
@@ -130,6 +132,8 @@ def test_a_tally_is_named_by_its_contents_and_any_cache_may_keep_it_for_a_moment
             "fingerprint": SPEC.fingerprint,
             "number": 1,
             "tally": {"status": "open", "answer": [1, 2, 3, 0], "shared": [0, 1, 2, 3]},
+            "pace": 15,
+            "streams": True,
         }
         assert first.headers["Cache-Control"] == "public, max-age=1, stale-while-revalidate=5"
         tag = first.headers["ETag"]
@@ -176,7 +180,7 @@ def test_what_is_not_there_is_said_in_json_too(tmp_path):
             ("GET", "/experiments/none", 404),
             ("GET", "/experiments/none/stream", 404),
             ("GET", f"/experiments/{'x' * 65}", 422),
-            ("DELETE", URL, 405),
+            ("PUT", URL, 405),
         ]:
             answer = await server.client.request(method, path)
             assert answer.status_code == status
@@ -390,7 +394,8 @@ def test_there_are_no_more_streams_than_allowed_and_one_that_leaves_makes_room(t
         async with client.stream("GET", f"{url}/stream") as first:
             events = _events(first)  # kept: a stream that nobody holds is closed
             assert (await anext(events)).event == "end"
-            assert (await client.get(f"{url}/stream")).status_code == 429
+            refused = await client.get(f"{url}/stream")
+            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "60")
         while app.state.service.boards.listeners:
             await asyncio.sleep(0.01)
         async with client.stream("GET", f"{url}/stream") as second:
@@ -472,8 +477,9 @@ def test_two_thousand_events_are_caught_up_with_in_order(tmp_path):
 def test_settings_that_make_no_sense_are_refused(tmp_path):
     with pytest.raises(ValueError, match="can be guessed"):
         Settings(token="short")
-    with pytest.raises(ValueError, match="streams=0 must be above 0"):
-        Settings(streams=0)
+    with pytest.raises(ValueError, match="pace=0 must be above 0"):
+        Settings(pace=0)
+    assert Settings(streams=0).streams == 0
     assert Settings().token != Settings().token
     assert Settings().token not in repr(Settings())
     with open_store(tmp_path / "x.db") as store:
@@ -563,6 +569,6 @@ def test_who_is_enrolled_is_public_in_order_of_keys_and_in_pages(tmp_path):
 
     whole, first, second, bad, unknown = asyncio.run(main())
     keys = sorted(identity(number).voter for number in (1, 2, 3))
-    assert whole == {"voters": keys, "end": True}
+    assert whole == {"voters": keys, "end": True, "enrolled": 3}
     assert (first["voters"] + second["voters"], first["end"], second["end"]) == (keys, False, True)
     assert (bad, unknown) == ([422, 422, 422], 404)

@@ -35,7 +35,7 @@ def test_limits_are_read_as_what_they_are(tmp_path):
         ("streams", "needs a number"),
         ("streams=many", "needs a number"),
         ("streams=1.5", "needs a number"),
-        ("streams=0", "must be above 0"),
+        ("pace=0", "must be above 0"),
         ("heartbeat=-1", "must be above 0"),
         ("heartbeat=nan", "must be above 0"),
     ],

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from tests.server.live import SPEC, api, identity, serving, vote
 
-from devote.boards.board import BoardUnavailable, EndOfBacklog, Outcome, Posted
+from devote.boards.board import BoardRefused, EndOfBacklog, Outcome, Posted
 from devote.boards.http import HttpBoard
 
 
@@ -66,7 +66,7 @@ def test_votes_go_over_tls_and_an_unknown_certificate_is_not_believed(tmp_path):
             assert await anext(events) == EndOfBacklog(1)
             await events.aclose()
             async with HttpBoard(board.url) as doubting:
-                with pytest.raises(BoardUnavailable):
+                with pytest.raises(BoardRefused, match="is not trusted: self-signed certificate"):
                     await doubting.snapshot()
 
     asyncio.run(main())

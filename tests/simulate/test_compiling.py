@@ -1,5 +1,7 @@
 """What a compiled loop is kept for: the same code and constants, whatever else is imported."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from devote.simulate.engine.loop import make_loop
 def fingerprint(algorithm="ugapec", scheme="jury", make=make_loop):
     compiling._register_kernels()
     loop = make(ALGORITHMS[algorithm], SCHEMES[scheme].engine, 0)
-    return compiling._fingerprint(loop)
+    return compiling.fingerprint(loop)
 
 
 def test_each_subroutine_and_scheme_has_its_own_fingerprint():
@@ -54,3 +56,46 @@ def test_another_constant_or_function_under_a_name_in_the_code_is_noticed(
     before = fingerprint(make=make)
     monkeypatch.setattr(module, name, value)
     assert fingerprint(make=make) != before
+
+
+def test_who_compiles_a_loop_is_waited_for(tmp_path):
+    done = threading.Event()
+
+    def other():
+        with compiling._alone(tmp_path / "new" / "loop.lock"):
+            done.set()
+
+    with compiling._alone(tmp_path / "new" / "loop.lock"):
+        waiting = threading.Thread(target=other)
+        waiting.start()
+        assert not done.wait(0.05)
+    waiting.join(10)
+    assert done.is_set()
+
+
+def test_where_no_lock_can_be_held_a_loop_is_compiled_all_the_same(tmp_path):
+    (tmp_path / "file").touch()
+    with compiling._alone(tmp_path / "file" / "loop.lock"):
+        pass
+
+
+def test_what_was_compiled_first_is_loaded_later_and_each_loop_has_an_index_of_its_own(
+    tmp_path, monkeypatch
+):
+    """With one index for all, two processes that write it at once lose entries."""
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def twice(x, out):
+        out[0] = 2 * x
+
+    loops = []
+    for name in ("one", "one", "two"):
+        twice.__qualname__ = name
+        loops.append(numba.njit(twice, cache=True))
+        out = np.zeros(1)
+        compiling._compiled_once(loops[-1])(2, out)
+        assert out[0] == 4
+    assert [sum(loop.stats.cache_misses.values()) for loop in loops] == [1, 0, 1]
+    assert len([*tmp_path.rglob("*.nbi")]) == 2

@@ -7,10 +7,11 @@ from typing import Any
 
 from devote.boards.identity import Identity, is_key
 from devote.boards.logs import begin_chain, extend_chain
+from devote.gossip.digests import bucket_count, item_id, root, summarize
 from devote.kernels.randomizer import GRID, blur, blur_reward, truthful
 from devote.protocol import ExperimentSpec, Message
 from devote.protocol.messages import to_bytes, to_dict
-from devote.protocol.wire import Scope, canonical, digest, signed_bytes
+from devote.protocol.wire import Scope, canonical, digest, serverless, signed_bytes
 from devote.schemes import Answer, Claim, Jury, Pick, Reset, Survey, Vote
 
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -61,7 +62,8 @@ def _canonical() -> list[Any]:
 
 
 def _fingerprints() -> list[Any]:
-    return [{"spec": s.essence(), "fingerprint": s.fingerprint} for s in SPECS.values()]
+    specs = (*SPECS.values(), ISSUED)
+    return [{"spec": s.essence(), "fingerprint": s.fingerprint} for s in specs]
 
 
 def _keys() -> list[Any]:
@@ -232,6 +234,56 @@ def _tallies() -> list[Any]:
     return rows
 
 
+ISSUER = 50
+ISSUED = ExperimentSpec(
+    arms=3, name=NAME, algorithm="ser4", options={"phi": 0.01}, scheme={"quorum": 2},
+    issuer=identity(ISSUER).voter,
+)  # fmt: skip
+
+
+def _certificates() -> list[Any]:
+    """What peers sign: the issuer for others, members for themselves."""
+    scope, voter = serverless(ISSUED.fingerprint), identity(1).voter
+    said: list[tuple[int, str, dict[str, Any]]] = [
+        (ISSUER, "certificate", {"number": 1, "voter": voter}),
+        (ISSUER, "certificate", {"number": 2**32 - 1, "voter": identity(2).voter}),
+        (ISSUER, "revocation", {"number": 1}),
+        (1, "address", {"address": "10.0.0.7:7700", "sequence": 3, "voter": voter}),
+        (1, "peer", {"nonce": int("00112233445566778899aabbccddeeff", 16), "voter": voter}),
+    ]
+    rows = []
+    for number, kind, fields in said:
+        signer = identity(number)
+        # Numbers as texts: a nonce is larger than 2^53.
+        texts = {name: str(value) for name, value in fields.items()}
+        line = signed_bytes(kind, fields, scope)
+        rows.append({
+            "secret": signer.to_private_bytes().hex(), "signer": signer.voter,
+            "spec": ISSUED.essence(), "board": scope.board, "type": kind, "fields": texts,
+            "line": line.decode(), "signature": signer.sign_fields(kind, fields, scope),
+        })  # fmt: skip
+    return rows
+
+
+def _sets() -> list[Any]:
+    """Sets of votes and revocations: their ids, what stands for all, and the digests."""
+    rows = []
+    for size in (0, 1, 5, 300):
+        votes = [_said(n % 40 + 1, Vote, n // 120, n // 40 % 3) for n in range(size)]
+        scope = serverless(ISSUED.fingerprint)
+        lines = [to_bytes(vote, scope) for vote in votes]
+        numbers = range(1, size // 10 + 1)
+        lines += [signed_bytes("revocation", {"number": number}, scope) for number in numbers]
+        ids = [item_id(line) for line in lines]
+        count = bucket_count(len(ids))
+        rows.append({
+            "lines": [line.decode() for line in lines],
+            "ids": "".join(item.hex() for item in ids), "root": root(ids),
+            "count": count, "digests": summarize(ids, count).hex(),
+        })  # fmt: skip
+    return rows
+
+
 MAKERS = {
     "canonical": _canonical,
     "fingerprints": _fingerprints,
@@ -242,6 +294,8 @@ MAKERS = {
     "picks": _picks,
     "bits": _bits,
     "tallies": _tallies,
+    "certificates": _certificates,
+    "sets": _sets,
 }
 
 

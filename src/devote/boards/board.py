@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from devote.errors import DevoteError
 from devote.protocol import Message
@@ -33,7 +33,18 @@ class Outcome(StrEnum):
 
 
 class BoardUnavailable(DevoteError):
-    """The board could not be reached, or did not answer: post or read again later."""
+    """The board could not be reached, or did not answer: post or read again later.
+
+    ``retry_after`` is how many seconds the server has asked to be left alone, 0 if it has not.
+    """
+
+    def __init__(self, text: str, *, retry_after: float = 0.0) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
+
+
+class BoardAlone(BoardUnavailable):
+    """A device that needs no server hears of no other device."""
 
 
 class BoardRefused(DevoteError):
@@ -42,6 +53,18 @@ class BoardRefused(DevoteError):
 
 class EnrolmentRefused(BoardRefused):
     """The board has answered that this voter may not take part, so it surely is not enrolled."""
+
+
+class PostingBarred(BoardRefused):
+    """The board takes nothing from this voter just now, whatever it says; it can be read."""
+
+
+class ExperimentClosed(PostingBarred):
+    """The experiment is closed; its operator may open it again."""
+
+
+class VoterRevoked(PostingBarred):
+    """The operator has revoked this voter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +95,16 @@ Event: TypeAlias = Posted | EndOfBacklog
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything on the board after a number, and the number to read on from.
+    """What is on the board after a number, and the number to read on from.
 
-    A ``number`` below the one asked for says that the board is an older one, from a backup:
-    read it again from 0, and post again what it has lost.
+    It is everything, unless there is ``more``: then read on. A ``number`` below the one asked for
+    says that the board is an older one, from a backup: read it again from 0, and post again what
+    it has lost.
     """
 
     number: int
     posted: tuple[Posted, ...]
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +112,9 @@ class PublicTally:
     """What the messages up to ``number`` come to, in a few hundred bytes.
 
     ``tally`` is what the scheme's tally makes public, as JSON values. ``board`` is where they
-    were posted, ``fingerprint`` that of the specification by which they were counted.
+    were posted, ``fingerprint`` that of the specification by which they were counted. A server
+    tells its ``pace`` too, the seconds between two reads of a device, and whether it has room for
+    ``streams`` of devices.
 
     >>> PublicTally("b0a2", "9f3c", 2, {"status": "open"}).to_json()
     '{"board":"b0a2","fingerprint":"9f3c","number":2,"tally":{"status":"open"}}'
@@ -97,6 +124,8 @@ class PublicTally:
     fingerprint: str
     number: int
     tally: dict[str, Any]
+    pace: int | None = None
+    streams: bool = True
 
     @classmethod
     def of(cls, scope: Scope, number: int, tally: dict[str, Any]) -> Self:
@@ -108,9 +137,17 @@ class PublicTally:
         """Which experiment it is of."""
         return Scope(self.board, self.fingerprint)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; without what only servers tell, if none has told it."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if self.pace is not None or name not in ("pace", "streams")
+        }
+
     def to_json(self) -> str:
         """The JSON text, as a server sends it."""
-        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+        return json.dumps(self.to_dict(), separators=(",", ":"), sort_keys=True)
 
     @property
     def tag(self) -> str:
@@ -119,7 +156,7 @@ class PublicTally:
         A device that asks whether there is another tally works the name out for itself: a server
         that could choose it would know the device again.
         """
-        return digest(asdict(self))[:32]
+        return digest(self.to_dict())[:32]
 
 
 class Board(ABC):
@@ -127,8 +164,10 @@ class Board(ABC):
 
     A new board is a subclass; ``tests/contracts`` runs every check on it. Any method may raise
     BoardUnavailable (the outcome is unknown: try again) or BoardRefused (trying again is
-    useless).
+    useless). ``takes_back``: what it no longer shows was taken back, not lost.
     """
+
+    takes_back: ClassVar[bool] = False
 
     @abstractmethod
     async def fetch_experiment(self) -> "Experiment":
@@ -143,11 +182,14 @@ class Board(ABC):
 
     @abstractmethod
     async def publish(self, envelope: Envelope) -> Outcome:
-        """Post a message: accepted, duplicate if it is there already, or refused."""
+        """Post a message: accepted, duplicate if it is there already, or refused.
+
+        PostingBarred if the board takes nothing from this voter just now: keep the message.
+        """
 
     @abstractmethod
     async def snapshot(self, after: int = 0) -> Snapshot:
-        """All messages with a number above ``after``, as of now."""
+        """All messages with a number above ``after``, as of now, or the first of them."""
 
     @abstractmethod
     def stream(self, after: int = 0) -> AsyncIterator[Event]:
@@ -157,10 +199,27 @@ class Board(ABC):
     async def tally(self) -> PublicTally:
         """What the messages come to, as of now or a second or two ago."""
 
+    async def latest(self, after: int = 0) -> Snapshot:
+        """The same, past any cache that stands between: only where a snapshot seems too old."""
+        return await self.snapshot(after)
+
     async def said_by(self, voter: str) -> tuple[Envelope, ...]:
         """All messages of one voter that the board holds, in its order."""
-        posted = (await self.snapshot()).posted
+        posted = [posted async for posted in self.read()]
         return tuple(p.envelope for p in posted if p.envelope.message.voter == voter)
+
+    async def begin(self, identity: "Identity") -> None:
+        """Begin what the board does by itself while this device takes part; most do nothing."""
+        return
+
+    async def read(self, after: int = 0) -> AsyncIterator[Posted]:
+        """All messages with a number above ``after``, however many there are."""
+        more = True
+        while more:
+            snapshot = await self.snapshot(after)
+            for posted in snapshot.posted:
+                yield posted
+            after, more = snapshot.number, snapshot.more and bool(snapshot.posted)
 
     async def aclose(self) -> None:
         """Close what the board has opened; it cannot be used afterwards."""

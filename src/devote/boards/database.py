@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,6 +75,14 @@ _IN_WORDS[sqlite3.SQLITE_LOCKED] = _IN_WORDS[sqlite3.SQLITE_BUSY]
 _IN_WORDS[sqlite3.SQLITE_PERM] = _IN_WORDS[sqlite3.SQLITE_READONLY]
 
 
+def make_private(path: str) -> None:
+    """Leave a file to its owner alone; one that is not there, or is not ours, stays as it is."""
+    with suppress(OSError):
+        mode = os.stat(path).st_mode & 0o777
+        if mode & 0o077:
+            os.chmod(path, mode & 0o700)
+
+
 @dataclass(frozen=True)
 class Layout:
     """What a kind of store holds.
@@ -96,9 +104,9 @@ class Layout:
 class Database:
     """A file of a layout, made if it does not exist; safe in any thread, one at a time.
 
-    Other processes may use the file at the same time. With ``alone`` they may not: the file is
-    locked until it is closed or the process dies, a new file is readable for its owner only, and
-    what is deleted is overwritten.
+    It is readable for its owner only, and what is deleted is overwritten. Other processes may use
+    the file at the same time. With ``alone`` they may not: the file is locked until it is closed or
+    the process dies.
     """
 
     def __init__(self, path: str | Path, layout: Layout, *, alone: bool = False) -> None:
@@ -106,8 +114,8 @@ class Database:
         self._layout = layout
         self._lock = threading.RLock()
         self._durable: bool | None = None
-        if alone:
-            self._make_private()
+        if self.path != ":memory:":
+            self._make_private(must_write=alone)
         with self._translated():
             self._connection = sqlite3.connect(
                 self.path,
@@ -119,14 +127,13 @@ class Database:
             with self._translated():
                 if self.path == ":memory:":  # where thousands of devices may share a process
                     self._connection.execute("PRAGMA page_size=512")
+                self._connection.execute("PRAGMA secure_delete=ON")
                 if alone:
                     self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-                    self._connection.execute("PRAGMA secure_delete=ON")
                 with self._transaction() as db:
                     self._prepare(db)
                 self._use_write_ahead_log()
-            if alone:
-                self.forget()
+            self.forget()
         except BaseException:
             self._connection.close()
             raise
@@ -210,18 +217,20 @@ class Database:
         )
         return kind(f"The {self._layout.what} {self.path!r} {text}")
 
-    def _make_private(self) -> None:
-        if self.path == ":memory:":
-            return
+    def _make_private(self, *, must_write: bool) -> None:
+        """Make the file readable for its owner only; SQLite gives its log the same mode."""
         try:
             # An existing file is not opened: closing it would undo the lock of whoever has it.
             if not os.path.exists(self.path):
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                with suppress(FileExistsError):
+                    os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            for suffix in ("", "-wal", "-shm"):
+                make_private(self.path + suffix)
             places = (self.path, os.path.dirname(self.path) or ".")
             writable = all(os.access(place, os.W_OK) for place in places)
         except OSError:
             writable = False
-        if not writable:
+        if must_write and not writable:
             raise self._error(sqlite3.SQLITE_READONLY)
 
     def _prepare(self, db: sqlite3.Connection) -> None:

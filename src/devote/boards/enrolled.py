@@ -1,31 +1,35 @@
 """How many voters each experiment of a store has, without counting them all each time."""
 
 import sqlite3
-from collections import Counter
 
 
 class EnrolledCount:
-    """Counts the rows of the table ``enrolled``, each once; rows are only ever added.
+    """Counts the rows of the table ``enrolled`` once, and then those that are added here.
 
-    If the last row it knows is no longer there, an older file was put back, and it begins anew.
+    They are counted anew when another process has written to the file, or another file was put in
+    its place.
     """
 
     def __init__(self) -> None:
-        self._begin()
-
-    def _begin(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._last: tuple[int, str, str] | None = None
+        self._counts: dict[str, int] = {}
+        self._version: int | None = None
 
     def of(self, db: sqlite3.Connection, experiment: str) -> int:
         """How many are enrolled now."""
-        rows = "SELECT rowid, experiment, voter FROM enrolled WHERE rowid"
-        if self._last is not None:
-            there = db.execute(f"{rows} = ?", self._last[:1]).fetchone()
-            if there != self._last:
-                self._begin()
-        known = 0 if self._last is None else self._last[0]
-        for row in db.execute(f"{rows} > ? ORDER BY rowid", (known,)):
-            self._counts[row[1]] += 1
-            self._last = row
+        (version,) = db.execute("PRAGMA data_version").fetchone()
+        if version != self._version:
+            self._version = version
+            self._counts.clear()
+        if experiment not in self._counts:
+            query = "SELECT count(*) FROM enrolled WHERE experiment = ?"
+            (self._counts[experiment],) = db.execute(query, (experiment,)).fetchone()
         return self._counts[experiment]
+
+    def forget(self) -> None:
+        """Count anew: rows were added, taken away, or perhaps not."""
+        self._counts.clear()
+
+    def add(self, experiment: str) -> None:
+        """Count one that this process has added."""
+        if experiment in self._counts:
+            self._counts[experiment] += 1

@@ -36,6 +36,32 @@ def is_address(text: str) -> bool:
         return False
 
 
+def addresses(text: str) -> tuple[str, ...]:
+    """The addresses of an experiment on servers that share it, written with commas between them.
+
+    The path need be given once, after the last.
+
+    >>> addresses("http://a:8600,http://b:8600/experiments/banner")
+    ('http://a:8600/experiments/banner', 'http://b:8600/experiments/banner')
+    """
+    servers = [server.strip().rstrip("/") for server in text.split(",")]
+    path = servers[-1].partition("/experiments/")[2]
+    return tuple(
+        server if "/experiments/" in server or not path else f"{server}/experiments/{path}"
+        for server in servers
+    )
+
+
+def read_link(text: str) -> tuple[str, str | None]:
+    """The address in a link that invites, and the invite; None if there is none.
+
+    >>> read_link("http://127.0.0.1:8600/experiments/banner#invite=q7Lw")
+    ('http://127.0.0.1:8600/experiments/banner', 'q7Lw')
+    """
+    address, found, invite = text.partition("#invite=")
+    return address, invite if found else None
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A specification, how devices enrol, at most how many may, how many have, and on which board.
@@ -97,8 +123,9 @@ class Experiment:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Experiment":
         """Read what ``to_dict`` gave; SpecError, KeyError or TypeError if it is not that."""
-        others = {name: fields[name] for name in ("enrolment", "players", "enrolled", "board")}
-        experiment = cls(ExperimentSpec.from_dict(fields["spec"]), **others)
+        others = {name: fields[name] for name in ("enrolment", "players", "board")}
+        enrolled = fields.get("enrolled", 0)  # which only lists of experiments tell
+        experiment = cls(ExperimentSpec.from_dict(fields["spec"]), enrolled=enrolled, **others)
         if experiment.fingerprint != fields["fingerprint"]:
             raise SpecError(
                 f"fingerprint {fields['fingerprint']!r} is not that of the specification "

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from devote.boards.course import Course
 from devote.boards.timeline import Timeline
-from devote.protocol import ExperimentSpec
+from devote.protocol import ExperimentSpec, Message
 from devote.protocol.messages import from_json, kind_of
 
 LATEST = 50
@@ -47,18 +47,21 @@ class History:
     def take(self, rows: Iterable[tuple[int, str, str]]) -> None:
         """Take in the next messages: number, JSON text and signature of each."""
         for number, text, signature in rows:
-            message = from_json(text, self.spec.n_arms)
-            self.tally.add(message)
-            if self.tally.shared != self._open:
-                self._open = self.tally.shared
-                closed = set(range(self.spec.n_arms)).difference(self._open)
-                self.out_at = {arm: self.out_at.get(arm, number) for arm in closed}
-            self.timeline.add(kind_of(message).name, getattr(message, "arm", None), number)
-            self.course.add(number, self.tally)
-            self._count(message.voter)
-            if message.voter == self.first:
-                self.said.append((text, signature))
-            self.number, self.text = number, text
+            self.add(number, text, signature, from_json(text, self.spec.n_arms))
+
+    def add(self, number: int, text: str, signature: str, message: Message) -> None:
+        """Take in the next message, whose JSON text is given too."""
+        self.tally.add(message)
+        if self.tally.shared != self._open:
+            self._open = self.tally.shared
+            closed = set(range(self.spec.n_arms)).difference(self._open)
+            self.out_at = {arm: self.out_at.get(arm, number) for arm in closed}
+        self.timeline.add(kind_of(message).name, getattr(message, "arm", None), number)
+        self.course.add(number, self.tally)
+        self._count(message.voter)
+        if message.voter == self.first:
+            self.said.append((text, signature))
+        self.number, self.text = number, text
 
     def _count(self, voter: str) -> None:
         self.first = self.first or voter

@@ -1,21 +1,22 @@
 """A board behind a devote server, reached over HTTP.
 
-An answer counts only if it carries the server's version header: a login page of a hotel's
-network that answers 200 to everything must not pass for "your vote is there already".
-
-What leaves the device is the path, the number read so far, and the messages themselves.
+What leaves the device is the path, which page of the log it reads, the name of what it has read,
+and the messages themselves.
 """
 
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Container
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Container
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
 
 import httpx
 
 from devote.boards import sse
+from devote.boards.admission import BARRED
 from devote.boards.board import (
     Board,
     BoardRefused,
@@ -29,19 +30,34 @@ from devote.boards.board import (
     PublicTally,
     Snapshot,
 )
-from devote.boards.experiment import VERSION_HEADER, Experiment, is_address
+from devote.boards.experiment import Experiment, addresses, is_address
+from devote.boards.http_answers import (
+    HOPS,
+    LONGEST_ANSWER,
+    check_busy,
+    moved_to,
+    unreachable,
+)
+from devote.boards.http_answers import check_version as check_version
+from devote.boards.http_answers import not_ours as not_ours
 from devote.boards.identity import Identity
+from devote.boards.pages import PAGE, page_of, page_tag
 from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
 from devote.protocol.wire import VERSION, Scope
 
-LONGEST_ANSWER = 64 * 2**20
+T = TypeVar("T")
+
+LONGEST_PAGE = 8 * 2**20
 LONGEST_TALLY = 2**20
 _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
 
 
 class HttpBoard(Board):
     """The board at ``url``, for example ``http://127.0.0.1:8600/experiments/banner``.
+
+    Of several addresses, with commas between them, one is asked until it does not answer; then
+    the next is: they are of servers that share the experiment.
 
     ``client`` is an ``httpx.AsyncClient`` to share between boards; without it the board has its
     own, which ``aclose`` (or ``async with``) closes. ``timeout`` bounds each request, and
@@ -58,8 +74,10 @@ class HttpBoard(Board):
         patience: float = 30.0,
         fresh: float = 0.0,
     ) -> None:
-        self.url = url.rstrip("/")
-        if not is_address(self.url) or "/experiments/" not in self.url:
+        self._urls = addresses(url)
+        self._moved: dict[str, str] = {}
+        self.url = self._urls[0]
+        if not all(is_address(each) and "/experiments/" in each for each in self._urls):
             raise BoardRefused(
                 f"{url!r} is not the address of an experiment.\n"
                 "Give one like http://127.0.0.1:8600/experiments/banner."
@@ -75,6 +93,7 @@ class HttpBoard(Board):
         self._tally_until = -math.inf
         self._tally_lock = asyncio.Lock()
         self._fresh = fresh
+        self._last_page: tuple[int, tuple[Posted, ...]] | None = None
 
     async def aclose(self) -> None:
         """Close the connections this board has opened."""
@@ -83,6 +102,9 @@ class HttpBoard(Board):
 
     async def fetch_experiment(self) -> Experiment:
         """The experiment; BoardRefused if what answers is not a devote server of this version."""
+        return await self._ask_each(self._fetch_experiment)
+
+    async def _fetch_experiment(self) -> Experiment:
         async with self._answer("GET", "") as answer:
             body = await _read(answer)
             if body["version"] != VERSION:
@@ -99,8 +121,8 @@ class HttpBoard(Board):
         request = {"voter": identity.voter, "signature": identity.sign_enrolment(scope)}
         if invite is not None:
             request["invite"] = invite
-        good = (200, 201)
-        return await self._post("/enrolments", request, statuses=good, refused=EnrolmentRefused)
+        expected = {"statuses": (200, 201), "refused": EnrolmentRefused}
+        return await self._ask_each(partial(self._post, "/enrolments", request, **expected))
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
@@ -108,13 +130,77 @@ class HttpBoard(Board):
         return await self._post("/messages", posted, statuses=_OUTCOMES)
 
     async def snapshot(self, after: int = 0) -> Snapshot:
-        """All messages with a number above ``after``."""
-        return await self._messages(f"after={after}")
+        """The messages above ``after`` up to the end of their page."""
+        if self._scope is None:
+            await self.tally()
+        number = page_of(after + 1)
+        posted, full = await self._page(number)
+        if posted is None:  # beyond the end: an older board, or one that has moved
+            told = await self.tally()
+            if told.number >= (number - 1) * PAGE:
+                raise not_ours(self.url)
+            return Snapshot(told.number, ())
+        last = posted[-1].number if posted else (number - 1) * PAGE
+        return Snapshot(last, tuple(p for p in posted if p.number > after), more=full)
+
+    async def _page(self, number: int) -> tuple[tuple[Posted, ...] | None, bool]:
+        """The messages of a page, None if there is no such page, and whether it is full.
+
+        The last page, which grows, is not sent again if it has not grown.
+        """
+        assert self._scope is not None
+        headers = {}
+        known = self._last_page if self._last_page and self._last_page[0] == number else None
+        if known is not None:
+            tag = page_tag(posted.envelope.signature for posted in known[1])
+            headers = {"If-None-Match": f'"{tag}"'}
+        reading = self._answer(
+            "GET",
+            f"/log/{self._scope.board}/{number}",
+            headers=headers,
+            statuses=(200, 304, 404),
+        )
+        async with reading as answer:
+            if answer.status_code == 404:
+                return None, False
+            if answer.status_code == 304:
+                if known is None:
+                    raise ValueError("nothing was known")
+                return known[1], False
+            body = await _read(answer, LONGEST_PAGE)
+            if Scope(body["board"], body["fingerprint"]) != self._scope or body["page"] != number:
+                raise ValueError("another page")
+            full = body["full"] is True
+            posted = tuple(map(self._posted, body["messages"]))
+            if full and len(posted) != PAGE:
+                raise ValueError("cut off")
+            if not full:
+                self._last_page = number, posted
+            return posted, full
+
+    async def latest(self, after: int = 0) -> Snapshot:
+        """The first messages above ``after``, past all caches."""
+        return await self._messages(f"after={after}&limit={PAGE}")
 
     async def said_by(self, voter: str) -> tuple[Envelope, ...]:
         """All messages of one voter."""
-        snapshot = await self._messages(f"voter={voter}")
-        return tuple(posted.envelope for posted in snapshot.posted)
+        said: list[Posted] = []
+        more = True
+        while more:
+            after = said[-1].number if said else 0
+            found = await self._messages(f"voter={voter}&after={after}")
+            said += found.posted
+            more = found.more
+        return tuple(posted.envelope for posted in said)
+
+    async def _messages(self, query: str) -> Snapshot:
+        async with self._answer("GET", f"/messages?{query}") as answer:
+            body = await _read(answer)
+            posted = tuple(map(self._posted, body["messages"]))
+            more = body["end"] is not True
+            if type(body["number"]) is not int or (more and not posted):
+                raise ValueError("cut off")
+            return Snapshot(posted[-1].number if more else body["number"], posted, more)
 
     async def stream(self, after: int = 0) -> AsyncIterator[Event]:
         """The messages above ``after``, one EndOfBacklog, then messages as they come.
@@ -151,18 +237,15 @@ class HttpBoard(Board):
                 return known
             body = await _read(answer, LONGEST_TALLY)
             number, scope = body["number"], Scope(body["board"], body["fingerprint"])
+            pace, streams = body["pace"], body["streams"]
             texts = isinstance(scope.board, str) and isinstance(scope.fingerprint, str)
-            if not isinstance(number, int) or not texts or not body["tally"]:
+            numbers = type(number) is int and type(pace) is int and pace > 0
+            if not (numbers and texts and isinstance(streams, bool) and body["tally"]):
                 raise ValueError("another type")
-            self._tally = PublicTally.of(scope, number, dict(body["tally"]))
-        return self._tally
-
-    async def _messages(self, query: str) -> Snapshot:
-        async with self._answer("GET", f"/messages?{query}") as answer:
-            body = await _read(answer)
-            if body["end"] is not True or not isinstance(body["number"], int):
-                raise ValueError("cut off")
-            return Snapshot(body["number"], tuple(map(self._posted, body["messages"])))
+            known = PublicTally.of(scope, number, dict(body["tally"]))
+            self._tally = known = replace(known, pace=pace, streams=streams)
+            self._scope = self._scope or scope
+        return known
 
     def _posted(self, item: Any) -> Posted:
         number, signature = item["number"], item["signature"]
@@ -172,9 +255,11 @@ class HttpBoard(Board):
 
     async def _post(self, path: str, body: Any, **expected: Any) -> Outcome:
         async with self._answer("POST", path, body=body, **expected) as answer:
-            outcome = _OUTCOMES[answer.status_code]
-            if (await _read(answer))["outcome"] != outcome:
+            outcome, told = _OUTCOMES[answer.status_code], await _read(answer)
+            if told["outcome"] != outcome:
                 raise ValueError("another outcome")
+            if barred := BARRED.get(str(told.get("cause"))):
+                raise barred(f"{self.url} answered: {str(told.get('error'))[:500]}")
             return outcome
 
     @asynccontextmanager
@@ -201,47 +286,60 @@ class HttpBoard(Board):
             "headers": headers,
             "timeout": timeout or self._timeout,
         }
+        url = self.url
         try:
-            async with self._client.stream(method, self.url + path, **options) as response:
-                status = response.status_code
-                if status >= 500 or status == 429:
-                    raise BoardUnavailable(f"{self.url} answered {status}.\nTry again later.")
-                check_version(self.url, response)
-                if status not in statuses:
+            async with AsyncExitStack() as opened:
+                response = await self._open(opened, method, url, path, options)
+                check_busy(url, response)
+                check_version(url, response)
+                if response.status_code not in statuses:
                     content = await _read(response)
                     said = content.get("error") if isinstance(content, dict) else None
                     why = str(said or "it does not say why.\nCheck the address.")[:500]
-                    raise refused(f"{self.url} answered {status}: {why}")
+                    raise refused(f"{url} answered {response.status_code}: {why}")
                 yield response
+        except BoardUnavailable:
+            self._move_on(url)
+            raise
         except httpx.HTTPError as error:
-            raise BoardUnavailable(
-                f"{self.url} cannot be reached ({type(error).__name__}).\n"
-                "Check that the server runs and the network is there; trying again is harmless."
-            ) from None
+            self._move_on(url)
+            raise unreachable(url, error) from None
         except (SpecError, ProtocolError) as error:
-            raise BoardRefused(f"What {self.url} holds is refused: {error}") from None
+            raise BoardRefused(f"What {url} holds is refused: {error}") from None
         except (httpx.InvalidURL, ValueError, KeyError, TypeError, AttributeError):
-            raise not_ours(self.url) from None
+            raise not_ours(url) from None
 
+    async def _ask_each(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask one server after the other until one answers; what joining needs it needs at once."""
+        for _ in self._urls[1:]:
+            with suppress(BoardUnavailable):
+                return await ask()
+        return await ask()
 
-def check_version(url: str, response: httpx.Response) -> None:
-    """Refuse what is not a devote server of this version."""
-    version = response.headers.get(VERSION_HEADER)
-    if version is None:
-        raise not_ours(url)
-    if version != str(VERSION):
-        raise BoardRefused(
-            f"{url} speaks version {version[:20]!r}, this end version {VERSION}.\n"
-            "Upgrade the older of the two."
-        )
+    def _move_on(self, url: str) -> None:
+        """Ask the next server from now on, unless that is done already."""
+        if url == self.url:
+            self.url = self._urls[(self._urls.index(url) + 1) % len(self._urls)]
 
-
-def not_ours(url: str) -> BoardRefused:
-    """The error that something else than a devote server answers."""
-    return BoardRefused(
-        f"What answers at {url} is not a devote server.\n"
-        "Check the address, and that no proxy or login page answers in its place."
-    )
+    async def _open(
+        self,
+        opened: AsyncExitStack,
+        method: str,
+        url: str,
+        path: str,
+        options: dict[str, Any],
+    ) -> httpx.Response:
+        """The answer of a server, from wherever it has moved to; that is asked from then on."""
+        at = self._moved.get(url, url) + path
+        for _ in range(HOPS + 1):
+            response = await opened.enter_async_context(self._client.stream(method, at, **options))
+            there = moved_to(response)
+            if there is None:
+                if at.endswith(path):
+                    self._moved[url] = at.removesuffix(path)
+                return response
+            at = there
+        raise httpx.TooManyRedirects("too many redirects")
 
 
 async def _read(response: httpx.Response, longest: int = LONGEST_ANSWER) -> Any:

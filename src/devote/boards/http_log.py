@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,15 @@ import httpx
 
 from devote.boards.board import BoardRefused, BoardUnavailable
 from devote.boards.experiment import Experiment, is_address
-from devote.boards.http import LONGEST_ANSWER, check_version, not_ours
+from devote.boards.http_answers import (
+    HOPS,
+    LONGEST_ANSWER,
+    check_version,
+    moved_to,
+    not_ours,
+    retry_after,
+    unreachable,
+)
 from devote.boards.logs import SHOWN, Told
 from devote.protocol import SpecError
 from devote.protocol.messages import parse_json
@@ -80,7 +89,10 @@ class HttpLog(AbstractContextManager["HttpLog"]):
             answer = self._ask(f"{self.url}/enrolments?after={after}&limit={self._page}")
             try:
                 page, is_last = [str(voter) for voter in answer["voters"]], bool(answer["end"])
-            except (KeyError, TypeError):
+                if not after:
+                    enrolled = int(answer["enrolled"])
+                    self.experiment = replace(self.experiment, enrolled=enrolled)
+            except (KeyError, TypeError, ValueError):
                 raise not_ours(self.url) from None
             found.update(page)
             self._progress(len(found), max(len(found), self.experiment.enrolled), "voters")
@@ -133,19 +145,34 @@ class HttpLog(AbstractContextManager["HttpLog"]):
 
     def _ask(self, url: str, *, may_lack: bool = False) -> Any:
         """What the server answers; asked again after a fault, unless it never answered yet."""
+        wait = 0.0
         for tried in range(TRIES if self._has_answered else 1):
             if tried:
-                time.sleep(2.0 ** (tried - 2))
+                time.sleep(max(2.0 ** (tried - 2), wait))
             try:
-                with self._client.stream("GET", url) as response:
+                with ExitStack() as opened:
+                    response = self._open_answer(opened, url)
                     status = response.status_code
                     if status < 500 and status != httpx.codes.TOO_MANY_REQUESTS:
                         self._has_answered = True
                         return self._read(response, may_lack=may_lack)
+                    wait = retry_after(response.headers.get("Retry-After", ""))
                 fault = f"{self.url} answered {status}."
             except (httpx.HTTPError, httpx.InvalidURL) as error:
+                problem = unreachable(self.url, error)
+                if isinstance(problem, BoardRefused):
+                    raise problem from None
                 fault = f"{self.url} cannot be reached ({type(error).__name__})."
         raise BoardUnavailable(f"{fault}\nCheck the address, and that `devote serve` runs there.")
+
+    def _open_answer(self, opened: ExitStack, url: str) -> httpx.Response:
+        for _ in range(HOPS + 1):
+            response = opened.enter_context(self._client.stream("GET", url))
+            there = moved_to(response)
+            if there is None:
+                return response
+            url = there
+        raise httpx.TooManyRedirects("too many redirects")
 
     def _read(self, response: httpx.Response, *, may_lack: bool) -> Any:
         check_version(self.url, response)

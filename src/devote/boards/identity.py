@@ -10,6 +10,7 @@ for exactly one message in one place. So is a request to be enrolled.
 """
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from cryptography.exceptions import InvalidSignature
@@ -17,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from devote.boards.board import Envelope
 from devote.protocol import LocalProtocolError, Message
-from devote.protocol.messages import to_bytes
+from devote.protocol.messages import RESERVED, to_bytes
 from devote.protocol.wire import Scope, signed_bytes
 
 # One spelling per key: bytes.fromhex would also take capitals and spaces, and a key with two
@@ -98,7 +99,12 @@ class Identity:
 
     def sign_enrolment(self, scope: Scope) -> str:
         """The signature with which to enrol on a board."""
-        return self._key.sign(_enrolment(self.voter, scope)).hex()
+        return self.sign_fields("enrolment", {"voter": self.voter}, scope)
+
+    def sign_fields(self, kind: str, fields: Mapping[str, object], scope: Scope) -> str:
+        """The signature over something that is not a message; ``kind`` is no message's either."""
+        assert kind in RESERVED
+        return self._key.sign(signed_bytes(kind, fields, scope)).hex()
 
     def __repr__(self) -> str:
         return f"Identity(voter={self.voter!r})"
@@ -116,11 +122,15 @@ def verify(envelope: Envelope, scope: Scope) -> bool:
 
 def verify_enrolment(*, voter: str, scope: Scope, signature: str) -> bool:
     """Whether a request to be enrolled was signed by the voter whom it names."""
-    return is_key(voter) and _verified(voter, _enrolment(voter, scope), signature)
+    fields = {"voter": voter}
+    return is_key(voter) and verify_fields(voter, "enrolment", fields, scope, signature)
 
 
-def _enrolment(voter: str, scope: Scope) -> bytes:
-    return signed_bytes("enrolment", {"voter": voter}, scope)
+def verify_fields(
+    key: str, kind: str, fields: Mapping[str, object], scope: Scope, signature: str
+) -> bool:
+    """Whether ``sign_fields`` gave this signature, by the owner of the key."""
+    return _verified(key, signed_bytes(kind, fields, scope), signature)
 
 
 def _verified(voter: str, data: bytes, signature: str) -> bool:

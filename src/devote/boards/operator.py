@@ -1,4 +1,4 @@
-"""What an operator does to a server: open experiments, hand out invites, look at the votes."""
+"""What an operator does to a server: open and close experiments, hand out invites, look at both."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -6,17 +6,22 @@ from typing import Any
 
 import httpx
 
+from devote.boards.administration import Revocation
 from devote.boards.board import BoardRefused, BoardUnavailable
 from devote.boards.experiment import Experiment, is_address
-from devote.boards.http import check_version, not_ours
+from devote.boards.http_answers import check_version, get, not_ours, unreachable
+from devote.boards.standing import Standing
 from devote.protocol import Message
 from devote.protocol.messages import from_dict
+
+AT_ONCE = 2_000
+"""Devices and invites that are revoked by one call."""
 
 
 class Operator(AbstractContextManager["Operator"]):
     """A client of the operator's calls at ``server``, such as ``http://127.0.0.1:8600``.
 
-    Reading needs no token; opening an experiment and making invites do.
+    Reading what devices read needs no token; everything else does.
     """
 
     def __init__(self, server: str, token: str | None = None, *, timeout: float = 10.0) -> None:
@@ -43,14 +48,76 @@ class Operator(AbstractContextManager["Operator"]):
         found = self._ask("GET", "/experiments")
         return [Experiment.from_dict(item) for item in found["experiments"]]
 
-    def invites(self, name: str, count: int) -> list[str]:
-        """Make single-use invites; they are shown once, the server keeps only their hashes."""
-        return list(self._ask("POST", f"/experiments/{name}/invites", {"count": count})["invites"])
+    def overview(self) -> list[dict[str, Any]]:
+        """All experiments, archived ones too, with what they have come to and their invites.
+
+        Without a token only what is public: nothing archived, and nothing of invites.
+        """
+        if "Authorization" in self._client.headers:
+            return list(self._ask("GET", "/overview")["experiments"])
+        return [self._public(item) for item in self.experiments()]
+
+    def _public(self, experiment: Experiment) -> dict[str, Any]:
+        told = self._ask("GET", f"/experiments/{experiment.name}/tally")
+        names, tally = experiment.spec.arm_names, told["tally"]
+        return {
+            "name": experiment.name,
+            "board": experiment.board,
+            "fingerprint": experiment.fingerprint,
+            "scheme": experiment.spec.scheme.name,
+            "enrolment": experiment.enrolment,
+            "players": experiment.players,
+            **self._ask("GET", f"/experiments/{experiment.name}/standing"),
+            "enrolled": experiment.enrolled,
+            "messages": told["number"],
+            "status": tally["status"],
+            "answer": [names[arm] for arm in tally["answer"]],
+        }
+
+    def change(self, name: str, **standing: Any) -> Standing:
+        """Give an experiment another ``state``, or another end: ``ends``, or None for no end."""
+        return Standing(**self._ask("POST", f"/experiments/{name}/standing", standing))
+
+    def delete(self, name: str) -> None:
+        """Delete an experiment and all its messages."""
+        self._ask("DELETE", f"/experiments/{name}")
+
+    def invites(self, name: str, count: int, expires: int | None = None) -> list[str]:
+        """Make single-use invites; they are shown once, the server keeps only their hashes.
+
+        From the moment ``expires`` on, in seconds since 1970, they are no longer good.
+        """
+        asked = {"count": count} if expires is None else {"count": count, "expires": expires}
+        return list(self._ask("POST", f"/experiments/{name}/invites", asked)["invites"])
+
+    def revoke(
+        self, name: str, *, voters: Sequence[str] = (), invites: Sequence[str] = ()
+    ) -> Revocation:
+        """Take nothing more from these voters, and let nobody enrol by these invites."""
+        done = Revocation()
+        named = [("voters", voter) for voter in voters] + [("invites", text) for text in invites]
+        for start in range(0, max(1, len(named)), AT_ONCE):
+            asked: dict[str, list[str]] = {"voters": [], "invites": []}
+            for kind, text in named[start : start + AT_ONCE]:
+                asked[kind].append(text)
+            done += Revocation(**self._ask("POST", f"/experiments/{name}/revocations", asked))
+        return done
+
+    def revoke_all_invites(self, name: str) -> Revocation:
+        """Let nobody enrol by any invite made so far."""
+        return Revocation(**self._ask("DELETE", f"/experiments/{name}/invites"))
 
     def messages(self, name: str, n_arms: int, after: int = 0) -> Sequence[tuple[int, Message]]:
         """The messages on an experiment's board above a number, with their numbers."""
-        answer = self._ask("GET", f"/experiments/{name}/messages?after={after}")
-        return [(item["number"], from_dict(item["message"], n_arms)) for item in answer["messages"]]
+        found: list[tuple[int, Message]] = []
+        is_all = False
+        while not is_all:
+            answer = self._ask("GET", f"/experiments/{name}/messages?after={after}")
+            page = [(i["number"], from_dict(i["message"], n_arms)) for i in answer["messages"]]
+            is_all = answer["end"] or not page
+            found += page
+            after = page[-1][0] if page else after
+        return found
 
     def close(self) -> None:
         """Close the connection."""
@@ -61,8 +128,11 @@ class Operator(AbstractContextManager["Operator"]):
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         try:
-            response = self._client.request(method, self.server + path, json=body)
+            response = get(self._client, method, self.server + path, json=body)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            problem = unreachable(self.server, error)
+            if isinstance(problem, BoardRefused):
+                raise problem from None
             raise BoardUnavailable(
                 f"{self.server} does not answer ({type(error).__name__}).\n"
                 "Check the address, and that `devote serve` is running there."

@@ -21,7 +21,7 @@ from devote.boards.board import (
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
-from devote.boards.store import SqliteStore
+from devote.boards.stores import BoardStore
 from devote.protocol import from_json
 
 P = ParamSpec("P")
@@ -35,7 +35,7 @@ class SqliteBoard(RingingBoard):
     Whoever opened the store closes it.
     """
 
-    def __init__(self, store: SqliteStore, name: str, *, poll: float = 0.5) -> None:
+    def __init__(self, store: BoardStore, name: str, *, poll: float = 0.5) -> None:
         super().__init__()
         self.spec = store.spec(name)
         self.scope = store.scope(name)
@@ -64,7 +64,7 @@ class SqliteBoard(RingingBoard):
         receipt = await _in_thread(self._store.post, self.spec.name, envelope)
         if receipt.outcome is Outcome.ACCEPTED:
             self._bell.ring()
-        return receipt.outcome
+        return receipt.settled()
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""

@@ -6,46 +6,49 @@ store keeps a history of each experiment in memory, and brings it up to date wit
 asks.
 """
 
-import hashlib
-import secrets
-import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
-from devote.boards.board import BoardRefused, Envelope, Outcome, PublicTally
-from devote.boards.database import Database
+from devote.boards.administration import (
+    Administration,
+    check_invites,
+    is_deleted,
+    name_taken,
+)
+from devote.boards.admission import UNSIGNED, Receipt, refusal, refused
+from devote.boards.admitting import enrol_one, post_one
+from devote.boards.board import Envelope, Outcome, PublicTally
+from devote.boards.database import Database, StoreError
 from devote.boards.enrolled import EnrolledCount
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
 from devote.boards.identity import verify_enrolment
+from devote.boards.invites import make_invites
+from devote.boards.standing import UnreadableExperiment, unknown
 from devote.boards.tables import BEGUN, LAYOUT
-from devote.checks import Checks
-from devote.protocol import ExperimentSpec, SpecError, to_json
+from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import Scope
 
 T = TypeVar("T")
 
 
-class UnknownExperiment(BoardRefused):
-    """There is no experiment of that name."""
-
-
-class UnreadableExperiment(BoardRefused):
-    """The experiment is there, but this version of devote cannot read its specification."""
-
-
 class SqliteStore:
     """The experiments in one file. Every method is one short transaction, safe in any thread.
 
-    ``specs`` are the specifications read so far: they never change.
+    ``specs`` are the specifications read so far: they never change. ``administration`` is what
+    the operator does with the experiments once they are open. Where what is posted can be had
+    again from others, ``durable`` need not be: a power cut may take the last messages then.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    at_once = 4
+
+    def __init__(self, path: str | Path, *, durable: bool = True) -> None:
         self._database = Database(path, LAYOUT)
+        self._durable = durable
+        self.administration = Administration(self._database)
         self.specs: dict[str, ExperimentSpec] = {}
         self._scopes: dict[str, Scope] = {}
         self._histories: dict[str, History] = {}
@@ -77,6 +80,8 @@ class SqliteStore:
                     f"An experiment {name!r} with other settings is there already.",
                     "An experiment never changes: choose another name.",
                 )
+            if is_deleted(db, name):
+                return name_taken(name)
             (count,) = db.execute("SELECT count(*) FROM experiments").fetchone()
             if most is not None and count >= most:
                 return refused(
@@ -106,10 +111,8 @@ class SqliteStore:
                 "SELECT spec, enrolment, players, board FROM experiments WHERE name = ?", (name,)
             ).fetchone()
             enrolled = self._enrolled.of(db, name)
-        if row is None:
-            raise UnknownExperiment(
-                f"There is no experiment {name!r} here.\nCheck the name, or create it."
-            )
+            if row is None:
+                raise unknown(name, deleted=is_deleted(db, name))
         try:
             spec = self.specs.get(name) or ExperimentSpec.from_json(row[0])
             if row[3] is None:
@@ -128,17 +131,22 @@ class SqliteStore:
         """Where signatures of an experiment are good."""
         return self._scopes.get(name) or self.get(name).scope
 
-    def invite(self, name: str, count: int) -> list[str]:
-        """New single-use invites: the only time they can be read, as only hashes are kept."""
-        Checks(BoardRefused).whole("count", count, least=1, remedy="It is how many to make.")
+    def invite(self, name: str, count: int, expires: int | None = None) -> list[str]:
+        """New single-use invites: the only time they can be read, as only hashes are kept.
+
+        ``expires`` is the moment, in seconds since 1970, from which on they are no longer good.
+        """
+        check_invites(count, expires, self.administration.clock())
         self.spec(name)
-        invites = [secrets.token_urlsafe(16) for _ in range(count)]
         with self._database.write() as db:
-            db.executemany(
-                "INSERT INTO invites (experiment, hash) VALUES (?, ?)",
-                [(name, _hash(text)) for text in invites],
-            )
-        return invites
+            return make_invites(db, name, count, expires)
+
+    def delete(self, name: str) -> None:
+        """Delete an experiment and all that belongs to it; see ``Administration.delete``."""
+        self.administration.delete(name)
+        self._enrolled.forget()
+        for kept in (self.specs, self._scopes, self._histories):
+            kept.pop(name, None)
 
     def enrol(
         self,
@@ -149,40 +157,56 @@ class SqliteStore:
         invite: str | None = None,
         most: int | None = None,
     ) -> Receipt:
-        """Let a voter post: accepted, duplicate if it may already, or refused.
+        """Let a voter post: accepted, duplicate if it may already, or refused."""
+        return self.enrol_all([(name, voter, signature, invite)], most=most)[0]
 
-        ``most`` bounds the voters beside the experiment's own number of players. An invite is
-        used up only if one was needed and the voter enrolled.
+    def enrol_all(
+        self, requests: Sequence[tuple[str, str, str, str | None]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Let voters post, in one transaction; what became of each request.
+
+        A request is the name of an experiment, a voter, its signature and perhaps an invite.
+        Afterwards nothing in the files tells which invite came with which voter.
         """
-        if not verify_enrolment(voter=voter, scope=self.scope(name), signature=signature):
-            return refused(
-                "The signature is not this voter's over this request, board and specification.",
-                "Sign what docs/wire.md says with the voter's own key.",
-            )
+        signed = [
+            verify_enrolment(voter=voter, scope=self.scope(name), signature=signature)
+            for name, voter, signature, _ in requests
+        ]
+        receipts = [UNSIGNED] * len(requests)
+        now = self.administration.clock()
+        try:
+            with self._database.write() as db:
+                for place in (place for place, good in enumerate(signed) if good):
+                    name, voter, _, invite = requests[place]
+                    receipts[place] = enrol_one(db, self.get(name), voter, invite, most, now)
+                    if receipts[place].outcome is Outcome.ACCEPTED:
+                        self._enrolled.add(name)
+        except BaseException:
+            self._enrolled.forget()
+            raise
+        if any(receipt.outcome is Outcome.ACCEPTED for receipt in receipts):
+            with suppress(StoreError):  # they are enrolled; the next one forgets
+                self._database.forget()
+        return receipts
+
+    def admit(self, name: str, voter: str) -> None:
+        """Let a voter post who was checked elsewhere, as by a certificate."""
+        with self._database.write(durable=self._durable) as db:
+            db.execute("INSERT OR IGNORE INTO enrolled VALUES (?, ?)", (name, voter))
+
+    def expel(self, name: str, voter: str) -> None:
+        """Take a voter out, and all that it has said; the messages after that move up."""
         with self._database.write() as db:
-            experiment = self.get(name)
-            if _is_enrolled(db, name, voter):
-                return Receipt(Outcome.DUPLICATE)
-            bounds = [bound for bound in (experiment.players, most) if bound is not None]
-            if bounds and experiment.enrolled >= min(bounds):
-                return refused(
-                    f"This experiment has all of its {min(bounds)} devices.",
-                    "Take part in another experiment.",
-                )
-            if experiment.enrolment == "invite":
-                used = db.execute(
-                    "UPDATE invites SET used = 1 WHERE experiment = ? AND hash = ? AND used = 0",
-                    (name, _hash(invite or "")),
-                )
-                if used.rowcount != 1:
-                    fault = (
-                        "This experiment needs an invite, and none was given."
-                        if invite is None
-                        else "This invite is used already or unknown."
-                    )
-                    return refused(fault, "Ask the operator for one; each is good for one device.")
-            db.execute("INSERT INTO enrolled VALUES (?, ?)", (name, voter))
-        return Receipt(Outcome.ACCEPTED)
+            db.execute("DELETE FROM enrolled WHERE experiment = ? AND voter = ?", (name, voter))
+            db.execute("DELETE FROM messages WHERE experiment = ? AND voter = ?", (name, voter))
+            query = "SELECT number FROM messages WHERE experiment = ? ORDER BY number"
+            left = [number for (number,) in db.execute(query, (name,))]
+            db.executemany(
+                "UPDATE messages SET number = ? WHERE experiment = ? AND number = ?",
+                [(place, name, number) for place, number in enumerate(left, 1) if place < number],
+            )
+            self._histories.pop(name, None)
+            self._enrolled = EnrolledCount()
 
     def voters(self, name: str, after: str = "", limit: int | None = None) -> list[str]:
         """The enrolled voters above ``after``, in order of their keys; at most ``limit``.
@@ -198,37 +222,45 @@ class SqliteStore:
         return [voter for (voter,) in rows]
 
     def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
-        """Post a message: accepted, duplicate, or refused.
+        """Post a message: accepted, duplicate, or refused; see ``post_all``."""
+        return self.post_all([(name, envelope)], most=most)[0]
 
-        ``most`` bounds the messages of one voter, who could otherwise fill the disk.
+    def post_all(
+        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Post messages in their order, in one transaction; what became of each.
+
+        One wait for the disk serves all of them. ``most`` bounds the messages of one voter, who
+        could otherwise fill the disk.
         """
-        spec = self.spec(name)
-        if reason := refusal(envelope, spec, self.scope(name)):
-            return refused(reason)
-        voter, text = envelope.message.voter, to_json(envelope.message)
-        if name not in self._histories:
-            self._history(spec)  # it may take seconds: other processes can write meanwhile
+        receipts: list[Receipt | None] = []
+        for name, envelope in posts:
+            spec = self.spec(name)
+            reason = refusal(envelope, spec, self.scope(name))
+            receipts.append(refused(reason) if reason else None)
+            if name not in self._histories:
+                self._history(spec)  # it may take seconds: other processes can write meanwhile
+        histories: dict[str, History] = {}
+        now = self.administration.clock()
+        try:
+            with self._database.write(durable=self._durable) as db:
+                for place, (name, envelope) in enumerate(posts):
+                    if receipts[place] is None:
+                        if name not in histories:
+                            histories[name] = self._history(self.spec(name))
+                        receipts[place] = post_one(db, histories[name], envelope, most, now)
+        except BaseException:
+            for name in histories:  # they have taken in what is not in the file
+                self._histories.pop(name, None)
+            raise
+        return [receipt for receipt in receipts if receipt is not None]
+
+    def check_writable(self) -> None:
+        """Write something that takes room of its own; StoreError if that does not work."""
         with self._database.write() as db:
-            if not _is_enrolled(db, name, voter):
-                return NOT_ENROLLED
-            there = db.execute(
-                "SELECT number FROM messages WHERE experiment=? AND message=?", (name, text)
-            ).fetchone()
-            if there:
-                return Receipt(Outcome.DUPLICATE, number=there[0])
-            (posted,) = db.execute(
-                "SELECT count(*) FROM messages WHERE experiment=? AND voter=?", (name, voter)
-            ).fetchone()
-            if most is not None and posted >= most:
-                return refused(f"A voter may post at most {most} messages.", "Post no more.")
-            history = self._history(spec)
-            if reason := history.tally.refusal(envelope.message):
-                return refused(reason)
-            db.execute(
-                "INSERT INTO messages VALUES (?, ?, ?, ?, ?)",
-                (name, history.number + 1, voter, text, envelope.signature),
-            )
-            return Receipt(Outcome.ACCEPTED, number=history.number + 1)
+            (beat,) = db.execute("SELECT coalesce(max(rowid), 0) FROM pulse").fetchone()
+            db.execute("INSERT INTO pulse VALUES (zeroblob(4096))")
+            db.execute("DELETE FROM pulse WHERE rowid <= ?", (beat,))
 
     def look(self, name: str, draw: Callable[[History], T]) -> T:
         """What a function makes of an experiment's messages, all that are in the file.
@@ -282,12 +314,15 @@ class SqliteStore:
                 "voter=? ORDER BY number",
                 (name, voter),
             ).fetchall()
-        return self.rows(name, 2**53)[0], rows
+        return self.rows(name, limit=0)[0], rows
 
-    def rows(self, name: str, after: int = 0) -> tuple[int, list[tuple[int, str, str]]]:
+    def rows(
+        self, name: str, after: int = 0, limit: int | None = None
+    ) -> tuple[int, list[tuple[int, str, str]]]:
         """The board's last number, and number, JSON text and signature of what is above ``after``.
 
-        A last number below ``after`` says that the file is an older one, from a backup.
+        At most ``limit`` of these, the first. A last number below ``after`` says that the file is
+        an older one, from a backup.
         """
         with self._database.read() as db:
             (last,) = db.execute(
@@ -295,17 +330,7 @@ class SqliteStore:
             ).fetchone()
             rows = db.execute(
                 "SELECT number, message, signature FROM messages WHERE experiment=? AND "
-                "number>? AND number<=? ORDER BY number",
-                (name, after, last),
+                "number>? AND number<=? ORDER BY number LIMIT ?",
+                (name, after, last, -1 if limit is None else limit),
             ).fetchall()
         return last, rows
-
-
-def _is_enrolled(db: sqlite3.Connection, experiment: str, voter: str) -> bool:
-    query = "SELECT 1 FROM enrolled WHERE experiment = ? AND voter = ?"
-    return db.execute(query, (experiment, voter)).fetchone() is not None
-
-
-def _hash(text: str) -> str:
-    # Invites are 128 random bits, so that a plain hash cannot be searched.
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

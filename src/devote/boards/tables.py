@@ -1,9 +1,13 @@
 """What the file of a board store holds, and how a file of an older version is carried over.
 
 Nothing else is stored: no address, no time of a message, no link from an invite to a voter, and
-of an invite only its hash. A message is kept in its one JSON spelling, which holds who says what,
-and nothing else; a UNIQUE constraint on that text keeps it from being counted twice, whatever its
-kind.
+of an invite only its hash and when it expires. A message is kept in its one JSON spelling, which
+holds who says what, and nothing else; a UNIQUE constraint on that text keeps it from being counted
+twice, whatever its kind.
+
+Voters and invites are kept in the order of their keys and hashes, without row numbers, which would
+tell in which order they came. A used invite differs from another by one bit that is changed in its
+place. ``pulse`` is what a look at the server's health writes.
 """
 
 import sqlite3
@@ -24,18 +28,30 @@ CREATE TABLE experiments (
     enrolment TEXT NOT NULL, players INTEGER, created INTEGER NOT NULL, board TEXT
 ) STRICT;
 CREATE TABLE enrolled (
-    experiment TEXT NOT NULL, voter TEXT NOT NULL, UNIQUE (experiment, voter)
-) STRICT;
+    experiment TEXT NOT NULL, voter TEXT NOT NULL, PRIMARY KEY (experiment, voter)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE invites (
     experiment TEXT NOT NULL, hash TEXT NOT NULL, used INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (experiment, hash)
-) STRICT;
+    expires INTEGER, PRIMARY KEY (experiment, hash)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE pulse (beat BLOB NOT NULL) STRICT;
 CREATE TABLE messages (
     experiment TEXT NOT NULL, number INTEGER NOT NULL, voter TEXT NOT NULL,
     message TEXT NOT NULL, signature TEXT NOT NULL,
     PRIMARY KEY (experiment, number), UNIQUE (experiment, message)
 ) STRICT;
-CREATE INDEX messages_of_voter ON messages (experiment, voter)
+CREATE INDEX messages_of_voter ON messages (experiment, voter);
+"""
+
+STANDINGS = """
+CREATE TABLE standings (experiment TEXT PRIMARY KEY, state TEXT NOT NULL, ends INTEGER) STRICT;
+CREATE TABLE revoked (
+    experiment TEXT NOT NULL, voter TEXT NOT NULL, PRIMARY KEY (experiment, voter)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE deleted (name TEXT PRIMARY KEY) STRICT
+"""
+"""How experiments stand that are not simply open, whom the operator revoked, and which names were
+deleted. An experiment without a row is open and has no end.
 """
 
 
@@ -73,10 +89,24 @@ def _from_version_2(db: sqlite3.Connection) -> None:
             )
 
 
+def _from_version_3(db: sqlite3.Connection) -> None:
+    """Forget in which order voters and invites came; make room for what an operator decides."""
+    tables = TABLES.split(";")
+    for name, columns in (("enrolled", "experiment, voter"), ("invites", "experiment, hash, used")):
+        db.execute(f"ALTER TABLE {name} RENAME TO old_{name}")
+        db.execute(next(text for text in tables if f"CREATE TABLE {name}" in text))
+        rows = f"SELECT {columns} FROM old_{name} ORDER BY {columns}"
+        db.execute(f"INSERT INTO {name} ({columns}) {rows}")
+        db.execute(f"DROP TABLE old_{name}")
+    db.execute("CREATE TABLE pulse (beat BLOB NOT NULL) STRICT")
+    for statement in STANDINGS.split(";"):
+        db.execute(statement)
+
+
 LAYOUT = Layout(
     what="board store",
     application=0x64767465,
-    version=3,
-    tables=TABLES,
-    upgrades={1: _from_version_1, 2: _from_version_2},
+    version=4,
+    tables=TABLES + STANDINGS,
+    upgrades={1: _from_version_1, 2: _from_version_2, 3: _from_version_3},
 )

@@ -37,7 +37,8 @@ def verify_log(
     """Verify a log from its beginning to its end, and copy it on the way if that is wanted."""
     memories = list(remembered)
     once_told = [item for memory in memories for item in memory.told]
-    verification = Verification(log.experiment, log.voters, [*log.told, *told, *once_told])
+    voters = log.voters  # which also says how many the experiment is told to have
+    verification = Verification(log.experiment, voters, [*log.told, *told, *once_told])
     for place, item in enumerate(log.items(), start=1):
         verification.take(item)
         if copy is not None:

@@ -1,6 +1,6 @@
 """How a demonstration looks in a terminal."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from rich.status import Status
 
@@ -19,11 +19,13 @@ LINES = {"open": "watch it at [bold]{}[/bold]", "chaos": "[red]{}[/red]"}
 class DemoView:
     """Tells a demonstration line by line, with the messages so far below while it runs."""
 
+    starting: ClassVar[str] = "starting the server ..."
+
     def __init__(self, experiment: Experiment, *, quiet: bool) -> None:
         self._spec = experiment.spec
         self._players = experiment.players
         self._console = console(quiet)
-        self._status = Status("starting the server ...", console=self._console)
+        self._status = Status(self.starting, console=self._console)
 
     def __enter__(self) -> Self:
         self._print(
@@ -110,6 +112,19 @@ class DemoView:
 
     def _print(self, text: str) -> None:
         self._console.print(text, soft_wrap=True)
+
+
+class PeersView(DemoView):
+    """The same without a server."""
+
+    starting: ClassVar[str] = "starting the devices ..."
+
+    def _costs(self, outcome: Outcome) -> None:
+        self._print(
+            f"\n{outcome.seconds:.0f} s, {number(outcome.pulls)} banner views, which stayed where "
+            f"they were seen.\n{len(outcome.messages):,} votes of {outcome.bytes_sent:,} bytes in "
+            "all; every device holds them all, and no server ever did."
+        )
 
 
 def interval(estimate: list[float] | None) -> str:

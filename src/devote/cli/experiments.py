@@ -1,39 +1,26 @@
-"""``devote experiments`` and ``devote invites``: what the operator of a server does."""
+"""``devote experiments``: what an operator does with the experiments of a server."""
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from devote.cli import options
 from devote.cli.errors import CommandError
+from devote.cli.operating import (
+    SERVER,
+    TOKEN_FILE,
+    Name,
+    Server,
+    TokenFile,
+    operator,
+    read_moment,
+)
 from devote.cli.options import takes
-from devote.cli.terminal import console, table, tell
-
-if TYPE_CHECKING:
-    from devote.boards.experiment import Experiment
-    from devote.boards.operator import Operator
-
-Server = Annotated[str, takes("URL", "The server's address.")]
-TokenFile = Annotated[Path, takes("FILE", "The operator's token, as `devote serve` wrote it.")]
-
-SERVER = "http://127.0.0.1:8600"
-TOKEN_FILE = Path("devote-server.db.token")
+from devote.cli.terminal import tell
 
 experiments = typer.Typer(add_completion=False, no_args_is_help=True)
-
-
-def _operator(server: str, token_file: Path) -> "Operator":
-    """A client for the operator's calls."""
-    from devote.boards.operator import Operator
-
-    try:
-        return Operator(server, token_file.read_text().strip())
-    except FileNotFoundError:
-        raise CommandError(
-            f"This needs the operator's token, and {token_file} is not there.\n"
-            "Give --token-file; `devote serve` printed where it is."
-        ) from None
 
 
 @experiments.command("open")
@@ -61,51 +48,175 @@ def open_(
     text = spec.read_text()
     read = ExperimentSpec.from_toml if spec.suffix == ".toml" else ExperimentSpec.from_json
     experiment = Experiment(read(text), enrolment, players)  # type: ignore[arg-type]
-    with _operator(server, token_file) as calls:
+    with operator(server, token_file) as calls:
         address = calls.open(experiment)
-    tell({"address": address, **_told(experiment)}, json, lambda _: typer.echo(address))
+    tell({"address": address, **_named(experiment.to_dict())}, json, lambda _: typer.echo(address))
 
 
 @experiments.command("list")
-def list_(server: Server = SERVER, json: options.Json = False) -> None:
-    """The experiments on a server.
+def list_(
+    server: Server = SERVER,
+    token_file: TokenFile = TOKEN_FILE,
+    archived: Annotated[
+        bool, typer.Option("--all", help="The archived ones too; needs the token.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """The experiments on a server: how they stand, how many take part, and what came of them.
+
+    Without the operator's token it tells what is public: no invites, and nothing archived.
 
     Example:
         devote experiments list
     """
-    from devote.boards.operator import Operator
+    from devote.cli.experiments_view import show
 
-    with Operator(server, None) as calls:
-        found = calls.experiments()
-    heads = ("experiment", "arms", "scheme", "enrolment", "devices", "at most")
-    rows = []
-    for item in found:
-        most = "any" if item.players is None else str(item.players)
-        row = (item.name, str(item.spec.n_arms), item.spec.scheme.name, item.enrolment)
-        rows.append((*row, str(item.enrolled), most))
-    told = [_told(item) for item in found]
-    tell(told, json, lambda _: console().print(table("bl", heads, rows)))
+    with operator(server, token_file, public=not archived) as calls:
+        found = calls.overview()
+    told = [_named(item) for item in found if archived or item["state"] != "archived"]
+    tell(told, json, show)
 
 
-def _told(experiment: "Experiment") -> dict[str, Any]:
-    """As JSON values, by the names that all commands use; on the wire it is ``players``."""
-    values = experiment.to_dict()
-    return {"n_players": values.pop("players"), **values}
-
-
-def invites(
-    experiment: Annotated[str, typer.Argument(help="The experiment's name.")],
-    count: Annotated[int, takes("N", "How many.", min=1)] = 1,
+@experiments.command()
+def close(
+    experiment: Name,
     server: Server = SERVER,
     token_file: TokenFile = TOKEN_FILE,
     json: options.Json = False,
 ) -> None:
-    """Make invites, one per line. The server keeps only their hashes: they are shown once.
+    """Take no new messages and devices; all can still be read, and devices play on.
 
     Example:
-        devote invites banner --count 1000 > invites.txt
+        devote experiments close banner
     """
-    with _operator(server, token_file) as calls:
-        made = calls.invites(experiment, count)
-    told = {"experiment": experiment, "invites": made}
-    tell(told, json, lambda _: typer.echo("\n".join(made)))
+    _change(experiment, server, token_file, json, state="closed")
+
+
+@experiments.command()
+def reopen(
+    experiment: Name,
+    server: Server = SERVER,
+    token_file: TokenFile = TOKEN_FILE,
+    json: options.Json = False,
+) -> None:
+    """Take messages and devices again; an end date that has passed is removed.
+
+    Example:
+        devote experiments reopen banner
+    """
+    _change(experiment, server, token_file, json, state="open")
+
+
+@experiments.command()
+def archive(
+    experiment: Name,
+    server: Server = SERVER,
+    token_file: TokenFile = TOKEN_FILE,
+    json: options.Json = False,
+) -> None:
+    """Close an experiment and list it no more; its log and its page stay at their addresses.
+
+    Example:
+        devote experiments archive banner
+    """
+    _change(experiment, server, token_file, json, state="archived")
+
+
+@experiments.command()
+def end(
+    experiment: Name,
+    when: Annotated[str, typer.Argument(help="2027-01-31, 2027-01-31T18:00, 30d, or never.")],
+    server: Server = SERVER,
+    token_file: TokenFile = TOKEN_FILE,
+    json: options.Json = False,
+) -> None:
+    """Set when an experiment closes by itself, by the server's clock; times are in UTC.
+
+    Examples:
+        devote experiments end banner 2027-01-31T18:00
+        devote experiments end banner never
+    """
+    ends = None if when == "never" else read_moment(when)
+    _change(experiment, server, token_file, json, ends=ends)
+
+
+@experiments.command()
+def delete(
+    experiment: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    server: Server = SERVER,
+    token_file: TokenFile = TOKEN_FILE,
+    json: options.Json = False,
+) -> None:
+    """Delete an experiment with all its messages, for good. Its name cannot be used again.
+
+    Example:
+        devote experiments delete banner
+    """
+    with operator(server, token_file) as calls:
+        found = {item["name"]: item for item in calls.overview()}.get(experiment)
+        if found is not None and not yes:
+            what = (
+                f"{experiment} with {found['messages']:,} messages of {found['enrolled']:,} devices"
+            )
+            typer.echo(
+                f"This deletes {what} for good. Type its name to go on: ", err=True, nl=False
+            )
+            if sys.stdin.readline().strip() != experiment:
+                raise CommandError(f"{experiment} was not deleted.\nType its name, or give --yes.")
+        calls.delete(experiment)
+    tell({"deleted": experiment}, json, lambda _: typer.echo(f"{experiment} is deleted."))
+
+
+@experiments.command()
+def export(
+    experiment: Name,
+    output: Annotated[
+        Path | None, takes("FILE", "Where to; by default the experiment's name and .jsonl.")
+    ] = None,
+    server: Server = SERVER,
+    json: options.Json = False,
+) -> None:
+    """Write the whole log to a file of JSON lines, checked message by message.
+
+    `devote verify FILE` checks the file again, without the server. It needs no token.
+
+    Example:
+        devote experiments export banner --output banner.jsonl
+    """
+    from devote.boards.http_log import HttpLog
+    from devote.boards.saved_log import LogCopy
+    from devote.boards.verification import verify_log
+    from devote.cli.output_file import check_writable
+    from devote.cli.terminal import progress_bar
+
+    file = output or Path(f"{experiment}.jsonl")
+    check_writable(file)
+    if file.exists():
+        raise CommandError(f"{file} is there already.\nChoose another name with --output.")
+    with (
+        progress_bar() as progress,
+        HttpLog(f"{server.rstrip('/')}/experiments/{experiment}", progress=progress) as log,
+        LogCopy(file, log) as copy,
+    ):
+        report = verify_log(log, copy=copy, progress=progress)
+    told = {"file": str(file), "messages": report.messages, "head": report.head, "ok": report.ok}
+    words = f"{file}: {report.messages:,} messages. Check it with `devote verify {file}`."
+    tell(told, json, lambda _: typer.echo(words))
+    if not report.ok:
+        typer.echo(f"devote: something is wrong with this log: devote verify {file}", err=True)
+        raise typer.Exit(1)
+
+
+def _named(values: dict[str, Any]) -> dict[str, Any]:
+    """By the names that all commands use: the wire's ``players`` is ``n_players``."""
+    return {"n_players" if name == "players" else name: one for name, one in values.items()}
+
+
+def _change(name: str, server: str, token_file: Path, json: bool, **change: Any) -> None:
+    from devote.cli.experiments_view import stands
+
+    with operator(server, token_file) as calls:
+        standing = calls.change(name, **change)
+    told = {"name": name, **vars(standing)}
+    tell(told, json, lambda _: typer.echo(f"{name} is {stands(told)}."))

@@ -27,16 +27,23 @@ COMMANDS = {
     "watch": "One run, live in the terminal: arms, messages about them, players done.",
     "demo": "The main job end to end: 64 real devices, a server, ten banners.",
     "serve": "A board for devices, and the page to watch it on.",
-    "experiments": "Open an experiment on a server, or list those there are.",
-    "invites": "Single-use invites to an experiment.",
+    "migrate": "Move experiments from a file to NATS, where servers share them.",
+    "experiments": "Open, list, close, export or delete the experiments of a server.",
+    "invites": "Single-use invites to an experiment, as lines, as links or in a file.",
+    "revoke": "Take nothing more from a device, or let nobody use an invite.",
+    "token": "Replace the operator's token.",
+    "backup": "Copy a store to a file while its server runs.",
+    "restore": "Put a copy in the place of a store.",
     "verify": "Read a whole log, check every message, and count it again.",
     "device": "One device in the terminal, for trying things out.",
+    "certify": "Who may vote where there is no server: keys, tickets, revocations.",
+    "peers": "Whom a device without a server knows: list, add, health.",
     "schemes": "The ways a group can decide.",
     "algorithms": "The subroutines there are.",
     "problems": "The problems there are.",
 }
 FILES = dict.fromkeys(("schemes", "algorithms", "problems"), "listings")
-FILES["invites"] = "experiments"
+FILES["restore"] = "backup"
 """The file of a subcommand that does not have one of its own name."""
 
 TAKE_RULES = {

@@ -44,7 +44,11 @@ Players = Annotated[int, takes("N", "Number of devices.")]
 Seed = Annotated[int, takes("S", "The same seed gives the same numbers.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables and text.")]
 Engine = Annotated[
-    str, takes("NAME", "What runs the trials: event, clocks, or auto for the faster one.")
+    str,
+    takes(
+        "NAME",
+        "What runs the trials: event, clocks, cuda, or auto for the faster of the first two.",
+    ),
 ]
 Workers = Annotated[int, takes("W", "Processes to run in; 0: one per core.", min=0)]
 

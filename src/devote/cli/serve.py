@@ -1,16 +1,31 @@
 """``devote serve``: a board for devices, and the page to watch it on."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
+from devote.cli.config import join_limits, read_config
 from devote.cli.options import takes
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 
 def serve(
-    store: Annotated[Path, takes("FILE", "Where everything is kept.")] = Path("devote-server.db"),
+    config: Annotated[
+        Path | None,
+        takes(
+            "FILE",
+            "Options from a TOML file; those given here go before it.",
+            is_eager=True,
+            callback=read_config,
+        ),
+    ] = None,
+    store: Annotated[
+        str, takes("FILE|nats://...", "Where everything is kept: a file, or NATS nodes.")
+    ] = "devote-server.db",
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(min=1, max=65535, help="Port to listen on.")] = 8600,
     token_file: Annotated[
@@ -18,9 +33,21 @@ def serve(
     ] = None,
     certificate: Annotated[Path | None, takes("PEM", "TLS certificate; needs --key.")] = None,
     key: Annotated[Path | None, takes("PEM", "TLS private key.")] = None,
+    admin_port: Annotated[
+        int | None,
+        Option(min=1, max=65535, help="A port of their own for metrics and the operator's calls."),
+    ] = None,
     limit: Annotated[
         list[str] | None,
-        takes("NAME=VALUE", "Change a limit, such as streams=200; may be repeated."),
+        takes(
+            "NAME=VALUE",
+            "Change a limit, such as streams=200; may be repeated.",
+            callback=join_limits,
+        ),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        takes("ORIGIN", "Let pages of this site take part, as https://shop.example; repeatable."),
     ] = None,
 ) -> None:
     """Serve experiments to devices, and a page to watch them on.
@@ -29,21 +56,38 @@ def serve(
 
     Examples:
         devote serve
+        devote serve --allow-origin https://shop.example
+        devote serve --config devote.toml
         devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
+        devote serve --store nats://10.0.0.1:4222,10.0.0.2:4222,10.0.0.3:4222
     """
-    from devote.boards.store import SqliteStore
+    from devote.boards.jetstream.address import is_nats
+    from devote.boards.stores import open_store
     from devote.dashboard import add_page
+    from devote.server.alone import only_server
+    from devote.server.origins import allow_origins, check_origin
     from devote.server.serve import check_address, check_tls, run_server
     from devote.server.settings import load_settings, read_limits
 
     tls: dict[str, Any] = {"certificate": certificate, "key": key}
-    check_address(host, port)
     check_tls(**tls)
     read_limits(limit or [])
-    opened = SqliteStore(store)
-    where = token_file or store.with_name(store.name + ".token")
-    settings = load_settings(where, limit or [])
-    scheme = "http" if certificate is None else "https"
-    typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
-    typer.echo(f"devote: the operator's token is in {where}", err=True)
-    run_server(opened, host=host, port=port, settings=settings, extend=add_page, **tls)
+    origins = [check_origin(origin) for origin in allow_origin or []]
+    for each in (port, admin_port):
+        if each is not None:
+            check_address(host, each)
+    beside = Path("devote-nats" if is_nats(store) else store)
+
+    def extend(app: "FastAPI") -> None:
+        add_page(app)
+        allow_origins(app, origins)
+
+    with only_server(store):
+        opened = open_store(store)
+        where = token_file or beside.with_name(beside.name + ".token")
+        settings = load_settings(where, limit or [])
+        scheme = "http" if certificate is None else "https"
+        typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
+        typer.echo(f"devote: the operator's token is in {where}", err=True)
+        options: dict[str, Any] = {"host": host, "port": port, "admin_port": admin_port, **tls}
+        run_server(opened, settings=settings, extend=extend, **options)

@@ -74,7 +74,7 @@ async def _one_view(service: Service, name: str) -> bytes:
 
 async def _every_view(service: Service) -> bytes:
     summaries = []
-    for experiment in await service.call(service.store.experiments):
+    for experiment in await service.call(service.listed):
         summary = partial(summarize, experiment)
         summaries.append(await service.call(service.store.look, experiment.name, summary))
     return _json(summaries)

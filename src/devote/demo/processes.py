@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -23,7 +24,7 @@ class DemonstrationError(DevoteError):
     """A process of the demonstration failed, or took too long."""
 
 
-class _Process:
+class Program:
     """A Python program that can be killed and started again.
 
     What it prints goes to a file for each start, its errors to one log.
@@ -51,6 +52,11 @@ class _Process:
         """The end of the log."""
         return self._log.read_text(errors="replace").strip()[-800:]
 
+    @property
+    def printed(self) -> str:
+        """What it has printed since its last start."""
+        return self._printed[-1].read_text()
+
     def start(self) -> None:
         """Start it, the first time or again."""
         printed = self._name.with_suffix(f".{self.starts}.out")
@@ -66,11 +72,22 @@ class _Process:
         self._process.kill()
         self._process.wait()
 
+    def stop(self) -> None:
+        """End it well."""
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
 
-class ServerProcess(_Process):
-    """A ``devote serve`` on a free port of this machine, with its store in a folder."""
 
-    def __init__(self, folder: Path, port: int | None = None) -> None:
+class ServerProcess(Program):
+    """A ``devote serve`` on a free port of this machine, with its store in a folder.
+
+    ``options`` are further words of its command line.
+    """
+
+    def __init__(self, folder: Path, port: int | None = None, options: Sequence[str] = ()) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = port or free.getsockname()[1]
         self.address = f"http://127.0.0.1:{port}"
@@ -79,7 +96,7 @@ class ServerProcess(_Process):
         token_file.touch(mode=0o600)
         token_file.write_text(self.token)
         arguments = ["serve", "--store", str(folder / "server.db")]
-        arguments += ["--port", str(port), "--token-file", str(token_file)]
+        arguments += ["--port", str(port), "--token-file", str(token_file), *options]
         name = folder / "server"
         super().__init__(name, name.with_suffix(".log"), "devote.cli.main", *arguments)
 
@@ -95,16 +112,8 @@ class ServerProcess(_Process):
                 time.sleep(0.05)
         raise DemonstrationError(f"The server did not start.\n{self.complaints}")
 
-    def stop(self) -> None:
-        """End it well."""
-        self._process.terminate()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.kill()
 
-
-class CrowdProcess(_Process):
+class CrowdProcess(Program):
     """A process that runs some devices of a crowd; started again, it goes on from their stores."""
 
     def __init__(self, task: Task, program: str = "devote.demo.crowd") -> None:

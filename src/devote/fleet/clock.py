@@ -1,4 +1,4 @@
-"""The two clocks of a device, how long a pull waits for its reward, and when to try again.
+"""The two clocks of a device, and how long a pull waits for its reward.
 
 Ages are measured on the monotonic clock, so a wall clock that jumps changes nothing while the
 process runs. Only a pull that was pending across a restart has its age told by the wall clock,
@@ -62,15 +62,3 @@ class Expiry:
     def is_due(self, age: float) -> bool:
         """Whether a pull of this age has expired."""
         return self.after is not None and age >= self.after
-
-
-def backoff(tries: int, u: float, *, base: float, cap: float) -> float:
-    """How long to wait after so many failed tries: up to ``base``, doubled by each, up to ``cap``.
-
-    The uniform number ``u`` picks from the full range, not a part of it: a server that comes back
-    must not meet all devices at once.
-
-    >>> [backoff(tries, u=0.5, base=1.0, cap=5.0) for tries in range(4)]
-    [0.5, 1.0, 2.0, 2.5]
-    """
-    return u * min(cap, base * 2.0 ** min(tries, 32))

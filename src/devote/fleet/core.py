@@ -99,7 +99,13 @@ class DeviceCore(DeviceState):
             if not complete:
                 told = self.spec.scheme.tally(self.spec).public(self.players)
             refused = REFUSED if self._outbox.refused else None
-            troubles = (self.health.store, self.health.sync, self.health.forged, refused)
+            troubles = (
+                self.health.store,
+                self.health.sync,
+                self.health.forged,
+                self.health.barred,
+                refused,
+            )
             return DeviceStatus(
                 experiment=self.spec.name,
                 voter=self.identity.voter,

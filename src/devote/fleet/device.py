@@ -5,21 +5,34 @@ import threading
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import Any, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 from devote.boards.board import Board, BoardRefused, BoardUnavailable
+from devote.boards.experiment import read_link
 from devote.boards.http import HttpBoard
 from devote.fleet.clock import Clock, Expiry, OnExpire
 from devote.fleet.core import DeviceCore
 from devote.fleet.errors import JoinError, JoinRefused
-from devote.fleet.joining import open_store
+from devote.fleet.joining import gossip_board, open_store
 from devote.fleet.loop import Pace, run_forever
 from devote.fleet.plays import Choice
 from devote.fleet.state import SYSTEM_RANDOM
 from devote.fleet.status import DeviceStatus
 from devote.fleet.sync import sync_once
 
+if TYPE_CHECKING:
+    from devote.gossip import GossipSettings
+
 T = TypeVar("T")
+
+
+AT_HAND = Pace(every=2.0, base=0.25, cap=2.0)
+"""Where the board is on the device itself, reading it costs no traffic."""
+
+
+def is_gossip(url: str) -> bool:
+    """Whether an address is of devices that have no server."""
+    return url.startswith("gossip:")
 
 
 class _Joined:
@@ -74,24 +87,33 @@ class AsyncDevice(_Joined):
         clock: Clock | None = None,
         pace: Pace | None = None,
         board: Board | None = None,
+        gossip: "GossipSettings | None" = None,
     ) -> Self:
         """Take part in the experiment at ``url`` with the state in ``store``.
+
+        ``url`` may be a link with an invite, as ``devote invites --links`` makes them.
 
         The first time, this makes the store, with a fresh key, and enrols with it; after that
         it needs no network. ``expire_after`` and ``on_expire`` say what becomes of a pull whose
         reward never comes, see ``Expiry``. ``dice`` gives a uniform number for each new pull.
         ``board`` is any board to use in place of the one at ``url``; the device closes it.
+        At ``gossip://HOST:PORT/NAME`` there is no server: ``invite`` is a ticket, ``gossip`` says
+        how to exchange votes with other devices (docs/serverless.md).
         """
         expiry = Expiry(expire_after, on_expire)
+        url, linked = read_link(url)
         try:
+            if board is None and is_gossip(url):
+                board = gossip_board(url, store, invite, gossip)
             board = board or HttpBoard(url)
             async with AsyncExitStack() as opened:
                 opened.push_async_callback(board.aclose)
-                state = await open_store(store, url, board, invite, expiry)
+                state = await open_store(store, url, board, invite or linked, expiry)
                 opened.callback(state.close)
                 core = DeviceCore(
                     state, expiry=expiry, clock=clock or Clock(), dice=dice or SYSTEM_RANDOM
                 )
+                await board.begin(core.identity)
                 if core.spec.scheme.reads_tally and not core.bookmark.complete:
                     await sync_once(core, board)  # so that the first question is one of today's
                 opened.pop_all()  # the device closes them from here on
@@ -101,7 +123,7 @@ class AsyncDevice(_Joined):
             ) from None
         except BoardRefused as error:
             raise JoinRefused(str(error)) from None
-        return cls(core, board, pace)
+        return cls(core, board, pace or (AT_HAND if is_gossip(url) else None))
 
     async def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""
@@ -123,6 +145,7 @@ class AsyncDevice(_Joined):
 
     async def sync(self) -> bool:
         """Post and read now; returns whether that worked. Never needed, for tests and tools."""
+        self._core.health.unbar()
         return await sync_once(self._core, self._board)
 
     async def close(self, grace: float = 2.0) -> None:
@@ -158,6 +181,7 @@ class JoinOptions(TypedDict, total=False):
     clock: Clock | None
     pace: Pace | None
     board: Board | None
+    gossip: "GossipSettings | None"
 
 
 class Device(_Joined):

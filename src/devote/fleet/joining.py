@@ -9,12 +9,27 @@ same experiment.
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from devote.boards.board import Board, EnrolmentRefused
 from devote.boards.database import StoreError, StoreMismatch
+from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.fleet.clock import Expiry
 from devote.fleet.store import Store
+from devote.protocol import ExperimentSpec
+
+if TYPE_CHECKING:
+    from devote.gossip import GossipSettings
+
+
+def gossip_board(
+    url: str, store: str | Path, ticket: str | None, settings: "GossipSettings | None"
+) -> Board:
+    """The board that devices have among themselves, without a server."""
+    from devote.gossip import GossipBoard
+
+    return GossipBoard(url, store, ticket=ticket, settings=settings)
 
 
 async def open_store(
@@ -68,3 +83,31 @@ async def _enrol(store: Store, url: str, board: Board, invite: str | None, expir
         )
     await board.enrol(identity, invite)
     store.save_enrolment(url, experiment.players)
+
+
+def prepare_store(path: str | Path, spec: ExperimentSpec) -> str:
+    """Make the store and the key of a device that needs no server; returns the key to certify.
+
+    A store that is prepared already gives its key again.
+    """
+    from devote.gossip.credentials import scope_of
+
+    experiment = Experiment(spec, "invite", board=scope_of(spec).board)
+    is_new = not Path(path).exists()
+    store = Store.open(path)
+    try:
+        if not store.is_set_up:
+            store.set_up(f"gossip:///{spec.name}", experiment, Identity.generate())
+        saved = store.load()
+        if saved.scope != experiment.scope:
+            raise StoreMismatch(
+                f"The device store {store.path!r} was made for another board or specification.\n"
+                "Use a new store."
+            )
+        return Identity.from_private_bytes(saved.secret).voter
+    except BaseException:
+        if is_new:
+            store.remove()
+        raise
+    finally:
+        store.close()

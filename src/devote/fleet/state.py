@@ -27,10 +27,12 @@ from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome, Posted, PublicTally
 from devote.boards.database import StoreError
 from devote.boards.identity import Identity, verify
+from devote.boards.pages import page_of
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.clock import Clock
 from devote.fleet.errors import RewardRefused
 from devote.fleet.outbox import Outbox
+from devote.fleet.pace import Asked
 from devote.fleet.plays import Plays
 from devote.fleet.replies import Replies
 from devote.fleet.status import FORGED, Health
@@ -60,6 +62,7 @@ class DeviceState:
 
     def __post_init__(self) -> None:
         self.health = Health(self.clock)
+        self.asked = Asked()
         self._lock = threading.RLock()
         self._in_doubt = False
         self._load()
@@ -128,6 +131,25 @@ class DeviceState:
                 self._outbox.offer_lost_ones()
             return at_end
 
+    def needs(self, told: PublicTally) -> bool:
+        """Whether the log is to be read, by what the tally says.
+
+        It need not be while the tally says what follows from the messages that were read: further
+        votes have decided nothing yet. They are read when their page is full, or at the next look
+        at all of it. Where the order of the board matters, or terms may begin, every message does.
+        """
+        with self._lock:
+            bookmark, scheme = self.bookmark, self.spec.scheme
+            if not bookmark.complete or told.number < bookmark.number:
+                return True
+            if told.number == bookmark.number:
+                return False
+            if scheme.needs_order or self.spec.resets:
+                return True
+            own = self._player.public(self.players)
+            same = all(told.tally.get(name) == own[name] for name in ("status", "shared"))
+            return not same or page_of(told.number + 1) > page_of(bookmark.number + 1)
+
     def read(self, told: PublicTally) -> None:
         """Take in the board's tally, in place of the messages.
 
@@ -162,21 +184,15 @@ class DeviceState:
                 self._load()
             self.must_recall = False
 
-    def rewind(self) -> None:
+    def rewind(self, *, forget: bool = False) -> None:
         """Read the board from its beginning again, and offer it all own messages again.
 
-        What others said is kept, unless it means something only in the order of the board.
+        What others said is kept, unless it was taken back (``forget``), or means something only
+        in the order of the board.
         """
         with self._step():
-            self.store.rewind(forget=self.spec.scheme.needs_order)
+            self.store.rewind(forget=forget or self.spec.scheme.needs_order)
             self._load()
-
-    def learn_players(self, players: int | None) -> None:
-        """Take note of how many take part, which is what tells a stall."""
-        with self._step():
-            if players != self.players:
-                self.store.save_players(players)
-                self.players = players
 
     def close(self) -> None:
         """Close the store."""

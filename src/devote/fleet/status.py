@@ -15,13 +15,16 @@ REFUSED = (
 )
 FORGED = "The board holds messages that are not valid.\nThey are ignored; tell its operator."
 
+FIRST_BAR, LONGEST_BAR = 15.0, 3600.0
+"""Seconds until a board that takes nothing is asked again, the first time and at most."""
+
 
 @dataclass
 class Health:
     """When the board was last read to its end, and what stands in the way: None if nothing.
 
     ``store`` is about the last step, ``sync`` about the last round with the board, ``forged``
-    about all that was read.
+    about all that was read, ``barred`` about a board that takes nothing from this device.
 
     >>> health = Health(Clock(wall=lambda: 7.0, monotonic=lambda: 1.0))
     >>> health.offline()
@@ -34,7 +37,10 @@ class Health:
     store: str | None = None
     sync: str | None = None
     forged: str | None = None
+    barred: str | None = None
     _synced_at: float | None = None
+    _bars: int = 0
+    _barred_until: float = 0.0
 
     @property
     def synced_ago(self) -> float | None:
@@ -46,6 +52,25 @@ class Health:
         """The board has been read to its end."""
         self._synced_at = self.clock.monotonic()
         self.offline_since = None
+
+    @property
+    def may_post(self) -> bool:
+        """Whether it is time to try to post; a board that takes nothing is asked ever more rarely.
+
+        A closed experiment would else be asked by its whole fleet, round after round.
+        """
+        return self.barred is None or self.clock.monotonic() >= self._barred_until
+
+    def bar(self, reason: str) -> None:
+        """The board takes nothing from this device just now."""
+        wait = min(LONGEST_BAR, FIRST_BAR * 2.0 ** min(self._bars, 32))
+        self.barred = reason
+        self._bars += 1
+        self._barred_until = self.clock.monotonic() + wait
+
+    def unbar(self) -> None:
+        """The board takes messages, or is to be asked at once whether it does."""
+        self.barred, self._bars = None, 0
 
     def offline(self) -> None:
         """The board could not be reached."""

@@ -117,11 +117,6 @@ class Store:
                 "UPDATE device SET enrolled = 1, address = ?, players = ?", (address, players)
             )
 
-    def save_players(self, players: int | None) -> None:
-        """Note how many may take part."""
-        with self._database.write(durable=False) as db:
-            db.execute("UPDATE device SET players = ?", (players,))
-
     def save_step(
         self,
         player: dict[str, Any],

@@ -1,18 +1,34 @@
 """Bringing a device and its board together, again and again, over a network that fails.
 
-One round checks that the experiment is ours, posts what waits and reads what is new. An unknown
-outcome means "again", which idempotent messages make safe. A round reads by snapshot from just
-before the last message read, which proves that the board is there, that it is the one that was
-read before, and that nothing was skipped.
+One round posts what waits, reads the tally, which says how the group stands and that the board is
+there and ours, and reads the log where that is needed. An unknown outcome means "again", which
+idempotent messages make safe. The log is read from just before the last message read, which proves
+that it is the one that was read before and that nothing was skipped; page after page, each stored
+before the next is asked for, so that reading goes on where it broke off.
 
-A device of a scheme that ``reads_tally`` reads that instead, and never the messages of others.
+A board that takes nothing, because the experiment is closed or the device revoked, is read all the
+same. A device of a scheme that ``reads_tally`` never reads the log.
 
 A device that blurs what it says first asks what the board holds of it, once after each start: its
 store may be an older copy, and what it has said once it must not say again with fresh noise.
 """
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable, Outcome
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from devote.boards.board import (
+    Board,
+    BoardAlone,
+    BoardRefused,
+    BoardUnavailable,
+    Envelope,
+    Outcome,
+    Posted,
+    PostingBarred,
+    PublicTally,
+)
 from devote.boards.database import StoreError
+from devote.fleet.bookmark import Bookmark
 from devote.fleet.core import DeviceCore
 from devote.protocol import ProtocolError
 from devote.protocol.wire import Scope
@@ -29,28 +45,26 @@ GAP = "The board leaves out messages.\nThey are asked for again."
 
 
 async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> bool:
-    """One round: check that the experiment is ours, post what waits, read what is new.
+    """One round: post what waits, read how the group stands, and what is new of the log.
 
-    Without ``deep`` the experiment is taken to be ours, and only the last message read is
-    looked at again to see that the board is still the one that was read before. Returns whether
-    all of it worked; if not, the device's status says why. Only the board is awaited, so a board
-    that never waits lets this be driven without an event loop.
+    Without ``deep`` the log is left alone while what the tally says follows from what was read
+    (``DeviceState.needs``). Returns whether all of it worked; if not, the device's status says
+    why. Only the board is awaited, so a board that never waits lets this be driven without an
+    event loop.
     """
     try:
         if core.must_recall:
             core.recall(await board.said_by(core.identity.voter))
         if core.spec.scheme.reads_tally:
             await _ask_and_post(core, board)
-            core.health.sync = None
-            core.health.synced()
-            return True
-        if deep:
-            experiment = await board.fetch_experiment()
-            _check_scope(core, experiment.scope)
-            core.learn_players(experiment.players)
-        done = await _post_and_read(core, board, deep=deep)
-    except BoardUnavailable:
+            done = True
+        else:
+            done = await _post_and_read(core, board, deep=deep)
+    except BoardUnavailable as error:
         core.health.offline()
+        core.asked.fail(error)
+        if isinstance(error, BoardAlone):
+            core.health.sync = str(error)
         return False
     except (BoardRefused, ProtocolError) as error:
         core.health.offline()
@@ -64,6 +78,14 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
     return done
 
 
+async def _told(core: DeviceCore, board: Board) -> PublicTally:
+    """The tally of the board that this device has joined, and of no other."""
+    told = await board.tally()
+    _check_scope(core, told.scope)
+    core.asked.hear(told)
+    return told
+
+
 def _check_scope(core: DeviceCore, found: Scope) -> None:
     """Refuse a board that is not the one this device has joined."""
     if found.board != core.scope.board:
@@ -74,32 +96,88 @@ def _check_scope(core: DeviceCore, found: Scope) -> None:
 
 async def _ask_and_post(core: DeviceCore, board: Board) -> None:
     """Read the tally, and post what waits and is of use by it."""
-    told = await board.tally()
-    _check_scope(core, told.scope)
-    core.read(told)
-    for envelope in core.waiting:
-        is_wanted = core.is_wanted(envelope)
-        core.settle(envelope, await board.publish(envelope) if is_wanted else Outcome.REFUSED)
+    core.read(await _told(core, board))
+    with _posting(core) as waiting:
+        for envelope in waiting:
+            is_wanted = core.is_wanted(envelope)
+            core.settle(envelope, await board.publish(envelope) if is_wanted else Outcome.REFUSED)
 
 
 async def _post_and_read(core: DeviceCore, board: Board, *, deep: bool) -> bool:
+    """Post what waits, and read the log unless the tally says that there is no need.
+
+    Nothing is posted before the board is known to be ours.
+    """
     bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
-    await _post(core, board)
-    snapshot = await board.snapshot(bookmark.read_from(deep=deep))
-    if not bookmark.holds(snapshot.posted, deep=deep):
-        core.rewind()
-        snapshot = await board.snapshot(0)
-        core.receive(snapshot.posted, snapshot.number)
+    told = await _told(core, board)
+    if core.waiting:
         await _post(core, board)
-        snapshot = await board.snapshot(core.bookmark.number)
-    return core.receive(snapshot.posted, snapshot.number)
+        deep = deep or core.spec.scheme.needs_order  # where its place is, the log tells
+    if not deep and not core.needs(told):
+        return True
+    if not await _holds(bookmark, board, deep=deep):
+        core.rewind(forget=board.takes_back)
+        await _read_on(core, board)
+        await _post(core, board)
+    return await _read_on(core, board)
+
+
+async def _holds(bookmark: Bookmark, board: Board, *, deep: bool) -> bool:
+    """Whether what was read before is still where it was.
+
+    A cache may be seconds behind what this device has read elsewhere: so before the board is
+    taken for another one, it is asked itself.
+    """
+    for read in (board.snapshot, board.latest):
+        after = bookmark.read_from(deep=deep)
+        posted: list[Posted] = []
+        more = after < bookmark.number
+        while more:
+            snapshot = await read(after)
+            posted += snapshot.posted
+            more = snapshot.more and after < snapshot.number < bookmark.number
+            after = snapshot.number
+        if bookmark.holds(posted, deep=deep):
+            return True
+    return False
+
+
+async def _read_on(core: DeviceCore, board: Board) -> bool:
+    """Read the log from the bookmark to its end; whether nothing was left out of it."""
+    while True:
+        before = core.bookmark.number
+        snapshot = await board.snapshot(before)
+        if not snapshot.more:
+            return core.receive(snapshot.posted, snapshot.number)
+        core.receive(snapshot.posted)
+        if core.bookmark.number == before:
+            return False
 
 
 async def _post(core: DeviceCore, board: Board) -> None:
-    for envelope in core.waiting:
-        outcome = await board.publish(envelope)
-        if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
-            for each in lost:
-                await board.publish(each)
+    with _posting(core) as waiting:
+        for envelope in waiting:
             outcome = await board.publish(envelope)
-        core.settle(envelope, outcome)
+            if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
+                for each in lost:
+                    await board.publish(each)
+                outcome = await board.publish(envelope)
+            core.settle(envelope, outcome)
+
+
+@contextmanager
+def _posting(core: DeviceCore) -> Iterator[tuple[Envelope, ...]]:
+    """What is to be posted now: nothing, for a while, to a board that takes nothing.
+
+    The messages wait, and reading goes on: an operator may open an experiment again.
+    """
+    if not core.health.may_post:
+        yield ()
+        return
+    waiting = core.waiting
+    try:
+        yield waiting
+        if waiting:
+            core.health.unbar()
+    except PostingBarred as error:
+        core.health.bar(str(error))

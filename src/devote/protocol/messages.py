@@ -20,7 +20,7 @@ from devote.protocol.wire import VERSION, Scope, signed_bytes
 MAX_ARMS = 2**16
 IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 TEXTS = ("experiment", "voter")
-RESERVED = ("enrolment", "log")
+RESERVED = ("enrolment", "log", "certificate", "revocation", "address", "peer", "gossip")
 """What else is signed or hashed in the way of messages."""
 
 
@@ -51,11 +51,16 @@ ARM = Number()
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of message: its name, its form and its numbers."""
+    """One kind of message: its name, its form and its numbers.
+
+    ``question`` has the numbers that say what a message is about. Of a voter's messages of one
+    kind about one question a board needs to take only one.
+    """
 
     name: str
     form: type
     numbers: dict[str, Number]
+    question: tuple[str, ...]
 
 
 KINDS: dict[str, Kind] = {}
@@ -64,10 +69,13 @@ _BY_FORM: dict[type, Kind] = {}
 M = TypeVar("M")
 
 
-def message(name: str, **numbers: Number) -> Callable[[type[M]], type[M]]:
+def message(
+    name: str, question: tuple[str, ...] | None = None, **numbers: Number
+) -> Callable[[type[M]], type[M]]:
     """Declare a frozen dataclass as a kind of message with these numbers among its fields.
 
-    A name is given once and for all: one that was ever in use is not used again for another kind.
+    ``question`` has those that say what it is about, all of them if it is left out. A
+    name is given once and for all: one that was ever in use is not used again for another kind.
     """
 
     def declare(form: type[M]) -> type[M]:
@@ -75,7 +83,9 @@ def message(name: str, **numbers: Number) -> Callable[[type[M]], type[M]]:
         assert known == {*TEXTS, *numbers}, f"{form.__name__} has other fields than it declares"
         assert is_identifier(name), f"{name!r} cannot name a kind"
         assert name not in RESERVED, f"{name!r} names something else"
-        KINDS[name] = _BY_FORM[form] = Kind(name, form, numbers)
+        about = tuple(sorted(numbers)) if question is None else question
+        assert numbers.keys() >= set(about), f"{name!r} asks about what it does not tell"
+        KINDS[name] = _BY_FORM[form] = Kind(name, form, numbers, about)
         return form
 
     return declare

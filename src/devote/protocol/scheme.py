@@ -63,6 +63,14 @@ class Tally(ABC):
             )
         return self._refusal(message)
 
+    def is_early(self, message: Message) -> bool:
+        """Whether a message that is refused now may be taken once others have come.
+
+        Where nothing keeps messages in one order, such a one is kept until then; of each voter
+        there must not be many.
+        """
+        return False
+
     def _refusal(self, message: Message) -> str | None:
         """The scheme's own rules, for a message of its kinds."""
         return None
@@ -166,6 +174,7 @@ class Clocks:
     were set to 0 before.
 
     ``rests``: whether a player does nothing but play its one arm until it hears of a decision.
+    ``silent``: nobody is ever loud.
     The run has ended once the counter ``awaited``, which quiet activations raise, is N.
     """
 
@@ -175,6 +184,7 @@ class Clocks:
     take_stock: Callable[..., None] = counts_nothing
     awaited: int = HOLDING
     counts: tuple[int, ...] = (HOLDING,)
+    silent: bool = False
 
 
 @dataclass(frozen=True)
@@ -213,11 +223,12 @@ class Scheme(Plannable, ABC):
     """How a group decides; the fields of a subclass are its parameters.
 
     ``tally_form`` and ``player_form`` are its two halves, ``kinds`` its messages.
-    ``by_message``: the group has one answer, which follows from them. ``needs_order``: the answer
-    depends on the order of the board. ``reads_tally``: devices read the small public form of the
-    tally, not the log of messages. ``deployable``: devices can run it. ``remedies`` says of each
-    parameter what it is, for errors and ``--help``. ``sends`` names what is broadcast;
-    ``sentences`` tells the events of a run, by kind, with ``{player}``, ``{arm}`` and ``{term}``.
+    ``by_message``: the group has one answer, which follows from them. ``why_order``: why the answer
+    depends on the order of the board; empty where it does not. ``reads_tally``: devices read the
+    small public form of the tally, not the log of messages. ``deployable``: devices can run it.
+    ``remedies`` says of each parameter what it is, for errors and ``--help``. ``sends`` names what
+    is broadcast; ``sentences`` tells the events of a run, by kind, with ``{player}``, ``{arm}`` and
+    ``{term}``.
     """
 
     name: ClassVar[str]
@@ -227,7 +238,7 @@ class Scheme(Plannable, ABC):
     player_form: ClassVar[type["Player"]]
     kinds: ClassVar[tuple[type, ...]] = ()
     by_message: ClassVar[bool] = True
-    needs_order: ClassVar[bool] = False
+    why_order: ClassVar[str] = ""
     reads_tally: ClassVar[bool] = False
     deployable: ClassVar[bool] = True
     default_eta: ClassVar[float] = 0.9
@@ -235,6 +246,11 @@ class Scheme(Plannable, ABC):
     remedies: ClassVar[Mapping[str, str]] = {}
     sends: ClassVar[str] = "messages"
     sentences: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether the answer depends on the order of the board, so that devices need a server."""
+        return bool(self.why_order)
 
     @property
     def noisy(self) -> bool:

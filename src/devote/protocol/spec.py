@@ -4,6 +4,7 @@ Checked once, when it is made; everything downstream relies on it.
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -15,13 +16,17 @@ from devote.kernels import Algorithm, get_algorithm
 from devote.kernels.registry import AlgorithmError
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import MAX_ARMS, is_identifier
-from devote.protocol.scheme import Scheme, check, make_scheme
+from devote.protocol.scheme import SCHEMES, Scheme, check, make_scheme
 from devote.protocol.wire import digest
 
 VERSION = 2
+LAST_TERM = 2**32 - 1
+LAST_SERVERLESS_TERM = 255
 LONGEST_NAME = 200
 LEFT_OUT: Any = None
 """A field whose default depends on another."""
+
+_KEY = re.compile(r"[0-9a-f]{64}")
 
 _REMEDIES = {
     "epsilon": "It is how far from the best an arm may be and still do; rewards lie in [0, 1].",
@@ -59,7 +64,8 @@ class ExperimentSpec:
     ``arms`` are names, or a number of arms to be named by their index. ``eta`` is the failure
     probability allowed to one device, ``delta`` to the group; without ``eta`` it is the scheme's
     default. ``scheme`` is how the group decides: a scheme, its name, or a table with its name
-    and parameters; without it, Decentralized Elimination.
+    and parameters; without it, Decentralized Elimination. ``issuer`` is the public key of whoever
+    certifies voters, where devices have no server (docs/serverless.md).
 
     Paper: Algorithm 2, inputs.
 
@@ -75,6 +81,7 @@ class ExperimentSpec:
     eta: float = LEFT_OUT
     delta: float = 0.05
     scheme: Scheme = LEFT_OUT
+    issuer: str = ""
 
     def __post_init__(self) -> None:
         self._set("arms", _arm_names(self.arms))
@@ -96,6 +103,22 @@ class ExperimentSpec:
         self._set("options", Options(self.options))
         _check_options(_algorithm(self.algorithm), self.options)
         self.scheme.check(self)
+        self._check_issuer()
+
+    def _check_issuer(self) -> None:
+        if self.issuer == "":
+            return
+        if not isinstance(self.issuer, str) or _KEY.fullmatch(self.issuer) is None:
+            raise SpecError(
+                f"issuer={self.issuer!r} must be a public key, 64 digits and letters from a to f.\n"
+                "Make one with: devote certify key"
+            )
+        if self.scheme.needs_order:
+            others = ", ".join(s.name for s in SCHEMES.values() if s.deployable and not s.why_order)
+            raise SpecError(
+                f"{self.scheme.name} cannot do without a server: {self.scheme.why_order}.\n"
+                f"Use one of: {others}; or leave out issuer and run a server."
+            )
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -123,6 +146,11 @@ class ExperimentSpec:
     def resets(self) -> bool:
         """Whether the subroutine resets itself, and so never ends."""
         return _algorithm(self.algorithm).endless
+
+    @property
+    def last_term(self) -> int:
+        """The last term there can be, so that no member can fill the devices of all others."""
+        return LAST_SERVERLESS_TERM if self.issuer else LAST_TERM
 
     @cached_property
     def fingerprint(self) -> str:

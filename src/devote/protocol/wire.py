@@ -32,6 +32,16 @@ class Scope:
     fingerprint: str
 
 
+def serverless(fingerprint: str) -> Scope:
+    """Where signatures are good among devices that have no server: the specification says it all.
+
+    >>> serverless("9f3c").board
+    '990d8e4492b1ddd36be2d5eaf0c088f0'
+    """
+    line = f"devote/{VERSION} gossip {fingerprint}"
+    return Scope(hashlib.sha256(line.encode()).hexdigest()[:32], fingerprint)
+
+
 def signed_bytes(kind: str, fields: Mapping[str, object], scope: Scope) -> bytes:
     """What is signed: words with one space between them.
 

@@ -82,7 +82,7 @@ def rests(arena: Arena, state: State, player: int) -> bool:
     return bool(state.ints[COUNT] == 1)
 
 
-CLOCKS = Clocks(rests=rests, tells=never_tells, awaited=DONE, counts=())
+CLOCKS = Clocks(rests=rests, tells=never_tells, awaited=DONE, counts=(), silent=True)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """The application: its routes, what every answer carries, and how errors are told."""
 
+import time
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.datastructures import MutableHeaders
@@ -12,19 +13,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devote.boards.database import StoreError
 from devote.boards.experiment import VERSION_HEADER
-from devote.boards.store import SqliteStore, UnknownExperiment, UnreadableExperiment
+from devote.boards.standing import DeletedExperiment, UnknownExperiment, UnreadableExperiment
+from devote.boards.stores import BoardStore
 from devote.protocol.wire import VERSION
-from devote.server import board, experiments
+from devote.server import board, experiments, operator
 from devote.server.answers import Refused, error
 from devote.server.bodies import explain
 from devote.server.description import complete
+from devote.server.hot import HotPath
 from devote.server.metrics import CONTENT_TYPE, Metrics
 from devote.server.models import HealthAnswer, errors
-from devote.server.service import Served, Service
+from devote.server.service import Served, Service, on_admin_port
 from devote.server.settings import Settings
 
+ROUTERS = (experiments.router, board.router, operator.router)
 
-def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
+
+def create_app(store: BoardStore, settings: Settings | None = None) -> FastAPI:
     """A server over a store.
 
     ``app.state.service`` holds its parts, among them the settings with the operator's token.
@@ -39,21 +44,27 @@ def create_app(store: SqliteStore, settings: Settings | None = None) -> FastAPI:
     )
     service = Service(store, settings or Settings())
     app.state.service = service
-    app.include_router(experiments.router)
-    app.include_router(board.router)
+    for routes in ROUTERS:
+        app.include_router(routes)
     app.get("/health", responses=errors(503))(health)
-    app.get("/metrics", response_class=PlainTextResponse, responses=errors(503))(metrics)
+    app.get(
+        "/metrics",
+        response_class=PlainTextResponse,
+        responses=errors(404, 503),
+        dependencies=[Depends(on_admin_port)],
+    )(metrics)
     ours = (Refused, UnknownExperiment, UnreadableExperiment, StoreError)
     for kind in (*ours, RequestValidationError, HTTPException):
         app.exception_handler(kind)(_explain)
     app.add_middleware(_Versioned, metrics=service.metrics)
+    app.add_middleware(HotPath, service=service)
     complete(app)
     return app
 
 
 async def health(service: Served) -> HealthAnswer:
-    """Whether the server can read its store."""
-    await service.call(service.store.numbers)
+    """Whether the server can write to its store: it does, at most once a second."""
+    await service.check_health()
     return HealthAnswer()
 
 
@@ -61,7 +72,12 @@ async def metrics(service: Served) -> Response:
     """Counters for Prometheus."""
     listed = await service.call(service.store.experiments)
     numbers = await service.call(service.store.numbers)
-    text = service.metrics.render(listed, numbers=numbers, streams=service.boards.listeners)
+    text = service.metrics.render(
+        listed,
+        numbers=numbers,
+        streams=service.boards.listeners,
+        connections=len(service.connections or ()),
+    )
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
@@ -73,7 +89,11 @@ class _Versioned:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begin = time.perf_counter()
+        is_stream = False
+
         async def versioned(message: Message) -> None:
+            nonlocal is_stream
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers[VERSION_HEADER] = str(VERSION)
@@ -81,7 +101,12 @@ class _Versioned:
                 headers.setdefault("Cache-Control", "no-store")
                 route = getattr(scope.get("route"), "path", "other")
                 self._metrics.count_request(scope["method"], route, message["status"])
+                is_stream = headers.get("Content-Type", "").startswith("text/event-stream")
             await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                route = getattr(scope.get("route"), "path", "other")
+                if not is_stream:
+                    self._metrics.time_request(route, time.perf_counter() - begin)
 
         await self._app(scope, receive, versioned if scope["type"] == "http" else send)
 
@@ -89,7 +114,9 @@ class _Versioned:
 async def _explain(request: Request, problem: Any) -> Response:
     match problem:
         case Refused():
-            return error(problem.status, str(problem), problem.headers)
+            return error(problem.status, str(problem), problem.headers, cause=problem.cause)
+        case DeletedExperiment():
+            return error(410, str(problem))
         case UnknownExperiment():
             return error(404, str(problem))
         case UnreadableExperiment():
@@ -108,7 +135,7 @@ async def _explain(request: Request, problem: Any) -> Response:
 
 
 def _methods(request: Request) -> set[str]:
-    routes = (*experiments.router.routes, *board.router.routes, *request.app.routes)
+    routes = (*(route for router in ROUTERS for route in router.routes), *request.app.routes)
     return {
         method
         for route in routes

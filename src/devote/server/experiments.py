@@ -5,10 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from devote.boards.board import BoardRefused
 from devote.boards.experiment import Experiment
 from devote.protocol import ExperimentSpec, SpecError
 from devote.server import bodies, models
-from devote.server.answers import Refused
+from devote.server.answers import FOR_A_DAY, Refused
 from devote.server.service import Name, Served, existing, operator_only, settle
 from devote.server.settings import Settings
 
@@ -17,9 +18,9 @@ router = APIRouter(tags=["experiments"], responses=models.errors(503))
 
 @router.get("/experiments")
 async def list_experiments(service: Served) -> models.ExperimentsAnswer:
-    """All experiments, by name."""
-    listed = await service.call(service.store.experiments)
-    return models.ExperimentsAnswer(experiments=[_answer(experiment) for experiment in listed])
+    """All experiments that are not archived, by name."""
+    listed = await service.call(service.listed)
+    return models.ExperimentsAnswer(experiments=[_counted(item) for item in listed])
 
 
 @bodies.post(
@@ -43,10 +44,14 @@ async def create_experiment(
     return _answer(await service.call(service.store.get, experiment.name))
 
 
-@router.get("/experiments/{name}", responses=models.errors(404, 409, 422))
-async def read_experiment(service: Served, name: Name) -> models.ExperimentAnswer:
-    """An experiment's specification, how to enrol, and how many have."""
-    return _answer(await service.call(service.store.get, name))
+@router.get("/experiments/{name}", responses=models.errors(404, 409, 410, 422))
+async def read_experiment(
+    service: Served, name: Name, response: Response
+) -> models.ExperimentAnswer:
+    """An experiment's specification and how to enrol; any cache may keep it: it never changes."""
+    answer = _answer(await service.call(service.store.get, name))
+    response.headers["Cache-Control"] = FOR_A_DAY
+    return answer
 
 
 @bodies.post(
@@ -55,7 +60,7 @@ async def read_experiment(service: Served, name: Name) -> models.ExperimentAnswe
     models.InvitesBody,
     operator_only,
     existing,
-    answers=models.errors(401, 404, 409),
+    answers=models.errors(401, 404, 409, 410),
 )
 async def create_invites(
     service: Served,
@@ -66,11 +71,20 @@ async def create_invites(
     most = service.settings.invites
     if given.count > most:
         raise Refused(422, f"count must be at most {most}.\nMake the rest with another call.")
-    return models.InvitesAnswer(invites=await service.call(service.store.invite, name, given.count))
+    try:
+        made = await service.call(service.store.invite, name, given.count, given.expires)
+    except BoardRefused as wrong:
+        raise Refused(409, str(wrong)) from None
+    return models.InvitesAnswer(invites=made)
+
+
+def _counted(experiment: Experiment) -> models.CountedExperiment:
+    return models.CountedExperiment.model_validate(experiment.to_dict())
 
 
 def _answer(experiment: Experiment) -> models.ExperimentAnswer:
-    return models.ExperimentAnswer.model_validate(experiment.to_dict())
+    values = {name: value for name, value in experiment.to_dict().items() if name != "enrolled"}
+    return models.ExperimentAnswer.model_validate(values)
 
 
 def _experiment(given: models.ExperimentBody, settings: Settings) -> Experiment:

@@ -1,14 +1,14 @@
 """One experiment's board as its server holds it in memory, for reads, streams and the page alike.
 
-SQLite is asked once per change or ``poll``, however many read or listen. A listener holds no
-queue but only its place in the shared list, so that a slow one costs nothing. What the messages
-come to is the store's to say.
+The store is asked once per change or ``poll``, however many read or listen. In memory are the
+messages of the last page, the pages that were asked for last, and what the tally says; a listener
+holds no queue but only its place in the log. What the messages come to is the store's to say.
 """
 
 import asyncio
-import secrets
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
+from dataclasses import dataclass
 from typing import TypeVar
 
 from starlette.responses import StreamingResponse
@@ -19,78 +19,152 @@ from devote.boards.bell import Bell
 from devote.boards.board import PublicTally
 from devote.boards.database import StoreError
 from devote.boards.history import History
-from devote.boards.store import SqliteStore
+from devote.boards.pages import PAGE, page_of
+from devote.boards.standing import UnknownExperiment
+from devote.boards.stores import BoardStore
 from devote.protocol import ExperimentSpec
+from devote.server.pace import told_pace
+from devote.server.pages import KeptPages, Page, Row, as_item, make_page
 from devote.server.settings import Settings
 
 T = TypeVar("T")
 
-_AT_ONCE = 1_000  # messages per write to a listener who has many to catch up with
 
+@dataclass(frozen=True, slots=True)
+class ToldTally:
+    """A public tally as it is sent, and its name."""
 
-def as_item(number: int, message: str, signature: str) -> bytes:
-    """A message of the store as JSON, as it is sent."""
-    return f'{{"number":{number},"message":{message},"signature":"{signature}"}}'.encode()
+    body: bytes
+    tag: str
 
 
 class LiveBoard:
-    """The messages of one experiment as JSON items, and who waits for more.
+    """The log of one experiment in pages, its tally, and who waits for more.
 
-    ``tag`` names this reading of the file; it changes when an older file was put in its place.
+    ``number`` is that of the last message read. ``reading`` changes when streams are to end: an
+    older file was put in the store's place, or the server is told to stop.
     """
 
-    def __init__(self, store: SqliteStore, spec: ExperimentSpec, settings: Settings) -> None:
+    def __init__(self, store: BoardStore, spec: ExperimentSpec, settings: Settings) -> None:
         self._store = store
         self._spec = spec
         self._settings = settings
         self.bell = Bell()
-        self._lock = asyncio.Lock()
+        self.reading = 0
+        self._reading = asyncio.Lock()
+        self._telling = asyncio.Lock()
+        self._asked = self._answered = 0
         self._watch: asyncio.Task[None] | None = None
-        self._read_at = float("-inf")
-        self._players: tuple[int | None] | None = None
+        self._pages = KeptPages()
         self._begin()
 
     def _begin(self) -> None:
-        self.tag = secrets.token_hex(4)
-        self.items: list[bytes] = []
-        self._told: tuple[int, bytes, str] | None = None
+        self.reading += 1
+        self.number = 0
+        self._last: Row | None = None
+        self._rows: list[Row] = []
+        self._unfinished: Page | None = None
+        self._pages.clear()
+        self._read_at = self._told_at = float("-inf")
+        self._told: ToldTally | None = None
 
-    @property
-    def number(self) -> int:
-        """The number of the last message read."""
-        return len(self.items)
+    def changed(self) -> None:
+        """Note that the store has a new message, and tell the listeners soon."""
+        self._read_at = self._told_at = float("-inf")
+        if len(self.bell) and self._asked == self._answered:
+            self._refreshing = asyncio.create_task(self._refresh_for_listeners())
 
-    async def refresh(self) -> None:
-        """Read what is new in the store, and wake the listeners if something is."""
-        name = self._spec.name
-        async with self._lock:
-            last, rows = await asyncio.to_thread(self._store.rows, name, self.number)
-            if last < self.number:  # an older file was put in place
-                _, rows = await asyncio.to_thread(self._store.rows, name)
-                self._begin()
-                self.bell.ring()
-            self.items += [as_item(*row) for row in rows]
+    async def _refresh_for_listeners(self) -> None:
+        with suppress(StoreError):  # the watch reads it later
+            await self.refresh()
+
+    async def refresh(self, known: int = 0) -> None:
+        """Read what is new in the store, and wake the listeners if something is.
+
+        Of many who ask at once, one reads for all who asked before it began. ``known`` is a number
+        that a reader has, perhaps from another server that is ahead.
+        """
+        if known > self.number:
+            await asyncio.to_thread(self._store.rows, self._spec.name, known, 0)
+        self._asked += 1
+        mine = self._asked
+        async with self._reading:
+            if self._answered >= mine:
+                return
+            upto, before = self._asked, (self.reading, self.number)
             self._read_at = asyncio.get_running_loop().time()
-        if rows:
+            rows = await asyncio.to_thread(self._news)
+            if rows is None:  # an older file was put in place
+                self._begin()
+                self._read_at = asyncio.get_running_loop().time()
+                rows = await asyncio.to_thread(self._news) or []
+            if rows:
+                self._last, self.number = rows[-1], rows[-1][0]
+                base = self.number // PAGE * PAGE
+                self._rows = [row for row in (*self._rows, *rows) if row[0] > base]
+                self._unfinished = None
+            self._answered = upto
+        if (self.reading, self.number) != before:
             self.bell.ring()
 
-    async def tally(self) -> tuple[bytes, str]:
-        """The public tally as JSON, and its tag; worked out once for each number.
+    def _news(self) -> list[Row] | None:
+        """What the store has above ``number``; None if it is not the log that was read before."""
+        name = self._spec.name
+        if self._last is None:
+            last, _ = self._store.rows(name, 0, 0)
+            return self._store.rows(name, last // PAGE * PAGE - 1 if last else 0)[1]
+        _, rows = self._store.rows(name, self.number - 1)
+        return rows[1:] if rows and tuple(rows[0]) == tuple(self._last) else None
 
-        What another process wrote may go unnoticed for ``poll`` seconds.
-        """
+    async def fresh(self) -> None:
+        """Read the store, unless that was done less than ``poll`` seconds ago."""
         if asyncio.get_running_loop().time() - self._read_at >= self._settings.poll:
             await self.refresh()
-        if self._told is None or self._told[0] < self.number:
-            told = await self.look(self._tell)
-            self._told = (told.number, told.to_json().encode(), told.tag)
-        return self._told[1:]
+
+    async def page(self, number: int) -> Page | None:
+        """A page of the log; None for one beyond the first that is not full."""
+        await self.fresh()
+        last = page_of(self.number + 1)
+        if number > last:
+            return None
+        if number == last:
+            if self._unfinished is None:
+                self._unfinished = await asyncio.to_thread(self._make, number, list(self._rows))
+            return self._unfinished
+        page = self._pages.get(number)
+        if page is None:
+            page = await asyncio.to_thread(self._make, number)
+            if page.full:
+                self._pages.keep(number, page)
+        return page
+
+    def _make(self, number: int, rows: list[Row] | None = None) -> Page:
+        name = self._spec.name
+        if rows is None:
+            _, rows = self._store.rows(name, (number - 1) * PAGE, PAGE)
+        return make_page(number, rows, self._store.scope(name))
+
+    def told(self) -> ToldTally | None:
+        """The public tally, unless the store is to be asked first."""
+        is_old = asyncio.get_running_loop().time() - self._told_at >= self._settings.poll
+        return None if is_old else self._told
+
+    async def tally(self) -> ToldTally:
+        """The public tally; what another process wrote may go unnoticed for ``poll`` seconds."""
+        async with self._telling:
+            told = self.told()
+            if told is None:
+                self._told_at = asyncio.get_running_loop().time()
+                public = await self.look(self._tell)
+                told = self._told = ToldTally(public.to_json().encode(), public.tag)
+            return told
 
     def _tell(self, history: History) -> PublicTally:
-        if self._players is None:
-            self._players = (self._store.get(self._spec.name).players,)  # it never changes
-        public = history.tally.public(*self._players)
-        return PublicTally.of(self._store.scope(self._spec.name), history.number, public)
+        experiment = self._store.get(self._spec.name)
+        public = history.tally.public(experiment.players)
+        return told_pace(
+            PublicTally.of(experiment.scope, history.number, public), experiment, self._settings
+        )
 
     async def look(self, draw: Callable[[History], T]) -> T:
         """What a function makes of all messages."""
@@ -101,9 +175,9 @@ class LiveBoard:
 
         At most every ``every`` seconds, so that it costs no more when many messages come.
         """
-        told = -1
+        told, reading = -1, self.reading
         with self._listening() as rung:
-            while self.tag:
+            while self.reading == reading:
                 rung.clear()
                 number = self.number
                 yield (
@@ -121,25 +195,36 @@ class LiveBoard:
         The caller has just called ``refresh``, so that the backlog is whole. It ends with this
         reading of the file.
         """
-        tag, end = self.tag, self.number
+        reading, end = self.reading, self.number
         place, at_end = min(after, end), False
         with self._listening() as rung:
-            while self.tag == tag:
+            while self.reading == reading:
                 rung.clear()
-                upto = min(place + _AT_ONCE, self.number if at_end else end)
+                upto = self.number if at_end else end
                 if place < upto:
-                    numbers, place = range(place + 1, upto + 1), upto
+                    rows = await self._between(place, upto)
+                    if not rows or self.reading != reading:
+                        return
+                    place = rows[-1][0]
                     yield b"".join(
-                        sse.encode(sse.MESSAGE, number=number, data=self.items[number - 1].decode())
-                        for number in numbers
+                        sse.encode(sse.MESSAGE, number=row[0], data=as_item(*row).decode())
+                        for row in rows
                     )
                 elif not at_end:
                     at_end = True
                     yield sse.encode(sse.END, number=end, data=str(end))
                 else:
                     await rung.wait()
-                    if place == self.number and self.tag == tag:
+                    if place == self.number and self.reading == reading:
                         yield sse.HEARTBEAT
+
+    async def _between(self, place: int, upto: int) -> list[Row]:
+        """The messages above ``place`` up to ``upto``, or the first of them, at most a page."""
+        if self._rows and self._rows[0][0] <= place + 1:
+            first = place + 1 - self._rows[0][0]
+            return self._rows[first : first + upto - place]
+        limit = min(PAGE, upto - place)
+        return (await asyncio.to_thread(self._store.rows, self._spec.name, place, limit))[1]
 
     @contextmanager
     def _listening(self) -> Iterator[asyncio.Event]:
@@ -150,7 +235,7 @@ class LiveBoard:
 
     def close(self) -> None:
         """End all streams."""
-        self.tag = ""
+        self.reading += 1
         self.bell.ring()
         if self._watch is not None:
             self._watch.cancel()
@@ -160,8 +245,13 @@ class LiveBoard:
         beat = loop.time() + self._settings.heartbeat
         while len(self.bell):
             await asyncio.sleep(min(self._settings.poll, self._settings.heartbeat))
-            with suppress(StoreError):  # the next poll reads it
+            try:
                 await self.refresh()
+            except StoreError:
+                pass  # the next poll reads it
+            except UnknownExperiment:  # it was deleted, perhaps through another server
+                self.close()
+                return
             if loop.time() >= beat:
                 beat = loop.time() + self._settings.heartbeat
                 self.bell.ring()
@@ -196,16 +286,25 @@ class EventStream(StreamingResponse):
 class LiveBoards:
     """The boards of all experiments that somebody has read."""
 
-    def __init__(self, store: SqliteStore, settings: Settings) -> None:
+    def __init__(self, store: BoardStore, settings: Settings) -> None:
         self._store = store
         self._settings = settings
         self._boards: dict[str, LiveBoard] = {}
+
+    def known(self, name: str) -> LiveBoard | None:
+        """An experiment's board, if somebody has read it before."""
+        return self._boards.get(name)
 
     def of(self, name: str) -> LiveBoard:
         """An experiment's board; UnknownExperiment if there is none."""
         if name not in self._boards:
             self._boards[name] = LiveBoard(self._store, self._store.spec(name), self._settings)
         return self._boards[name]
+
+    def forget(self, name: str) -> None:
+        """End the streams of an experiment that was deleted, and keep nothing of it."""
+        if name in self._boards:
+            self._boards.pop(name).close()
 
     @property
     def listeners(self) -> int:

@@ -7,6 +7,7 @@ from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
+    Histogram,
     disable_created_metrics,
     generate_latest,
 )
@@ -30,6 +31,22 @@ class Metrics:
             ("method", "route", "status"),
             registry=self._registry,
         )
+        self._counted: dict[tuple[str, str, int], Counter] = {}
+        self._seconds = Histogram(
+            "devote_request_seconds",
+            "From the first byte of a request to the last of its answer, streams apart.",
+            ("route",),
+            buckets=(0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0),
+            registry=self._registry,
+        )
+        self._timed: dict[str, Histogram] = {}
+        self._dropped = Counter(
+            "devote_connections_dropped",
+            "Connections ended because they idled, stalled, or had no room.",
+            ("why",),
+            registry=self._registry,
+        )
+        self._open = self._gauge("devote_connections", "Open connections.")
         self._messages = Counter(
             "devote_messages",
             "Messages posted, by what became of them.",
@@ -47,19 +64,40 @@ class Metrics:
     def count_request(self, method: str, route: str, status: int) -> None:
         """A request was answered; methods that do not exist share one label."""
         known = method if method in HTTPMethod.__members__ else "other"
-        self._requests.labels(known, route, str(status)).inc()
+        counter = self._counted.get((known, route, status))
+        if counter is None:
+            counter = self._requests.labels(known, route, str(status))
+            self._counted[known, route, status] = counter
+        counter.inc()
+
+    def time_request(self, route: str, seconds: float) -> None:
+        """How long a request took."""
+        timed = self._timed.get(route)
+        if timed is None:
+            timed = self._timed[route] = self._seconds.labels(route)
+        timed.observe(seconds)
+
+    def count_dropped(self, why: str) -> None:
+        """A connection was ended."""
+        self._dropped.labels(why).inc()
 
     def count_message(self, experiment: str, outcome: str) -> None:
         """A message was posted."""
         self._messages.labels(experiment, outcome).inc()
 
     def render(
-        self, experiments: Iterable[Experiment], *, numbers: Mapping[str, int], streams: int
+        self,
+        experiments: Iterable[Experiment],
+        *,
+        numbers: Mapping[str, int],
+        streams: int,
+        connections: int,
     ) -> bytes:
         """All metrics as text; ``numbers`` is how many messages each experiment's board holds."""
         listed = list(experiments)
         self._experiments.set(len(listed))
         self._streams.set(streams)
+        self._open.set(connections)
         for gauge in (self._enrolled, self._posted):
             gauge.clear()
         for item in listed:

@@ -26,6 +26,7 @@ Fingerprint = Annotated[str, WithJsonSchema({"type": "string", "pattern": VOTED}
 Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Players: TypeAlias = Positive | None
+Moment = Annotated[int, Field(ge=0, lt=2**33, description="Seconds since 1970.")]
 
 
 def _describe(kind: messages.Kind) -> dict[str, Any]:
@@ -86,9 +87,10 @@ class EnvelopeBody(Body):
 
 
 class InvitesBody(Body):
-    """How many invites to make."""
+    """How many invites to make, and from when on they are no longer good."""
 
     count: Positive
+    expires: Moment | None = None
 
 
 _SPEC = {
@@ -113,10 +115,14 @@ class ExperimentBody(Body):
 
 
 class ErrorAnswer(Body):
-    """What is wrong, and what to do; with ``outcome`` if the board has refused it."""
+    """What is wrong, and what to do; with ``outcome`` if the board has refused it.
+
+    With ``cause`` if it takes nothing at all, or nothing from this voter.
+    """
 
     error: str
     outcome: Literal["refused"] = "refused"
+    cause: Literal["closed", "revoked"] = "closed"
 
 
 class OutcomeAnswer(Body):
@@ -142,11 +148,25 @@ class MessagesAnswer(Body):
     end: bool
 
 
+class PageAnswer(Body):
+    """A page of the log; ``full`` if it never changes any more."""
+
+    board: BoardName
+    fingerprint: Fingerprint
+    page: Positive
+    full: bool
+    messages: list[PostedAnswer]
+
+
 class VotersAnswer(Body):
-    """Voters who are enrolled; ``end`` if these are all there are above the key asked for."""
+    """Voters who are enrolled, and how many there are in all.
+
+    ``end`` if these are all that are above the key asked for.
+    """
 
     voters: list[Voter]
     end: bool
+    enrolled: Natural
 
 
 _ARMS = {"type": "array", "items": {"type": "integer", "minimum": 0}}
@@ -165,13 +185,16 @@ class TallyAnswer(Body):
     """What the messages up to a number come to, as the scheme tells it.
 
     Every scheme tells whether it is settled, the arms that may be the answer, the likeliest
-    first, and those that are still open.
+    first, and those that are still open. ``pace`` is the time between two reads that devices are
+    asked to keep, in seconds; ``streams`` whether they may open a stream.
     """
 
     board: BoardName
     fingerprint: Fingerprint
     number: Natural
     tally: Annotated[dict[str, Any], WithJsonSchema(_TALLY)]
+    pace: Positive
+    streams: bool
 
 
 class InvitesAnswer(Body):
@@ -181,7 +204,7 @@ class InvitesAnswer(Body):
 
 
 class ExperimentAnswer(Body):
-    """An experiment, who may take part, and how many do.
+    """An experiment, and who may take part: nothing of it ever changes.
 
     Signatures cover its ``board`` and its ``fingerprint``, which is that of ``spec`` as it is here.
     """
@@ -192,6 +215,11 @@ class ExperimentAnswer(Body):
     fingerprint: Fingerprint
     enrolment: Enrolment
     players: Players
+
+
+class CountedExperiment(ExperimentAnswer):
+    """An experiment, and how many take part."""
+
     enrolled: Natural
 
 
@@ -199,11 +227,11 @@ class ExperimentsAnswer(Body):
     """All experiments."""
 
     version: int = VERSION
-    experiments: list[ExperimentAnswer]
+    experiments: list[CountedExperiment]
 
 
 class HealthAnswer(Body):
-    """The server can read its store."""
+    """The server can write to its store."""
 
     version: int = VERSION
     status: Literal["ok"] = "ok"

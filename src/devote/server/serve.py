@@ -1,5 +1,6 @@
 """Run the server until it is told to stop, and let its streams end well."""
 
+import asyncio
 import signal
 import socket
 from collections.abc import Callable
@@ -10,8 +11,12 @@ from typing import Any, TypedDict, Unpack
 import uvicorn
 from fastapi import FastAPI
 
-from devote.boards.store import SqliteStore
+from devote.boards.stores import BoardStore, open_store
+from devote.server.alone import only_server
 from devote.server.app import create_app
+from devote.server.connections import Connections, guarded, raise_file_limit
+from devote.server.repeats import count_repeats
+from devote.server.service import Service
 from devote.server.settings import ServerError, Settings
 
 # No access log, and no warning about a request, carries an address.
@@ -22,12 +27,22 @@ _OPTIONS: dict[str, Any] = {
     "log_level": "warning",
     "timeout_graceful_shutdown": 5,
     "timeout_keep_alive": 30,
-    "backlog": 4096,
+    "ws": "none",
 }
+SWEEP = 10
+"""Tenths of a second between two looks at who stalls."""
 
 
 class Server(uvicorn.Server):
     """Uvicorn, but open streams end at shutdown: by itself it would wait for them."""
+
+    guard: Connections
+
+    async def on_tick(self, counter: int) -> bool:
+        """Drop who stalls, every now and then."""
+        if counter % SWEEP == 0:
+            self.guard.sweep(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, then everything else."""
@@ -69,10 +84,14 @@ def check_tls(certificate: str | Path | None, key: str | Path | None) -> None:
 
 
 class Listening(TypedDict, total=False):
-    """Where to listen; ``certificate`` and ``key`` are PEM files and turn on TLS."""
+    """Where to listen; ``certificate`` and ``key`` are PEM files and turn on TLS.
+
+    With an ``admin_port`` metrics and the operator's calls are there, and only there.
+    """
 
     host: str
     port: int
+    admin_port: int | None
     certificate: str | Path | None
     key: str | Path | None
 
@@ -82,13 +101,36 @@ def make_server(app: FastAPI, **listening: Unpack[Listening]) -> Server:
     certificate, key = listening.get("certificate"), listening.get("key")
     check_tls(certificate, key)
     host, port = listening.get("host", "127.0.0.1"), listening.get("port", 8600)
-    return Server(
-        uvicorn.Config(app, host, port, ssl_certfile=certificate, ssl_keyfile=key, **_OPTIONS)
+    service: Service = app.state.service
+    service.admin_port = listening.get("admin_port")
+    guard = Connections(raise_file_limit(), service.settings.patience, service.metrics)
+    service.connections = guard
+    config = uvicorn.Config(
+        app,
+        host,
+        port,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        http=guarded(guard),
+        backlog=guard.at_once,
+        **_OPTIONS,
     )
+    count_repeats()
+    server = Server(config)
+    server.guard = guard
+    return server
+
+
+def listeners(**listening: Unpack[Listening]) -> list[socket.socket]:
+    """The sockets to listen on: one, and one for the operator if that has a port of its own."""
+    host, admin = listening.get("host", "127.0.0.1"), listening.get("admin_port")
+    ports = [listening.get("port", 8600), *([] if admin is None else [admin])]
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return [socket.create_server((host, port), family=family) for port in ports]
 
 
 def run_server(
-    store: SqliteStore | str | Path,
+    store: BoardStore | str | Path,
     *,
     settings: Settings | None = None,
     extend: Callable[[FastAPI], None] | None = None,
@@ -96,15 +138,18 @@ def run_server(
 ) -> None:
     """Serve a store until SIGINT or SIGTERM, then end the streams, close the store and return.
 
-    ``store`` is a store or the path of one; ``settings.token`` is the operator's token.
-    ``extend`` may add routes of its own, such as the page, before the server starts.
+    ``store`` is a store, the path of one, or its address on NATS; ``settings.token`` is the
+    operator's token. ``extend`` may add routes of its own, such as the page, before the server
+    starts.
     """
-    if not isinstance(store, SqliteStore):
-        store = SqliteStore(store)
+    if isinstance(store, str | Path):
+        with only_server(store):
+            run_server(open_store(store), settings=settings, extend=extend, **listening)
+        return
     try:
         app = create_app(store, settings)
         if extend is not None:
             extend(app)
-        make_server(app, **listening).run()
+        make_server(app, **listening).run(listeners(**listening))
     finally:
         store.close()

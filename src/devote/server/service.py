@@ -1,8 +1,10 @@
 """What the routes share: the store, the settings, the live boards, the limits and the counters."""
 
 import asyncio
-import hmac
+import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Path, Request
@@ -10,14 +12,19 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.responses import Response
 
 from devote.boards.admission import Receipt
-from devote.boards.board import Outcome
-from devote.boards.store import SqliteStore
+from devote.boards.board import Envelope, Outcome
+from devote.boards.database import StoreError
+from devote.boards.experiment import Experiment
+from devote.boards.stores import BoardStore, PostsSoon
 from devote.server.answers import Refused, too_many
+from devote.server.connections import Connections
+from devote.server.grouping import Grouped
 from devote.server.limits import RateLimit
 from devote.server.live import LiveBoard, LiveBoards
 from devote.server.metrics import Metrics
 from devote.server.models import NAME, OutcomeAnswer
 from devote.server.settings import Settings
+from devote.server.token import OperatorToken
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,18 +33,63 @@ T = TypeVar("T")
 class Service:
     """One server's parts."""
 
-    def __init__(self, store: SqliteStore, settings: Settings) -> None:
+    def __init__(self, store: BoardStore, settings: Settings) -> None:
         self.store = store
         self.settings = settings
+        self.token = OperatorToken(settings)
         self.boards = LiveBoards(store, settings)
         self.metrics = Metrics()
         self.voters = RateLimit(rate=settings.voter_rate, burst=settings.voter_burst)
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
+        self._threads = ThreadPoolExecutor(store.at_once, "devote-store")
         self.reads = RateLimit(rate=settings.read_rate, burst=settings.read_burst)
+        self._checking = asyncio.Lock()
+        self._checked_at = float("-inf")
+        self._trouble: StoreError | None = None
+        self.connections: Connections | None = None
+        self.admin_port: int | None = None
+        self._posts = Grouped(partial(store.post_all, most=settings.messages))
+        self._enrolments = Grouped(partial(store.enrol_all, most=settings.enrolments))
+
+    def listed(self) -> list[Experiment]:
+        """The experiments that are not archived."""
+        hidden = self.store.administration.archived()
+        return [item for item in self.store.experiments() if item.name not in hidden]
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do something with the store, in a thread: it waits for the disk."""
-        return await asyncio.to_thread(work, *args, **kwargs)
+        """Do something with the store, in a thread: it waits for a disk or for others."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, partial(work, *args, **kwargs))
+
+    async def post(self, name: str, envelope: Envelope) -> Receipt:
+        """Post a message, in a file together with others; it is kept when this returns."""
+        if isinstance(self.store, PostsSoon):
+            most = self.settings.messages
+            receipt = await asyncio.wrap_future(self.store.post_soon(name, envelope, most=most))
+        else:
+            receipt = await self._posts.do((name, envelope))
+        self.metrics.count_message(name, receipt.outcome)
+        if receipt.outcome is Outcome.ACCEPTED:
+            self.boards.of(name).changed()
+        return receipt
+
+    async def enrol(self, name: str, voter: str, signature: str, invite: str | None) -> Receipt:
+        """Enrol a voter together with others."""
+        return await self._enrolments.do((name, voter, signature, invite))
+
+    async def check_health(self) -> None:
+        """Write to the store, at most once a second; StoreError if that does not work."""
+        async with self._checking:
+            now = asyncio.get_running_loop().time()
+            if now - self._checked_at >= 1.0:
+                try:
+                    await self.call(self.store.check_writable)
+                    self._trouble = None
+                except StoreError as error:
+                    self._trouble = error
+                self._checked_at = now
+        if self._trouble is not None:
+            raise self._trouble
 
     def check(self, limit: RateLimit, key: str, what: str = "for this experiment") -> None:
         """Refuse what is asked for too often."""
@@ -46,8 +98,15 @@ class Service:
 
     def check_streams(self) -> None:
         """Refuse one more stream when too many are open."""
-        if self.boards.listeners >= self.settings.streams:
-            raise too_many(self.settings.heartbeat, "that stay open")
+        room = self.settings.streams
+        if self.connections is not None:
+            room = min(room, self.connections.streams)
+        if self.boards.listeners >= room:
+            raise Refused(
+                503,
+                "There is no room for one more stream.\nRead the tally at its pace instead.",
+                Retry_After=str(math.ceil(max(60.0, self.settings.pace))),
+            )
 
 
 def service_of(request: Request) -> Service:
@@ -85,9 +144,16 @@ Reading = Annotated[LiveBoard, Depends(reading)]
 def settle(receipt: Receipt, response: Response, *, refused: int = 403) -> OutcomeAnswer:
     """The outcome of a write and its status: 201 if accepted, 200 if it was there already."""
     if receipt.outcome is Outcome.REFUSED:
-        raise Refused(refused, receipt.reason)
+        raise Refused(refused, receipt.reason, cause=receipt.cause)
     response.status_code = 201 if receipt.outcome is Outcome.ACCEPTED else 200
     return OutcomeAnswer.model_validate({"outcome": receipt.outcome.value})
+
+
+def on_admin_port(service: Served, request: Request) -> None:
+    """Refuse what is not asked at the operator's own port, if there is one."""
+    port = (request.scope.get("server") or (None, None))[1]
+    if service.admin_port is not None and port != service.admin_port:
+        raise Refused(404, "Not Found: no such route here.\nThe routes are in /openapi.json.")
 
 
 _bearer = HTTPBearer(auto_error=False, description="The operator's token.")
@@ -95,11 +161,12 @@ _bearer = HTTPBearer(auto_error=False, description="The operator's token.")
 
 def operator_only(
     service: Served,
+    _: Annotated[None, Depends(on_admin_port)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> None:
     """Refuse whoever does not bear the operator's token."""
     given = credentials.credentials if credentials else ""
-    if not hmac.compare_digest(given.encode(), service.settings.token.encode()):
+    if not service.token.matches(given):
         raise Refused(
             401,
             "This call needs the operator's token.\nSend it as 'Authorization: Bearer TOKEN'.",

@@ -132,7 +132,7 @@ class Result:
 
     @property
     def engine(self) -> str:
-        """What ran the trials: ``event``, ``clocks`` or ``players``."""
+        """What ran the trials: ``event``, ``clocks``, ``cuda`` or ``players``."""
         return self.scenario.runs_on
 
     @property

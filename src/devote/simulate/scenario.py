@@ -24,9 +24,10 @@ QUIET = 1_000_000
 _asked: set[object] = set()
 """The rules that were asked, and do."""
 
-ENGINES = ("auto", "event", "clocks")
+ENGINES = ("auto", "event", "clocks", "cuda")
 """``event``: one pull after another. ``clocks``: each player alone between decisions, on a clock
-of its own; the same law, other numbers. ``auto``: clocks where they can be used and are faster."""
+of its own; the same law, other numbers. ``cuda``: the same on a GPU, many trials at once.
+``auto``: clocks where they can be used and are faster."""
 
 CLOCKS_PAY = 2048
 """From so many players on."""
@@ -72,6 +73,8 @@ class Scenario:
         check_engine(self.engine)
         if self.engine == "clocks" and (why := self._why_no_clocks()):
             raise SpecError(f"engine='clocks' cannot run this: {why}.\nUse engine event or auto.")
+        if self.engine == "cuda" and (why := self._why_no_cuda()):
+            raise SpecError(f"engine='cuda' cannot run this: {why}.\nUse engine event or auto.")
 
     @property
     def scheme(self) -> Scheme:
@@ -139,7 +142,7 @@ class Scenario:
 
     @property
     def runs_on(self) -> str:
-        """What runs it: ``event``, ``clocks``, or ``players`` where the scheme has no engine.
+        """What runs it: one of ``ENGINES``, or ``players`` where the scheme has no engine.
 
         >>> from devote.problems import PROBLEMS
         >>> Scenario(ExperimentSpec(arms=10), PROBLEMS["1"], 10_000).runs_on
@@ -152,6 +155,21 @@ class Scenario:
         many = self.n_players >= CLOCKS_PAY
         slow = self.algorithm.endless or self.scheme.engine.clocks is None
         return "clocks" if many and not slow and not self._why_no_clocks() else "event"
+
+    @property
+    def own_clocks(self) -> bool:
+        """Whether players can run on clocks of their own, each alone between decisions."""
+        engine = self.scheme.engine
+        return engine is not None and engine.clocks is not None and not self._why_no_clocks()
+
+    def _why_no_cuda(self) -> str:
+        """Why it cannot run on a GPU; empty if it can."""
+        engine = self.scheme.engine
+        if engine is None:
+            return f"the scheme {self.scheme.name} has no part that compiles"
+        if engine.keeps_log:
+            return f"the scheme {self.scheme.name} keeps a log of messages, which grows"
+        return ""
 
     def _why_no_clocks(self) -> str:
         """Why players cannot run on clocks of their own; empty if they can."""
@@ -166,12 +184,12 @@ class Scenario:
 
     def in_order(self) -> "Scenario":
         """The same, one pull after another, as whoever keeps more than the outcome needs it."""
-        if self.loop[2] != "clocks":
+        if self.loop[2] not in ("clocks", "cuda") and self.engine != "cuda":
             return self
-        if self.engine == "clocks":
+        if self.engine != "auto":
             raise SpecError(
-                "engine='clocks' keeps neither a trace nor a record: it does not know the order of "
-                "all pulls.\nUse engine event or auto."
+                f"engine={self.engine!r} keeps neither a trace nor a record: it does not know the "
+                "order of all pulls.\nUse engine event or auto."
             )
         return replace(self, engine="event")
 

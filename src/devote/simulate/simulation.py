@@ -30,11 +30,12 @@ def simulate(
     ``horizon`` is the most pulls of a trial; what reaches it is ``unfinished``. Without one, a
     trial that goes on past every known rule's need raises ``NeverEnds``, and a rule of your own
     that has not voted after a million pulls is checked, see ``check_algorithm``. ``engine`` is
-    ``auto``, ``event`` or ``clocks``; ``result.engine`` says which ran. ``workers`` processes share
-    the trials, None for all cores. ``record`` keeps curves over time, pulls per arm and pulls per
-    player; ``trace`` keeps every event; both need ``event``, which ``auto`` then takes. With
-    ``results``, a file that ends in .jsonl, an interrupted run goes on where it stopped, and one
-    with more trials runs only those. ``progress`` True shows a line in a terminal after a second.
+    ``auto``, ``event``, ``clocks`` or ``cuda``; ``result.engine`` says which ran. ``workers``
+    processes share the trials, None for all cores. ``record`` keeps curves over time, pulls per
+    arm and pulls per player; ``trace`` keeps every event; both need ``event``, which ``auto`` then
+    takes. With ``results``, a file that ends in .jsonl, an interrupted run goes on where it
+    stopped, and one with more trials runs only those. ``progress`` True shows a line in a terminal
+    after a second.
 
     >>> from devote.problems import PROBLEMS
     >>> result = simulate(ExperimentSpec(arms=10), PROBLEMS["1"], 32, trials=2, seed=1)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from devote.kernels.tables import BROADCASTS, SUBOPTIMAL
 from devote.problems import Problem
 from devote.simulate.engine.clocks_run import ClocksRun
+from devote.simulate.engine.gpu.run import run_batches
 from devote.simulate.engine.room import check_room
 from devote.simulate.engine.run import BLOCK, Run
 from devote.simulate.players import run_players
@@ -45,6 +46,9 @@ def run_trial(
             trace=trace,
             record=record,
         )
+    if scenario.runs_on == "cuda":
+        [(_, outcome)] = run_batches(scenario, seed=seed, trials=[trial])
+        return outcome
     if scenario.runs_on == "clocks" and engine.clocks is not None:
         on_clocks = ClocksRun(
             scenario, seed=seed, trial=trial, threads=threads or worker_count(None)
@@ -84,6 +88,10 @@ def run_chunk(
     threads: int | None = 1,
 ) -> tuple[list[Trial], float]:
     """Run some trials; returns them, and the seconds that the quickest took."""
+    if scenario.runs_on == "cuda" and not (trace or record):
+        begin = time.perf_counter()
+        on_device = [run for _, run in run_batches(scenario, seed=seed, trials=trials)]
+        return on_device, (time.perf_counter() - begin) / max(1, len(trials))
     runs = []
     quickest = float("inf")
     for trial in trials:

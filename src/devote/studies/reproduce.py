@@ -13,6 +13,7 @@ from typing import Any
 from devote.files import write_whole
 from devote.protocol import SpecError
 from devote.simulate import Result, ResultError, Scenario, run_sweep
+from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.result import versions
 from devote.simulate.scenario import check_engine
 from devote.simulate.sweep.sweep import Progress
@@ -126,6 +127,8 @@ def reproduce(
     """
     chosen = choose(figures)
     check_engine(engine)
+    if engine == "cuda":
+        check_device()
     asked = settings or Settings()
     folder = _folder(Path(out))
     how: dict[str, Any] = {"engine": engine, "workers": workers, "dask": dask}

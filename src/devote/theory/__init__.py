@@ -20,6 +20,7 @@ from devote.theory.property_1 import LoneFailure as LoneFailure
 from devote.theory.property_1 import lone_failure as lone_failure
 from devote.theory.quorums import message_bound as message_bound
 from devote.theory.quorums import quorum as quorum
+from devote.theory.quorums import split_possible as split_possible
 from devote.theory.quorums import stall_possible as stall_possible
 from devote.theory.resets import printed_phi as printed_phi
 from devote.theory.resets import recommended_phi as recommended_phi

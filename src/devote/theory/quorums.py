@@ -36,3 +36,20 @@ def stall_possible(n_players: int, quorum: int) -> bool:
         check.whole("n_players", n_players, least=1)
         <= 2 * check.whole("quorum", quorum, least=1) - 2
     )
+
+
+def split_possible(n_players: int, quorum: int, n_arms: int, liars: int = 0) -> bool:
+    """Whether votes that cross can take back a decision, ``K M <= N (K - 1) + liars``.
+
+    While some arm has fewer than M votes, whoever has heard a part of the votes has thrown out
+    only arms that all votes throw out. So a decision falls only if every arm gets M votes, K M in
+    all. An honest player never votes against the last arm that its own view leaves it, so it casts
+    at most K - 1 until then; a liar casts K.
+
+    >>> [split_possible(32, quorum, 8) for quorum in (28, 29)]
+    [True, False]
+    """
+    n = check.whole("n_players", n_players, least=1)
+    arms = check.whole("n_arms", n_arms, least=2)
+    votes = arms * check.whole("quorum", quorum, least=1)
+    return votes <= n * (arms - 1) + check.whole("liars", liars, least=0)

@@ -73,12 +73,23 @@ class Ballot(Tally):
                 f"term={message.term} was given, but {self.spec.algorithm} never resets and stays "
                 "in term 0.\nDiscard the message."
             )
+        if message.term > self.spec.last_term:
+            return (
+                f"term={message.term} was given, but without a server the last term is "
+                f"{self.spec.last_term}.\nDiscard the message."
+            )
         if message.term > self.term + 1:
             return (
                 f"term={message.term} was given, but the board is in term {self.term}.\n"
                 f"Open term {self.term + 1} first."
             )
         return None
+
+    def is_early(self, message: Message) -> bool:
+        """Whether the terms in between have not been heard of yet."""
+        if not isinstance(message, Vote | Reset) or not self.spec.resets:
+            return False
+        return self.term + 1 < message.term <= self.spec.last_term
 
     def add(self, message: Message) -> bool:
         """Take in a message; returns whether it was new to this ballot."""

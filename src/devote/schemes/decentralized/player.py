@@ -10,7 +10,7 @@ from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.decentralized.ballot import Ballot
-from devote.schemes.decentralized.messages import MAX_TERM, Reset, Vote
+from devote.schemes.decentralized.messages import Reset, Vote
 
 
 class Voter(Player):
@@ -44,7 +44,7 @@ class Voter(Player):
             return
         messages: list[Message] = []
         if was_reset:
-            if self.term < MAX_TERM:
+            if self.term < self.spec.last_term:
                 self.term += 1
                 messages = [Reset(self.spec.name, self.term, self.voter)]
         else:

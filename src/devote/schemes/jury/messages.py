@@ -14,7 +14,7 @@ class Claim:
     voter: str
 
 
-@message("pick", arm=ARM)
+@message("pick", question=(), arm=ARM)
 @dataclass(frozen=True, slots=True)
 class Pick:
     """``voter``, a juror, says that it ended with ``arm``; with ``privacy`` that may be a lie."""

@@ -37,7 +37,7 @@ class Jury(Scheme):
     paper_name: ClassVar[str] = "(this project's)"
     summary: ClassVar[str] = "a few devices learn alone and say one thing each; c of J decide"
     default_eta: ClassVar[float] = 0.2
-    needs_order: ClassVar[bool] = True
+    why_order: ClassVar[str] = "the first to claim a seat have it, so claims need one order"
     kinds: ClassVar[tuple[type, ...]] = (Claim, Pick)
     player_form: ClassVar[type[Player]] = Juror
     tally_form: ClassVar[type[Tally]] = Verdict

@@ -7,7 +7,7 @@ from devote.protocol.messages import ARM, Number, message
 MAX_ANSWERS = 2**16 - 1
 
 
-@message("answer", arm=ARM, bit=Number(0, 1), number=Number(1, MAX_ANSWERS))
+@message("answer", question=("number",), arm=ARM, bit=Number(0, 1), number=Number(1, MAX_ANSWERS))
 @dataclass(frozen=True, slots=True)
 class Answer:
     """``voter`` played ``arm`` and says ``bit`` of it: see ``kernels.randomizer``.

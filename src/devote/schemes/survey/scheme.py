@@ -49,7 +49,9 @@ class Survey(Scheme):
     tally_form: ClassVar[type[Tally]] = Answers
     player_form: ClassVar[type[Player]] = Respondent
     kinds: ClassVar[tuple[type, ...]] = (Answer,)
-    needs_order: ClassVar[bool] = True
+    why_order: ClassVar[str] = (
+        "answers are counted in the order in which they came, so they need one order"
+    )
     reads_tally: ClassVar[bool] = True
     engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {

@@ -60,6 +60,9 @@ def run_alone(
     after that one. ``arena`` has this player's row only; ``player`` is who it is among all.
     ``clock`` is its key, its mean gap, whether noise is drawn, and the counter that is awaited.
 
+    With a mean gap of 0 time does not pass: that is for a player who is alone in its run, and
+    whose run ends when the awaited counter rises.
+
     Returns the time of the next activation, plays of suboptimal arms, when the awaited counter
     last changed (-1 if it did not), and how it ended.
     """
@@ -95,7 +98,10 @@ def run_alone(
             learn(arena, state, 0, n_out)
         if arena.counters[awaited] != before:
             changed = t
-        t += pace * gap(key, count + 1)
+            if pace == 0.0:
+                return t, bad, changed, ARRIVED
+        if pace != 0.0:
+            t += pace * gap(key, count + 1)
         if spoken:
             return t, bad, changed, SPOKEN
     return t, bad, changed, ARRIVED

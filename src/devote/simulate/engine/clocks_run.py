@@ -11,6 +11,7 @@ from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.engine.setting import environment_arrays, new_arena, outcome_of
 from devote.simulate.engine.windows import (
     ALL_SET,
+    ENDLESS,
     MERGE,
     N_HALTED,
     N_TIMES,
@@ -36,6 +37,27 @@ PULLS_AT_ONCE = 1_000_000
 """So many are made before it is asked again whether the run will ever end."""
 
 
+def runs_by_itself(scenario: Scenario) -> bool:
+    """Whether there is one player whose run ends when it is done: no clock is needed then."""
+    engine = scenario.scheme.engine
+    silent = engine is not None and engine.clocks is not None and engine.clocks.silent
+    endless = scenario.algorithm.endless or scenario.horizon is not None
+    return scenario.n_players == 1 and silent and not endless
+
+
+def mean_gaps(scenario: Scenario) -> Any:
+    """The mean gap of each player, 1 on average, once if it is the same for all."""
+    if runs_by_itself(scenario):
+        return np.zeros(1)
+    n, activity = scenario.n_players, scenario.problem.activity
+    return 1.0 / (n * np.array([1.0 / n] if isinstance(activity, Uniform) else activity.weights(n)))
+
+
+def first_width(scenario: Scenario) -> float:
+    """How long the first window is."""
+    return ENDLESS if runs_by_itself(scenario) else FIRST_WIDTH
+
+
 class ClocksRun:
     """The arrays of one run, of which all but the times are decided by seed and trial."""
 
@@ -48,9 +70,7 @@ class ClocksRun:
         n, k = scenario.n_players, scenario.spec.n_arms
         plain = scenario.problem.environment(n)
         environment = environment_arrays(plain)
-        uniform = isinstance(scenario.problem.activity, Uniform)
-        weights = [1.0 / n] if uniform else scenario.problem.activity.weights(n)
-        paces = 1.0 / (n * np.array(weights))  # the mean gap of each player, 1 on average
+        paces = mean_gaps(scenario)
         key = np.uint64(trial_key(seed, trial))
         layout = Layout(scenario, engine.words)
         self.rows = layout.rows(n)
@@ -70,7 +90,7 @@ class ClocksRun:
             when=np.empty(n),
         )
         self.plan.words[PHASE] = START
-        self.plan.times[WIDTH] = FIRST_WIDTH
+        self.plan.times[WIDTH] = first_width(scenario)
         self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
         self.desks = [layout.desk() for _ in range(self.threads)]
         self.work = compiled_loop(*scenario.loop[:2], "clocks")

@@ -2,8 +2,11 @@
 
 import hashlib
 import inspect
-from collections.abc import Callable, Hashable, Iterable
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -33,15 +36,50 @@ def _compiled_loop(
 ) -> Callable[..., None]:
     import numba
 
-    _register_kernels()
+    compiler: Any = numba.njit  # its stubs do not know all of its options
     part = SCHEMES[scheme].engine
     assert part is not None
     parts = get_algorithm(algorithm), part
     make = make_clocks if engine == "clocks" else make_loop
-    loop = make(*parts, _fingerprint(make(*parts, 0)))
+    loop = make(*parts, fingerprint(make(*parts, 0)))
+    # Numba keeps one index per qualified name, and two processes that write the same one lose
+    # entries: each loop has a name of its own.
+    loop.__qualname__ = re.sub(r"\W", "_", f"{engine}_{algorithm}_{scheme}")
     # nogil: the rows of a run on clocks are shared among threads.
-    compiled: Callable[..., None] = numba.njit(loop, cache=True, error_model="numpy", nogil=True)
-    return compiled
+    return _compiled_once(
+        compiler(loop, cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
+    )
+
+
+def _compiled_once(loop: Any) -> Callable[..., None]:
+    """The loop, which one process compiles while others that need it wait for the file."""
+    from numba import typeof
+
+    type_of: Any = typeof
+
+    def call(*args: Any) -> None:
+        if not loop.signatures:
+            with _alone(Path(loop.stats.cache_path) / f"{loop.__qualname__}.lock"):
+                loop.compile(tuple(type_of(argument) for argument in args))
+        loop(*args)
+
+    return call
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Hold a lock that other processes wait for; without one where there cannot be any."""
+    try:
+        import fcntl
+
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = lock.open("a")
+    except (ImportError, OSError):  # Windows; a folder that is read only
+        yield
+        return
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _register_kernels() -> None:
@@ -52,16 +90,21 @@ def _register_kernels() -> None:
         if function not in _registered:
             # What is done once in a window need not be repeated at each place that calls it.
             rare = function.__module__.endswith(".windows") and function.__name__ != "copy"
-            register_jitable(forceinline=not rare, error_model="numpy")(function)
+            # They are called by compiled code alone: no wrapper for C. Ours make no arrays: no
+            # counting of references, else one for each table at each call.
+            ours = function.__module__.startswith("devote.")
+            options = {"forceinline": not rare, "no_cfunc_wrapper": True, "_nrt": not ours}
+            register_jitable(error_model="numpy", **options)(function)
             _registered.add(function)
 
 
-def _fingerprint(loop: Callable[..., None]) -> int:
+def fingerprint(loop: Callable[..., None]) -> int:
     """A digest of the kernels and constants that a loop uses: where one changed, it differs.
 
     What the loop does not use is left out, so that a process finds what another has compiled
     whatever else it has imported.
     """
+    _register_kernels()
     kernels: set[Any] = {loop}
     texts: set[str] = set()
     waiting: list[Any] = [loop]

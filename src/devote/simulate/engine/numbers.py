@@ -8,6 +8,7 @@ constant; keys of different players are mixed twice.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -45,8 +46,14 @@ def player_key(trial: np.uint64, player: int) -> np.uint64:
 @jitable
 def uniform(key: np.uint64, activation: int, which: np.uint64) -> float:
     """A number in [0, 1)."""
-    place = PER_ACTIVATION * np.uint64(activation) + which
+    place = PER_ACTIVATION * np.uint64(activation) + np.uint64(which)
     return np.int64(mix(key + GOLDEN * place) >> S11) * UNIT
+
+
+@jitable
+def edge(layer: Any) -> float:
+    """How far a layer of the ziggurat reaches; a device keeps this table in faster memory."""
+    return float(EDGES[layer])
 
 
 @jitable
@@ -57,8 +64,8 @@ def exponential(word: np.uint64) -> float:
     """
     while True:
         layer = np.int64(word & LOWEST)
-        x: float = np.int64(word >> S11) * UNIT * EDGES[layer]
-        if x < EDGES[layer + 1]:
+        x: float = np.int64(word >> S11) * UNIT * edge(layer)
+        if x < edge(layer + 1):
             return x
         word = mix(word + GOLDEN)
         u = np.int64(word >> S11) * UNIT

@@ -17,12 +17,14 @@ def bytes_per_player(scenario: Scenario) -> int:
     fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
     numbers = len(fresh.pulls) + len(fresh.ints) + engine.words
     learner = len(fresh.alive) + 4 * numbers + 8 * (len(fresh.sums) + len(fresh.floats) + 1)
-    copies = 2 if scenario.runs_on == "clocks" else 1
+    copies = 2 if scenario.runs_on in ("clocks", "cuda") else 1
     return copies * learner + len(fresh.alive) + EXTRA
 
 
 def check_room(scenario: Scenario) -> None:
     """Refuse more players than the memory of this machine holds."""
+    if scenario.runs_on == "cuda":  # its own memory is asked when it is there
+        return
     needed = bytes_per_player(scenario) * scenario.n_players
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -66,8 +66,8 @@ class Run:
         self.rule = scenario.rule
         self.loop = compiled_loop(*scenario.loop[:2])
         names = (*NAMES, "noise") if scheme.noisy else NAMES
-        # One learner for all: every pull concerns all, so clocks are merged into one.
-        clocks = scenario.runs_on == "clocks" and self.engine.clocks is None
+        # Where every pull concerns all, clocks are merged into one.
+        clocks = scenario.runs_on in ("clocks", "cuda") and not scenario.own_clocks
         make: Any = counted_stream if clocks else numpy_stream
         self._streams = [make(seed, trial, name) for name in names]
 

@@ -27,7 +27,7 @@ def environment_arrays(environment: Environment) -> Any:
     buffers: dict[str, Any] = {
         name: np.array(values)
         for name, values in environment._asdict().items()
-        if isinstance(values, list)
+        if isinstance(values, list) and (name != "groups" or environment.n_groups > 1)
     }
     if environment.n_groups == 1:
         buffers["groups"] = np.zeros(1, dtype=np.int64)  # nobody asks whose group it is

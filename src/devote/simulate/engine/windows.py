@@ -4,6 +4,7 @@ Everything is in arrays, so that compiled code can go from window to window by i
 several threads can do the rows of one phase.
 """
 
+import math
 from typing import Any, NamedTuple
 
 from devote.kernels.jitable import jitable
@@ -23,6 +24,9 @@ LIMIT, BEGIN, WIDTH, N_TIMES = range(4)
 is to be, in mean activations per player."""
 
 NOT_NOW = -1.0
+ENDLESS = math.inf
+"""The width of the one window of a player who is alone in its run and stops at its end."""
+
 JUST_AFTER = 1.0 + 2.0**-52
 SHORTEST, CAREFUL, LONGEST = 0.05, 12.0, 32.0
 FEW_LOUD = 16.0
@@ -187,6 +191,7 @@ def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) 
         real.endless == 0
         and desk.last[0] != NOT_NOW
         and real.counters[awaited] + desk.added[awaited] >= real.n_players
+        and times[LIMIT] != ENDLESS
     ):
         times[LIMIT] = desk.last[0] * JUST_AFTER
         words[PHASE], words[LAST], words[STOCK] = SET, 1, 0
@@ -194,7 +199,11 @@ def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) 
     for i in range(N_COUNTERS):
         real.counters[i] += desk.added[i]
     keep_moves(rows)
-    words[PHASE] = OVER if words[CUT] else SCAN
+    words[PHASE] = SCAN
+    if words[CUT] or times[LIMIT] == ENDLESS:
+        words[PHASE] = OVER
+        if times[LIMIT] == ENDLESS:
+            real.counters[DECIDED] = real.counters[TIME]
     if words[N_LOUD] == 0:
         times[WIDTH] = min(2.0 * times[WIDTH], LONGEST)
     else:

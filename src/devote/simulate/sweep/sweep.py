@@ -11,6 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from devote.simulate.engine.gpu.run import run_batches
+from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.errors import SweepError, SweepInterrupted, check
 from devote.simulate.progress import Progress, progress_line
 from devote.simulate.results import Results
@@ -66,6 +68,9 @@ def run_sweep(
     if trace or record:
         cells = [cell.in_order() for cell in cells]
     header = Header(tuple(cells), trials, seed, record)
+    on_device = [i for i, cell in enumerate(cells) if cell.runs_on == "cuda"]
+    if on_device:
+        check_device()
     with ExitStack() as stack:
         # An address that nobody answers at is found out before a file is made.
         cluster = stack.enter_context(dask_executor(dask)) if dask is not None else None
@@ -82,18 +87,25 @@ def run_sweep(
         total = len(cells) * trials
         tell(len(done), total, "")
         left = {i: [t for t in range(trials) if (i, t) not in done] for i in range(len(cells))}
-        schedule = Schedule(header.cells, left)
-        if schedule.waiting:
-            executor, at_once = cluster or stack.enter_context(local_executor(n_workers))
-            try:
+
+        def note(i: int, trial: int, run: Trial) -> None:
+            done[i, trial] = run
+            if file is not None:
+                file.add(i, trial, run)
+            heard(i, trial, run)
+            tell(len(done), total, cells[i].label)
+
+        try:
+            for i in on_device:
+                for trial, run in run_batches(cells[i], seed=seed, trials=left.pop(i)):
+                    note(i, trial, run)
+            schedule = Schedule(header.cells, left)
+            if schedule.waiting:
+                executor, at_once = cluster or stack.enter_context(local_executor(n_workers))
                 for i, trial, run in _run(schedule, seed, executor, at_once, trace, record):
-                    done[i, trial] = run
-                    if file is not None:
-                        file.add(i, trial, run)
-                    heard(i, trial, run)
-                    tell(len(done), total, cells[i].label)
-            except KeyboardInterrupt:
-                raise _interrupted(len(done), total, results) from None
+                    note(i, trial, run)
+        except KeyboardInterrupt:
+            raise _interrupted(len(done), total, results) from None
     return gather(header, done)
 
 

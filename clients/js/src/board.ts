@@ -1,0 +1,140 @@
+/** The server's routes for a device. Requests carry no cookies, no referrer and no names of answers. */
+import { fingerprint, type Json } from "./canonical.js";
+import { DevoteError } from "./errors.js";
+import { VERSION, type Envelope, type Scope } from "./signing.js";
+
+/** Milliseconds for which an answer is waited for. */
+export const PATIENCE = 10_000;
+
+const PRIVATE: RequestInit = {
+  credentials: "omit",
+  cache: "no-store",
+  redirect: "error",
+  referrerPolicy: "no-referrer",
+};
+
+/** A survey as its server describes it. */
+export interface Survey extends Scope {
+  readonly name: string;
+  readonly arms: readonly string[];
+  /** The e of local differential privacy; null for none. */
+  readonly privacy: number | null;
+  readonly answers: number;
+  /** Seconds. */
+  readonly replyAfter: number;
+  readonly byInvite: boolean;
+}
+
+/** What a device is told of the count: the arms asked about, the likeliest first. */
+export interface Told {
+  readonly status: "open" | "agreed";
+  readonly shared: readonly number[];
+  readonly answer: readonly number[];
+}
+
+export type Outcome = "accepted" | "duplicate" | "refused";
+
+/** A server's answer; nothing in it is trusted. */
+type Fields = { readonly [name: string]: any };
+
+const isName = (text: unknown): text is string => typeof text === "string" && text.length > 0;
+
+const positive = (x: unknown): x is number => typeof x === "number" && Number.isFinite(x) && x > 0;
+
+const nonsense = (url: string): DevoteError =>
+  new DevoteError("server", `${url} does not answer as a devote server does. Check the address.`);
+
+/** One experiment at its address. */
+export class Board {
+  constructor(readonly url: string) {}
+
+  /** The survey, with a fingerprint that was worked out here. */
+  async survey(): Promise<Survey> {
+    const told = await this.#ask("").catch((error) => this.#whyNot(error));
+    const spec = told.spec as Fields;
+    if (!spec?.scheme || !isName(spec.name) || !/^[0-9a-f]{32}$/.test(told.board)) throw nonsense(this.url);
+    if (spec.scheme.name !== "survey")
+      throw new DevoteError(
+        "scheme",
+        `This client speaks survey; ${spec.name} has the scheme ${spec.scheme.name}. Open it with scheme = "survey".`,
+      );
+    const print = await fingerprint(spec as Json);
+    const { privacy = 1, answers = 1, reply_after: replyAfter = 60 } = spec.scheme;
+    const isNoiseless = privacy === null || privacy === "none";
+    const isRight = Array.isArray(spec.arms) && spec.arms.length > 1 && spec.arms.every(isName)
+      && (isNoiseless || positive(privacy)) && Number.isInteger(answers) && answers > 0 && positive(replyAfter);
+    if (print !== told.fingerprint || !isRight) throw nonsense(this.url);
+    return {
+      board: told.board, fingerprint: print, name: spec.name, arms: spec.arms, answers, replyAfter,
+      privacy: isNoiseless ? null : privacy, byInvite: told.enrolment !== "open",
+    };
+  }
+
+  async enrol(voter: string, signature: string, invite: string | null): Promise<Outcome> {
+    const request = invite === null ? { voter, signature } : { voter, signature, invite };
+    return this.#outcome(await this.#ask("/enrolments", request));
+  }
+
+  /** What the board holds of a voter. */
+  async saidBy(voter: string): Promise<Envelope[]> {
+    const told = await this.#ask(`/messages?voter=${voter}`);
+    if (!Array.isArray(told.messages)) throw nonsense(this.url);
+    return told.messages;
+  }
+
+  async tally(scope: Scope, arms: number): Promise<{ number: number; told: Told }> {
+    const { board, fingerprint: print, number, tally } = await this.#ask("/tally");
+    if (board !== scope.board || print !== scope.fingerprint)
+      throw new DevoteError("changed", `Another experiment answers at ${this.url}; nothing is sent to it. Give it another name.`);
+    const { status, shared, answer } = (tally ?? {}) as Fields;
+    const areArms = (list: unknown): list is number[] =>
+      Array.isArray(list) && list.every((arm) => Number.isInteger(arm) && arm >= 0 && arm < arms);
+    const isRight = areArms(shared) && areArms(answer) && new Set(shared).size === shared.length
+      && `${[...shared].sort()}` === `${[...answer].sort()}` && shared.length > 0 && Number.isInteger(number)
+      && status === (shared.length > 1 ? "open" : "agreed");
+    if (!isRight) throw nonsense(this.url);
+    return { number, told: { status, shared, answer } };
+  }
+
+  async post(envelope: Envelope): Promise<Outcome> {
+    return this.#outcome(await this.#ask("/messages", envelope));
+  }
+
+  #outcome(told: Fields): Outcome {
+    if (!["accepted", "duplicate", "refused"].includes(told.outcome)) throw nonsense(this.url);
+    return told.outcome;
+  }
+
+  async #ask(path: string, body?: object): Promise<Fields> {
+    const posted = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+    let answer: Response, told: Fields;
+    try {
+      answer = await fetch(this.url + path, { ...PRIVATE, ...posted, signal: AbortSignal.timeout(PATIENCE) });
+      told = await answer.json().catch((error) => {
+        if (error instanceof SyntaxError) return null;
+        throw error; // cut off
+      });
+    } catch {
+      throw new DevoteError("offline", `${this.url} does not answer. It is tried again.`);
+    }
+    const version = answer.headers.get("Devote-Version");
+    if (version !== null && version !== `${VERSION}`)
+      throw new DevoteError("version", `${this.url} speaks version ${version}, this client ${VERSION}. Upgrade the older one.`);
+    if (version === null || typeof told !== "object" || told === null) throw nonsense(this.url);
+    if (answer.ok || (answer.status === 403 && told.outcome === "refused")) return told;
+    if (answer.status === 429 || answer.status === 503)
+      throw new DevoteError("busy", `${this.url} is busy. It is tried again.`, Number(answer.headers.get("Retry-After")) || null);
+    throw new DevoteError("server", `${this.url} answered ${answer.status}: ${`${told.error}`.split("\n")[0]}`);
+  }
+
+  /** A browser does not say why it hands out no answer: ask for one that need not be read. */
+  async #whyNot(error: unknown): Promise<never> {
+    if (!(error instanceof DevoteError) || error.code !== "offline") throw error;
+    await fetch(this.url, { ...PRIVATE, redirect: "follow", mode: "no-cors", signal: AbortSignal.timeout(PATIENCE) }).catch(() => {
+      throw error;
+    });
+    throw new DevoteError(
+      "origin", `${this.url} answers, but not to pages of ${location.origin}. Start it with --allow-origin ${location.origin}.`,
+    );
+  }
+}

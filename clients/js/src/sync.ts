@@ -1,0 +1,89 @@
+/** Bringing a device and its board together. Whoever calls holds the lock: one page at a time does. */
+import type { Board } from "./board.js";
+import type { Core } from "./core.js";
+import { DevoteError } from "./errors.js";
+import { answerOf, fresh, hear, isOpen, isWanted, recall, release, settle, type State } from "./state.js";
+import { isSigned, makeKey, sign, type Envelope } from "./signing.js";
+
+/**
+ * Take part, if that is not done already. The key is stored before it is used, so that a page that dies
+ * in between enrols again with the same key, which is harmless.
+ */
+export const enrol = async (core: Core, board: Board, ask: () => Promise<string>): Promise<void> => {
+  let state = await core.load();
+  if (state?.enrolled) return;
+  const survey = await board.survey();
+  if (state && (state.survey.board !== survey.board || state.survey.fingerprint !== survey.fingerprint)) {
+    if (state.given > 0)
+      throw new DevoteError("changed", `Another experiment answers at ${board.url}; nothing is sent to it. Give it another name.`);
+    state = null;
+  }
+  if (state === null) {
+    const { key, voter } = await makeKey();
+    await core.begin((state = fresh(board.url, survey, key, voter)));
+  }
+  const { key, voter } = state;
+  let { invite } = state;
+  if (survey.byInvite && invite === null) {
+    invite = await ask();
+    await core.change((state) => (state.invite = invite));
+  }
+  const signature = await sign(key, { type: "enrolment", voter }, survey);
+  const isIn = (await board.enrol(voter, signature, invite)) !== "refused";
+  await core.change((state) => {
+    state.enrolled = isIn;
+    if (!isIn) state.invite = null;
+  });
+  if (!isIn)
+    throw new DevoteError(
+      survey.byInvite ? "invite" : "refused",
+      "The survey does not take this browser: its invite is not known or was used before. Ask for another.",
+    );
+  await read(core, board);
+};
+
+/** Read the tally. */
+const read = async (core: Core, board: Board): Promise<void> => {
+  const { survey } = core.state!;
+  const { told, number } = await board.tally(survey, survey.arms.length);
+  await core.change((state) => hear(state, told, number));
+};
+
+/** Those of some envelopes that this device has signed in this survey. */
+const own = async ({ voter, survey }: State, said: Envelope[]): Promise<Envelope[]> => {
+  const found: Envelope[] = [];
+  for (const { message, signature } of said) {
+    const isOwn = message?.voter === voter && message.type === "answer" && message.experiment === survey.name;
+    if (isOwn && (await isSigned(voter, { ...message }, signature, survey))) found.push({ message, signature });
+  }
+  return found;
+};
+
+/**
+ * Read, and send what is due: the same requests whether a reward has come or not. Before anything is
+ * sent the board is asked what it holds of this device, whose store may be an older copy of itself.
+ */
+export const round = async (core: Core, board: Board, ask: () => Promise<string>): Promise<void> => {
+  await enrol(core, board, ask);
+  if (core.isDue) {
+    const said = await own(core.state!, await board.saidBy(core.state!.voter));
+    await core.change((state) => recall(state, said));
+  }
+  await read(core, board);
+  const { play, key, survey } = core.state!;
+  if (core.isDue && play !== null && !isOpen(play)) {
+    const message = answerOf(core.state!, play);
+    const envelope = { message, signature: await sign(key, { ...message }, survey) };
+    await core.change((state) => {
+      if (state.play?.id === play.id) release(state, envelope);
+    });
+  }
+  for (const envelope of core.state!.outbox) {
+    const outcome = isWanted(core.state!, envelope) ? await board.post(envelope) : null;
+    await core.change((state) => {
+      if (outcome === "refused") state.enrolled = false; // perhaps the board has lost it: enrol again
+      else settle(state, envelope, outcome !== null);
+    });
+    if (outcome === "refused") throw new DevoteError("refused", "The board refused the answer. It is offered again.");
+  }
+};

@@ -1,0 +1,46 @@
+// A banner that is one of three, and a survey that finds out which is best. All that devote needs is the
+// first half; the second shows the visitor how things stand.
+import { join } from "./devote.js";
+
+const TEXTS = {
+  "Free delivery": "On every order from 25 up, this week.",
+  "Spring harvest": "The first leaves of the year are in.",
+  "Tea of the day": "A different one each day, at half the price.",
+};
+const { experiment, watch } = document.body.dataset;
+const at = (id) => document.getElementById(id);
+
+const device = join(experiment, {
+  fallback: "Free delivery",
+  within: 300,
+  invite: async () => (await (await fetch("invite", { method: "POST" })).json()).invite,
+});
+
+const choice = await device.choose();
+show(choice.name);
+at("banner").onclick = async () => {
+  const fate = await device.reward(1, choice).catch(() => "closed");
+  at("banner").dataset.thanks = fate === "counted" ? "Noted, in this browser only." : "Thank you!";
+};
+
+function show(name) {
+  const title = Object.assign(document.createElement("strong"), { textContent: name });
+  const text = Object.assign(document.createElement("span"), { textContent: TEXTS[name] ?? "" });
+  at("banner").replaceChildren(title, text);
+  at("banner").dataset.arm = name;
+  at("banner").disabled = false;
+}
+
+// How things stand, once a second.
+function tell() {
+  const { joined, best, leader, sent, replyIn, trouble } = device.status();
+  at("what").textContent = choice.play ? "a question: click it or not" : best === choice.name ? "the winner"
+    : joined ? "the one that leads" : "the usual one";
+  at("answer").textContent = replyIn !== null ? `leaves in ${Math.ceil(replyIn)} s, whatever you do`
+    : sent > 0 ? "sent: one noisy bit, and never again" : "not asked for";
+  at("all").textContent = best ? `have settled on ${best}` : leader ? `${leader} leads so far` : "not known yet";
+  at("trouble").textContent = trouble ? trouble.message : joined ? "all is well" : "not yet";
+}
+at("watch").href = watch;
+setInterval(tell, 1000);
+tell();

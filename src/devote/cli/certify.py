@@ -1,0 +1,183 @@
+"""``devote certify``: who may vote where there is no server. All of it works offline."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from devote.cli import options
+from devote.cli.errors import CommandError
+from devote.cli.gossip import read_spec
+from devote.cli.options import takes
+from devote.cli.terminal import tell
+
+if TYPE_CHECKING:
+    from devote.boards.identity import Identity
+    from devote.protocol import ExperimentSpec
+
+Spec = Annotated[Path, typer.Argument(metavar="SPEC", help="A specification with an issuer.")]
+Key = Annotated[Path, takes("FILE", "The issuer's private key.")]
+
+KEY = Path("issuer.key")
+TICKETS = Path("tickets")
+
+certify = typer.Typer(add_completion=False, no_args_is_help=True)
+
+
+def _load(key: Path) -> "Identity":
+    from devote.boards.identity import Identity
+
+    try:
+        return Identity.from_private_bytes(bytes.fromhex(key.read_text().strip()))
+    except FileNotFoundError:
+        raise CommandError(
+            f"This needs the issuer's key, and {key} is not there.\n"
+            "Give --key; `devote certify key` made it."
+        ) from None
+    except ValueError:
+        raise CommandError(
+            f"{key} is not a private key.\nUse what `devote certify key` wrote."
+        ) from None
+
+
+@certify.command("key")
+def key_(out: Key = KEY, json: options.Json = False) -> None:
+    """Make the issuer's key and print its public half, for `issuer = "..."` in a specification.
+
+    Whoever has the file decides who may vote. Make one for each experiment. A file that is there
+    already is kept, and its public half printed again.
+
+    Example:
+        devote certify key
+    """
+    from devote.boards.identity import Identity
+
+    if not out.exists():
+        identity = Identity.generate()
+        with os.fdopen(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+            file.write(identity.to_private_bytes().hex() + "\n")
+    public = _load(out).voter
+    tell({"issuer": public, "file": str(out)}, json, lambda _: typer.echo(public))
+
+
+@certify.command()
+def request(
+    spec: Spec,
+    store: Annotated[Path, takes("FILE", "Where the device keeps its state.")] = Path("device.db"),
+    json: options.Json = False,
+) -> None:
+    """On a device: make its key, which never leaves it, and print the public half to be certified.
+
+    Example:
+        devote certify request banner.toml --store device.db
+    """
+    from devote.fleet.joining import prepare_store
+
+    voter = prepare_store(store, read_spec(spec))
+    tell({"voter": voter, "store": str(store)}, json, lambda _: typer.echo(voter))
+
+
+@certify.command()
+def issue(
+    spec: Spec,
+    voters: Annotated[list[str] | None, typer.Argument(metavar="VOTER...", help="Keys.")] = None,
+    file: Annotated[Path | None, takes("FILE", "Keys, one per line.", "--from")] = None,
+    key: Key = KEY,
+    out: Annotated[Path, takes("FOLDER", "Where tickets are kept.")] = TICKETS,
+    peer: Annotated[
+        list[str] | None, takes("HOST:PORT", "A peer to ask first; may be repeated.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Certify keys, one or many: each gets a ticket, a file with which its device joins.
+
+    Numbers go on from the highest in the folder; a key that has a ticket keeps its number.
+
+    Example:
+        devote certify issue banner.toml --from keys.txt --peer 10.0.0.7:7700
+    """
+    from devote.gossip import Certificate, Ticket
+    from devote.gossip.settings import parse_address
+
+    wanted = [*(voters or ()), *(file.read_text().split() if file else ())]
+    if not wanted:
+        raise CommandError("No key was given.\nGive keys, or a file of them with --from.")
+    read, issuer = read_spec(spec), _load(key)
+    for address in peer or ():
+        parse_address(address, port_0=False)
+    there = {int(f.stem): f for f in out.glob("*.json") if f.stem.isdecimal()}
+    known = {Ticket.read(f).certificate.voter: number for number, f in there.items()}
+    highest = max(there, default=0)
+    made: list[str] = []
+    for voter in wanted:
+        if voter not in known:
+            highest += 1
+            known[voter] = highest
+        number = known[voter]
+        certificate = Certificate.issue(issuer, read, voter=voter, number=number)
+        out.mkdir(parents=True, exist_ok=True)
+        place = out / f"{number}.json"
+        place.write_text(Ticket(read, certificate, tuple(peer or ())).to_json() + "\n")
+        made.append(str(place))
+    typer.echo(f"devote: {_split(read, len(known))}", err=True)
+    told = {"experiment": read.name, "fingerprint": read.fingerprint, "tickets": made}
+    tell(told, json, lambda _: typer.echo("\n".join(made)))
+
+
+def _split(spec: "ExperimentSpec", members: int) -> str:
+    """Whether two parts of the network could decide differently for a while."""
+    from devote.theory import split_possible
+
+    votes, arms = spec.votes_needed or 1, spec.n_arms
+    cause = f"{members} certificates, {arms} options, {votes} votes drop one"
+    if not split_possible(members, votes, arms):
+        return f"{cause}: parts of a cut network never decide differently."
+    least = members * (arms - 1) // arms + 1
+    return (
+        f"{cause}: two parts of a cut network can each settle on another option, until it heals. "
+        f"A quorum of {least} rules that out."
+    )
+
+
+@certify.command()
+def revoke(
+    spec: Spec,
+    number: Annotated[list[int], typer.Argument(help="Numbers of certificates.")],
+    key: Key = KEY,
+    told: Annotated[
+        str | None, takes("HOST:PORT", "Hand it to a device that listens there.", "--tell")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        takes("NAME=VALUE", "TLS files for --tell, as of `devote device`.", "--gossip"),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Take certificates back, for good: their voters' votes no longer count, on any device.
+
+    The devices pass it on among themselves. It may undo a decision that rested on those votes.
+
+    Example:
+        devote certify revoke banner.toml 7 --tell 10.0.0.7:7700
+    """
+    from devote.gossip.credentials import Revocation, is_number
+
+    read, issuer = read_spec(spec), _load(key)
+    if issuer.voter != read.issuer:
+        raise CommandError(f"{key} is not the issuer's key of {read.name!r}.\nGive --key.")
+    for one in number:
+        if not is_number(one):
+            raise CommandError(f"{one} is not the number of a certificate.\nThey begin at 1.")
+    items = [
+        {"revoked": one, "signature": Revocation.issue(issuer, read, one).signature}
+        for one in number
+    ]
+    if told is not None:
+        import asyncio
+
+        from devote.cli.gossip import read_settings
+        from devote.gossip.dialler import hand_over
+
+        asyncio.run(hand_over(read_settings(setting or []), read.fingerprint, told, items))
+    tell(items, json, lambda _: typer.echo("\n".join(f"revoked: {one}" for one in number)))

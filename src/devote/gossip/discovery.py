@@ -1,0 +1,78 @@
+"""Finding peers on a LAN by multicast DNS (``zeroconf``), for whoever wants it.
+
+What is announced is the signed record of where a member listens, so an address that is found this
+way is one that a member told: it is checked like any other.
+"""
+
+import asyncio
+import json
+import socket
+from contextlib import suppress
+from typing import Any
+
+from devote.gossip.exchange import Answers
+from devote.gossip.settings import GossipError, parse_address
+
+SERVICE = "_devote._tcp.local."
+PATIENCE_MS = 3_000
+
+
+async def discover(answers: Answers) -> None:
+    """Announce this device and take in what others announce, until cancelled."""
+    try:
+        from zeroconf import ServiceStateChange
+        from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
+    except ImportError:
+        raise GossipError(
+            "Looking for peers on the LAN needs zeroconf, which is not installed.\n"
+            "Install it: pip install 'devote[lan]'"
+        ) from None
+    fingerprint = answers.votes.spec.fingerprint
+    looking: set[asyncio.Task[None]] = set()
+    zeroconf = AsyncZeroconf()
+
+    async def look(name: str) -> None:
+        info = AsyncServiceInfo(SERVICE, name)
+        if await info.async_request(zeroconf.zeroconf, PATIENCE_MS):
+            record = read_announced(info.properties, fingerprint)
+            if record is not None:
+                answers.peers.learn(record)
+
+    def found(zeroconf: Any, service_type: str, name: str, state_change: Any) -> None:
+        if state_change is not ServiceStateChange.Removed and len(looking) < 32:
+            task = asyncio.ensure_future(look(name))
+            looking.add(task)
+            task.add_done_callback(looking.discard)
+
+    try:
+        if answers.record is not None:
+            await zeroconf.async_register_service(announced(answers.record, fingerprint))
+        AsyncServiceBrowser(zeroconf.zeroconf, SERVICE, handlers=[found])
+        await asyncio.Event().wait()
+    finally:
+        for task in looking:
+            task.cancel()
+        await zeroconf.async_close()
+
+
+def announced(record: dict[str, Any], fingerprint: str) -> Any:
+    """What a member announces: its record, cut so that each part fits."""
+    from zeroconf import ServiceInfo
+
+    host, port = parse_address(record["address"])
+    name = f"{record['voter'][:16]}.{SERVICE}"
+    text = json.dumps(record, separators=(",", ":"))
+    parts = {f"r{n}": text[at : at + 200] for n, at in enumerate(range(0, len(text), 200))}
+    packed = [socket.inet_pton(socket.AF_INET6 if ":" in host else socket.AF_INET, host)]
+    return ServiceInfo(
+        SERVICE, name, port, addresses=packed, properties={"f": fingerprint[:32], **parts}
+    )
+
+
+def read_announced(properties: dict[Any, Any], fingerprint: str) -> Any:
+    """The record in what was announced, None if it is for another experiment or is none."""
+    with suppress(ValueError, AttributeError, TypeError):
+        told = {key.decode(): (value or b"").decode() for key, value in properties.items()}
+        if told.get("f") == fingerprint[:32] and len(told) <= 8:
+            return json.loads("".join(told[name] for name in sorted(told) if name != "f"))
+    return None

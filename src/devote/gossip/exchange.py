@@ -1,0 +1,262 @@
+"""What two peers say to each other: first a root, then digests, then what the other lacks.
+
+``Answers`` is the side that is asked and ``meet`` the side that asks; neither knows of sockets. A
+peer is believed nothing: what it sends is checked item by item, the first bad one ends the
+exchange, and a peer whose set is always another but that never has anything new is left alone for
+longer and longer.
+"""
+
+import asyncio
+import json
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+from devote.boards.identity import Identity, verify_fields
+from devote.errors import DevoteError
+from devote.gossip import digests
+from devote.gossip.credentials import Certificate
+from devote.gossip.peers import Peer, PeerBook, sign_address
+from devote.gossip.settings import GossipSettings
+from devote.gossip.votes import Item, VoteSet
+from devote.protocol.messages import parse_json
+
+MOST_ITEMS = 200
+"""Items in one body; a longer backlog takes several."""
+
+IN_VAIN = 3
+"""Meetings in a row, or offers of one item to one peer, that may come to nothing."""
+
+TURNS = 64
+"""Trades in one meeting at most."""
+
+Call: TypeAlias = Callable[[str, str, bytes], Awaitable[bytes]]
+"""Send a body to a path at an address; returns the answer's body or raises Unreachable."""
+
+
+class Unreachable(DevoteError):
+    """A peer does not answer, or not now."""
+
+
+class InVain(Unreachable):
+    """A peer that differs again and again, and has nothing new."""
+
+
+class PeerLied(DevoteError):
+    """A peer answers what no honest peer of this experiment would."""
+
+
+class NotThisExperiment(PeerLied):
+    """A peer that has another specification or version."""
+
+
+class Answers:
+    """What a device answers to peers; ``address`` is where it listens, none if empty."""
+
+    def __init__(self, votes: VoteSet, peers: PeerBook, settings: GossipSettings) -> None:
+        self.votes = votes
+        self.peers = peers
+        self.settings = settings
+        self.identity: Identity | None = None
+        self.record: dict[str, Any] | None = None
+        self.on_new: Callable[[list[Item]], None] = lambda items: None
+        self.met = 0
+        """How many exchanges have worked, in either direction."""
+
+    def introduce(self, identity: Identity, address: str, sequence: int) -> None:
+        """Say from now on where this device listens."""
+        self.identity = identity
+        self.peers.me = identity.voter
+        certificate = self.votes.certificates.get(identity.voter)
+        if address and certificate is not None:
+            self.record = sign_address(
+                identity, certificate, self.votes, address=address, sequence=sequence
+            )
+
+    def answer(self, path: str, body: bytes) -> tuple[int, dict[str, Any]]:
+        """The status and the answer to one request."""
+        try:
+            asked = parse_json(body.decode())
+            if asked["fingerprint"] != self.votes.spec.fingerprint:
+                fault = "This peer takes part in another experiment or specification."
+                return 409, {"error": f"{fault}\nCompare the specifications of both."}
+            return 200, _PATHS[path](self, asked)
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            return 422, {"error": "This is not what a peer asks.\nSee docs/wire.md."}
+
+    def _compare(self, asked: Any) -> dict[str, Any]:
+        theirs, nonce = asked["root"], asked.get("who")
+        if not isinstance(theirs, str):
+            raise ValueError("another form")
+        if asked.get("me") is not None:
+            self.peers.learn(asked["me"])
+        told: dict[str, Any] = {"same": theirs == self.votes.root}
+        if not told["same"]:
+            count = digests.bucket_count(len(self.votes.items))
+            told["buckets"] = _pack(self.votes.summary(count))
+        else:
+            self.met += 1
+        if nonce is not None and self.identity is not None and self.record is not None:
+            if not isinstance(nonce, str) or len(nonce) != 32:
+                raise ValueError("another form")
+            fields = {"nonce": int(nonce, 16), "voter": self.identity.voter}
+            proof = self.identity.sign_fields("peer", fields, self.votes.scope)
+            told["who"] = {"me": self.record, "proof": proof}
+        if asked.get("peers"):
+            told["peers"] = self.peers.hand_out()
+        return told
+
+    def _trade(self, asked: Any) -> dict[str, Any]:
+        count, held = asked["count"], asked["held"]
+        if not isinstance(count, int) or not digests.FEWEST <= count <= digests.MOST:
+            raise ValueError("another number of buckets")
+        theirs: set[bytes] = set()
+        for ids in held.values():
+            theirs |= digests.split(_unpack(ids))
+        mine = digests.within(self.votes.ids(), map(int, held), count)
+        items = self.votes.pick(mine - theirs, MOST_ITEMS)
+        lacking = sorted(theirs - self.votes.ids())[:MOST_ITEMS]
+        self.met += 1
+        return {"items": items, "want": _pack(b"".join(lacking))}
+
+    def _push(self, asked: Any) -> dict[str, Any]:
+        items = asked["items"]
+        if not isinstance(items, list) or len(items) > MOST_ITEMS:
+            raise ValueError("too many")
+        taken = self.votes.take(items)
+        if taken.new:
+            self.on_new(taken.new)
+        if taken.bad:
+            raise ValueError("not valid")
+        self.met += 1
+        return {"new": len(taken.new)}
+
+
+_PATHS: dict[str, Callable[[Answers, Any], dict[str, Any]]] = {
+    "/gossip/compare": Answers._compare,
+    "/gossip/trade": Answers._trade,
+    "/gossip/push": Answers._push,
+}
+PATHS = frozenset(_PATHS)
+
+
+async def meet(own: Answers, peer: Peer, call: Call) -> None:
+    """Exchange sets with a peer.
+
+    Unreachable and PeerLied say what went wrong; what was taken before that is kept.
+    """
+    moved = False
+    for turn in range(TURNS):
+        told = await compare_once(own, peer, call, first=turn == 0)
+        if told["same"]:
+            moved = True
+            break
+        if not await _trade(own, peer, call, _unpack(told["buckets"])):
+            break
+        moved = True
+    peer.in_vain = 0 if moved else peer.in_vain + 1
+    if peer.in_vain >= IN_VAIN:
+        peer.in_vain = 0
+        raise InVain(f"{peer.address} differs again and again, and has nothing new.\nIt rests.")
+    own.met += 1
+
+
+async def compare_once(own: Answers, peer: Peer, call: Call, *, first: bool = True) -> Any:
+    """Compare roots with a peer; the first time it says who it is."""
+    asking: dict[str, Any] = {"root": own.votes.root}
+    nonce = secrets.token_hex(16)
+    if first:
+        if not peer.proven:
+            asking |= {"who": nonce, "me": own.record}
+        if own.peers.wants_more():
+            asking["peers"] = True
+    told = await _ask(own, peer, call, "/gossip/compare", asking)
+    try:
+        if not isinstance(told["same"], bool):
+            raise TypeError
+        if "who" in asking:
+            _recognize(own, peer, told.get("who"), nonce)
+        if "peers" in asking:
+            for record in told["peers"][:8]:
+                own.peers.learn(record)
+        if not told["same"]:
+            size, rest = divmod(len(_unpack(told["buckets"])), digests.DIGEST)
+            if rest or size & (size - 1) or not digests.FEWEST <= size <= digests.MOST:
+                raise ValueError
+    except (KeyError, TypeError, ValueError):
+        raise PeerLied(f"{peer.address} answers what no peer does.\nIt is left alone.") from None
+    return told
+
+
+def _recognize(own: Answers, peer: Peer, who: Any, nonce: str) -> None:
+    """Find out which member answers; at a told address it must be the one who told it."""
+    if who is None and peer.given and not peer.voter:
+        return
+    record = who["me"]
+    fields = {"nonce": int(nonce, 16), "voter": record["voter"]}
+    proven = verify_fields(record["voter"], "peer", fields, own.votes.scope, who["proof"])
+    if not proven or (peer.voter and not peer.given and record["voter"] != peer.voter):
+        raise ValueError
+    certified = {"number": record["number"], "signature": record["certificate"]}
+    certificate = Certificate.read({"voter": record["voter"], **certified})
+    if certificate.fault(own.votes.spec) or certificate.number in own.votes.revoked:
+        raise ValueError
+    own.peers.learn(record)
+    peer.proven = True
+
+
+async def _trade(own: Answers, peer: Peer, call: Call, theirs: bytes) -> bool:
+    count = len(theirs) // digests.DIGEST
+    votes = own.votes
+    places = digests.differing(votes.summary(count), theirs)
+    filled = digests.fill(votes.ids(), count)
+    held = {str(place): _pack(b"".join(filled.get(place, []))) for place in places}
+    told = await _ask(own, peer, call, "/gossip/trade", {"count": count, "held": held})
+    try:
+        items, wanted = told["items"], digests.split(_unpack(told["want"]))
+        if not isinstance(items, list) or len(items) > MOST_ITEMS or len(wanted) > MOST_ITEMS:
+            raise ValueError
+    except (KeyError, TypeError, ValueError):
+        raise PeerLied(f"{peer.address} answers what no peer does.\nIt is left alone.") from None
+    taken = await asyncio.to_thread(votes.take, items)
+    if taken.new:
+        own.on_new(taken.new)
+    if taken.bad:
+        raise PeerLied(f"{peer.address} sent what is not valid.\nIt is left alone.")
+    wanted &= votes.ids()
+    if any(peer.pushed[item] >= IN_VAIN for item in wanted):
+        raise PeerLied(f"{peer.address} wants the same again and again.\nIt is left alone.")
+    if wanted:
+        reply = await push(own, peer, call, votes.pick(wanted, MOST_ITEMS))
+        peer.pushed.update(wanted)
+        return bool(taken.new) or reply > 0
+    return bool(taken.new)
+
+
+async def push(own: Answers, peer: Peer, call: Call, items: list[Item]) -> int:
+    """Hand items to a peer; returns how many were new to it."""
+    told = await _ask(own, peer, call, "/gossip/push", {"items": items})
+    new = told.get("new") if isinstance(told, dict) else None
+    if not isinstance(new, int):
+        raise PeerLied(f"{peer.address} answers what no peer does.\nIt is left alone.")
+    return new
+
+
+async def _ask(own: Answers, peer: Peer, call: Call, path: str, asking: dict[str, Any]) -> Any:
+    body = {"fingerprint": own.votes.spec.fingerprint, **asking}
+    answer = await call(peer.address, path, json.dumps(body, separators=(",", ":")).encode())
+    try:
+        return parse_json(answer.decode())
+    except (ValueError, RecursionError):
+        raise PeerLied(f"{peer.address} answers no JSON.\nIt is left alone.") from None
+
+
+def _pack(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+def _unpack(text: Any) -> bytes:
+    if not isinstance(text, str):
+        raise TypeError("another type")
+    return b64decode(text, validate=True)

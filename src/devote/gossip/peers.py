@@ -1,0 +1,228 @@
+"""Whom a device knows: addresses that an operator gave, and addresses that members told.
+
+A member signs where it listens itself, so the only addresses that are ever dialled come from an
+operator or from somebody the issuer has certified, and each member can name one. A told address is
+an IP in an allowed network. The first time it is dialled, whoever answers must prove to be that
+very member; an address that does not is tried a few times, ever more rarely, and forgotten. So a
+member who names somebody else's address costs that one a handful of small requests.
+
+Rounds count, not seconds: no clock is asked.
+"""
+
+import json
+import random
+import re
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from devote.boards.identity import Identity, verify_fields
+from devote.gossip.credentials import Certificate
+from devote.gossip.settings import GossipError, GossipSettings, parse_address
+from devote.gossip.votes import VoteSet
+
+RECORD_FIELDS = {"voter", "number", "certificate", "address", "sequence", "signature"}
+HANDED = 8
+"""At most so many addresses are told at a time."""
+
+LONGEST_REST, LONGEST_REST_UNPROVEN = 8, 64
+FORGOTTEN_AFTER = 6
+"""Rounds without a peer that failed, and failures after which a told address is forgotten."""
+
+RARELY = 64
+"""Rounds between two questions for addresses when nothing new is heard."""
+
+IN_VAIN = 3
+"""So many addresses of a member may prove wrong; then none is taken from it until a restart."""
+
+GIVEN_SHARE = 0.25
+"""How often a peer is picked among those that an operator gave, whoever else is known."""
+
+_SIGNATURE = re.compile(r"[0-9a-f]{128}")
+
+
+@dataclass
+class Peer:
+    """One address: who answers there, if a member said so, and how it went."""
+
+    address: str
+    given: bool
+    voter: str = ""
+    sequence: int = -1
+    record: str = field(default="", repr=False)
+    proven: bool = False
+    fails: int = 0
+    rests_until: int = 0
+    answered: int = 0
+    """How often it has answered since the start."""
+
+    in_vain: int = 0
+    pushed: Counter[bytes] = field(default_factory=Counter, repr=False)
+    """Meetings in a row that came to nothing, and how often each item was handed to it."""
+
+
+class PeerBook:
+    """The addresses of one device, in its store; at most ``settings.peers`` besides the given."""
+
+    def __init__(self, votes: VoteSet, settings: GossipSettings, dice: random.Random) -> None:
+        self._votes = votes
+        self._settings = settings
+        self._dice = dice
+        self._lock = threading.RLock()
+        self.me = ""
+        self.round = 0
+        self.known: dict[str, Peer] = {}
+        self._in_vain: Counter[str] = Counter()
+        self._rest, self._asks_at = 1, 0
+        self.reload()
+
+    def reload(self) -> None:
+        """Read addresses that were added to the store meanwhile."""
+        with self._lock, self._votes.notes.read() as db:
+            for row in db.execute("SELECT address, given, voter, sequence, record FROM peers"):
+                if row[0] not in self.known:
+                    self.known[row[0]] = Peer(row[0], bool(row[1]), *row[2:])
+
+    def give(self, address: str) -> None:
+        """Add an address that an operator gave; it is never forgotten by itself."""
+        parse_address(address, port_0=False)
+        with self._lock:
+            peer = self.known.get(address) or Peer(address, given=True)
+            peer.given = True
+            self._keep(peer)
+
+    def forget(self, address: str) -> None:
+        """Remove an address."""
+        with self._lock:
+            self.known.pop(address, None)
+            with self._votes.notes.write(durable=False) as db:
+                db.execute("DELETE FROM peers WHERE address = ?", (address,))
+
+    def learn(self, record: Any) -> bool:
+        """Take the address that a member says to listen at; False if it may not be dialled."""
+        try:
+            voter, sequence = self._check(record)
+        except (GossipError, KeyError, TypeError, ValueError):
+            return False
+        address: str = record["address"]
+        with self._lock:
+            before = next((p for p in self.known.values() if p.voter == voter), None)
+            if voter == self.me or (before is not None and before.sequence >= sequence):
+                return True
+            if self._in_vain[voter] >= IN_VAIN:
+                return False
+            peer = self.known.get(address)
+            if peer is not None and peer.voter not in ("", voter) and peer.proven:
+                return False  # another member has proved to be there
+            if before is not None and before.address != address:
+                self._withdraw(before)
+            if peer is None and not self._make_room():
+                return True
+            peer = peer or Peer(address, given=False)
+            peer.voter, peer.sequence, peer.proven = voter, sequence, False
+            peer.record = json.dumps(record, separators=(",", ":"))
+            self._keep(peer)
+            self._rest, self._asks_at = 1, self.round  # there may be more where this came from
+        return True
+
+    def _check(self, record: Any) -> tuple[str, int]:
+        voter, sequence, address = record["voter"], record["sequence"], record["address"]
+        fits = set(record) == RECORD_FIELDS and isinstance(sequence, int)
+        if not fits or not 0 <= sequence < 2**53 or not isinstance(address, str):
+            raise ValueError("another form")
+        fields = {"voter": voter, "number": record["number"], "signature": record["certificate"]}
+        certificate = Certificate.read(fields)
+        if certificate.number in self._votes.revoked or not self._settings.may_dial(address):
+            raise ValueError("not allowed")
+        if certificate.fault(self._votes.spec):
+            raise ValueError("not certified")
+        said = {"address": address, "sequence": sequence, "voter": voter}
+        if _SIGNATURE.fullmatch(record["signature"]) is None or not verify_fields(
+            voter, "address", said, self._votes.scope, record["signature"]
+        ):
+            raise ValueError("not signed")
+        return voter, sequence
+
+    def _withdraw(self, peer: Peer) -> None:
+        """A member has moved: its old address is no longer its own."""
+        if peer.given:
+            peer.voter, peer.sequence, peer.record, peer.proven = "", -1, "", False
+            self._keep(peer)
+        else:
+            self.forget(peer.address)
+
+    def _make_room(self) -> bool:
+        told = [peer for peer in self.known.values() if not peer.given]
+        if len(told) < self._settings.peers:
+            return True
+        # The ones that do not answer go first; of those that do, one now and then.
+        silent = [peer for peer in told if peer.fails or not peer.proven]
+        if silent and self._dice.random() < 0.5:
+            self.forget(self._dice.choice(silent).address)
+            return True
+        if self._dice.random() < 1 / 16:
+            self.forget(self._dice.choice(told).address)
+            return True
+        return False
+
+    def hand_out(self) -> list[Any]:
+        """A few of the addresses that have proved themselves, as their members signed them."""
+        with self._lock:
+            proven = [peer.record for peer in self.known.values() if peer.record and peer.proven]
+            return [json.loads(r) for r in self._dice.sample(proven, min(HANDED, len(proven)))]
+
+    def wants_more(self) -> bool:
+        """Whether to ask for addresses now: at first always, then ever more rarely."""
+        with self._lock:
+            if self.round < self._asks_at:
+                return False
+            self._rest = min(2 * self._rest, RARELY)
+            self._asks_at = self.round + self._rest
+            return True
+
+    def choose(self, count: int = 1, *, turn: bool = False) -> list[Peer]:
+        """Whom to turn to now; with ``turn`` a new round begins, and a given one may go first."""
+        with self._lock:
+            self.round += turn
+            ready = [peer for peer in self.known.values() if peer.rests_until <= self.round]
+            given = [peer for peer in ready if peer.given]
+            if turn and given and self._dice.random() < GIVEN_SHARE:
+                return [self._dice.choice(given)]
+            if turn and not ready and self.known:
+                return [min(self.known.values(), key=lambda peer: peer.rests_until)]
+            return self._dice.sample(ready, min(count, len(ready)))
+
+    def note(self, peer: Peer, *, worked: bool, lied: bool = False) -> None:
+        """How an exchange went; a peer that lied rests for long, or is forgotten."""
+        with self._lock:
+            if worked:
+                peer.fails, peer.rests_until = 0, 0
+                peer.answered += 1
+                return
+            peer.fails += 6 if lied else 1
+            longest = LONGEST_REST if peer.proven or peer.given else LONGEST_REST_UNPROVEN
+            rest = min(2 ** min(peer.fails, 10), LONGEST_REST_UNPROVEN if lied else longest)
+            peer.rests_until = self.round + rest
+            if not peer.given and not peer.proven and peer.fails >= FORGOTTEN_AFTER:
+                self._in_vain[peer.voter] += 1
+                self.forget(peer.address)
+
+    def _keep(self, peer: Peer) -> None:
+        self.known[peer.address] = peer
+        row = (peer.address, peer.given, peer.voter, peer.sequence, peer.record)
+        with self._votes.notes.write(durable=False) as db:
+            db.execute("INSERT OR REPLACE INTO peers VALUES (?, ?, ?, ?, ?)", row)
+
+
+def sign_address(
+    identity: Identity, certificate: Certificate, votes: VoteSet, *, address: str, sequence: int
+) -> dict[str, Any]:
+    """What a member says of where it listens."""
+    fields = {"address": address, "sequence": sequence, "voter": identity.voter}
+    return {
+        **fields,
+        "number": certificate.number,
+        "certificate": certificate.signature,
+        "signature": identity.sign_fields("address", fields, votes.scope),
+    }

@@ -1,0 +1,194 @@
+"""Many trials of one scenario at once on the device: its arrays, and one launch after another."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from devote.kernels import Rule, get_algorithm, tables
+from devote.problems.rewards import Environment
+from devote.protocol.scheme import SCHEMES
+from devote.simulate.engine.clocks_run import first_width, mean_gaps
+from devote.simulate.engine.gpu.arrays import device_environment, device_setting
+from devote.simulate.engine.gpu.merge import TEAM, make_merge
+from devote.simulate.engine.gpu.recording import recorded
+from devote.simulate.engine.gpu.rows import (
+    ROWS,
+    TABLE_BYTES,
+    Facts,
+    make_begin,
+    make_rows,
+)
+from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
+from devote.simulate.engine.gpu.target import compile_kernel
+from devote.simulate.engine.setting import new_arena, outcome_of
+from devote.simulate.engine.windows import N_TIMES, N_WORDS, PHASE, START, WIDTH
+from devote.simulate.scenario import Scenario
+from devote.simulate.streams import trial_key
+from devote.simulate.trial import Trial
+
+WARP = 32
+AT_ONCE = 4
+"""Phases that are launched before it is asked whether any trial goes on."""
+
+
+LONE_REGISTERS = 80
+"""Of a thread, where trials share blocks: fewer registers make room for more threads, which pays
+where players run long. Measured with SER3 on an H200."""
+
+_loaded: set[tuple[Any, Any, Any]] = set()
+
+
+@cache
+def compiled(
+    algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool
+) -> tuple[Any, Any, Any]:
+    """The kernels for a subroutine, a scheme and a number of arms; compiled when first run."""
+    engine = SCHEMES[scheme].engine
+    assert engine is not None
+    code = get_algorithm(algorithm)
+    size = (n_arms, code.n_ints(n_arms), max(1, code.n_floats))
+    registers = None if team else LONE_REGISTERS
+    return (
+        compile_kernel(make_begin, n_arms),
+        compile_kernel(make_rows, code, engine, *size, facts, registers=registers),
+        compile_kernel(make_merge, code, engine, *size, facts, team),
+    )
+
+
+def facts_of(scenario: Scenario, plain: Environment, arena: tables.Arena) -> Facts:
+    """What its kernels are compiled for."""
+    return (
+        plain.kind,
+        plain.n_groups,
+        plain.n_segments,
+        plain.resampled,
+        arena.steady,
+        arena.endless,
+        int(scenario.scheme.noisy),
+    )
+
+
+class Batch:
+    """Some trials of one scenario, all at once."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int = 0,
+        trials: Sequence[int] = (0,),
+        rule: Rule | None = None,
+        threads: int = ROWS,
+    ) -> None:
+        self.scenario = scenario
+        engine = scenario.scheme.engine
+        assert engine is not None
+        n, k = scenario.n_players, scenario.spec.n_arms
+        n_trials = len(trials)
+        total = n_trials * n
+        plain = scenario.problem.environment(n)
+        self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
+        fresh = scenario.algorithm.new_state(k)
+        team = n >= min(WARP, threads)
+        self.kernels = compiled(*scenario.loop[:2], k, facts_of(scenario, plain, self.arena), team)
+        self.threads = threads
+        while self.threads > WARP and self.threads >= 2 * n:
+            self.threads //= 2
+        each = -(-n // self.threads) if team else 0
+        self.blocks = each * n_trials if team else -(-total // self.threads)
+        self.mergers = (n_trials, min(TEAM, self.threads)) if team else (-(-n_trials // WARP), WARP)
+        shape = Shape(n_trials, n, each)
+        put = cuda.to_device
+        room = cuda.device_array
+        self.players = Players(
+            alive=room((2, k, total), np.int8),
+            ints=room((2, k + len(fresh.ints), total), np.int32),
+            reals=room((2, k + len(fresh.floats), total), np.float64),
+            own=room((2, total, engine.words), np.int32),
+            next=room((2, total), np.float64),
+            half=room(total, np.int8),
+            moved=room(total, np.int8),
+            voted=room((total, k), np.int8),
+            first_vote=room(total, np.int32),
+            who=room(total, np.int32),
+            when=room(total, np.float64),
+        )
+        keys = [trial_key(seed, trial) for trial in trials]
+        self.trials = Trials(
+            keys=put(np.array(keys, dtype=np.uint64)),
+            counters=room((n_trials, tables.N_COUNTERS), np.int64),
+            past=room((n_trials, tables.N_COUNTERS), np.int64),
+            added=room((n_trials, tables.N_COUNTERS), np.int64),
+            last=room((n_trials, 1), np.float64),
+            keep=room(n_trials, np.int8),
+            words=room((n_trials, N_WORDS), np.int64),
+            times=room((n_trials, N_TIMES), np.float64),
+            tally=room((n_trials, k), np.int64),
+            by_arm=room((n_trials, k, engine.arm_words), np.int64),
+            shared=room((n_trials, k), np.int8),
+            seen=room((n_trials, k), np.int8),
+            before=room((n_trials, k), np.int8),
+        )
+        words, times = np.zeros((1, N_WORDS), dtype=np.int64), np.zeros((1, N_TIMES))
+        words[0, PHASE] = START
+        times[0, WIDTH] = first_width(scenario)
+        self.fresh = Fresh(put(self.arena.counters[None].copy()), put(words), put(times))
+        setting = device_setting(scenario, self.arena)
+        self.paces = put(mean_gaps(scenario))
+        given = (device_environment(plain), rule or scenario.rule, self.paces, setting, shape)
+        self.given = (*given, self.players, self.trials)
+
+    def play(self) -> None:
+        """Run all trials to their end."""
+        begin, rows, merge = self.kernels
+        shape, players = self.given[4], self.players
+        total = shape.n_trials * shape.n_players
+        busy = cuda.device_array(1, np.int8)
+
+        def advance(stream: Any) -> None:
+            rows[self.blocks, self.threads, stream, TABLE_BYTES](*self.given, busy)
+            merge[(*self.mergers, stream, TABLE_BYTES)](*self.given, busy)
+
+        begin[-(-total // ROWS), ROWS, 0, TABLE_BYTES](
+            self.paces, shape, players, self.trials, self.fresh
+        )
+        merge[(*self.mergers, 0, TABLE_BYTES)](*self.given, busy)
+        if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
+            advance(0)
+            _loaded.add(self.kernels)
+        again = recorded(advance)
+        again()
+        while busy.copy_to_host()[0]:
+            for _ in range(AT_ONCE):
+                again()
+
+    def outcomes(self) -> list[Trial]:
+        """What each trial came to."""
+        n, k = self.scenario.n_players, self.scenario.spec.n_arms
+        n_trials = len(self.trials.keys)
+        players = self.players
+        fetched = {
+            name: getattr(self.trials, name).copy_to_host()
+            for name in ("counters", "tally", "by_arm", "shared", "before", "keep")
+        }
+        moved = players.moved.copy_to_host().reshape(n_trials, n)
+        half = players.half.copy_to_host().reshape(n_trials, n)
+        half ^= moved & fetched.pop("keep")[:, None]
+        both = players.alive.copy_to_host().reshape(2, k, n_trials, n)
+        alive = np.where(half == 1, both[1], both[0]).transpose(1, 2, 0)
+        first_vote = players.first_vote.copy_to_host().reshape(n_trials, n)
+        return [
+            outcome_of(
+                self.scenario,
+                self.arena._replace(
+                    alive=alive[t],
+                    first_vote=first_vote[t],
+                    **{name: values[t] for name, values in fetched.items()},
+                ),
+                [],
+            )
+            for t in range(n_trials)
+        ]

@@ -1,0 +1,289 @@
+"""The kernel that takes each trial to its next phase, once ``rows`` has done the last one.
+
+It does what ``clocks.make_clocks`` does, in the same order, with the same functions: a team of
+threads finds who is the earliest of the halted, the first of them makes the loud activation.
+``known`` is as for ``rows``.
+"""
+
+from collections.abc import Callable
+
+from numba import cuda, float64, int8, int32, int64
+
+from devote.kernels import Algorithm, State
+from devote.kernels.tables import (
+    ACTIVE,
+    DECIDED,
+    N_COUNTERS,
+    SUBOPTIMAL,
+    TIME,
+    VERSION,
+    Arena,
+)
+from devote.problems.rewards import Environment
+from devote.protocol.scheme import Engine
+from devote.simulate.engine.alone import HALTED, SPOKEN, run_alone
+from devote.simulate.engine.clocks import at_desk
+from devote.simulate.engine.gpu.rows import N_EDGES, Facts
+from devote.simulate.engine.gpu.tables import pick_up, put_down
+from devote.simulate.engine.numbers import EDGES, player_key
+from devote.simulate.engine.windows import (
+    LAST,
+    LIMIT,
+    N_HALTED,
+    N_LOUD,
+    NOT_NOW,
+    OVER,
+    PHASE,
+    SCAN,
+    SET,
+    START,
+    Desk,
+    Plan,
+    Rows,
+    close_window,
+    copy,
+    count_set,
+    note_decision,
+    open_window,
+)
+
+TEAM = 256
+"""Threads that look for the earliest together."""
+
+
+def make_merge(
+    algorithm: Algorithm,
+    engine: Engine,
+    n_arms: int,
+    n_ints: int,
+    n_floats: int,
+    facts: Facts,
+    team: bool,
+    known: int,
+) -> Callable[..., None]:
+    """The kernel that takes trials to their next phase, a team of threads or one for each."""
+    clocks = engine.clocks
+    assert clocks is not None
+    wake, learn, ended = engine.wake, engine.learn, engine.ended
+    play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
+    speaks, tells, rests = clocks.speaks, clocks.tells, clocks.rests
+    awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
+    n_own = engine.words
+    kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
+
+    def merge(buffers, rule, paces, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
+        edges = cuda.shared.array(0, float64)
+        times_of = cuda.shared.array(TEAM, float64)
+        places = cuda.shared.array(TEAM, int64)
+        for j in range(cuda.threadIdx.x, N_EDGES, cuda.blockDim.x):
+            edges[j] = EDGES[j]
+        trial, me, mates = cuda.grid(1), 0, 1
+        if team:
+            trial, me, mates = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
+        cuda.syncthreads()
+        if trial >= shape.n_trials:
+            return
+        words, times = trials.words[trial], trials.times[trial]
+        phase = words[PHASE]
+        if team:
+            cuda.syncthreads()  # everybody has read it before it is changed
+        if phase == OVER:
+            return
+        low, high = trial * shape.n_players, (trial + 1) * shape.n_players
+        counters, added = trials.counters[trial], trials.added[trial]
+        who, when = players.who[low:high], players.when[low:high]
+        alive = cuda.local.array((1, n_arms), int8)
+        pulls = cuda.local.array(n_arms, int32)
+        sums = cuda.local.array(n_arms, float64)
+        ints = cuda.local.array(n_ints, int32)
+        floats = cuda.local.array(n_floats, float64)
+        own = cuda.local.array((1, n_own), int32)
+        voted = cuda.local.array((1, n_arms), int8)
+        first_vote = cuda.local.array(1, int32)
+        out = cuda.local.array(n_arms, int32)
+        scratch = cuda.local.array(N_COUNTERS, int64)
+        state = State(alive[0], pulls, sums, ints, floats)
+        plan = Plan(words, times, trials.past[trial], trials.seen[trial], who, when)
+        desk = Desk(
+            scratch,
+            alive,
+            pulls,
+            sums,
+            ints,
+            floats,
+            own,
+            voted,
+            first_vote,
+            out,
+            scratch,
+            scratch,
+            scratch,
+            added,
+            scratch,
+            trials.last[trial],
+        )
+        real = Arena(
+            shape.n_players,
+            setting.epsilon,
+            endless,
+            1,
+            0,
+            steady,
+            0,
+            0,
+            setting.scheme,
+            counters,
+            alive,
+            own,
+            players.voted[low:high],
+            first_vote,
+            trials.tally[trial],
+            trials.by_arm[trial],
+            trials.shared[trial],
+            trials.before[trial],
+            out,
+            setting.good,
+            setting.events,
+            setting.good,
+            setting.good,
+        )
+        env = Environment(
+            kind,
+            n_arms,
+            n_groups,
+            n_segments,
+            resampled,
+            buffers.n_rows,
+            buffers.means,
+            buffers.slopes,
+            buffers.starts,
+            buffers.groups,
+            buffers.table,
+            buffers.firsts,
+            buffers.lengths,
+        )
+        arena = at_desk(real, desk, scratch, plan.seen)
+        # Players keep their moves themselves when they are next run, unless all are counted here.
+        lazy = setting.horizon == 0
+        end = low if lazy else high
+        half_of, moved = players.half[low:end], players.moved[low:end]
+        rows = Rows(
+            scratch, players.next[:, low:high], half_of, moved, alive, players.own[:, low:high]
+        )
+        if me == 0 and phase in (START, SET):
+            trials.keep[trial] = lazy
+            over = words[LAST] != 0
+            if phase == SET:
+                count_set(rows, plan, desk, real, counts, n_counts)
+            open_window(rows, plan, real, trials.keys[trial], paces, setting.horizon)
+            if phase == SET:
+                copy(counters, scratch)
+                if over or ended(arena) != 0:
+                    if counters[DECIDED] == 0:
+                        counters[DECIDED] = plan.past[DECIDED] = counters[TIME]
+                    if real.endless == 0:
+                        words[PHASE] = OVER
+        while phase == SCAN:
+            place = -1
+            for j in range(me, words[N_HALTED], mates):
+                if place < 0 or when[j] < when[place]:
+                    place = j
+            if team:
+                places[me] = place
+                times_of[me] = when[place] if place >= 0 else 0.0
+                width = mates // 2
+                while width > 0:
+                    cuda.syncthreads()
+                    if (
+                        me < width
+                        and places[me + width] >= 0
+                        and (places[me] < 0 or times_of[me + width] < times_of[me])
+                    ):
+                        places[me] = places[me + width]
+                        times_of[me] = times_of[me + width]
+                    width //= 2
+                cuda.syncthreads()
+                place = places[0]
+            if me == 0 and place < 0:
+                close_window(rows, plan, desk, real, awaited)
+                trials.keep[trial] = lazy and words[PHASE] != SET
+                if words[PHASE] == SCAN:
+                    open_window(rows, plan, real, trials.keys[trial], paces, setting.horizon)
+            elif me == 0:
+                player = int(who[place])
+                i = low + player
+                half = int(players.half[i])
+                pace = paces[player] if len(paces) > 1 else paces[0]
+                key = player_key(trials.keys[trial], player)
+                clock = (key, pace, noisy, awaited)
+                calls = (wake, learn, play, take, speaks, tells, rests)
+                subroutine = (rule, choose, observe)
+                loud = when[place]
+                speaking = True
+                while speaking:
+                    speaking = False
+                    pick_up(players, half, i, state, own)
+                    for k in range(n_arms):
+                        voted[0, k] = players.voted[i, k]
+                    first_vote[0] = players.first_vote[i]
+                    copy(counters, scratch)
+                    begin = players.next[half, i]
+                    first = own[0, ACTIVE]
+                    t, bad, changed, how = run_alone(
+                        calls,
+                        subroutine,
+                        env,
+                        arena,
+                        state,
+                        player,
+                        clock,
+                        begin,
+                        times[LIMIT],
+                        loud,
+                    )
+                    if how == HALTED:
+                        when[place] = t
+                    else:
+                        scratch[TIME] += own[0, ACTIVE] - first
+                        scratch[SUBOPTIMAL] += bad
+                        if how == SPOKEN:
+                            words[N_LOUD] += 1
+                            put_down(players, half, i, state, own)
+                            players.next[half, i] = t
+                            for k in range(n_arms):
+                                players.voted[i, k] = voted[0, k]
+                            players.first_vote[i] = first_vote[0]
+                            decided = scratch[VERSION] != counters[VERSION] or (
+                                scratch[DECIDED] != 0
+                            ) != (counters[DECIDED] != 0)
+                            copy(scratch, counters)
+                            over = not decided and real.endless == 0 and ended(arena) != 0
+                            if decided or over:
+                                note_decision(plan, real, loud, decided, over)
+                                trials.keep[trial] = 0
+                            else:
+                                loud = NOT_NOW
+                                speaking = True
+                        else:
+                            trials.last[trial, 0] = max(trials.last[trial, 0], changed)
+                            for j in range(N_COUNTERS):
+                                added[j] += scratch[j] - counters[j]
+                            words[N_HALTED] -= 1
+                            who[place] = who[words[N_HALTED]]
+                            when[place] = when[words[N_HALTED]]
+                            players.moved[i] = 1
+                            put_down(players, 1 - half, i, state, own)
+                            players.next[1 - half, i] = t
+            if team:
+                cuda.syncthreads()
+            if place < 0 or words[PHASE] != SCAN:
+                phase = OVER
+        if me == 0:
+            words[N_HALTED] = 0
+            trials.last[trial, 0] = NOT_NOW
+            for j in range(N_COUNTERS):
+                added[j] = 0
+            if words[PHASE] != OVER or known < 0:
+                busy[0] = 1
+
+    return merge

@@ -1,0 +1,101 @@
+"""Many trials of one scenario at once, each with the clocks of its players merged into one."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from devote.kernels import get_algorithm
+from devote.problems import Uniform
+from devote.protocol.scheme import SCHEMES
+from devote.simulate.engine.gpu.arrays import device_environment, device_setting, repeated
+from devote.simulate.engine.gpu.events import make_events
+from devote.simulate.engine.gpu.tables import Merged, Shape
+from devote.simulate.engine.gpu.target import compile_kernel
+from devote.simulate.engine.setting import learner_buffers, new_arena, outcome_of
+from devote.simulate.scenario import Scenario
+from devote.simulate.streams import NAMES, trial_key
+from devote.simulate.trial import Trial
+
+WARP = 32
+FEW = 4096
+"""Trials that the device can run in a warp each, so that none waits for the others' branches."""
+
+MOST = 1 << 16
+"""Pulls of each trial in one launch."""
+
+
+@cache
+def compiled_events(algorithm: str, scheme: str) -> Any:
+    """The kernel for a subroutine and a scheme; compiled when first run."""
+    engine = SCHEMES[scheme].engine
+    assert engine is not None
+    return compile_kernel(make_events, get_algorithm(algorithm), engine)
+
+
+class MergedBatch:
+    """Some trials of one scenario, all at once."""
+
+    def __init__(self, scenario: Scenario, *, seed: int = 0, trials: Sequence[int] = (0,)) -> None:
+        self.scenario = scenario
+        engine = scenario.scheme.engine
+        assert engine is not None
+        n, k, n_trials = scenario.n_players, scenario.spec.n_arms, len(trials)
+        rows = 1 if engine.one_learner else n
+        own = n if engine.apart else rows
+        plain = scenario.problem.environment(n)
+        self.arena = arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
+        uniform = isinstance(scenario.problem.activity, Uniform)
+        threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
+        buffers = learner_buffers(scenario, rows)
+        self.learners = buffers._replace(
+            **{name: repeated(values, n_trials) for name, values in buffers._asdict().items()}
+        )
+        self.tables = Merged(
+            own=cuda.to_device(np.zeros((n_trials, own, engine.words), dtype=np.int32)),
+            voted=cuda.to_device(np.zeros((n_trials, own, k), dtype=np.int8)),
+            **{
+                name: repeated(getattr(arena, name), n_trials)
+                for name in Merged._fields
+                if name not in ("own", "voted")
+            },
+        )
+        keys = [[trial_key(seed, t, name) for name in (*NAMES, "noise")] for t in trials]
+        self.given = (
+            device_environment(plain),
+            scenario.rule,
+            (cuda.to_device(np.array(threshold)), cuda.to_device(np.array(alias))),
+            device_setting(scenario, arena),
+            Shape(n_trials, n, 0),
+            self.learners,
+            self.tables,
+            cuda.to_device(np.array(keys, dtype=np.uint64)),
+            MOST,
+        )
+        self.kernel = compiled_events(*scenario.loop[:2])
+        self.threads = 1 if n_trials <= FEW else WARP
+        self.blocks = -(-n_trials // self.threads)
+
+    def play(self) -> None:
+        """Run all trials to their end."""
+        busy = cuda.to_device(np.ones(1, dtype=np.int8))
+        idle = np.zeros(1, dtype=np.int8)
+        while busy.copy_to_host()[0]:
+            busy.copy_to_device(idle)
+            self.kernel[self.blocks, self.threads](*self.given, busy)
+
+    def outcomes(self) -> list[Trial]:
+        """What each trial came to."""
+        names = ("counters", "first_vote", "tally", "by_arm", "shared", "before")
+        fetched = {name: getattr(self.tables, name).copy_to_host() for name in names}
+        fetched["alive"] = self.learners.alive.copy_to_host()
+        return [
+            outcome_of(
+                self.scenario,
+                self.arena._replace(**{name: values[t] for name, values in fetched.items()}),
+                [],
+            )
+            for t in range(len(fetched["counters"]))
+        ]

@@ -1,0 +1,285 @@
+"""The kernels that put players at their start, and that do the rows of a phase.
+
+A launch of ``rows`` scans a window of every trial, or sets its players to the moment of a
+decision, a thread for each player, as ``clocks.make_clocks`` does with the same functions.
+Nothing depends on the number of threads: sums are of whole numbers, and the only other thing that
+players add up to is a maximum.
+
+``known`` is a digest of the code of all functions that a kernel calls. It is part of what a kernel
+closes over, and so of its key in numba's cache, which by itself would not see them change.
+"""
+
+from collections.abc import Callable
+
+from numba import cuda, float64, int8, int32, int64
+
+from devote.kernels import Algorithm, State
+from devote.kernels.tables import (
+    ACTIVE,
+    N_COUNTERS,
+    SUBOPTIMAL,
+    TIME,
+    Arena,
+)
+from devote.problems.rewards import Environment
+from devote.protocol.scheme import Engine
+from devote.simulate.engine.alone import HALTED, run_alone
+from devote.simulate.engine.gpu.tables import pick_up, put_down
+from devote.simulate.engine.numbers import EDGES, gap, player_key
+from devote.simulate.engine.windows import (
+    LIMIT,
+    N_HALTED,
+    N_TIMES,
+    N_WORDS,
+    NOT_NOW,
+    PHASE,
+    SCAN,
+    SET,
+    STOCK,
+    copy,
+)
+
+Facts = tuple[int, int, int, int, int, int, int]
+"""What kernels are compiled for: what the environment says before its buffers (but the number of
+arms and of rows), whether what is suboptimal never changes, whether runs are endless, and whether
+there is noise. So none of it is asked at each pull."""
+
+ROWS = 128
+"""Threads of a block that does rows."""
+
+N_EDGES = len(EDGES)
+TABLE_BYTES = 8 * N_EDGES
+"""What a block needs for the table of gaps."""
+
+
+def make_begin(n_arms: int, known: int) -> Callable[..., None]:
+    """The kernel that puts every player at its start, and every trial where the first row is."""
+
+    def begin(paces, shape, players, trials, fresh):  # type: ignore[no-untyped-def]
+        edges = cuda.shared.array(0, float64)
+        for j in range(cuda.threadIdx.x, N_EDGES, cuda.blockDim.x):
+            edges[j] = EDGES[j]
+        cuda.syncthreads()
+        i = cuda.grid(1)
+        if i >= shape.n_trials * shape.n_players or known < 0:
+            return
+        trial = i // shape.n_players
+        player = i % shape.n_players
+        for k in range(n_arms):
+            players.alive[0, k, i] = 1
+            players.voted[i, k] = 0
+        for j in range(players.ints.shape[1]):
+            players.ints[0, j, i] = 0
+        players.ints[0, n_arms, i] = n_arms
+        for j in range(players.reals.shape[1]):
+            players.reals[0, j, i] = 0.0
+        for j in range(players.own.shape[2]):
+            players.own[0, i, j] = 0
+        players.half[i] = 0
+        players.moved[i] = 0
+        players.first_vote[i] = -1
+        if player == 0:
+            for j in range(N_COUNTERS):
+                trials.counters[trial, j] = trials.past[trial, j] = fresh.counters[0, j]
+                trials.added[trial, j] = 0
+            for j in range(N_WORDS):
+                trials.words[trial, j] = fresh.words[0, j]
+            for j in range(N_TIMES):
+                trials.times[trial, j] = fresh.times[0, j]
+            trials.last[trial, 0] = NOT_NOW
+            trials.keep[trial] = 0
+            for k in range(n_arms):
+                trials.tally[trial, k] = 0
+                for j in range(trials.by_arm.shape[2]):
+                    trials.by_arm[trial, k, j] = 0
+                trials.shared[trial, k] = trials.seen[trial, k] = trials.before[trial, k] = 1
+        pace = paces[player] if len(paces) > 1 else paces[0]
+        players.next[0, i] = pace * gap(player_key(trials.keys[trial], player), 0)
+
+    return begin
+
+
+def make_rows(
+    algorithm: Algorithm,
+    engine: Engine,
+    n_arms: int,
+    n_ints: int,
+    n_floats: int,
+    facts: Facts,
+    known: int,
+) -> Callable[..., None]:
+    """The kernel that scans a window, or sets everybody to a moment."""
+    clocks = engine.clocks
+    assert clocks is not None
+    wake, learn = engine.wake, engine.learn
+    play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
+    speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
+    awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
+    n_own = engine.words
+    kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
+
+    def rows(buffers, rule, paces, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
+        busy[0] = known < 0
+        edges = cuda.shared.array(0, float64)
+        part = cuda.shared.array(ROWS, int64)
+        me = cuda.threadIdx.x
+        for j in range(me, N_EDGES, cuda.blockDim.x):
+            edges[j] = EDGES[j]
+        cuda.syncthreads()
+        if shape.blocks_each > 0:
+            trial = cuda.blockIdx.x // shape.blocks_each
+            player = (cuda.blockIdx.x % shape.blocks_each) * cuda.blockDim.x + me
+        else:
+            trial = cuda.grid(1) // shape.n_players
+            player = cuda.grid(1) % shape.n_players
+        here = trial < shape.n_trials and player < shape.n_players
+        gain = cuda.local.array(N_COUNTERS, int64)
+        for j in range(N_COUNTERS):
+            gain[j] = 0
+        if here:
+            phase = trials.words[trial, PHASE]
+            here = phase in (SCAN, SET)
+        if here:
+            i = trial * shape.n_players + player
+            half = int(players.half[i])
+            if trials.keep[trial] and players.moved[i]:
+                half = 1 - half
+                players.half[i] = half
+            players.moved[i] = 0
+            limit = trials.times[trial, LIMIT]
+            begin = players.next[half, i]
+            stock = trials.words[trial, STOCK] != 0
+            if begin < limit or stock:
+                alive = cuda.local.array((1, n_arms), int8)
+                pulls = cuda.local.array(n_arms, int32)
+                sums = cuda.local.array(n_arms, float64)
+                ints = cuda.local.array(n_ints, int32)
+                floats = cuda.local.array(n_floats, float64)
+                own = cuda.local.array((1, n_own), int32)
+                voted = cuda.local.array((1, n_arms), int8)
+                first_vote = cuda.local.array(1, int32)
+                out = cuda.local.array(n_arms, int32)
+                scratch = cuda.local.array(N_COUNTERS, int64)
+                state = State(alive[0], pulls, sums, ints, floats)
+                pick_up(players, half, i, state, own)
+                arrived = 1
+                where = half
+                if begin < limit:
+                    copy(trials.past[trial], scratch)
+                    arena = Arena(
+                        shape.n_players,
+                        setting.epsilon,
+                        endless,
+                        1,
+                        0,
+                        steady,
+                        0,
+                        0,
+                        setting.scheme,
+                        scratch,
+                        alive,
+                        own,
+                        voted,
+                        first_vote,
+                        trials.tally[trial],
+                        trials.by_arm[trial],
+                        trials.seen[trial],
+                        trials.before[trial],
+                        out,
+                        setting.good,
+                        setting.events,
+                        setting.good,
+                        setting.good,
+                    )
+                    env = Environment(
+                        kind,
+                        n_arms,
+                        n_groups,
+                        n_segments,
+                        resampled,
+                        buffers.n_rows,
+                        buffers.means,
+                        buffers.slopes,
+                        buffers.starts,
+                        buffers.groups,
+                        buffers.table,
+                        buffers.firsts,
+                        buffers.lengths,
+                    )
+                    calls = (wake, learn, play, take, speaks, tells, rests)
+                    subroutine = (rule, choose, observe)
+                    pace = paces[player] if len(paces) > 1 else paces[0]
+                    key = player_key(trials.keys[trial], player)
+                    clock = (key, pace, noisy, awaited)
+                    first = own[0, ACTIVE]
+                    t, bad, changed, how = run_alone(
+                        calls, subroutine, env, arena, state, player, clock, begin, limit, NOT_NOW
+                    )
+                    if how == HALTED:
+                        arrived = 0
+                        place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
+                        players.who[trial * shape.n_players + place] = player
+                        players.when[trial * shape.n_players + place] = t
+                    else:
+                        for j in range(N_COUNTERS):
+                            gain[j] = scratch[j] - trials.past[trial, j]
+                        gain[TIME] += own[0, ACTIVE] - first
+                        gain[SUBOPTIMAL] += bad
+                        if changed != NOT_NOW:
+                            cuda.atomic.max(trials.last, (trial, 0), changed)
+                        where = 1 - half
+                        players.moved[i] = 1
+                        players.next[where, i] = t
+                if arrived and stock:
+                    copy(trials.counters[trial], scratch)
+                    for j in range(n_counts):
+                        scratch[counts[j]] = 0
+                    for k in range(n_arms):
+                        voted[0, k] = players.voted[i, k]
+                    after = Arena(
+                        shape.n_players,
+                        setting.epsilon,
+                        endless,
+                        1,
+                        0,
+                        steady,
+                        0,
+                        0,
+                        setting.scheme,
+                        scratch,
+                        alive,
+                        own,
+                        voted,
+                        first_vote,
+                        trials.tally[trial],
+                        trials.by_arm[trial],
+                        trials.shared[trial],
+                        trials.before[trial],
+                        out,
+                        setting.good,
+                        setting.events,
+                        setting.good,
+                        setting.good,
+                    )
+                    take_stock(after, 0)
+                    for j in range(n_counts):
+                        gain[counts[j]] = scratch[counts[j]]
+                if arrived:
+                    put_down(players, where, i, state, own)
+        for j in range(N_COUNTERS):
+            if shape.blocks_each == 0:
+                if gain[j] != 0:
+                    cuda.atomic.add(trials.added, (trial, j), gain[j])
+            elif cuda.syncthreads_or(int32(gain[j] != 0)):
+                part[me] = gain[j]
+                width = cuda.blockDim.x // 2
+                while width > 0:
+                    cuda.syncthreads()
+                    if me < width:
+                        part[me] += part[me + width]
+                    width //= 2
+                if me == 0:
+                    cuda.atomic.add(trials.added, (trial, j), part[0])
+                cuda.syncthreads()
+
+    return rows

@@ -1,0 +1,125 @@
+"""What lies in the memory of the device: all players of many trials, and how each trial stands.
+
+Player n of trial t is number ``t * n_players + n``. Neighbours run side by side, so the numbers
+of one kind lie next to each other for all players, unlike on the CPU, where a player's row does.
+"""
+
+from typing import Any, NamedTuple
+
+from devote.kernels import State
+from devote.kernels.jitable import jitable
+
+
+class Shape(NamedTuple):
+    """How large it all is; ``blocks_each`` is how many blocks a trial takes, 0 if it shares one."""
+
+    n_trials: int
+    n_players: int
+    blocks_each: int
+
+
+class Players(NamedTuple):
+    """As ``windows.Rows``: ``[half, place, number]``, with ``own`` and ``voted`` by number first.
+
+    ``pulls`` and ``ints`` of a learner are in ``ints``, ``sums`` and ``floats`` in ``reals``.
+    """
+
+    alive: Any
+    ints: Any
+    reals: Any
+    own: Any
+    next: Any
+    half: Any
+    moved: Any
+    voted: Any
+    first_vote: Any
+    who: Any
+    when: Any
+
+
+class Trials(NamedTuple):
+    """A row for each trial: what ``Plan``, ``Arena`` and ``Desk`` have of it.
+
+    ``keep``: whether it is certain that players are where the last phase has brought them.
+    """
+
+    keys: Any
+    counters: Any
+    past: Any
+    added: Any
+    last: Any
+    keep: Any
+    words: Any
+    times: Any
+    tally: Any
+    by_arm: Any
+    shared: Any
+    seen: Any
+    before: Any
+
+
+class Fresh(NamedTuple):
+    """One row of ``Trials`` for a trial that has not begun."""
+
+    counters: Any
+    words: Any
+    times: Any
+
+
+class Merged(NamedTuple):
+    """What trials have whose clocks are merged into one, a row each, beside their learners."""
+
+    counters: Any
+    own: Any
+    voted: Any
+    first_vote: Any
+    tally: Any
+    by_arm: Any
+    shared: Any
+    before: Any
+    out: Any
+
+
+class Setting(NamedTuple):
+    """What is the same in all trials."""
+
+    epsilon: float
+    endless: int
+    steady: int
+    scheme: tuple[int, ...]
+    noisy: int
+    horizon: int
+    good: Any
+    events: Any
+
+
+@jitable
+def pick_up(players: Players, half: int, number: int, state: State, own: Any) -> None:
+    """Copy a player to where it is worked on."""
+    n_arms = len(state.alive)
+    for k in range(n_arms):
+        state.alive[k] = players.alive[half, k, number]
+        state.pulls[k] = players.ints[half, k, number]
+        state.sums[k] = players.reals[half, k, number]
+    for i in range(len(state.ints)):
+        state.ints[i] = players.ints[half, n_arms + i, number]
+    for i in range(players.reals.shape[1] - n_arms):
+        state.floats[i] = players.reals[half, n_arms + i, number]
+    for i in range(own.shape[1]):
+        own[0, i] = players.own[half, number, i]
+
+
+@jitable
+def put_down(players: Players, half: int, number: int, state: State, own: Any) -> None:
+    """Copy a player back."""
+    n_arms = len(state.alive)
+    for k in range(n_arms):
+        players.alive[half, k, number] = state.alive[k]
+        players.ints[half, k, number] = state.pulls[k]
+        players.reals[half, k, number] = state.sums[k]
+    for i in range(len(state.ints)):
+        players.ints[half, n_arms + i, number] = state.ints[i]
+    for i in range(players.reals.shape[1] - n_arms):
+        players.reals[half, n_arms + i, number] = state.floats[i]
+    for i in range(own.shape[1]):
+        players.own[half, number, i] = own[0, i]

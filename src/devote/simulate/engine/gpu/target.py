@@ -1,0 +1,123 @@
+"""The compiler for the device, and whether there is one.
+
+``numba-cuda`` takes the place of numba's own ``numba.cuda``. With ``NUMBA_ENABLE_CUDASIM=1`` its
+simulator runs the same kernels in plain Python.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from devote.kernels.jitable import JITABLE
+from devote.protocol import SpecError
+from devote.simulate.engine.compiling import fingerprint
+from devote.simulate.engine.numbers import edge
+
+REMEDY = "Use engine clocks, which gives the same results, or a machine with an NVIDIA GPU."
+
+_registered: set[Any] = set()
+
+
+def check_device() -> None:
+    """Refuse if there is no device, no driver, or no compiler for it."""
+    if why := why_no_device():
+        raise SpecError(f"engine='cuda' cannot run here: {why}.\n{REMEDY}")
+
+
+@cache
+def why_no_device() -> str:
+    """Why nothing can run on a device; empty if it can."""
+    if simulated():
+        return ""
+    try:
+        import numba_cuda  # noqa: F401
+    except ImportError:
+        return "numba-cuda is not installed (pip install 'devote[gpu]')"
+    _mend_numpy()
+    try:
+        from numba import cuda
+
+        if not cuda.is_available():
+            return "there is no NVIDIA GPU, or no driver for it"
+        cuda.current_context()
+    except Exception as error:  # whatever a driver that does not work may raise
+        return f"the NVIDIA driver does not work ({type(error).__name__})"
+    return ""
+
+
+def free_bytes() -> int:
+    """How much memory of the device is free."""
+    if simulated():
+        return 1 << 30
+    from numba import cuda
+
+    return int(cuda.current_context().get_memory_info()[0])
+
+
+@cache
+def simulated() -> bool:
+    """Whether plain Python stands in for the device."""
+    from numba import config
+
+    return bool(getattr(config, "ENABLE_CUDASIM", False))
+
+
+def prepare() -> None:
+    """Tell the compiler of every jitable function."""
+    if simulated():
+        return
+    _mend_numpy()
+    _never_fuse()
+    from numba import cuda, float64
+    from numba.cuda.extending import overload, register_jitable
+
+    for function in JITABLE:
+        if function not in _registered and function is not edge:
+            register_jitable(function)
+            _registered.add(function)
+    if edge not in _registered:
+        _registered.add(edge)
+
+        @overload(edge)
+        def edge_in_shared_memory(layer):  # type: ignore[no-untyped-def]
+            """Kernels copy the table there: every thread asks for another place of it."""
+            return lambda layer: cuda.shared.array(0, float64)[layer]
+
+
+def compile_kernel(make: Callable[..., Any], *given: Any, registers: int | None = None) -> Any:
+    """The kernel that ``make`` makes, compiled when first run, unless it is in the cache on disk.
+
+    Its last argument is a digest of the code that the kernel calls, see ``fingerprint``.
+    """
+    prepare()
+    from numba import cuda
+
+    kernel = make(*given, fingerprint(make(*given, 0)))
+
+    if simulated():
+        return cuda.jit(kernel)
+    from numba.cuda.core import config
+
+    config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small grid is what was asked for
+    # Optimising once more when linking would fuse again.
+    return cuda.jit(kernel, lto=False, cache=True, max_registers=registers)
+
+
+def _mend_numpy() -> None:
+    """numba-cuda 0.30 asks for ``numpy.row_stack``, another name of ``vstack`` that is gone."""
+    if not hasattr(np, "row_stack"):
+        np.row_stack = np.vstack
+
+
+@cache
+def _never_fuse() -> None:
+    """Round after each multiplication, as CPUs do: results must be equal to the last bit.
+
+    NVVM fuses a multiplication and an addition by default, and numba-cuda has no option for it.
+    """
+    from numba.cuda.cudadrv import nvvm
+
+    compile_ir = nvvm.compile_ir
+    nvvm.compile_ir = lambda ir, **options: compile_ir(ir, **{**options, "fma": False})

@@ -1,0 +1,323 @@
+"""How a device reads a log of any size: in pages, conditionally, on from where it broke off."""
+
+import asyncio
+import gzip
+import json
+
+import httpx
+import pytest
+from tests.boards.local import here
+from tests.fleet.worlds import URL as STORED_URL
+from tests.server.live import SPEC, api, enrol_all, identity, open_store, vote
+
+from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
+from devote.boards.http import HttpBoard
+from devote.boards.http_answers import HOPS
+from devote.boards.memory import LOCAL
+from devote.boards.pages import PAGE, page_tag
+from devote.fleet.core import DeviceCore
+from devote.fleet.store import Store
+from devote.fleet.sync import sync_once
+from devote.protocol import to_json
+from devote.server import Settings, create_app
+
+URL = "/experiments/banner"
+LOG = f"{URL}/log/{LOCAL}"
+
+
+def fill(store, count, *, name="banner"):
+    """Post so many votes at once, without waiting for the disk after each."""
+    voters = [identity(n + 1) for n in range(-(-count // SPEC.n_arms))]
+    enrol_all(store, voters, name)
+    rows = []
+    for number in range(1, count + 1):
+        envelope = vote(voters[(number - 1) // SPEC.n_arms], (number - 1) % SPEC.n_arms)
+        text = to_json(envelope.message)
+        rows.append((name, number, envelope.message.voter, text, envelope.signature))
+    with store._database.write() as db:
+        db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows)
+
+
+def newcomer(path, spec=SPEC):
+    """A device that has joined and read nothing."""
+    store = Store.open(path)
+    store.set_up(STORED_URL, here(spec), identity(10**6))
+    return DeviceCore(store, check=lambda envelope, scope: True)
+
+
+class Recorder(httpx.ASGITransport):
+    """Passes requests to an application, and remembers what was asked and answered."""
+
+    def __init__(self, app):
+        super().__init__(app)
+        self.answers = []
+        self.cut_after = None
+
+    async def handle_async_request(self, request):
+        if self.cut_after is not None and "/log/" in request.url.path:
+            self.cut_after -= 1
+            if self.cut_after < 0:
+                raise httpx.ReadError("cut")
+        answer = await super().handle_async_request(request)
+        path = request.url.path.removeprefix(f"{URL}").replace(LOCAL, "BOARD")
+        self.answers.append((request.method, path, answer.status_code))
+        return answer
+
+    def paths(self):
+        found = [path for _, path, _ in self.answers]
+        self.answers.clear()
+        return found
+
+
+def test_a_full_page_never_changes_and_says_so_and_the_last_has_a_name_of_its_contents(tmp_path):
+    async def main():
+        async with api(tmp_path / "board.db") as server:
+            fill(server.store, PAGE + 2)
+            full = await server.client.get(f"{LOG}/1")
+            last = await server.client.get(f"{LOG}/2")
+            assert full.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+            assert last.headers["Cache-Control"] == "public, max-age=1, stale-while-revalidate=5"
+            assert (full.json()["full"], last.json()["full"]) == (True, False)
+            numbers = [item["number"] for page in (full, last) for item in page.json()["messages"]]
+            assert numbers == list(range(1, PAGE + 3))
+            signatures = [item["signature"] for item in last.json()["messages"]]
+            assert last.headers["ETag"] == f'W/"{page_tag(signatures)}"'
+            # Another server over the same board gives the same bytes and the same name.
+            other = httpx.ASGITransport(create_app(server.store, Settings()))
+            async with httpx.AsyncClient(transport=other, base_url="http://devote") as client:
+                again = await client.get(f"{LOG}/2")
+                assert (again.content, again.headers["ETag"]) == (
+                    last.content,
+                    last.headers["ETag"],
+                )
+            known = {"If-None-Match": last.headers["ETag"]}
+            assert (await server.client.get(f"{LOG}/2", headers=known)).status_code == 304
+            await server.post(vote(identity(1), 0, term=0))  # a duplicate
+            assert (await server.client.get(f"{LOG}/2", headers=known)).status_code == 304
+
+    asyncio.run(main())
+
+
+def test_pages_are_compressed_for_who_takes_that(tmp_path):
+    async def main():
+        async with api(tmp_path / "board.db") as server:
+            fill(server.store, 100)
+            plain = await server.client.get(f"{LOG}/1", headers={"Accept-Encoding": "identity"})
+            none = await server.client.get(f"{LOG}/1", headers={"Accept-Encoding": "gzip;q=0"})
+            packed = await server.client.get(f"{LOG}/1", headers={"Accept-Encoding": "br, gzip"})
+            assert "Content-Encoding" not in plain.headers
+            assert "Content-Encoding" not in none.headers
+            assert packed.headers["Content-Encoding"] == "gzip"
+            assert packed.content == plain.content == none.content
+            sent = int(packed.headers["Content-Length"])
+            assert sent < 0.55 * len(plain.content)  # keys and signatures are random
+            assert len(gzip.compress(plain.content)) < 1.1 * sent
+            assert {a.headers["Vary"] for a in (plain, packed)} == {"Accept-Encoding"}
+
+    asyncio.run(main())
+
+
+def test_a_page_beyond_the_end_and_another_board_are_refused_in_one_line(tmp_path):
+    async def main():
+        async with api(tmp_path / "board.db") as server:
+            fill(server.store, 3)
+            beyond = await server.client.get(f"{LOG}/2")
+            assert beyond.status_code == 404
+            assert beyond.json()["error"] == "Page 2 is beyond the end.\nThe last page is 1."
+            assert beyond.headers["Cache-Control"] == "no-store"
+            other = await server.client.get(f"{URL}/log/{'1' * 32}/1")
+            assert (other.status_code, other.json()["error"].splitlines()[0]) == (
+                404,
+                "The experiment is not on this board.",
+            )
+            for page in ("0", "-1", "x"):
+                assert (await server.client.get(f"{LOG}/{page}")).status_code == 422
+
+    asyncio.run(main())
+
+
+def test_a_device_reads_the_tally_and_pages_and_nothing_else(tmp_path):
+    """And none of it twice: what has not changed is asked for by its name."""
+
+    async def main():
+        async with api(tmp_path / "board.db") as server:
+            fill(server.store, 2 * PAGE + 20)
+            wire = Recorder(server.app)
+            async with httpx.AsyncClient(transport=wire) as client:
+                core = newcomer(tmp_path / "device.db")
+                board = HttpBoard("http://devote/experiments/banner", client)
+                assert await sync_once(core, board)
+                pages = [f"/log/BOARD/{number}" for number in (1, 2, 3)]
+                assert wire.paths() == ["/tally", *pages]
+                assert core.bookmark.number == 2 * PAGE + 20
+                assert core.status().complete
+                assert await sync_once(core, board, deep=False)
+                assert wire.answers == [("GET", "/tally", 304)]
+                wire.answers.clear()
+                assert await sync_once(core, board)
+                assert {status for _, _, status in wire.answers} == {304}
+                core.close()
+
+    asyncio.run(main())
+
+
+def test_reading_goes_on_where_it_broke_off(tmp_path):
+    async def main():
+        async with api(tmp_path / "board.db") as server:
+            fill(server.store, 3 * PAGE + 1)
+            wire = Recorder(server.app)
+            async with httpx.AsyncClient(transport=wire) as client:
+                for cut, reached in ((1, PAGE), (3, 3 * PAGE), (None, 3 * PAGE + 1)):
+                    core = newcomer(tmp_path / "device.db") if cut == 1 else reopened(tmp_path)
+                    board = HttpBoard("http://devote/experiments/banner", client)
+                    wire.cut_after = cut
+                    assert await sync_once(core, board) is (cut is None)
+                    assert core.bookmark.number == reached
+                    assert core.status().complete is (cut is None)
+                    core.close()
+                pages = [path for path in wire.paths() if "/log/" in path]
+                # The page of the last message read is looked at again, each time.
+                assert [int(path[-1]) for path in pages] == [1, 1, 2, 3, 3, 4]
+
+    def reopened(folder):
+        return DeviceCore(Store.open(folder / "device.db"), check=lambda envelope, scope: True)
+
+    asyncio.run(main())
+
+
+def test_votes_that_decide_nothing_are_not_read_and_one_that_does_is(tmp_path):
+    """SPEC drops an option at its second vote."""
+
+    async def main():
+        async with api(tmp_path / "board.db") as server:
+            voters = [identity(n + 1) for n in range(3)]
+            enrol_all(server.store, voters)
+            wire = Recorder(server.app)
+            async with httpx.AsyncClient(transport=wire) as client:
+                core = newcomer(tmp_path / "device.db")
+                board = HttpBoard("http://devote/experiments/banner", client)
+                assert await sync_once(core, board)
+                wire.answers.clear()
+                for voter, arm, paths in (
+                    (0, 1, ["/tally"]),
+                    (0, 2, ["/tally"]),
+                    (1, 1, ["/tally", "/log/BOARD/1"]),
+                    (2, 1, ["/tally"]),
+                ):
+                    await server.post(vote(voters[voter], arm))
+                    assert await sync_once(core, board, deep=False)
+                    assert wire.paths() == paths
+                assert core.status().shared == (0, 2, 3)
+                core.close()
+
+    asyncio.run(main())
+
+
+def test_a_cache_that_is_behind_is_not_taken_for_a_board_from_a_backup(tmp_path):
+    """It may be seconds old: the board itself is asked before all is read and sent again."""
+
+    async def main():
+        async with api(tmp_path / "board.db") as server:
+            fill(server.store, 8)
+            old = {
+                path: (await server.client.get(path)).content
+                for path in (f"{URL}/tally", f"{LOG}/1")
+            }
+            more = identity(500)
+            enrol_all(server.store, [more])
+            await server.post(vote(more))
+            wire = Recorder(server.app)
+            async with httpx.AsyncClient(transport=wire) as client:
+                core = newcomer(tmp_path / "device.db")
+                board = HttpBoard("http://devote/experiments/banner", client)
+                assert await sync_once(core, board)
+                assert core.bookmark.number == 9
+
+            def behind(request):
+                asked.append(request.url.path)
+                if request.url.path in old:
+                    answer = {"content": old[request.url.path]}
+                else:
+                    answer = {"content": fresh}
+                return httpx.Response(200, headers={"Devote-Version": "2"}, **answer)
+
+            asked = []
+            fresh = (await server.client.get(f"{URL}/messages?after=0")).content
+            async with httpx.AsyncClient(transport=httpx.MockTransport(behind)) as client:
+                board = HttpBoard("http://devote/experiments/banner", client)
+                assert await sync_once(core, board)
+                assert core.bookmark.number == 9
+                assert f"{URL}/messages" in asked
+                fresh = json.dumps({"number": 3, "messages": [], "end": True})
+                await sync_once(core, board)
+                assert core.bookmark.number == 8  # it has lost the last one indeed
+            core.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("status", [301, 308])
+def test_a_server_that_has_moved_for_good_is_followed_and_asked_there_from_then_on(status):
+    asked = []
+
+    def handler(request):
+        asked.append((request.method, str(request.url)))
+        if request.url.scheme == "http":
+            there = str(request.url).replace("http://devote", "https://new:444")
+            return httpx.Response(status, headers={"Location": there})
+        answer = {"outcome": "accepted"}
+        return httpx.Response(201, headers={"Devote-Version": "2"}, json=answer)
+
+    async def main():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as client:
+            board = HttpBoard("http://devote/experiments/banner", client)
+            assert await board.publish(vote(identity(1))) is Outcome.ACCEPTED
+            assert await board.publish(vote(identity(1), 1)) is Outcome.ACCEPTED
+
+    asyncio.run(main())
+    there = ("POST", "https://new:444/experiments/banner/messages")
+    assert asked == [("POST", "http://devote/experiments/banner/messages"), there, there]
+
+
+@pytest.mark.parametrize(
+    ("start", "location", "status", "error", "words"),
+    [
+        ("https", "http://devote/x", 308, BoardRefused, "has no TLS; that is not followed"),
+        ("http", "http://devote/x", 302, BoardRefused, "not a devote server"),
+        ("http", "ftp://devote/x", 301, BoardRefused, "not a devote server"),
+        ("http", "http://devote/x", 301, BoardUnavailable, "TooManyRedirects"),
+    ],
+)
+def test_a_redirect_that_is_not_to_be_followed_is_not(start, location, status, error, words):
+    asked = []
+
+    def handler(request):
+        asked.append(request)
+        return httpx.Response(status, headers={"Location": location})
+
+    async def main():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as client:
+            await HttpBoard(f"{start}://devote/experiments/banner", client).tally()
+
+    with pytest.raises(error, match=words):
+        asyncio.run(main())
+    assert len(asked) == (HOPS + 1 if error is BoardUnavailable else 1)
+
+
+def test_a_store_of_any_size_is_served_in_pages_without_holding_it(tmp_path):
+    """What is kept of a log is its last page and the few pages asked for last."""
+
+    async def main():
+        with open_store(tmp_path / "board.db") as store:
+            store.create(here(SPEC))
+            fill(store, 20 * PAGE + 1)
+            app = create_app(store, Settings())
+            board = app.state.service.boards.of("banner")
+            for number in range(1, 22):
+                page = await board.page(number)
+                assert page is not None
+                assert page.full is (number <= 20)
+            assert len(board._rows) == 1
+            assert len(board._pages._pages) == 16
+
+    asyncio.run(main())

@@ -1,0 +1,470 @@
+"""What the store on NATS does that a file does not: servers that share it, and nodes that fail."""
+
+import asyncio
+import socket
+import threading
+import time
+from contextlib import ExitStack, closing, contextmanager, suppress
+
+import nats
+import pytest
+from nats.js.api import StreamConfig
+from tests.boards.local import here
+from tests.boards.nodes import Node, fresh_address, shared_node
+from tests.contracts.test_board_contract import (
+    ENROLLED,
+    RESETTING,
+    SMALL_JURY,
+    SURVEY,
+    answer,
+    claim,
+    pick,
+    reset,
+)
+from tests.server.live import SPEC, enrol, identity, vote
+
+from devote.boards.board import BoardRefused, Outcome
+from devote.boards.database import StoreError, StoreMismatch
+from devote.boards.experiment import Experiment
+from devote.boards.jetstream.address import NatsAddress
+from devote.boards.jetstream.fold import Fold, enrolment_subject, entry, message_subject
+from devote.boards.jetstream.invites import hashed
+from devote.boards.jetstream.store import JetStreamStore
+from devote.boards.standing import UnknownExperiment
+from devote.schemes import Survey
+
+
+@contextmanager
+def opened(address: str | None = None):
+    with closing(JetStreamStore(address or fresh_address())) as store:
+        yield store
+
+
+@contextmanager
+def servers(*experiments, count: int = 2):
+    """Stores of several servers at one address, with these experiments."""
+    address = fresh_address()
+    with ExitStack() as stack:
+        stores = [stack.enter_context(opened(address)) for _ in range(count)]
+        for experiment in experiments:
+            assert stores[0].create(experiment).outcome is Outcome.ACCEPTED
+        yield stores
+
+
+def subjects(store: JetStreamStore, stream: str) -> dict[str, int]:
+    """How many messages each subject of a stream has."""
+
+    async def ask():
+        info = await store.connection.js.stream_info(stream, subjects_filter=">")
+        return info.state.subjects or {}
+
+    return store.connection.run(ask())
+
+
+def test_what_one_server_is_told_another_knows_at_once():
+    with servers(here(SPEC)) as (one, other):
+        assert enrol(one, identity(1)).outcome is Outcome.ACCEPTED
+        assert other.post("banner", vote(identity(1))).outcome is Outcome.ACCEPTED
+        assert one.post("banner", vote(identity(1))).outcome is Outcome.DUPLICATE
+        assert one.post("banner", vote(identity(1), 1)).number == 2
+        assert other.rows("banner", 2) == one.rows("banner", 2) == (2, [])
+        assert other.rows("banner") == one.rows("banner")
+        assert other.tally("banner") == one.tally("banner")
+        assert other.experiments() == one.experiments() == [here(SPEC, enrolled=1)]
+
+
+def test_a_second_message_about_a_question_is_refused_by_the_nodes_themselves():
+    survey = here(SURVEY.with_(scheme=Survey(answers=2)))
+    cases = {
+        "pick": (
+            here(SMALL_JURY),
+            [claim(ENROLLED[0])],
+            pick(ENROLLED[0], 1),
+            pick(ENROLLED[0], 2),
+        ),
+        "answer": (
+            survey,
+            [],
+            answer(ENROLLED[0], 1, spec=survey.spec),
+            answer(ENROLLED[0], 2, spec=survey.spec),
+        ),
+        "vote": (here(SPEC), [], vote(ENROLLED[0]), vote(ENROLLED[0])),
+    }
+    for experiment, before, first, second in cases.values():
+        with servers(experiment, count=1) as (store,):
+            enrol(store, ENROLLED[0])
+            for envelope in (*before, first):
+                assert store.post("banner", envelope).outcome is Outcome.ACCEPTED
+            log = store.log("banner")
+
+            async def publish(log=log, envelope=second):  # as a server that has read nothing would
+                return await log._publish(message_subject(envelope.message), entry(envelope))
+
+            with pytest.raises(StoreError, match="maximum messages per subject exceeded"):
+                store.connection.run(publish())
+            number = len(before) + 1
+            assert store.rows("banner")[0] == number
+            expected = Outcome.DUPLICATE if first == second else Outcome.REFUSED
+            assert store.post("banner", second).outcome is expected
+
+
+def test_the_first_claims_in_the_boards_order_are_the_jury_whoever_asks_whom():
+    with servers(here(SMALL_JURY), count=3) as stores:
+        for voter in ENROLLED:
+            enrol(stores[0], voter)
+        outcomes: dict[str, Outcome] = {}
+
+        def claim_seat(store, voter):
+            outcomes[voter.voter] = store.post("banner", claim(voter)).outcome
+
+        threads = [
+            threading.Thread(target=claim_seat, args=(stores[n % 3], voter))
+            for n, voter in enumerate(ENROLLED)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        jurors = {voter for voter, outcome in outcomes.items() if outcome is Outcome.ACCEPTED}
+        assert len(jurors) == 2
+        for store in stores:
+            store.connection.run(store.log("banner").catch_up())
+            seated = store.look("banner", lambda history: set(history.tally.picks))
+            assert seated == jurors
+            assert store.rows("banner")[0] == 2
+
+
+def test_what_is_refused_in_the_fold_is_refused_alike_and_for_good():
+    """A claim that was posted while there were seats, and came after them in the log's order."""
+    with servers(here(SMALL_JURY)) as (one, other):
+        for voter in ENROLLED[:4]:
+            enrol(one, voter)
+        log = one.log("banner")
+
+        async def append_all():
+            for voter in ENROLLED[:3]:
+                await log.append(message_subject(claim(voter).message), entry(claim(voter)))
+
+        one.connection.run(append_all())
+        late = claim(ENROLLED[2])
+        for store in (one, other):
+            receipt = store.post("banner", late)
+            assert receipt.outcome is Outcome.REFUSED
+            assert "seats of the jury are taken" in receipt.reason
+            assert store.rows("banner")[0] == 2
+        assert other.post("banner", pick(ENROLLED[2])).outcome is Outcome.REFUSED
+        assert other.post("banner", pick(ENROLLED[1])).number == 3
+
+
+def test_a_fold_of_the_same_entries_is_the_same_and_numbers_have_no_gaps():
+    fold, again = Fold(here(RESETTING)), Fold(here(RESETTING))
+    said = [
+        vote(ENROLLED[0], 0, spec=RESETTING),  # not enrolled yet
+        reset(ENROLLED[1], 2),  # skips a term
+        reset(ENROLLED[1], 1),
+        vote(ENROLLED[1], 3, 1, spec=RESETTING),
+    ]
+    entries = [
+        (message_subject(said[0].message), entry(said[0])),
+        *((enrolment_subject(voter.voter), b"") for voter in ENROLLED[:2]),
+        ("b.0123", b""),
+        *((message_subject(each.message), entry(each)) for each in said[1:]),
+    ]
+    for each in (fold, again):
+        for subject, content in entries:
+            each.take(subject, content)
+    assert [row[0] for row in fold.rows(0)] == [1, 2]
+    assert fold.rows(0) == again.rows(0)
+    assert sorted(fold.refused) == sorted(message_subject(said[n].message) for n in (0, 1))
+    assert fold.history.tally == again.history.tally
+    assert fold.history.tally.term == 1
+
+
+def test_of_many_who_enrol_at_once_as_many_do_as_there_are_places():
+    with servers(here(SPEC, players=3)) as stores:
+        outcomes = []
+
+        def ask(n):
+            outcomes.append(enrol(stores[n % 2], ENROLLED[n]).outcome)
+
+        threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert outcomes.count(Outcome.ACCEPTED) == 3
+        assert outcomes.count(Outcome.REFUSED) == 5
+        assert stores[0].voters("banner") == stores[1].voters("banner")
+        assert len(stores[0].voters("banner")) == 3
+
+
+def test_an_invite_is_good_for_one_device_on_whichever_server():
+    with servers(here(SPEC, "invite")) as (one, other):
+        invites = one.invite("banner", 3)
+        assert "needs an invite" in enrol(other, identity(1)).reason
+        assert enrol(other, identity(1), invite=invites[0]).outcome is Outcome.ACCEPTED
+        assert enrol(one, identity(1), invite=invites[0]).outcome is Outcome.DUPLICATE
+        assert enrol(one, identity(1)).outcome is Outcome.DUPLICATE
+        assert "used already" in enrol(one, identity(2), invite=invites[0]).reason
+        assert "used already" in enrol(one, identity(2), invite="invented").reason
+        assert enrol(one, identity(2), invite=invites[1]).outcome is Outcome.ACCEPTED
+        left = subjects(one, one.invites._stream)
+        kept = [subject.rpartition(".")[2] for subject in left if "barrier" not in subject]
+        assert kept == [hashed(invites[2])]
+
+
+def test_of_many_who_use_one_invite_at_once_one_is_enrolled():
+    with servers(here(SPEC, "invite")) as stores:
+        for invite in stores[0].invite("banner", 3):
+            outcomes = []
+
+            def ask(n, invite=invite, outcomes=outcomes):
+                outcomes.append(enrol(stores[n % 2], identity(n + 1), invite=invite).outcome)
+
+            known = stores[0].get("banner").enrolled
+            threads = [threading.Thread(target=ask, args=(10 * known + n,)) for n in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert outcomes.count(Outcome.ACCEPTED) == 1
+            assert stores[0].get("banner").enrolled == known + 1
+
+
+def test_a_server_that_dies_while_it_enrols_leaves_the_invite_to_its_device_alone():
+    with servers(here(SPEC, "invite")) as (one, other):
+        (invite,) = one.invite("banner", 1)
+        board = one.get("banner").board
+
+        async def die_half_way():
+            assert await one.invites.take(board, hashed(invite), identity(1).voter)
+
+        one.connection.run(die_half_way())
+        assert enrol(other, identity(2), invite=invite).outcome is Outcome.REFUSED
+        assert enrol(other, identity(1), invite=invite).outcome is Outcome.ACCEPTED
+        assert enrol(one, identity(2), invite=invite).outcome is Outcome.REFUSED
+
+
+def test_an_invite_is_given_back_if_its_device_came_too_late():
+    with servers(here(SPEC, "invite", 2)) as (one, _):
+        invites = one.invite("banner", 3)
+        for n in (0, 1):
+            assert enrol(one, identity(n + 1), invite=invites[n]).outcome is Outcome.ACCEPTED
+        assert "all of its 2 devices" in enrol(one, identity(3), invite=invites[2]).reason
+        assert hashed(invites[2]) in str(subjects(one, one.invites._stream))
+
+
+def test_nothing_that_is_kept_links_an_invite_to_a_voter():
+    with servers(here(SPEC, "invite")) as (one, _):
+        for n, invite in enumerate(one.invite("banner", 5)):
+            enrol(one, identity(n + 1), invite=invite)
+        kept = str(subjects(one, one.invites._stream))
+        log = str(subjects(one, f"{one.connection.address.name}_{one.get('banner').board}"))
+        assert one.voters("banner")
+        for voter in one.voters("banner"):
+            assert voter in log
+            assert voter not in kept
+
+
+def test_an_experiment_is_created_once_by_whichever_server():
+    address = fresh_address()
+    with opened(address) as one, opened(address) as other:
+        first, second = (SPEC.with_(eta=eta) for eta in (0.5, 0.6))
+        outcomes = []
+
+        def create(store, spec):
+            outcomes.append(store.create(here(spec)).outcome)
+
+        threads = [
+            threading.Thread(target=create, args=pair) for pair in ((one, first), (other, second))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(outcomes) == [Outcome.ACCEPTED, Outcome.REFUSED]
+        assert one.spec("banner") == other.spec("banner")
+        assert one.create(here(one.spec("banner"))).outcome is Outcome.DUPLICATE
+        assert other.create(here(SPEC.with_(name=".."))).outcome is Outcome.REFUSED
+        names = ["A-b", "a-b", "a.b", "a:b"]
+        for name in names:
+            assert one.create(Experiment(SPEC.with_(name=name))).outcome is Outcome.ACCEPTED
+        assert [each.name for each in other.experiments()] == [*names, "banner"]
+        assert "at most 5" in one.create(Experiment(SPEC.with_(name="c")), most=5).reason
+        with pytest.raises(UnknownExperiment, match="no experiment 'c'"):
+            one.get("c")
+
+
+def test_a_server_that_begins_later_reads_all_that_is_there():
+    address = fresh_address()
+    with opened(address) as one:
+        one.create(here(SPEC))
+        for n in range(1, 60):
+            enrol(one, identity(n))
+            one.post("banner", vote(identity(n), n % 4))
+        with opened(address) as late:
+            assert late.rows("banner") == one.rows("banner")
+            assert late.tally("banner") == one.tally("banner")
+            assert late.voters("banner") == one.voters("banner")
+            assert late.numbers() == {"banner": 59}
+            assert late.rows_of("banner", identity(3).voter)[1] == late.rows("banner", 2)[1][:1]
+
+
+def test_a_log_that_was_put_back_to_an_older_state_is_read_anew():
+    with servers(here(SPEC), count=1) as (one,):
+        for n in (1, 2, 3):
+            enrol(one, identity(n))
+        for n in (1, 2, 3):
+            one.post("banner", vote(identity(n)))
+        log = one.log("banner")
+
+        async def put_back():  # what a restored backup looks like to a server that ran on
+            await log.remove()
+            await log.make()
+            for n in (1, 2):
+                await log._publish(enrolment_subject(identity(n).voter), b"")
+            await log._publish(message_subject(vote(identity(2)).message), entry(vote(identity(2))))
+
+        one.connection.run(put_back())
+        until = time.monotonic() + 60
+        while one.rows("banner")[0] != 1 and time.monotonic() < until:
+            time.sleep(0.1)
+        assert [row[2] for row in one.rows("banner")[1]] == [vote(identity(2)).signature]
+        assert one.post("banner", vote(identity(1))).number == 2
+
+
+def test_to_a_server_whose_node_is_gone_the_store_does_not_answer_until_it_is_back(tmp_path):
+    node = Node(tmp_path / "node")
+    node.start()
+    try:
+        with opened(node.address) as store:
+            store.create(here(SPEC))
+            enrol(store, identity(1))
+            assert store.post("banner", vote(identity(1))).outcome is Outcome.ACCEPTED
+            node.kill()
+            assert store.rows("banner")[0] == 1, "what was read can still be read"
+            node.start()
+            outcome = None
+            while outcome is None:
+                with suppress(StoreError):
+                    outcome = store.post("banner", vote(identity(1), 1)).outcome
+            assert store.rows("banner")[0] == 2
+    finally:
+        node.stop()
+
+
+def test_a_node_that_is_not_there_is_said_not_to_be():
+    with pytest.raises(StoreError, match=r"No NATS node answers at nats://127.0.0.1:1/devote"):
+        JetStreamStore("nats://127.0.0.1:1")
+
+
+def test_a_node_without_jetstream_is_refused_with_the_remedy(tmp_path):
+    node = Node(tmp_path / "node", jetstream=False)
+    node.start()
+    try:
+        with pytest.raises(
+            StoreMismatch, match=r"runs without JetStream.*\nStart its nodes with -js"
+        ):
+            JetStreamStore(node.address)
+    finally:
+        node.stop()
+
+
+def answering(version: str):
+    """A node that greets with a version, as an old one does."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=greet, args=(peer,)).start()
+
+    def greet(peer):
+        info = f'{{"server_id":"x","version":"{version}","max_payload":1000,"jetstream":true}}'
+        with peer:
+            peer.sendall(f"INFO {info}\r\n".encode())
+            while data := peer.recv(4096):
+                if b"PING" in data:
+                    peer.sendall(b"PONG\r\n")
+
+    threading.Thread(target=serve).start()
+    return listener
+
+
+def test_a_node_of_too_old_a_version_is_refused_with_the_remedy():
+    with answering("2.9.10") as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(StoreMismatch, match=r"runs nats-server 2.9.10, and a store needs 2.11"):
+            JetStreamStore(f"nats://127.0.0.1:{port}")
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("stream", ["KV_mine_experiments", "mine_invites"])
+def test_a_stream_of_anothers_making_is_refused_and_left_alone(stream):
+    name = fresh_address().rpartition("/")[2]
+    stream = stream.replace("mine", name)
+
+    async def make():
+        client = await nats.connect(shared_node().address)
+        js = client.jetstream()
+        await js.add_stream(StreamConfig(name=stream, subjects=[f"theirs.{name}"]))
+        await js.publish(f"theirs.{name}", b"theirs")
+        return client
+
+    async def left():
+        client = await make()
+        try:
+            with pytest.raises(
+                StoreError, match=r"that devote did not make.\nGive the store another"
+            ):
+                await asyncio.to_thread(JetStreamStore, f"{shared_node().address}/{name}")
+            assert (await client.jetstream().stream_info(stream)).state.messages == 1
+        finally:
+            await client.close()
+
+    asyncio.run(left())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["nats://", "nats://host:0", "nats://host:99999", "nats://a,,b", "nats://a b", "http://a"],
+)
+def test_what_is_no_address_is_refused(text):
+    with pytest.raises(StoreError, match=r"is not the address of a store on NATS.\nGive one like"):
+        NatsAddress.parse(text)
+
+
+def test_a_password_is_never_shown():
+    address = NatsAddress.parse("nats://me:secret@127.0.0.1:1")
+    assert "secret" not in str(address)
+    with pytest.raises(StoreError) as caught:
+        JetStreamStore("nats://me:secret@127.0.0.1:1")
+    assert "secret" not in str(caught.value)
+    with pytest.raises(StoreError) as caught:
+        NatsAddress.parse("nats://me:secret@host:0")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_closed_store_says_so():
+    with opened() as store:
+        store.create(here(SPEC))
+    for call in (lambda: store.get("banner"), lambda: store.create(here(SPEC))):
+        with pytest.raises(StoreError, match="is closed"):
+            call()
+
+
+def test_limits_are_kept():
+    with servers(here(SPEC), count=1) as (store,):
+        enrol(store, identity(1))
+        assert store.post("banner", vote(identity(1)), most=1).outcome is Outcome.ACCEPTED
+        assert "at most 1 messages" in store.post("banner", vote(identity(1), 1), most=1).reason
+        signature = identity(2).sign_enrolment(store.scope("banner"))
+        full = store.enrol("banner", voter=identity(2).voter, signature=signature, most=1)
+        assert "all of its 1 devices" in full.reason
+        forged = store.enrol("banner", voter=identity(2).voter, signature="0" * 128)
+        assert "signature is not this voter's" in forged.reason
+        with pytest.raises(BoardRefused, match="count=0"):
+            store.invite("banner", 0)

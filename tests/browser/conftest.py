@@ -1,0 +1,81 @@
+"""Headless Chromium, a site with the client, and a server that takes its visitors."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from playwright.sync_api import sync_playwright
+from tests.browser.site import serving_site
+from tests.browser.world import QuickWorld, Visitor
+from tests.dashboard.conftest import FLAGS, MISSING
+
+INSECURE = "--host-resolver-rules=MAP shop.test 127.0.0.1"
+"""A name of this machine that browsers do not trust as they trust 127.0.0.1."""
+
+NO_NODE = "The tests of the browser's client need Node 20 or later: sudo apt-get install nodejs"
+
+
+def missing(what: str) -> None:
+    if os.environ.get("CI"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+# Not for the whole session: while it runs, no other test of the process can use asyncio.run.
+@pytest.fixture(scope="module")
+def chromium():
+    path = shutil.which("chromium")
+    if path is None:
+        missing(MISSING)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, INSECURE])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def node():
+    """Runs Node with some words; gives how it ended and what it printed."""
+    path = shutil.which("node")
+    if path is None:
+        missing(NO_NODE)
+
+    def run(*words: object) -> tuple[int, str]:
+        ran = subprocess.run(
+            [path, *map(str, words)], capture_output=True, text=True, timeout=120, check=False
+        )
+        return ran.returncode, ran.stdout + ran.stderr
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def site():
+    with serving_site() as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def shared(chromium, world):
+    """One context of Chromium: tests have experiments of their own, so they share nothing there."""
+    visitor = Visitor(chromium, world)
+    yield visitor
+    visitor.context.close()
+
+
+@pytest.fixture
+def visitor(shared):
+    """The same, with no tab open and nothing noted yet."""
+    shared.requests.clear()
+    yield shared
+    shared.context.set_offline(False)
+    for page in shared.context.pages:
+        page.close()
+
+
+@pytest.fixture(scope="module")
+def world(site, tmp_path_factory):
+    """A server that allows the site, and its operator; see ``QuickWorld``."""
+    with QuickWorld(site, tmp_path_factory.mktemp("server")) as world:
+        yield world

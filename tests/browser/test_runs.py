@@ -1,0 +1,49 @@
+"""The long runs of `make browsers`, short: random faults, what leaves, browsers beside Python."""
+
+import copy
+
+import pytest
+from tests.browser import crowd_run, fault_run, what_leaves
+
+pytestmark = pytest.mark.browser
+
+
+def test_faults_at_random_lose_nothing_and_draw_no_bit_twice(chromium, world):
+    report = fault_run.run(chromium, world, visitors=2, faults=8, seed=3)
+    assert report.faults["server killed"] == 1
+    assert all(visitor.asked for visitor in report.visitors)
+
+
+@pytest.fixture(scope="module")
+def leaves(chromium, world):
+    return what_leaves.measure(chromium, world, runs=14)
+
+
+def test_a_click_and_no_click_give_the_same_requests_at_the_same_times(leaves):
+    leaves.check()
+
+
+def test_a_request_more_after_a_click_is_found(leaves):
+    leaky = copy.deepcopy(leaves)
+    leaky.runs[True][3].append(leaky.runs[True][3][-1])
+    with pytest.raises(AssertionError):
+        leaky.check()
+
+
+def test_an_answer_that_leaves_at_the_click_is_found(leaves):
+    leaky = copy.deepcopy(leaves)
+    for run in leaky.runs[True]:
+        run[-1]["asked"] = run[-1]["asked"] % (900 * what_leaves.REPLY_AFTER)
+    with pytest.raises(AssertionError):
+        leaky.check()
+
+
+def test_browsers_and_python_devices_finish_one_survey_right(chromium, tmp_path):
+    """Everybody clicks the best and nobody another, so it is decided once each has 4 answers.
+
+    An arm has fewer, of 62, with probability 3e-7.
+    """
+    scheme = {"name": "survey", "privacy": "none", "reply_after": 0.6}
+    spec = crowd_run.SPEC.with_(epsilon=0.5, delta=0.25, scheme=scheme)
+    how = {"browsers": 2, "devices": 60, "processes": 1, "rates": (0.0, 0.0, 1.0)}
+    crowd_run.run(chromium, tmp_path, spec=spec, **how).check(2, 60)

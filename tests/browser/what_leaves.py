@@ -1,0 +1,182 @@
+"""What leaves a browser, and when, with a click and without: many devices, clicks assigned by lot.
+
+Devices share a page, and have a record each, because the store goes by the address as it is
+written: ``SERVER/7/../experiments/x`` is ``SERVER/experiments/x`` on the wire. Every call of
+``fetch`` is noted with its moment; clicks come at any time while the question is open. Then
+
+- every device must have made the same requests in the same order, of the same sizes;
+- the moments, since the choice and since the moment that was drawn for the answer, must have the
+  same distribution with a click and without (Kolmogorov-Smirnov).
+
+Clicks are assigned by lot, so without a leak both kinds are exchangeable, whatever else the machine
+does; a click that came too late on a busy machine stays with the clicks. False alarm: 1e-6 in all.
+Power with 500 of each: a D of .32 is found with probability .96 (by the inequality of Dvoretzky,
+Kiefer and Wolfowitz, .184 being significant); with 14 of each, a D of 1.
+
+``python -m tests.browser.what_leaves --runs 500`` makes the long run.
+"""
+
+import argparse
+import json
+import random
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Browser, sync_playwright
+from scipy.stats import ks_2samp
+from tests.browser.site import serving_site
+from tests.browser.world import Visitor, World, survey
+from tests.dashboard.conftest import FLAGS
+
+FALSE_ALARM = 1e-6
+REPLY_AFTER = 1.0
+EVERY = 0.2
+"""Seconds from one device's start to the next one's, so that few are at work at a time."""
+
+NOTE = """() => {
+  const plain = window.fetch;
+  window.noted = [];
+  window.fetch = (url, options = {}) => {
+    noted.push([performance.now(), options.method ?? "GET", url, options.body?.length ?? 0]);
+    return plain(url, options);
+  };
+}"""
+
+PLAY = """async ([server, name, every, clicks]) => {
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  return Promise.all(clicks.map(async (click, n) => {
+    await pause(1000 * every * n);
+    const url = `${server}/${n}/../experiments/${name}`;
+    const device = devote.join(url, {fallback: "plain", within: 60_000});
+    await device.ready;
+    const choice = await device.choose();
+    const asked = performance.now();
+    const planned = asked + 1000 * device.status().replyIn;
+    if (click !== null) {
+      await pause(click);
+      await device.reward(1, choice);
+    }
+    while (device.status().sent === 0) await pause(20);
+    device.close();
+    const own = noted.filter(([, , at]) => at.startsWith(url));
+    return own.map(([when, method, at, size]) =>
+      ({ method, path: at.slice(url.length), size, asked: when - asked, planned: when - planned }));
+  }));
+}"""
+
+HEADERS = re.compile(r"cookie|authorization|referer|if-none-match|if-modified-since|etag")
+ALLOWED = {
+    ("GET", ""): None,
+    ("POST", "/enrolments"): {"voter", "signature"},
+    ("GET", "/tally"): None,
+    ("GET", "/messages"): None,
+    ("POST", "/messages"): {"message", "signature"},
+}
+ANSWER = {"v", "type", "experiment", "voter", "arm", "bit", "number"}
+
+
+@dataclass
+class Leaves:
+    """What left, of devices with a click and of devices without one."""
+
+    runs: dict[bool, list[list[dict[str, Any]]]] = field(
+        default_factory=lambda: {True: [], False: []}
+    )
+
+    def check(self) -> list[tuple[str, float, float]]:
+        """The same requests, at moments of the same distribution; gives all D and p."""
+        shapes = Counter(
+            tuple((each["method"], re.sub(r"=\w+", "", each["path"]), each["size"]) for each in run)
+            for runs in self.runs.values()
+            for run in runs
+        )
+        assert len(shapes) == 1, shapes
+        (shape,) = shapes
+        found = []
+        for number, (method, path, _) in enumerate(shape):
+            for since in ("asked", "planned"):
+                with_click, without = (
+                    np.array([run[number][since] for run in self.runs[clicked]])
+                    for clicked in (True, False)
+                )
+                test = ks_2samp(with_click, without)
+                found.append((f"{method} {path} since {since}", test.statistic, test.pvalue))
+        worst = min(p for _, _, p in found)
+        assert worst > FALSE_ALARM / len(found), sorted(found, key=lambda each: each[2])[:2]
+        return found
+
+    def residuals(self, clicked: bool) -> np.ndarray:
+        """Milliseconds from the moment that was drawn to the request with the answer."""
+        return np.array([run[-1]["planned"] for run in self.runs[clicked]])
+
+
+def check_wire(visitor: Visitor, url: str) -> None:
+    """Only what a device may say has left the browser, and nothing by which it could be known."""
+    for request in visitor.requests:
+        assert request.url.startswith(url)
+        path, _, query = request.url.removeprefix(url).partition("?")
+        fields = ALLOWED[request.method, path]
+        assert re.fullmatch(
+            r"voter=[0-9a-f]{64}" if request.method == "GET" and path == "/messages" else "", query
+        )
+        assert not any(HEADERS.fullmatch(name) for name in request.all_headers())
+        if fields is None:
+            assert request.post_data is None
+        else:
+            body = json.loads(request.post_data)
+            assert set(body) == fields
+            assert set(body.get("message", ANSWER)) == ANSWER
+
+
+def measure(browser: Browser, world: World, runs: int, seed: int = 1) -> Leaves:
+    """So many devices with a click and so many without, one after the other in one page."""
+    dice, leaves = random.Random(seed), Leaves()
+    spec = survey(reply_after=REPLY_AFTER, privacy=0.01)  # so that it stays open
+    url = world.open(spec, "open")
+    clicks = [dice.uniform(0, 900 * REPLY_AFTER) for _ in range(runs)] + [None] * runs
+    dice.shuffle(clicks)
+    visitor = Visitor(browser, world)
+    page = visitor.visit()
+    page.evaluate(NOTE)
+    found = page.evaluate(PLAY, [world.address, spec.name, EVERY, clicks])
+    for click, run in zip(clicks, found, strict=True):
+        leaves.runs[click is not None].append(run)
+    check_wire(visitor, url)
+    visitor.context.close()
+    assert len(world.answers(spec)) == 2 * runs
+    return leaves
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=500, help="of each kind")
+    given = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving_site() as site,
+        World(site, Path(folder)) as world,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        leaves = measure(browser, world, given.runs)
+        browser.close()
+    for clicked, runs in leaves.runs.items():
+        middle = np.percentile(leaves.residuals(clicked), [5, 50, 95]).round(1)
+        kind = "a click" if clicked else "no click"
+        print(
+            f"{kind}: {len(runs)} devices; answers left {middle} ms (5, 50, 95 %) after it was due"
+        )
+    for what, distance, p in leaves.check():
+        print(f"  {what:32} D = {distance:.3f}, p = {p:.3g}")
+    print("The same requests, at the same times.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""docs/browser.md leads to a running survey: its blocks are run, and its page is opened."""
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import Error, sync_playwright
+from tests.browser.conftest import missing
+from tests.browser.site import CLIENT, ROOT
+from tests.dashboard.conftest import FLAGS, MISSING
+from tests.docs.test_fleet_guide import FENCE, run
+
+from devote.demo.processes import ServerProcess
+
+PAGE = (ROOT / "docs/browser.md").read_text()
+ERRORS = (ROOT / "clients/js/src/errors.ts").read_text()
+
+
+@pytest.mark.browser
+def test_every_block_of_the_page_runs_and_a_visitor_answers(tmp_path):
+    chromium = shutil.which("chromium") or missing(MISSING)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        shop = f"127.0.0.1:{free.getsockname()[1]}"
+    server = ServerProcess(tmp_path, options=["--allow-origin", f"http://{shop}"])
+    server.start()
+    (tmp_path / "devote-server.db.token").write_text(server.token)
+    shutil.copy(CLIENT, tmp_path)
+    changes = {
+        "http://127.0.0.1:8600": server.address,
+        '"127.0.0.1", 8000': f'"127.0.0.1", {shop.partition(":")[2]}',
+        "reply_after = 60.0": "reply_after = 0.5",  # which is all that is done to the blocks
+    }
+    checks = []
+    for name, language, text in FENCE.findall(PAGE):
+        for before, after in changes.items():
+            text = text.replace(before, after)
+        if name:
+            (tmp_path / name).write_text(text)
+        elif language == "sh" and "verify" in text:
+            checks.append(text)
+        elif language == "sh":
+            run(["bash", "-euo", "pipefail", "-c", text], tmp_path)
+    backend = subprocess.Popen([sys.executable, "shop.py"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+            page = browser.new_page()
+            while not _is_asked(page, f"http://{shop}/"):  # starting, or not asked in time
+                assert backend.poll() is None
+                page.wait_for_timeout(200)
+            assert page.inner_text("#banner") in ("spring", "summer", "autumn")
+            page.click("#banner")
+            page.wait_for_function("() => device.status().sent === 1")
+            browser.close()
+        (check,) = checks
+        assert "All is well." in run(["bash", "-euo", "pipefail", "-c", check], tmp_path)
+    finally:
+        backend.terminate()
+        backend.wait()
+        server.stop()
+
+
+def _is_asked(page, address):
+    try:
+        page.goto(address)
+    except Error:
+        return False
+    page.wait_for_function("() => banner.textContent && device.status().joined")
+    return page.evaluate("device.status().replyIn !== null || device.status().sent > 0")
+
+
+def test_the_page_names_every_code_of_an_error():
+    codes = re.findall(r'^  \| "(\w+)"', ERRORS, re.MULTILINE)
+    assert len(codes) == 14
+    table = PAGE.partition("\n| `code` |")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == codes
+
+
+def test_the_example_has_the_fifty_lines_it_promises():
+    script = (ROOT / "examples/banner/site/banner.js").read_text()
+    assert len(script.splitlines()) <= 50

@@ -1,0 +1,79 @@
+"""The guide to a cluster works: its blocks run in order, three nodes and two servers for real."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from tests.boards.nodes import free_port
+from tests.server.live import SPEC, open_store
+
+from devote.boards.experiment import Experiment
+from devote.boards.jetstream.connection import LEAST
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"(?:<!-- (file: \S+|background) -->\n)?```(\w*)\n(.*?)```", re.DOTALL)
+PORTS = ("4222", "4223", "4224", "6222", "6223", "6224", "8600", "8601")
+
+
+@pytest.fixture
+def background():
+    """Blocks that go on running; each is ended, with all that it started, by its own id."""
+    running: list[subprocess.Popen[bytes]] = []
+    yield running
+    for process in running:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@pytest.mark.slow
+def test_every_block_of_the_guide_runs(tmp_path, background):
+    with open_store(tmp_path / "devote-server.db") as store:
+        store.create(Experiment(SPEC.with_(name="older")))
+    ports = {port: str(free_port()) for port in PORTS}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    options = {"cwd": tmp_path, "env": {**os.environ, "PATH": path}}
+    output = ""
+    for mark, language, body in FENCE.findall(GUIDE):
+        here = re.sub("|".join(PORTS), lambda found: ports[found[0]], body)
+        if mark.startswith("file: "):
+            (tmp_path / mark.removeprefix("file: ")).write_text(here, encoding="utf-8")
+        elif mark == "background":
+            shell = ["bash", "-euc", here + "wait"]
+            background.append(subprocess.Popen(shell, start_new_session=True, **options))
+            if "devote serve" in here:
+                _wait(ports["8600"], background)
+                _wait(ports["8601"], background)
+            else:
+                time.sleep(1.0)
+        elif language in ("sh", "python"):
+            shell = (
+                ["bash", "-euo", "pipefail", "-c"] if language == "sh" else [sys.executable, "-c"]
+            )
+            ran = subprocess.run(
+                [*shell, here], capture_output=True, text=True, timeout=200, check=False, **options
+            )
+            assert ran.returncode == 0, f"{here}\n{ran.stderr}"
+            output += ran.stdout
+    assert f"http://127.0.0.1:{ports['8600']}/experiments/banner" in output
+    assert "older: 0 messages, 0 devices, 0 unused invites: moved, read back, the same" in output
+
+
+def _wait(port: str, background: list) -> None:
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        try:
+            with urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("a server of the guide does not answer")
+
+
+def test_the_guide_names_the_oldest_version_that_will_do():
+    assert f"nats-server {LEAST[0]}.{LEAST[1]} or later" in GUIDE

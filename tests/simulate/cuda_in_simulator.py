@@ -1,0 +1,78 @@
+"""Run by ``test_cuda`` in a process of its own, in which plain Python stands in for a GPU.
+
+Prints a line for each setting: its name, and ``equal`` if all trials equal those of the CPU.
+"""
+
+import sys
+
+from devote.problems import Problem
+from devote.problems.activity import Weights
+from devote.protocol import ExperimentSpec
+from devote.schemes import make_scheme
+from devote.simulate import Scenario, run_trial
+from devote.simulate.engine.clocks_run import ClocksRun
+from devote.simulate.engine.gpu import batch as batches
+from devote.simulate.engine.gpu.batch import Batch
+from devote.simulate.engine.gpu.run import run_batches
+from devote.simulate.engine.run import Run
+
+SEED = 3
+MEANS = (1.0, 0.5, 0.0)
+STEADY = Problem("steady", MEANS)
+DRIFTING = Problem("drifting", MEANS, drift=(0.0, -1e-4, 0.0))
+UNEVEN = Problem("uneven", MEANS, activity=Weights((4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5)))
+JURY = {"name": "jury", "seats": 4, "seat_after": 3}
+
+SETTINGS = {
+    "decentralized": ("decentralized", STEADY, 7, None),
+    "uneven activity": ("decentralized", UNEVEN, 7, None),
+    "cut at a horizon": ("decentralized", STEADY, 7, 150),
+    "drifting rewards": ("decentralized", DRIFTING, 7, None),
+    "jury": (JURY, STEADY, 7, None),
+    "isolated": ("isolated", STEADY, 3, None),
+    "one alone": ("isolated", STEADY, 1, None),
+    "pooled": ("pooled", STEADY, 5, None),
+}
+
+
+def setting(scheme: object, problem: Problem, n_players: int, horizon: int | None) -> Scenario:
+    spec = ExperimentSpec(arms=3, epsilon=0.6, eta=0.5, delta=0.1, scheme=make_scheme(scheme))
+    return Scenario(spec, problem, n_players, horizon, engine="cuda")
+
+
+def on_the_cpu(scenario: Scenario, trial: int) -> object:
+    """The run that the device must make, by the engine that has the same numbers."""
+    form = ClocksRun if scenario.own_clocks else Run
+    run = form(scenario, seed=SEED, trial=trial)
+    if isinstance(run, ClocksRun):
+        run.play()
+    else:
+        while not run.over:
+            run.advance()
+    return run.outcome()
+
+
+def report(name: str, equal: bool) -> None:
+    print(f"{name}: {'equal' if equal else 'DIFFERENT'}", flush=True)
+
+
+def main() -> None:
+    batches.WARP = 8  # each thread of the device is one of Python's here
+    for name, what in SETTINGS.items():
+        scenario = setting(*what)
+        found = dict(run_batches(scenario, seed=SEED, trials=[0, 2]))
+        report(name, all(run == on_the_cpu(scenario, t) for t, run in found.items()))
+        if name == "decentralized":
+            report("a trial by itself", run_trial(scenario, seed=SEED, trial=2) == found[2])
+    # Few threads: then a trial takes a block or several, as it does with many players.
+    scenario = setting(*SETTINGS["decentralized"])
+    runs = []
+    for threads in (4, 8):
+        batch = Batch(scenario, seed=SEED, trials=[1], threads=threads)
+        batch.play()
+        runs += batch.outcomes()
+    report("any number of threads", runs[0] == runs[1] == on_the_cpu(scenario, 1))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
