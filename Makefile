@@ -37,15 +37,17 @@ imports: setup
 check: lint types imports ## fast: lint, types, import contract, quick tests
 	@$(BIN)/pytest -q -n 2 -m "not slow and not browser"
 
-TOOLS := The page's tests need chromium, the wire's nodejs: sudo apt-get install chromium nodejs
+PACKAGES := chromium nodejs nginx-light iproute2 systemd
+TOOLS := Some tests need $(PACKAGES): sudo apt-get install $(PACKAGES)
 
 # Without them these tests are skipped, or fail if CI is set; all others run.
 tools:
-	@if command -v chromium >/dev/null && command -v node >/dev/null; then :; \
+	@export PATH="$$PATH:/usr/sbin"; \
+	if which chromium node nginx ip systemd-analyze >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "Installing chromium and nodejs, in which the page and the wire are tested ..."; \
+		echo "Installing $(PACKAGES), with which some tests run ..."; \
 		{ apt-get update -qq && \
-			apt-get install -y -qq --no-install-recommends chromium nodejs; } >/dev/null 2>&1 || \
+			apt-get install -y -qq --no-install-recommends $(PACKAGES); } >/dev/null 2>&1 || \
 			echo "$(TOOLS)"; \
 	else echo "$(TOOLS)"; fi
 

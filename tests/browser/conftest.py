@@ -1,33 +1,22 @@
 """Headless Chromium, a site with the client, and a server that takes its visitors."""
 
-import os
-import shutil
 import subprocess
 
 import pytest
 from playwright.sync_api import sync_playwright
 from tests.browser.site import serving_site
 from tests.browser.world import QuickWorld, Visitor
-from tests.dashboard.conftest import FLAGS, MISSING
+from tests.dashboard.conftest import FLAGS
+from tests.tools import needed
 
 INSECURE = "--host-resolver-rules=MAP shop.test 127.0.0.1"
 """A name of this machine that browsers do not trust as they trust 127.0.0.1."""
-
-NO_NODE = "The tests of the browser's client need Node 20 or later: sudo apt-get install nodejs"
-
-
-def missing(what: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 # Not for the whole session: while it runs, no other test of the process can use asyncio.run.
 @pytest.fixture(scope="module")
 def chromium():
-    path = shutil.which("chromium")
-    if path is None:
-        missing(MISSING)
+    path = needed("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, INSECURE])
         yield browser
@@ -37,9 +26,7 @@ def chromium():
 @pytest.fixture(scope="module")
 def node():
     """Runs Node with some words; gives how it ended and what it printed."""
-    path = shutil.which("node")
-    if path is None:
-        missing(NO_NODE)
+    path = needed("node")
 
     def run(*words: object) -> tuple[int, str]:
         ran = subprocess.run(

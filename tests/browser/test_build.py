@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from tests.browser.site import CLIENT, ROOT
+from tests.tools import missing
 
 import devote
 
@@ -19,7 +20,7 @@ MOST = 8_000
 def tool():
     """Runs a tool of the client's developers in its folder."""
     if not (TOOLS / "tsc").exists() or not (TOOLS / "esbuild").exists():
-        pytest.skip("The client's build is checked with npm's modules: make client")
+        missing("The client's build is checked with npm's modules: make client")
 
     def run(name: str, *words: str) -> None:
         command = [str(TOOLS / name), *words]

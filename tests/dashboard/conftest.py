@@ -1,13 +1,11 @@
 """Headless Chromium, and a real server for it to look at."""
 
-import os
-import shutil
-
 import pytest
 from playwright.sync_api import sync_playwright
 from tests.dashboard.applause import Applause, register
 from tests.dashboard.watching import Onlooker, Voters
 from tests.server.live import TOKEN, open_store, serving_in_thread
+from tests.tools import needed
 
 from devote.dashboard import add_page
 from devote.protocol import messages
@@ -22,17 +20,12 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
-MISSING = "The page's tests need chromium: sudo apt-get install chromium"
 
 
 # Not for the whole session: while it runs, no other test of the process can use asyncio.run.
 @pytest.fixture(scope="module")
 def chromium():
-    path = shutil.which("chromium")
-    if path is None:
-        if os.environ.get("CI"):
-            pytest.fail(MISSING)
-        pytest.skip(MISSING)
+    path = needed("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser

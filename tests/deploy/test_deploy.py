@@ -4,12 +4,11 @@
 """
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
 from tests.deploy.by_hand import COMPOSE, DEPLOY, NATS_SERVER, Machine, command_of, entrypoint
+from tests.tools import needed
 
 from devote.cli.config import NOT_IN_A_FILE
 from devote.cli.main import load
@@ -56,7 +55,6 @@ def test_the_example_of_a_config_file_names_known_keys_only():
     assert NOT_IN_A_FILE.isdisjoint(keys)
 
 
-@pytest.mark.skipif(not NATS_SERVER.exists(), reason="needs nats-server")
 def test_nats_takes_its_configuration(tmp_path):
     machine = Machine(tmp_path)
     (file,) = machine.files("nats-1").values()
@@ -66,21 +64,20 @@ def test_nats_takes_its_configuration(tmp_path):
     assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.skipif(shutil.which("nginx") is None, reason="needs nginx")
 def test_nginx_takes_its_configuration(tmp_path):
     machine = Machine(tmp_path)
     (tmp_path / "nginx").mkdir()
     (file,) = machine.files("nginx").values()
-    ran = run(shutil.which("nginx"), "-t", "-c", file, "-e", "stderr")
+    ran = run(needed("nginx"), "-t", "-c", file, "-e", "stderr")
     assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_the_unit_is_one_and_leaves_little_to_the_server(tmp_path):
+    analyze = needed("systemd-analyze")
     unit = tmp_path / "devote.service"
     unit.write_text(UNIT.replace("/opt/devote/bin/devote", "/bin/true"))
-    ran = run("systemd-analyze", "verify", unit)
+    ran = run(analyze, "verify", unit)
     assert (ran.returncode, ran.stderr) == (0, "")
-    ran = run("systemd-analyze", "security", "--offline=yes", unit)
+    ran = run(analyze, "security", "--offline=yes", unit)
     (exposure,) = re.findall(r"exposure level for devote.service: ([\d.]+)", ran.stdout)
     assert float(exposure) < 2.0

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 from playwright.sync_api import Error, sync_playwright
-from tests.browser.conftest import missing
 from tests.browser.site import CLIENT, ROOT
-from tests.dashboard.conftest import FLAGS, MISSING
+from tests.dashboard.conftest import FLAGS
 from tests.docs.test_fleet_guide import FENCE, run
+from tests.tools import needed
 
 from devote.demo.processes import ServerProcess
 
@@ -21,7 +21,7 @@ ERRORS = (ROOT / "clients/js/src/errors.ts").read_text()
 
 @pytest.mark.browser
 def test_every_block_of_the_page_runs_and_a_visitor_answers(tmp_path):
-    chromium = shutil.which("chromium") or missing(MISSING)
+    chromium = needed("chromium")
     with socket.create_server(("127.0.0.1", 0)) as free:
         shop = f"127.0.0.1:{free.getsockname()[1]}"
     server = ServerProcess(tmp_path, options=["--allow-origin", f"http://{shop}"])

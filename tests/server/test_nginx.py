@@ -7,17 +7,20 @@ import httpx
 import pytest
 from tests.boards.test_http_reads import fill, newcomer
 from tests.server.live import api, body, enrol_all, identity, serving, vote
-from tests.server.nginx import NGINX, nginx
+from tests.server.nginx import nginx
+from tests.tools import needed
 
 from devote.boards.board import EndOfBacklog
 from devote.boards.http import HttpBoard
 from devote.boards.pages import PAGE
 from devote.fleet.sync import sync_once
 
-MISSING = "Caching is tested with nginx: sudo apt-get install nginx-light"
 URL = "/experiments/banner"
 
-pytestmark = pytest.mark.skipif(NGINX is None, reason=MISSING)
+
+@pytest.fixture(autouse=True)
+def there_is_nginx():
+    needed("nginx")
 
 
 async def counts(client, origin):

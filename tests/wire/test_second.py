@@ -1,13 +1,12 @@
 """A second implementation, in JavaScript, says, hashes and counts what this one does."""
 
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from tests.server.live import TOKEN, open_store, serving_in_thread
+from tests.tools import needed
 from tests.wire.make_vectors import FOLDER, MAKERS, text
 
 from devote.boards.experiment import Experiment
@@ -19,7 +18,6 @@ from devote.schemes import Jury, Survey
 from devote.server import Settings, create_app
 
 SECOND = Path(__file__).parent / "second.mjs"
-MISSING = "The tests of the wire need Node: sudo apt-get install nodejs"
 SPECS = {
     "decentralized": ExperimentSpec(arms=["rot", "grün", "👍"], name="wire", scheme={"quorum": 4}),
     "jury": ExperimentSpec(arms=3, name="wire", scheme=Jury(seats=10)),
@@ -32,11 +30,7 @@ SPECS = {
 @pytest.fixture(scope="module")
 def second():
     """Runs it with these words; gives how it ended and what it printed."""
-    node = shutil.which("node")
-    if node is None:
-        if os.environ.get("CI"):
-            pytest.fail(MISSING)
-        pytest.skip(MISSING)
+    node = needed("node")
 
     def run(*words: object) -> tuple[int, str]:
         command = [node, str(SECOND), *map(str, words)]
