@@ -29,7 +29,7 @@ def show(items: Sequence[dict[str, Any]]) -> None:
 
 
 def _row(item: dict[str, Any]) -> list[str]:
-    of = "" if item["players"] is None else f" of {number(item['players'])}"
+    of = "" if item["n_players"] is None else f" of {number(item['n_players'])}"
     gone = f", {number(item['revoked'])} revoked" if item.get("revoked") else ""
     devices = number(item["enrolled"]) + of + gone
     row = [item["name"], stands(item), item["scheme"], devices, number(item["messages"])]
