@@ -9,8 +9,8 @@ from tests.boards.local import here
 from tests.boards.thief import links, places, stolen
 from tests.server.live import SPEC, enrol, identity, open_store
 
-from devote.boards.admitting import hash_of
 from devote.boards.board import Outcome
+from devote.boards.invites import hash_of
 
 DEVICES = 120
 
@@ -64,7 +64,7 @@ def test_an_older_store_forgets_the_order_when_it_is_carried_over(tmp_path):
         for voter, hash_ in came_with.items():
             db.execute("INSERT INTO enrolled VALUES ('banner', ?)", (voter,))
             db.execute("INSERT INTO invites VALUES ('banner', ?, 1)", (hash_,))
-        for table in ("e", "i", "pulse"):
+        for table in ("e", "i", "pulse", "standings", "revoked", "deleted"):
             db.execute(f"DROP TABLE {table}")
         db.execute("PRAGMA user_version=3")
     db.close()

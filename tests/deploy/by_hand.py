@@ -163,6 +163,7 @@ class Machine:
 def machine() -> Iterator[Machine]:
     """All services, started in the order in which they need each other."""
     with tempfile.TemporaryDirectory(prefix="devote-deploy-") as folder:
+        Path(folder).chmod(0o711)  # the workers of nginx are another user
         running = Machine(Path(folder))
         try:
             for service in COMPOSE["services"]:

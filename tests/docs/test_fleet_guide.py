@@ -69,7 +69,7 @@ def test_every_block_of_the_guide_runs_and_the_fleet_finds_the_best_banner(serve
     assert output.count("All is well.") == 4  # an export, a log, its copy, and against the copy
     for line in (
         "banner is open until 2099-12-31 18:00 UTC.",
-        "banner is closed with the end 2099-12-31 18:00 UTC.",
+        "banner is closed, end 2099-12-31 18:00 UTC.",
         "links.txt: 20 invites.",
         "0 devices and 20 invites are revoked.",
     ):

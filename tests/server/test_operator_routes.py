@@ -6,6 +6,9 @@ import pytest
 from tests.boards.local import here
 from tests.server.live import OPERATOR, SPEC, api, enrol, identity, vote
 
+from devote.dashboard import add_page
+from devote.dashboard.pacing import EVERY
+
 ALICE = identity(1)
 URL = "/experiments/banner"
 
@@ -70,6 +73,19 @@ def test_an_archived_experiment_is_not_listed_and_is_still_there(tmp_path):
         assert (await server.client.get(URL)).status_code == 200
         overview = (await server.client.get("/overview", headers=OPERATOR)).json()
         assert [item["state"] for item in overview["experiments"]] == ["archived"]
+
+    run(test, tmp_path)
+
+
+def test_the_page_of_an_experiment_tells_how_it_stands(tmp_path):
+    async def test(server):
+        add_page(server.app)
+        for state in ("open", "closed", "archived"):
+            await server.client.post(f"{URL}/standing", json={"state": state}, headers=OPERATOR)
+            page = (await server.client.get("/views/banner")).json()
+            assert page["standing"] == state
+            await asyncio.sleep(EVERY)
+        assert (await server.client.get("/views")).json() == []
 
     run(test, tmp_path)
 

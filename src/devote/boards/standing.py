@@ -72,6 +72,17 @@ class Standing:
         over = self.ends is not None and moment >= self.ends
         return "closed" if self.state == "open" and over else self.state
 
+    @property
+    def words(self) -> str:
+        """How an experiment stands, to be told to people.
+
+        >>> Standing(ends=1793491200).words
+        'open until 2026-11-01 00:00 UTC'
+        """
+        if self.ends is None or self.state == "archived":
+            return self.state
+        return f"{self.state}{' until' if self.state == 'open' else ', end'} {written(self.ends)}"
+
     def refusal(self, name: str, moment: float) -> Receipt | None:
         """Why nothing new is taken at a moment, or None if it is."""
         if self.now(moment) == "open":

@@ -214,9 +214,7 @@ def _named(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _change(name: str, server: str, token_file: Path, json: bool, **change: Any) -> None:
-    from devote.cli.experiments_view import stands
-
     with operator(server, token_file) as calls:
         standing = calls.change(name, **change)
     told = {"name": name, **vars(standing)}
-    tell(told, json, lambda _: typer.echo(f"{name} is {stands(told)}."))
+    tell(told, json, lambda _: typer.echo(f"{name} is {standing.words}."))

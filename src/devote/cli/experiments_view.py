@@ -3,23 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from devote.boards.standing import written
+from devote.boards.standing import Standing
 from devote.cli.terminal import console, number, table
 
 HEADS = ("experiment", "state", "scheme", "devices", "messages", "answer")
 INVITES = ("invites used", "open", "expired")
-
-
-def stands(item: dict[str, Any]) -> str:
-    """How an experiment stands, in words.
-
-    >>> stands({"state": "open", "ends": 1793491200})
-    'open until 2026-11-01 00:00 UTC'
-    """
-    if item["ends"] is None or item["state"] == "archived":
-        return str(item["state"])
-    since = "until" if item["state"] == "open" else "with the end"
-    return f"{item['state']} {since} {written(item['ends'])}"
 
 
 def show(items: Sequence[dict[str, Any]]) -> None:
@@ -32,8 +20,8 @@ def _row(item: dict[str, Any]) -> list[str]:
     of = "" if item["n_players"] is None else f" of {number(item['n_players'])}"
     gone = f", {number(item['revoked'])} revoked" if item.get("revoked") else ""
     devices = number(item["enrolled"]) + of + gone
-    row = [item["name"], stands(item), item["scheme"], devices, number(item["messages"])]
-    row.append(_answer(item))
+    stands = Standing(item["state"], item["ends"]).words
+    row = [item["name"], stands, item["scheme"], devices, number(item["messages"]), _answer(item)]
     if invites := item.get("invites"):
         row += [number(invites[kind]) for kind in ("used", "open", "expired")]
     return row

@@ -69,7 +69,9 @@ def add_page(app: FastAPI) -> None:
 
 async def _one_view(service: Service, name: str) -> bytes:
     experiment = await service.call(service.store.get, name)
-    return _json(await service.call(service.store.look, name, partial(view, experiment)))
+    standing = await service.call(service.store.administration.standing, name)
+    seen = await service.call(service.store.look, name, partial(view, experiment))
+    return _json({**seen, "standing": standing.words})
 
 
 async def _every_view(service: Service) -> bytes:

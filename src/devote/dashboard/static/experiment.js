@@ -37,6 +37,7 @@ function verdict(view) {
 function showFacts(view) {
   const of = view.players === null ? "" : ` of ${whole(view.players)}`;
   const facts = [
+    ...((view.standing ?? "open") === "open" ? [] : [["Experiment", view.standing]]),
     ["Devices", `${whole(view.enrolled)}${of}`],
     ["Messages", whole(view.number)],
     ...view.facts.map(([label, text]) => [capital(label), text]),
