@@ -17,7 +17,7 @@ def show(items: Sequence[dict[str, Any]]) -> None:
 
 
 def _row(item: dict[str, Any]) -> list[str]:
-    of = "" if item["players"] is None else f" of {number(item['players'])}"
+    of = "" if item["n_players"] is None else f" of {number(item['n_players'])}"
     gone = f", {number(item['revoked'])} revoked" if item.get("revoked") else ""
     devices = number(item["enrolled"]) + of + gone
     stands = Standing(item["state"], item["ends"]).words
