@@ -5,6 +5,7 @@ experiment's page move while you look at both. Ctrl-C ends it all; nothing is ke
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 import threading
@@ -66,9 +67,13 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000, help="of the shop; 0 for any")
     parser.add_argument("--visitors", type=int, default=600, help="made up, beside you")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that what was started is ended too
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        shop = start(stack, folder, port=given.port)
+        try:
+            shop = start(stack, folder, port=given.port)
+        except OSError as error:
+            sys.exit(f"Port {given.port} cannot be used: {error.strerror}. Use --port 0 for any.")
         print(f"The shop:        {shop.origin}/")
         print(f"The experiment:  {shop.words[b'WATCH'].decode()}")
         print(f"{given.visitors} made-up visitors come as well. Ctrl-C ends it.", flush=True)
