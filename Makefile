@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help setup demo banner docs test check lint types imports tools client
-.PHONY: faults cluster gossip browsers clocks deploy format clean
+.PHONY: faults cluster gossip browsers crowds clocks format clean deploy
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -74,6 +74,10 @@ browsers: setup tools ## the long runs in Chromium: 40 browsers and 3,000 device
 	@$(BIN)/python -m tests.browser.fault_run --visitors 24 --faults 400 --browsers 8
 	@$(BIN)/python -m tests.browser.what_leaves --runs 500
 	@$(BIN)/python -m tests.browser.choose_time
+
+crowds: setup ## thousands of streams under a small file limit, a log of 300,000 votes
+	@$(BIN)/python -m tests.server.crowd --streams 2000 --idle 3000 --files 1024
+	@$(BIN)/python -m tests.boards.long_log --votes 300000
 
 clocks: setup ## the long comparison of the engines: every subroutine in every scheme
 	@$(BIN)/python -m tests.simulate.clocks_law

@@ -2,12 +2,14 @@
 
 Run ``python -m benchmarks.cached_reads`` in the root of the repository; it needs Debian's nginx and
 wrk. The server, nginx with one worker and the block of docs/caching.md, and wrk share this machine.
-Told are the reads answered per second, how many of them reached the server, and what travelled.
+Told are the reads answered per second, on the clock and by processor time, how many of them reached
+the server, and what travelled.
 """
 
 import argparse
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -16,7 +18,7 @@ import time
 from pathlib import Path
 
 import httpx
-from benchmarks.load import fill, free_port, running
+from benchmarks.load import TICKS, fill, free_port, running
 from tests.server.nginx import NGINX, nginx
 
 TALLY = "/experiments/old/tally"
@@ -30,17 +32,27 @@ def seen(origin: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in counted)
 
 
-def measure(seconds: int, connections: int, cache: str, origin: str) -> None:
+def nginx_cpu(folder: Path) -> float:
+    """Processor seconds of nginx's worker."""
+    master = (folder / "nginx" / "pid").read_text().strip()
+    workers = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+    fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in workers]
+    return sum(int(each[11]) + int(each[12]) for each in fields) / TICKS
+
+
+def measure(seconds: int, connections: int, cache: str, origin: str, folder: Path) -> None:
     told = httpx.get(cache + TALLY)
     tag = told.headers["ETag"]
     again = httpx.get(cache + TALLY, headers={"If-None-Match": tag})
     assert again.status_code == 304, again.status_code
-    before = seen(origin)
-    begin = time.monotonic()
+    before, begin = seen(origin), time.monotonic()
+    cpu, children = nginx_cpu(folder), resource.getrusage(resource.RUSAGE_CHILDREN)
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency"]
     command += ["-H", f"If-None-Match: {tag}", cache + TALLY]
     ran = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    took = time.monotonic() - begin
+    took, cpu = time.monotonic() - begin, nginx_cpu(folder) - cpu
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    wrk = now.ru_utime + now.ru_stime - children.ru_utime - children.ru_stime
     rate = float(re.findall(r"Requests/sec:\s+([\d.]+)", ran)[0])
     total, size = re.findall(r"(\d+) requests in [\d.]+\w+, ([\d.]+\w+) read", ran)[0]
     origin_rate = (seen(origin) - before) / took
@@ -48,6 +60,7 @@ def measure(seconds: int, connections: int, cache: str, origin: str) -> None:
     print(
         f"{rate:12,.0f} conditional reads per second ({total} in all, {size}, {odd or 'all 304'})"
     )
+    print(f"{int(total) / cpu:12,.0f} per second of nginx's core, {int(total) / wrk:,.0f} of wrk's")
     print(f"{origin_rate:12.2f} of them per second reached the server")
     print(f"{_head(again):12} bytes of head in an answer of 304", flush=True)
 
@@ -72,10 +85,10 @@ def main() -> None:
         serve = ("devote.cli.main", "serve", "--store", f"{name}/server.db", "--port", str(port))
         with running("devote", port, *serve), nginx(port, folder / "nginx") as cache:
             for run in range(options.runs):
-                print(
-                    f"run {run + 1}, load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-                )
-                measure(options.seconds, options.connections, cache, f"http://127.0.0.1:{port}")
+                load = os.getloadavg()[0]
+                print(f"run {run + 1}, load average {load:.1f} on {os.cpu_count()} cores")
+                origin = f"http://127.0.0.1:{port}"
+                measure(options.seconds, options.connections, cache, origin, folder)
 
 
 if __name__ == "__main__":

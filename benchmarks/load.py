@@ -26,6 +26,7 @@ from typing import Any
 from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
+from devote.boards.pages import PAGE
 from devote.boards.store import SqliteStore
 from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
@@ -91,8 +92,8 @@ async def _until_open(port: int) -> None:
                 return
 
 
-def fill(path: Path) -> None:
-    """An empty experiment, and one whose board holds the backlog, written at once."""
+def fill(path: Path) -> str:
+    """An empty experiment, and one whose board holds the backlog, written at once; its board."""
     store = SqliteStore(path)
     for name in ("banner", "old"):
         store.create(Experiment(ExperimentSpec(arms=ARMS, name=name)))
@@ -105,7 +106,9 @@ def fill(path: Path) -> None:
         db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows)
     voter = identity(0)
     store.enrol("banner", voter=voter.voter, signature=voter.sign_enrolment(store.scope("banner")))
+    board = store.scope("old").board
     store.close()
+    return board
 
 
 class Client:
@@ -220,25 +223,26 @@ async def _arrival(client: Client, mark: bytes) -> float:
     return time.perf_counter()
 
 
-async def join_late(server: Server, path: str, times: int = 7) -> tuple[dict[str, float], int]:
-    """One who reads the whole backlog at once."""
+async def join_late(
+    server: Server, paths: list[str], times: int = 7
+) -> tuple[dict[str, float], list[int]]:
+    """One who reads the whole backlog, page after page; and how long each page is."""
     (client,) = await connected(server.port, 1)
-    begin = time.perf_counter()
-    await client.request("GET", path)
-    first = time.perf_counter() - begin
-    waits = []
-    size = 0
-    cpu = server.cpu
-    for _ in range(times):
+
+    async def read() -> tuple[float, list[int]]:
         begin = time.perf_counter()
-        size = len(await client.request("GET", path))
-        waits.append(time.perf_counter() - begin)
+        sizes = [len(await client.request("GET", path)) for path in paths]
+        return time.perf_counter() - begin, sizes
+
+    first, sizes = await read()
+    cpu = server.cpu
+    waits = [(await read())[0] for _ in range(times)]
     client.close()
     return {
         "first read ms, from the file": 1e3 * first,
         "read ms": 1e3 * statistics.median(waits),
         "server cpu ms": 1e3 * (server.cpu - cpu) / times,
-    }, size
+    }, sizes
 
 
 async def join_as_a_device(server: Server) -> dict[str, float]:
@@ -285,7 +289,7 @@ def room_for(connections: int) -> int:
 
 def measure(options: argparse.Namespace, folder: Path) -> None:
     store = folder / "server.db"
-    fill(store)
+    board = fill(store)
     devices, listeners = room_for(options.devices), room_for(options.listeners)
     ports = free_port(), free_port()
     limits: list[str] = [word for limit in LIMITS for word in ("--limit", limit)]
@@ -309,13 +313,14 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
             ),
             asyncio.run(spread(bare, "/stream", "/", listeners, options.votes)),
         )
-        late, size = asyncio.run(join_late(ours, "/experiments/old/messages?after=0"))
-        late["MB read"] = size / 2**20
+        pages = [f"/experiments/old/log/{board}/{n + 1}" for n in range(BACKLOG // PAGE)]
+        late, sizes = asyncio.run(join_late(ours, pages))
+        late["MB read"] = sum(sizes) / 2**20
         late |= asyncio.run(join_as_a_device(ours))
         show(
             f"a late joiner reads {BACKLOG:,} votes",
             late,
-            asyncio.run(join_late(bare, f"/size/{size}"))[0],
+            asyncio.run(join_late(bare, [f"/size/{size}" for size in sizes]))[0],
         )
         after: Any = {"MB after all": ours.memory}, {"MB after all": bare.memory}
         show("memory of the server", at_rest[0] | after[0], at_rest[1] | after[1])

@@ -9,32 +9,31 @@ import argparse
 import asyncio
 import json
 import os
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from benchmarks.load import LIMIT, LIMITS, Client, Server, connected, free_port, identity, running
 
+from devote.boards.board import Outcome
 from devote.boards.experiment import Experiment
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import to_dict
-from devote.schemes import Vote
+from devote.schemes import Claim, Jury, Vote
 
 SPEC = ExperimentSpec(arms=10, name="banner")
 
 
-def prepared(path: Path, posts: int, seats: int) -> tuple[list[bytes], list[bytes]]:
-    """A store with so many seats taken, votes to post, and requests to be enrolled."""
+def prepared(path: Path, posts: int) -> tuple[list[bytes], list[bytes]]:
+    """A store with voters, votes to post, and requests to be enrolled."""
     store = SqliteStore(path)
     store.create(Experiment(SPEC))
     scope = store.scope("banner")
     voters = [identity(n) for n in range(posts)]
     rows = [("banner", voter.voter) for voter in voters]
-    rows += [("banner", f"{n:064x}") for n in range(seats - posts)]
     with store._database.write() as db:
-        db.executemany("INSERT OR IGNORE INTO enrolled VALUES (?, ?)", sorted(rows))
+        db.executemany("INSERT INTO enrolled VALUES (?, ?)", sorted(rows))
     store.close()
     votes, requests = [], []
     for n, voter in enumerate(voters):
@@ -70,9 +69,9 @@ async def post(server: Server, path: str, bodies: list[bytes], devices: int) -> 
     }
 
 
-def measure(posts: int, devices: int, seats: int, folder: Path) -> dict[str, dict[str, float]]:
-    path = folder / f"server-{seats}.db"
-    votes, requests = prepared(path, posts, seats)
+def measure(posts: int, devices: int, folder: Path) -> dict[str, dict[str, float]]:
+    path = folder / "server.db"
+    votes, requests = prepared(path, posts)
     port = free_port()
     limits = [word for limit in LIMITS for word in ("--limit", limit)]
     serve = ("devote.cli.main", "serve", "--store", str(path), "--port", str(port), *limits)
@@ -82,15 +81,35 @@ def measure(posts: int, devices: int, seats: int, folder: Path) -> dict[str, dic
         return {
             "posts": asyncio.run(post(server, f"{url}/messages", votes[20:], devices)),
             "enrolments": asyncio.run(post(server, f"{url}/enrolments", requests, devices)),
-            "enrolments one by one": asyncio.run(
-                post(server, f"{url}/enrolments", [again(body) for body in requests[:50]], 1)
-            ),
         }
 
 
-def again(body: bytes) -> bytes:
-    """The same request: whether a voter is enrolled is looked up among all."""
-    return body
+def claims(seats: int, folder: Path, each: int = 200) -> dict[str, float]:
+    """Processor time of a store for one enrolment, one claim and one look, among so many voters."""
+    store = SqliteStore(folder / f"{seats}.db")
+    spec = ExperimentSpec(arms=10, name="claims", scheme=Jury(seats=2 * each))
+    store.create(Experiment(spec))
+    scope = store.scope("claims")
+    voters = [identity(10**9 + n) for n in range(each)]
+    rows = (("claims", f"{n * 7919:064x}") for n in range(seats))
+    with store._database.write() as db:
+        db.executemany("INSERT INTO enrolled VALUES (?, ?)", rows)
+    store.get("claims")  # which counts them, once
+    signatures = [voter.sign_enrolment(scope) for voter in voters]
+    said = [voter.sign(Claim("claims", voter.voter), scope) for voter in voters]
+    figures = {}
+    begin = time.process_time()
+    for voter, signature in zip(voters, signatures, strict=True):
+        store.enrol("claims", voter=voter.voter, signature=signature)
+    figures["enrolment"], begin = time.process_time() - begin, time.process_time()
+    for envelope in said:
+        assert store.post("claims", envelope).outcome is Outcome.ACCEPTED
+    figures["claim"], begin = time.process_time() - begin, time.process_time()
+    for _ in range(each):
+        store.get("claims")
+    figures["look"] = time.process_time() - begin
+    store.close()
+    return {f"cpu ms of one {name}": 1e3 * value / each for name, value in figures.items()}
 
 
 def main() -> None:
@@ -100,13 +119,15 @@ def main() -> None:
     parser.add_argument("--seats", type=int, default=1_000_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="devote-writes-") as folder:
-        for seats in (0, options.seats):
-            print(f"\n{seats:,} seats taken, load average {os.getloadavg()[0]:.1f}")
-            found = measure(options.posts, options.devices, seats, Path(folder))
-            for what, figures in found.items():
-                for name, value in figures.items():
-                    print(f"  {what:24} {name:42} {value:10.3g}", flush=True)
+        print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+        for what, figures in measure(options.posts, options.devices, Path(folder)).items():
+            for name, value in figures.items():
+                print(f"  {what:12} {name:42} {value:10.3g}", flush=True)
+        none, many = (claims(seats, Path(folder)) for seats in (0, options.seats))
+        print(f"{'':24} with none      with {options.seats:,} enrolled       ratio")
+        for name, value in none.items():
+            print(f"  {name:24} {value:8.3f} {many[name]:20.3f} {many[name] / value:18.2f}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -19,18 +19,26 @@ HOME = "---\nhide: [navigation]\n---\n\n"
 TARGET = re.compile(r"""(\]\(|src="|srcset="|href=")([^)"\s]+)""")
 
 
+FILE = re.compile(r"(?<!!)\[([^\]]+)\]\((?:\.\./)?(?!docs/|figures/)[\w-]+(?:/[\w./-]*)?\)")
+"""A link to a file or a folder of the repository, such as ``[deploy](../deploy)``."""
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages from outside, their links turned to where things lie on the site."""
     root = Path(config.config_file_path).parent
     for name, page in OUTSIDE.items():
         text = HOME * (page == "index.md") + (root / name).read_text(encoding="utf-8")
-        files.append(File.generated(config, page, content=TARGET.sub(_inward, text)))
+        files.append(File.generated(config, page, content=_turned(text)))
     return files
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Links out of docs/ to those pages."""
-    return TARGET.sub(_inward, markdown)
+    """Links out of docs/: to those pages, and to files, which the site does not have."""
+    return _turned(markdown)
+
+
+def _turned(text: str) -> str:
+    return TARGET.sub(_inward, FILE.sub(r"\1", text))
 
 
 def _inward(link: re.Match[str]) -> str:

@@ -22,6 +22,7 @@ EXTRAS = {
     "nats": "nats",
     "distributed": "cluster",
     "pandas": "tables",
+    "zeroconf": "lan",
 }
 """The extra of each package that some part of devote imports."""
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from tests.kernels.instances import instances, play
 
 from devote.kernels import RESET, State, drop, merge, start
-from devote.kernels.jitable import JITABLE
 from devote.kernels.registry import ALGORITHMS
 from devote.kernels.state import COUNT
+from devote.simulate.engine import compiling
 
 NINE = {
     "naive",
@@ -58,16 +58,9 @@ def as_lists(state):
 
 
 @cache
-def register_kernels() -> None:
-    for function in JITABLE:
-        if function.__module__.startswith("devote.kernels"):
-            numba.extending.register_jitable(function)
-
-
-@cache
 def compiled(name: str) -> Callable[..., None]:
     """A driver like ``play``, compiled once for each subroutine."""
-    register_kernels()
+    compiling._register_kernels()  # as they ship, and so that one worker compiles a kernel once
     choose, observe = ALGORITHMS[name].choose, ALGORITHMS[name].observe
 
     @numba.njit

@@ -16,6 +16,7 @@ NOTEBOOKS = [
 ELSEWHERE = {
     "README.md": "test_readme.py",
     "CONTRIBUTING.md": "test_readme.py",
+    "browser.md": "test_browser_guide.py",
     "cluster.md": "test_cluster_guide.py",
     "fleet.md": "test_fleet_guide.py",
 }

@@ -36,7 +36,7 @@ def test_a_device_with_resets_never_meets_the_bound_on_terms():
     four = devices(4, rng)
     faults = Faults(lost_request=0.3, lost_reply=0.3, delayed=0.3, stale=0.3)
     links = [FaultyBoard(board, faults, clock, seed) for seed in range(4)]
-    for _ in range(150):
+    for _ in range(200):
         clock.advance(1.0)
         which = rng.randrange(4)
         for _ in range(rng.randrange(30)):

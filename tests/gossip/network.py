@@ -13,6 +13,7 @@ from pathlib import Path
 
 CLONE_NEWNET = 0x40000000
 PORT = 7700
+NEIGHBOURS = Path("/proc/sys/net/ipv4/neigh/default")
 
 
 def _ip(lines: list[str], *, check: bool = True) -> None:
@@ -34,6 +35,10 @@ class Namespaces:
     def __init__(self, count: int) -> None:
         self._tag = f"dv{os.getpid() % 10_000}"
         self._count = count
+        # All namespaces share one table of neighbours, which is too small for a hundred of them.
+        self._neighbours = {place: place.read_text() for place in NEIGHBOURS.glob("gc_thresh*")}
+        for place in self._neighbours:
+            place.write_text("65536")
         lines = []
         for bridge in "ab":
             lines += [
@@ -86,6 +91,8 @@ class Namespaces:
         lines = [f"netns del {self._tag}-{n}" for n in range(self._count)]
         lines += [f"link del {self._tag}{bridge}" for bridge in "ab"]
         with suppress(OSError):
+            for place, before in self._neighbours.items():
+                place.write_text(before)
             subprocess.run(
                 ["ip", "-force", "-batch", "-"],
                 input="\n".join(lines) + "\n",

@@ -13,6 +13,7 @@ import resource
 import signal
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -216,8 +217,9 @@ class Fleet:
     def kill(self, n: int) -> None:
         pid = self.pids.pop(n)
         self.cpu_before[n] = self.cpu_before.get(n, 0.0) + self.plan.told(n).get("cpu", 0.0)
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        with suppress(ProcessLookupError, ChildProcessError):  # it has ended, and was found so
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
     def check_alive(self) -> None:
         for n, pid in self.pids.items():
@@ -236,9 +238,7 @@ class Fleet:
                 return time.monotonic() - began
             self.check_alive()
             if time.monotonic() - began > timeout:
-                first = dict(list(told.items())[:2])
-                roots = len({each.get("root") for each in told.values()})
-                raise AssertionError(f"{what}: not after {timeout:.0f} s; {roots} sets; {first}")
+                raise AssertionError(f"{what}: not after {timeout:.0f} s; {_differing(told)}")
             time.sleep(0.05)
 
     def end(self) -> None:
@@ -249,6 +249,14 @@ class Fleet:
     def close(self) -> None:
         self.end()
         self.plan.network.close()
+
+
+def _differing(told: dict[int, dict[str, Any]]) -> str:
+    """Who holds which set, and one of each."""
+    groups: dict[str, list[int]] = {}
+    for n, each in told.items():
+        groups.setdefault(each.get("root", "-"), []).append(n)
+    return "; ".join(f"{group}: {told[group[0]]}" for group in list(groups.values())[:4])
 
 
 def equal(told: dict[int, dict[str, Any]]) -> bool:

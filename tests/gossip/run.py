@@ -44,7 +44,10 @@ def spec_for(devices: int, arms: int = len(MEANS), **changes: Any) -> Experiment
     return ExperimentSpec(arms=arms, issuer=ISSUER.voter, **given)
 
 
-def run(devices: int, cuts: int, *, seed: int, period: float, folder: Path) -> dict[str, Any]:
+def run(
+    devices: int, cuts: int, *, seed: int, period: float, folder: Path, rest: float = 30.0
+) -> dict[str, Any]:
+    """Run it and check it; for ``rest`` seconds the cost of doing nothing is measured."""
     dice = random.Random(seed)
     plan = Plan(folder, spec_for(devices), MEANS, devices + 2, period)
     fleet = Fleet(plan)
@@ -73,9 +76,10 @@ def run(devices: int, cuts: int, *, seed: int, period: float, folder: Path) -> d
         fleet.await_(agree, 300, "the right answer")
         plan.budget = 0
         fleet.await_(equal, HEALED, "equal at the end")
-        figures = _measure(fleet, plan, devices)
+        figures = _measure(fleet, plan, devices, rest)
         late = _join_late(fleet, plan, devices)
-        late["seconds until all have a new item"] = _spread(_spreading(fleet, plan, devices))
+        times = 10 if rest > 10.0 else 1
+        late["seconds until all have a new item"] = _spread(_spreading(fleet, plan, devices, times))
         for n in list(fleet.pids):
             fleet.kill(n)
         figures |= _check(plan, devices)
@@ -113,7 +117,7 @@ def _join_late(fleet: Fleet, plan: Plan, devices: int) -> dict[str, Any]:
     return {"late joiner": f"{took:.1f} s, {rounds} rounds", "knows only dead": told["degraded"][0]}
 
 
-def _spreading(fleet: Fleet, plan: Plan, devices: int, times: int = 10) -> list[float]:
+def _spreading(fleet: Fleet, plan: Plan, devices: int, times: int) -> list[float]:
     """How long it takes until everybody has something new: revocations of numbers never issued."""
     took = []
     for number in range(10**6, 10**6 + times):
@@ -131,7 +135,7 @@ def _tell_one(plan: Plan, n: int, to: int, number: int) -> None:
     asyncio.run(hand_over(settings, fingerprint, plan.network.address(to), items))
 
 
-def _measure(fleet: Fleet, plan: Plan, devices: int, seconds: float = 30.0) -> dict[str, Any]:
+def _measure(fleet: Fleet, plan: Plan, devices: int, seconds: float) -> dict[str, Any]:
     """What it costs when nothing happens."""
     members = range(devices)
     before = {n: (plan.network.traffic(n), plan.told(n)) for n in members}

@@ -20,15 +20,16 @@ def merged(scenario, seed, trial):
     n = scenario.n_players
     rates = [n * weight for weight in scenario.problem.activity.weights(n)]
     clocks = [Clock(seed, trial, player) for player in range(n)]
+    times = [clock.times(1.0 / rate) for clock, rate in zip(clocks, rates, strict=True)]
     counts = [0] * n
-    due = [(clock.gap(0) * (1.0 / rates[p]), p) for p, clock in enumerate(clocks)]
+    due = [(next(own), p) for p, own in enumerate(times)]
     heapq.heapify(due)
     while True:
-        t, p = due[0]
+        _, p = due[0]
         clock, i = clocks[p], counts[p]
         yield (p + 0.5) / n, clock.choose(i), clock.pay(i), clock.noise(i)
         counts[p] += 1
-        heapq.heapreplace(due, (t + clock.gap(counts[p]) * (1.0 / rates[p]), p))
+        heapq.heapreplace(due, (next(times[p]), p))
 
 
 def merged_run(scenario, *, seed=0, trial=0, block=500):

@@ -301,7 +301,7 @@ async def _logs(made: Cluster, spec: ExperimentSpec) -> list[tuple[Posted, ...]]
     for server in made.servers:
         async with HttpBoard(f"{server.address}/experiments/{spec.name}") as board:
             scope = (await board.fetch_experiment()).scope
-            posted = (await board.snapshot()).posted
+            posted = tuple([each async for each in board.read()])
             assert all(verify(each.envelope, scope) for each in posted)
             logs.append(posted)
     return logs

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, suppress
 
 import pytest
 from tests.boards.local import here
-from tests.boards.nodes import fresh_address
+from tests.boards.nodes import free_port, fresh_address
 from tests.contracts.test_board_contract import ENROLLED
 from tests.server.cluster import Cluster
 from tests.server.cluster_run import run
@@ -17,6 +17,7 @@ from tests.server.live import SPEC, enrol, serving_in_thread, vote
 from devote.boards.board import Outcome
 from devote.boards.database import StoreError
 from devote.boards.jetstream.store import JetStreamStore
+from devote.cli.main import main
 from devote.fleet import Device, JoinError
 from devote.protocol import ExperimentSpec
 from devote.server import Settings, create_app
@@ -131,6 +132,23 @@ def _caught_up(store: JetStreamStore) -> JetStreamStore:
             store.connection.run(store.log("banner").catch_up())
             break
     return store
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        ("nats://127.0.0.1:1", "No NATS node answers at nats://127.0.0.1:1/devote"),
+        ("nats://127.0.0.1:0", "is not the address of a store on NATS"),
+    ],
+)
+def test_a_server_that_cannot_have_its_store_says_so_in_one_line_and_makes_nothing(
+    tmp_path, monkeypatch, capsys, store, said
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["serve", "--store", store, "--port", str(free_port())]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """Independent clocks make the runs of the event loop: exactly if fed alike, else in law."""
 
+import itertools
 import math
-import random
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +37,7 @@ from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.scenario import CLOCKS_PAY
-from devote.simulate.streams import Clock, counted_stream, exponential, trial_key
+from devote.simulate.streams import Clock, counted_stream, trial_key
 from devote.studies.reproduce import with_engine
 
 
@@ -48,7 +48,7 @@ def test_a_run_on_clocks_is_the_run_of_the_merged_clocks():
         for n_players in (8,) if name == "tied" else (8, 20):
             run = compare_exactly(setting("ser3", "decentralized", PROBLEMS[name], n_players), 1)
             seen.add(run.status)
-    for trial in range(6):
+    for trial in range(7, 12):
         for n_players in (4, 20):
             run = compare_exactly(setting("ser3", "decentralized", CLOSE, n_players), trial)
             seen |= {run.status, "conflict"} if run.conflicts else {run.status}
@@ -144,9 +144,22 @@ def test_compiled_numbers_are_those_of_plain_python():
     compiled_loop("ser3", "decentralized", "clocks")  # tells numba of the functions
     import numba
 
-    draw = numba.njit(lambda key, n: [numbers.gap(key, i) for i in range(n)])
+    @numba.njit
+    def draw(key, cell, span):
+        n = numbers.activations_in(key, cell)
+        return [numbers.moment_of_rank(key, cell, n, span, rank) for rank in range(n)]
+
+    @numba.njit
+    def words(key, i):
+        word = numbers.activation_word(key, i)
+        noise = numbers.noise_word(key, i)
+        return [numbers.unit(w) for w in (word, numbers.onward(word), noise)]
+
     clock = Clock(5, 2, 1)
-    assert draw(np.uint64(clock.key), 3_000) == [clock.gap(i) for i in range(3_000)]
+    key = np.uint64(clock.key)
+    for i in range(500):
+        assert draw(key, i, 8 * 0.7) == clock.in_cell(i, 0.7)
+        assert words(key, i) == [clock.choose(i), clock.pay(i), clock.noise(i)]
     stream = counted_stream(5, 2, "wake")
     first = [*stream.random(2), *stream.random(3)]
     assert np.array_equal(first, counted_stream(5, 2, "wake").random(5))
@@ -154,17 +167,25 @@ def test_compiled_numbers_are_those_of_plain_python():
 
 
 def test_gaps_are_exponential_and_uniforms_uniform():
-    """Each alarm is false with probability 1e-7; 30,000 numbers tell .01 of probability mass."""
-    bits = random.Random(1)
-    gaps = [exponential(bits.getrandbits(64)) for _ in range(30_000)]
-    assert max(gaps) > 7.697  # the tail beyond the ziggurat's layers is reached
+    """Each alarm is false with probability 1e-7; 30,000 numbers tell .02 of probability mass."""
+    enough = 5.33 / math.sqrt(30_000)
+    times = np.array(list(itertools.islice(Clock(1, 1, 0).times(2.0), 30_001)))
+    gaps = np.diff(times) / 2.0
     assert stats.kstest(gaps, "expon").pvalue > 1e-7
-    for which in ("choose", "pay", "noise"):
-        values = [getattr(Clock(1, 1, n), which)(i) for n in range(300) for i in range(100)]
+    assert abs(np.corrcoef(gaps[1:], gaps[:-1])[0, 1]) < enough
+    drawn = {
+        which: [getattr(Clock(1, 1, n), which)(i) for n in range(300) for i in range(100)]
+        for which in ("choose", "pay", "noise")
+    }
+    for values in drawn.values():
         assert stats.kstest(values, "uniform").pvalue > 1e-7
-    across = [Clock(1, 1, n).gap(0) for n in range(30_000)]
+        assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < enough
+    # Choice and pay come from one word: no cell of a grid over both is more likely than another.
+    counts, _, _ = np.histogram2d(drawn["choose"], drawn["pay"], bins=20, range=[(0, 1)] * 2)
+    assert stats.chisquare(counts.ravel()).pvalue > 1e-7
+    across = [next(Clock(1, 1, n).times(1.0)) for n in range(30_000)]
     assert stats.kstest(across, "expon").pvalue > 1e-7
-    assert abs(np.corrcoef(across[1:], across[:-1])[0, 1]) < 5.33 / math.sqrt(30_000)
+    assert abs(np.corrcoef(across[1:], across[:-1])[0, 1]) < enough
 
 
 @pytest.mark.parametrize("name", ["drift", "switches", "replay"])

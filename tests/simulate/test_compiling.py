@@ -47,7 +47,7 @@ def test_a_kernel_that_a_loop_does_not_call_changes_nothing():
         (make_clocks, ugapec, "C", 0.6),
         (make_clocks, windows, "FEW_LOUD", 8.0),
         (make_clocks, numbers, "GOLDEN", np.uint64(3)),
-        (make_clocks, numbers, "EDGES", np.nextafter(numbers.EDGES, 0.0)),
+        (make_clocks, numbers, "UP_TO", np.nextafter(numbers.UP_TO, 0.0)),
     ],
 )
 def test_another_constant_or_function_under_a_name_in_the_code_is_noticed(

@@ -130,7 +130,7 @@ class Database:
                 self._connection.execute("PRAGMA secure_delete=ON")
                 if alone:
                     self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-                with self._transaction() as db:
+                with Database.write(self) as db:
                     self._prepare(db)
                 self._use_write_ahead_log()
             self.forget()
@@ -158,12 +158,22 @@ class Database:
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """A transaction; ``durable`` waits at its end until it would survive a power cut."""
-        with self._lock, self._translated():
-            if durable is not self._durable:
-                self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-                self._durable = durable
-            with self._transaction() as db:
-                yield db
+        db = self._connection
+        with self._lock:
+            try:  # one `with` only: a device does this at every pull
+                if durable is not self._durable:
+                    db.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+                    self._durable = durable
+                db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield db
+                    db.execute("COMMIT")
+                except BaseException:
+                    if db.in_transaction:
+                        db.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
+                raise self._in_words(error) from error
 
     def forget(self) -> None:
         """Leave nothing in the files of what was overwritten or deleted.
@@ -189,26 +199,17 @@ class Database:
             raise self._error(sqlite3.SQLITE_CORRUPT) from None
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield self._connection
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
-
-    @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.ProgrammingError:
-            raise StoreError(
-                f"The {self._layout.what} {self.path!r} is closed.\nOpen it again to go on."
-            ) from None
         except sqlite3.Error as error:
-            raise self._error(getattr(error, "sqlite_errorcode", 0), str(error)) from error
+            raise self._in_words(error) from error
+
+    def _in_words(self, error: sqlite3.Error) -> StoreError:
+        if isinstance(error, sqlite3.ProgrammingError):
+            what = f"The {self._layout.what} {self.path!r}"
+            return StoreError(f"{what} is closed.\nOpen it again to go on.")
+        return self._error(getattr(error, "sqlite_errorcode", 0), str(error))
 
     def _error(self, code: int, detail: str = "") -> StoreError:
         kind, text = _IN_WORDS.get(

@@ -34,6 +34,9 @@ from devote.protocol.wire import Scope
 
 T = TypeVar("T")
 
+AT_ONCE = 10_000
+"""Rows that are read into memory at once."""
+
 
 class SqliteStore:
     """The experiments in one file. Every method is one short transaction, safe in any thread.
@@ -44,6 +47,7 @@ class SqliteStore:
     """
 
     at_once = 4
+    one_disk = True
 
     def __init__(self, path: str | Path, *, durable: bool = True) -> None:
         self._database = Database(path, LAYOUT)
@@ -290,12 +294,12 @@ class SqliteStore:
         with self._database.read():
             # Taken out meanwhile: a history that fails half way is not used again.
             history = self._histories.pop(spec.name, None) or History(spec)
-            _, rows = self.rows(spec.name, max(history.number - 1, 0))
-            if history.number and [row[:2] for row in rows[:1]] != [(history.number, history.text)]:
+            known = self.rows(spec.name, max(history.number - 1, 0), 1)[1]
+            if history.number and [row[:2] for row in known] != [(history.number, history.text)]:
                 history = History(spec)
-                _, rows = self.rows(spec.name)
             with self._database.decoding():
-                history.take(rows[1:] if history.number else rows)
+                while rows := self.rows(spec.name, history.number, AT_ONCE)[1]:
+                    history.take(rows)
             self._histories[spec.name] = history
             return history
 

@@ -1,9 +1,8 @@
 """What a server asks of a store, whatever it is made of."""
 
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar
 
 from devote.boards.administration import Revocation
 from devote.boards.admission import Receipt
@@ -25,10 +24,12 @@ class BoardStore(Protocol):
     """Experiments, who is enrolled, invites and messages; safe in any thread.
 
     ``SqliteStore`` keeps them in a file and ``JetStreamStore`` in a log that servers share. What
-    each method does is said in the first. ``at_once`` is how many calls it does well at once.
+    each method does is said in the first. ``at_once`` is how many calls it does well at once, and
+    ``one_disk`` whether the writes of all experiments wait for the same disk.
     """
 
     at_once: int
+    one_disk: bool
     specs: dict[str, ExperimentSpec]
 
     @property
@@ -136,16 +137,6 @@ class Administering(Protocol):
 
     def counts(self, name: str) -> tuple[InviteCounts, int]:
         """How many invites there are of each kind, and how many devices are revoked."""
-
-
-@runtime_checkable
-class PostsSoon(Protocol):
-    """A store that needs no thread to post."""
-
-    def post_soon(
-        self, name: str, envelope: Envelope, *, most: int | None = None
-    ) -> "Future[Receipt]":
-        """Post a message, and do not wait for the outcome."""
 
 
 def open_store(where: str | Path) -> BoardStore:

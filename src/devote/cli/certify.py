@@ -64,18 +64,22 @@ def key_(out: Key = KEY, json: options.Json = False) -> None:
 @certify.command()
 def request(
     spec: Spec,
-    store: Annotated[Path, takes("FILE", "Where the device keeps its state.")] = Path("device.db"),
+    stores: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="STORE...", help="Where the device keeps its state: device.db"),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """On a device: make its key, which never leaves it, and print the public half to be certified.
 
     Example:
-        devote certify request banner.toml --store device.db
+        devote certify request banner.toml device.db
     """
     from devote.fleet.joining import prepare_store
 
-    voter = prepare_store(store, read_spec(spec))
-    tell({"voter": voter, "store": str(store)}, json, lambda _: typer.echo(voter))
+    read = read_spec(spec)
+    made = {str(s): prepare_store(s, read) for s in stores or [Path("device.db")]}
+    tell(made, json, lambda _: typer.echo("\n".join(made.values())))
 
 
 @certify.command()

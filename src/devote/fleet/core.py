@@ -56,17 +56,14 @@ class DeviceCore(DeviceState):
                 self._pending_since = self.clock.monotonic()
             else:
                 self._wake()
-            choice = self.pending()
+            choice = self._choice()
             assert choice is not None
             return choice
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart."""
         with self._step():
-            arm, play = self._player.pending, self._plays.pending
-            if arm is None or play is None:
-                return None
-            return Choice(arm, self.spec.arm_names[arm], play)
+            return self._choice()
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """Learn what the choice paid, from 0 to 1; counted once or not at all, see ``Plays``."""
@@ -121,6 +118,12 @@ class DeviceCore(DeviceState):
                 degraded=tuple(trouble for trouble in troubles if trouble is not None),
                 reply_in=self._replies.leaves_in,
             )
+
+    def _choice(self) -> Choice | None:
+        arm, play = self._player.pending, self._plays.pending
+        if arm is None or play is None:
+            return None
+        return Choice(arm, self.spec.arm_names[arm], play)
 
     def _close_question(self) -> None:
         if self._player.is_asked and self._replies.is_closed:

@@ -5,6 +5,7 @@ and must not be counted for the play that was chosen next. So a reward names its
 a name it is for the pending play, unless a play that is remembered has expired.
 """
 
+import json
 import secrets
 from typing import Literal, TypeAlias
 
@@ -60,11 +61,16 @@ class Choice(int):
     __str__ = int.__repr__
 
 
+def _text(play: str, fate: Fate) -> str:
+    return f'{json.dumps(play)}: "{fate}"'
+
+
 class Plays:
     """The last plays, oldest first, and what became of each; only the last may be pending."""
 
     def __init__(self, fates: dict[str, Fate]) -> None:
         self._fates = fates
+        self._texts = {play: _text(play, fate) for play, fate in fates.items()}
 
     @property
     def pending(self) -> str | None:
@@ -72,12 +78,14 @@ class Plays:
         last = next(reversed(self._fates), None)
         return last if last is not None and self._fates[last] == "pending" else None
 
-    def note(self, play: str, fate: Fate) -> dict[str, Fate]:
-        """Remember what became of a play; returns what is to be stored."""
+    def note(self, play: str, fate: Fate) -> str:
+        """Remember what became of a play; returns all of them as JSON, which is to be stored."""
         self._fates[play] = fate
+        self._texts[play] = _text(play, fate)  # one of a hundred: the others are not made anew
         if len(self._fates) > KEPT:
-            del self._fates[next(iter(self._fates))]
-        return self._fates
+            oldest = next(iter(self._fates))
+            del self._fates[oldest], self._texts[oldest]
+        return "{" + ", ".join(self._texts.values()) + "}"
 
     def check(self, choice: Choice | str | None, *, is_asked: bool = False) -> None:
         """Raise unless a reward for this choice is one for the pending play.

@@ -27,7 +27,6 @@ from devote.boards.database import Database, StoreError, StoreMismatch
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.fleet.bookmark import Bookmark
-from devote.fleet.plays import Fate
 from devote.fleet.saved import COLUMNS, Saved
 from devote.fleet.tables import LAYOUT
 from devote.protocol import (
@@ -121,11 +120,11 @@ class Store:
         self,
         player: dict[str, Any],
         pending_at: float | None,
-        plays: dict[str, Fate],
+        plays: str,
         said: Iterable[Envelope] = (),
         reply_at: float | None = None,
     ) -> None:
-        """Store the player and the plays after a step, and what the player has said, together.
+        """Store the player, the plays (as JSON) and what the player has said, after a step.
 
         ``reply_at`` is when what is said leaves, or the answer to the new question. Of what an
         answer was made nothing is left in the file once it is made.
@@ -134,7 +133,7 @@ class Store:
         with self._database.write(durable=bool(outgoing)) as db:
             db.execute(
                 "UPDATE device SET player = ?, pending_at = ?, reply_at = ?, plays = ?",
-                (json.dumps(player), pending_at, None if said else reply_at, json.dumps(plays)),
+                (json.dumps(player), pending_at, None if said else reply_at, plays),
             )
             db.executemany(
                 "INSERT INTO outbox (message, signature, reply_at) VALUES (?, ?, ?)", outgoing

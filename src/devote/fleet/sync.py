@@ -109,11 +109,11 @@ async def _post_and_read(core: DeviceCore, board: Board, *, deep: bool) -> bool:
     Nothing is posted before the board is known to be ours.
     """
     bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
-    told = await _told(core, board)
+    must_read = core.needs(await _told(core, board)) or deep
     if core.waiting:
         await _post(core, board)
-        deep = deep or core.spec.scheme.needs_order  # where its place is, the log tells
-    if not deep and not core.needs(told):
+        must_read |= core.spec.scheme.needs_order  # where its place is, the log tells
+    if not must_read:
         return True
     if not await _holds(bookmark, board, deep=deep):
         core.rewind(forget=board.takes_back)

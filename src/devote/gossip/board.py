@@ -27,6 +27,7 @@ from devote.boards.board import (
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.sqlite import SqliteBoard
+from devote.extras import naming_extras
 from devote.gossip.credentials import Ticket
 from devote.gossip.dialler import Dialler, Dials
 from devote.gossip.exchange import Answers, PeerLied, Unreachable, meet, push
@@ -144,7 +145,8 @@ class GossipBoard(SqliteBoard):
             asyncio.create_task(self._push_forever()),
         ]
         if self.settings.discover:
-            from devote.gossip.discovery import discover
+            with naming_extras():
+                from devote.gossip.discovery import discover
 
             self._tasks.append(asyncio.create_task(discover(self.answers)))
 

@@ -10,8 +10,11 @@ import socket
 from contextlib import suppress
 from typing import Any
 
+from zeroconf import ServiceInfo, ServiceStateChange
+from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
+
 from devote.gossip.exchange import Answers
-from devote.gossip.settings import GossipError, parse_address
+from devote.gossip.settings import parse_address
 
 SERVICE = "_devote._tcp.local."
 PATIENCE_MS = 3_000
@@ -19,14 +22,6 @@ PATIENCE_MS = 3_000
 
 async def discover(answers: Answers) -> None:
     """Announce this device and take in what others announce, until cancelled."""
-    try:
-        from zeroconf import ServiceStateChange
-        from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
-    except ImportError:
-        raise GossipError(
-            "Looking for peers on the LAN needs zeroconf, which is not installed.\n"
-            "Install it: pip install 'devote[lan]'"
-        ) from None
     fingerprint = answers.votes.spec.fingerprint
     looking: set[asyncio.Task[None]] = set()
     zeroconf = AsyncZeroconf()
@@ -57,8 +52,6 @@ async def discover(answers: Answers) -> None:
 
 def announced(record: dict[str, Any], fingerprint: str) -> Any:
     """What a member announces: its record, cut so that each part fits."""
-    from zeroconf import ServiceInfo
-
     host, port = parse_address(record["address"])
     name = f"{record['voter'][:16]}.{SERVICE}"
     text = json.dumps(record, separators=(",", ":"))

@@ -122,8 +122,9 @@ class PeerBook:
             peer = peer or Peer(address, given=False)
             peer.voter, peer.sequence, peer.proven = voter, sequence, False
             peer.record = json.dumps(record, separators=(",", ":"))
+            if address not in self.known:  # there may be more where this came from
+                self._rest, self._asks_at = 1, self.round
             self._keep(peer)
-            self._rest, self._asks_at = 1, self.round  # there may be more where this came from
         return True
 
     def _check(self, record: Any) -> tuple[str, int]:

@@ -88,7 +88,10 @@ def mean_reward(env: Environment, t: int, player: int, arm: int) -> float:
         row = segment_at(env, t) * env.n_groups
     if env.n_groups > 1:
         row += env.groups[player]
-    mean = env.means[row * env.n_arms + arm] + env.slopes[arm] * t
+    mean = env.means[row * env.n_arms + arm]
+    if t == 0:  # also where players run alone, and nothing changes with time
+        return mean
+    mean += env.slopes[arm] * t
     if mean < 0.0:
         return 0.0
     if mean > 1.0:
@@ -115,6 +118,8 @@ def pay(env: Environment, t: int, player: int, arm: int, u: float) -> float:
     # All buffers are read before the families part, and nothing can raise: else numba cannot
     # drop its counts of references to the buffers, and a pull costs twenty times as much.
     kind = env.kind
+    if kind == BERNOULLI:
+        return 1.0 if u < mean_reward(env, t, player, arm) else 0.0
     row = 0
     if kind == REPLAY and env.resampled:
         row = int(u * env.n_rows)
@@ -126,8 +131,6 @@ def pay(env: Environment, t: int, player: int, arm: int, u: float) -> float:
     if kind == SAMPLES:
         place = env.firsts[arm] + int(u * env.lengths[arm])
     recorded = env.table[place]
-    if kind == BERNOULLI:
-        return 1.0 if u < mean else 0.0
     if kind == BETA:
         return beta_quantile(mean, u)
     if kind == UNIFORM:

@@ -150,9 +150,9 @@ async def stream_messages(
     last_event_id: Last = None,
 ) -> Response:
     """The board as server-sent events; a Last-Event-ID header goes before ``after``."""
-    service.check_streams()
     start = after if last_event_id is None else last_event_id
     await board.refresh(start)
+    service.check_streams()
     return EventStream(board.follow(start), patience=service.settings.patience)
 
 

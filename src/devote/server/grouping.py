@@ -5,7 +5,7 @@ slower the disk, the larger the groups, and nobody waits for more than two of th
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
 A = TypeVar("A")
@@ -19,10 +19,17 @@ class Grouped(Generic[A, R]):
     """Hands what is asked for to ``work`` in groups, in the order in which it came.
 
     ``work`` runs in a thread and gives one result for each; what it raises, all of its group get.
+    ``call`` has it run there.
     """
 
-    def __init__(self, work: Callable[[Sequence[A]], Sequence[R]], most: int = MOST) -> None:
+    def __init__(
+        self,
+        work: Callable[[Sequence[A]], Sequence[R]],
+        most: int = MOST,
+        call: Callable[..., Awaitable[Sequence[R]]] = asyncio.to_thread,
+    ) -> None:
         self._work = work
+        self._call = call
         self._most = most
         self._waiting: list[tuple[A, asyncio.Future[R]]] = []
         self._running: asyncio.Task[None] | None = None
@@ -40,7 +47,7 @@ class Grouped(Generic[A, R]):
             group, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
             futures = [future for _, future in group]
             try:
-                results = await asyncio.to_thread(self._work, [item for item, _ in group])
+                results = await self._call(self._work, [item for item, _ in group])
             except Exception as error:
                 for future in futures:
                     if not future.done():

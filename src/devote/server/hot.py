@@ -88,12 +88,11 @@ class HotPath:
         if first["type"] != "http.request" or first.get("more_body"):
             return _again(first, receive)
         envelope = _envelope(first["body"])
-        if envelope is None or service.writes.wait(name):
-            return _again(first, receive)
         store = service.store
-        if refusal(envelope, store.spec(name), store.scope(name)) is not None:
+        if envelope is None or refusal(envelope, store.spec(name), store.scope(name)) is not None:
             return _again(first, receive)
-        if service.voters.wait(f"{name}/{envelope.message.voter}"):
+        voter = f"{name}/{envelope.message.voter}"
+        if service.writes.wait(name) or service.voters.wait(voter):
             return _again(first, receive)
         try:
             receipt = await service.post(name, envelope)

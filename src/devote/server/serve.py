@@ -1,6 +1,8 @@
 """Run the server until it is told to stop, and let its streams end well."""
 
 import asyncio
+import gc
+import logging
 import signal
 import socket
 from collections.abc import Callable
@@ -116,6 +118,12 @@ def make_server(app: FastAPI, **listening: Unpack[Listening]) -> Server:
         **_OPTIONS,
     )
     count_repeats()
+    if guard.streams < service.settings.streams:
+        logging.getLogger("uvicorn.error").warning(
+            "This process may open few files: at most %d connections, %d of them streams.",
+            guard.most,
+            guard.streams,
+        )
     server = Server(config)
     server.guard = guard
     return server
@@ -150,6 +158,10 @@ def run_server(
         app = create_app(store, settings)
         if extend is not None:
             extend(app)
-        make_server(app, **listening).run(listeners(**listening))
+        server = make_server(app, **listening)
+        # What is there by now stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        server.run(listeners(**listening))
     finally:
         store.close()

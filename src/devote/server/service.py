@@ -15,7 +15,7 @@ from devote.boards.admission import Receipt
 from devote.boards.board import Envelope, Outcome
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
-from devote.boards.stores import BoardStore, PostsSoon
+from devote.boards.stores import BoardStore
 from devote.server.answers import Refused, too_many
 from devote.server.connections import Connections
 from devote.server.grouping import Grouped
@@ -48,8 +48,8 @@ class Service:
         self._trouble: StoreError | None = None
         self.connections: Connections | None = None
         self.admin_port: int | None = None
-        self._posts = Grouped(partial(store.post_all, most=settings.messages))
-        self._enrolments = Grouped(partial(store.enrol_all, most=settings.enrolments))
+        self._posts: dict[str, Grouped[tuple[str, Envelope], Receipt]] = {}
+        self._enrolments: dict[str, Grouped[tuple[str, str, str, str | None], Receipt]] = {}
 
     def listed(self) -> list[Experiment]:
         """The experiments that are not archived."""
@@ -62,20 +62,28 @@ class Service:
         return await loop.run_in_executor(self._threads, partial(work, *args, **kwargs))
 
     async def post(self, name: str, envelope: Envelope) -> Receipt:
-        """Post a message, in a file together with others; it is kept when this returns."""
-        if isinstance(self.store, PostsSoon):
-            most = self.settings.messages
-            receipt = await asyncio.wrap_future(self.store.post_soon(name, envelope, most=most))
-        else:
-            receipt = await self._posts.do((name, envelope))
+        """Post a message, together with others; it is kept when this returns."""
+        key = self._group(name)
+        if key not in self._posts:
+            work = partial(self.store.post_all, most=self.settings.messages)
+            self._posts[key] = Grouped(work, call=self.call)
+        receipt = await self._posts[key].do((name, envelope))
         self.metrics.count_message(name, receipt.outcome)
         if receipt.outcome is Outcome.ACCEPTED:
             self.boards.of(name).changed()
         return receipt
 
     async def enrol(self, name: str, voter: str, signature: str, invite: str | None) -> Receipt:
-        """Enrol a voter together with others."""
-        return await self._enrolments.do((name, voter, signature, invite))
+        """Enrol a voter, together with others."""
+        key = self._group(name)
+        if key not in self._enrolments:
+            work = partial(self.store.enrol_all, most=self.settings.enrolments)
+            self._enrolments[key] = Grouped(work, call=self.call)
+        return await self._enrolments[key].do((name, voter, signature, invite))
+
+    def _group(self, name: str) -> str:
+        """With whom an experiment's writes wait: with all where there is one disk, else alone."""
+        return "" if self.store.one_disk else name
 
     async def check_health(self) -> None:
         """Write to the store, at most once a second; StoreError if that does not work."""

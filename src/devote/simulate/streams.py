@@ -107,48 +107,44 @@ def scramble(x: int) -> int:
     return x ^ (x >> 31)
 
 
-LAYERS = 256
-"""Of the ziggurat for exponential numbers: rectangles of equal area under its density.
+CELL = 8
+"""Mean activations in a cell of a player's clock."""
 
-Source: Marsaglia and Tsang 2000."""
+MANY = 63
+"""More activations than a cell ever has: the probability is below that of the smallest uniform."""
 
-TAIL, AREA = 7.69711747013104972, 0.0039496598225815571993
+WORDS_OF_A_CELL = MANY + 1
+ONWARD = 0xD1342543DE82EF95
+"""Points (x, x times this) / 2^64 are a lattice that fills the unit square evenly.
+
+Source: Steele and Vigna 2021, "Computationally easy, spectrally good multipliers"."""
 
 
 @cache
-def layer_edges() -> tuple[float, ...]:
-    """How far each layer reaches, the lowest first, which stands for the tail as well."""
-    edges = [AREA * math.exp(TAIL), TAIL]
-    while len(edges) < LAYERS:
-        edges.append(-math.log(math.exp(-edges[-1]) + AREA / edges[-1]))
-    return (*edges, 0.0)
+def poisson_table() -> tuple[float, ...]:
+    """The probability of up to 0, 1, 2, ... activations in a cell; the last is 1.
 
-
-def exponential(word: int) -> float:
-    """An exponential number of mean 1 from 64 random bits; a few take more, mixed from these."""
-    edges = layer_edges()
-    while True:
-        layer = word % LAYERS
-        x = (word >> 11) * 2.0**-53 * edges[layer]
-        if x < edges[layer + 1]:
-            return x
-        word = scramble((word + GOLDEN) & MASK)
-        u = (word >> 11) * 2.0**-53
-        if layer == 0:
-            return TAIL - math.log(1.0 - u)
-        low, high = math.exp(-edges[layer]), math.exp(-edges[layer + 1])
-        if low + u * (high - low) < math.exp(-x):
-            return x
-        word = scramble((word + GOLDEN) & MASK)
+    >>> round(sum(1.0 - p for p in poisson_table()), 9)
+    8.0
+    """
+    terms = [math.exp(-CELL)]
+    for n in range(1, 4 * MANY):
+        terms.append(terms[-1] * CELL / n)
+    sums = [math.fsum(terms[: n + 1]) for n in range(MANY)]
+    return (*(min(p, 1.0) for p in sums[:-1]), 1.0)
 
 
 class Clock:
     """One player's numbers on independent clocks, by the number of the activation.
 
+    Its activations are a Poisson process. Time, in units of the player's mean gap, has cells of
+    length ``CELL``: how many activations a cell has is a Poisson number, and given that they are
+    spread over it uniformly. So a player who runs through whole cells needs no times at all.
+
     ``simulate.engine.numbers`` computes the same in compiled code.
 
     >>> clock = Clock(seed=7, trial=0, player=3)
-    >>> clock.gap(0) > 0.0, 0.0 <= clock.pay(12) < 1.0
+    >>> clock.in_cell(0, 1.0) == sorted(clock.in_cell(0, 1.0)), 0.0 <= clock.pay(12) < 1.0
     (True, True)
     """
 
@@ -159,21 +155,34 @@ class Clock:
     def _word(self, place: int) -> int:
         return scramble((self.key + GOLDEN * place) & MASK)
 
-    def _uniform(self, activation: int, which: int) -> float:
-        return (self._word(4 * activation + which) >> 11) * 2.0**-53
+    def _cell_word(self, cell: int, i: int) -> int:
+        return self._word((1 << 63) + WORDS_OF_A_CELL * cell + i)
 
-    def gap(self, activation: int) -> float:
-        """The time before an activation, in units of its mean: exponential."""
-        return exponential(self._word(4 * activation))
+    def in_cell(self, cell: int, mean_gap: float) -> list[float]:
+        """The times of the activations in a cell."""
+        u = _unit(self._cell_word(cell, 0))
+        n = next(n for n, p in enumerate(poisson_table()) if u < p)
+        span = CELL * mean_gap
+        return sorted((cell + _unit(self._cell_word(cell, i + 1))) * span for i in range(n))
+
+    def times(self, mean_gap: float) -> Iterator[float]:
+        """When the player wakes."""
+        for cell in count():
+            yield from self.in_cell(cell, mean_gap)
 
     def choose(self, activation: int) -> float:
         """The uniform from which the player chooses."""
-        return self._uniform(activation, 1)
+        return _unit(self._word(2 * activation))
 
     def pay(self, activation: int) -> float:
         """The uniform from which the arm pays."""
-        return self._uniform(activation, 2)
+        return _unit((self._word(2 * activation) * ONWARD) & MASK)
 
     def noise(self, activation: int) -> float:
         """The uniform that blurs what the player says."""
-        return self._uniform(activation, 3)
+        return _unit(self._word(2 * activation + 1))
+
+
+def _unit(word: int) -> float:
+    """A number in [0, 1) from 64 random bits."""
+    return (word >> 11) * 2.0**-53

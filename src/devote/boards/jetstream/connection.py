@@ -7,7 +7,6 @@ import asyncio
 import re
 import threading
 from collections.abc import Coroutine, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -62,18 +61,11 @@ class Connection:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something on the connection's loop, from any other thread."""
-        return self.start(work).result()
-
-    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """The same without waiting."""
         if self._closed:
             work.close()
             raise StoreError(f"The board store {self.address} is closed.\nOpen it again to go on.")
-        return asyncio.run_coroutine_threadsafe(self._translate(work), self.loop)
-
-    async def _translate(self, work: Coroutine[Any, Any, T]) -> T:
         with self.translated():
-            return await work
+            return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
     @contextmanager
     def translated(self) -> Iterator[None]:

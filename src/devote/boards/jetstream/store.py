@@ -8,7 +8,6 @@ nodes, and this server has read it there.
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -49,6 +48,7 @@ class JetStreamStore:
     """
 
     at_once = 64
+    one_disk = False
 
     def __init__(self, address: str) -> None:
         self.connection = Connection(NatsAddress.parse(address))
@@ -227,35 +227,30 @@ class JetStreamStore:
 
     def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
         """Post a message: accepted, duplicate, or refused."""
-        log = self.log(name)
-        if reason := refusal(envelope, log.experiment.spec, log.experiment.scope):
-            return refused(reason)
-        return self.connection.run(self._admitting.post(log, envelope, most))
-
-    def post_soon(
-        self, name: str, envelope: Envelope, *, most: int | None = None
-    ) -> "Future[Receipt]":
-        """The same without waiting, for an experiment whose ``spec`` has been asked for."""
-        done: Future[Receipt] = Future()
-        log = self._logs.get(name)
-        if log is None:  # it was deleted a moment ago
-            done.set_exception(unknown(name, deleted=True))
-            return done
-        if reason := refusal(envelope, log.experiment.spec, log.experiment.scope):
-            done.set_result(refused(reason))
-            return done
-        return self.connection.start(self._admitting.post(log, envelope, most))
+        return self.post_all([(name, envelope)], most=most)[0]
 
     def post_all(
         self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
     ) -> list[Receipt]:
         """Post messages, all at once; what became of each."""
-        for name, _ in posts:
-            self.log(name)
-        return [
-            future.result()
-            for future in [self.post_soon(name, each, most=most) for name, each in posts]
-        ]
+        logs = {name: self.log(name) for name, _ in posts}
+        receipts: list[Receipt | None] = []
+        for name, envelope in posts:
+            experiment = logs[name].experiment
+            reason = refusal(envelope, experiment.spec, experiment.scope)
+            receipts.append(refused(reason) if reason else None)
+
+        async def post_together() -> list[Receipt]:
+            return await asyncio.gather(
+                *(
+                    self._admitting.post(logs[name], envelope, most)
+                    for (name, envelope), receipt in zip(posts, receipts, strict=True)
+                    if receipt is None
+                )
+            )
+
+        done = iter(self.connection.run(post_together()))
+        return [next(done) if receipt is None else receipt for receipt in receipts]
 
     def check_writable(self) -> None:
         """Write something; StoreError if most of the nodes do not take it."""

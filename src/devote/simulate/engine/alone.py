@@ -5,6 +5,9 @@ then distributed as in the paper, and nothing but decisions ties players to each
 and all else follow from the player's key and the number of the activation, so a player can be
 set back and run again to another moment.
 
+A clock has cells (``streams.Clock``). A cell that ends before the moment is run through without
+a time; in the one that holds it, those before it are counted.
+
 ``run_alone`` works on buffers and is handed all functions, so that it compiles for any target:
 the state may be rows of arrays or local memory, the tables need a single row.
 
@@ -18,10 +21,24 @@ from devote.kernels.state import State
 from devote.kernels.tables import ACTIVE, Arena
 from devote.problems import is_suboptimal, pay
 from devote.problems.rewards import Environment
-from devote.simulate.engine.numbers import CHOOSE, NOISE, PAY, gap, uniform
+from devote.simulate.engine.numbers import (
+    activation_word,
+    activations_in,
+    look_ahead,
+    moment_of_rank,
+    noise_word,
+    onward,
+    unit,
+)
 
-ARRIVED, HALTED, SPOKEN = range(3)
+ARRIVED, HALTED, SPOKEN, GOES_ON = range(4)
 """How a stretch ends: at its limit, before a loud activation, after the one that it was to make."""
+
+QUIET = -1
+"""In place of the number of an activation: none is to be loud."""
+
+LAPS = 1 << 30
+"""Activations in a cell where time does not pass."""
 
 
 @jitable
@@ -50,58 +67,81 @@ def run_alone(
     state: State,
     player: int,
     clock: Any,
-    begin: float,
+    cell: int,
+    made: int,
     limit: float,
-    loud: float,
-) -> tuple[float, int, float, int]:
-    """Make a player's activations from its next one, at ``begin``, up to ``limit``.
+    loud: int,
+) -> tuple[int, int, int, float, int, float]:
+    """Make a player's activations up to ``limit``, from one on: ``made`` of its cell are made.
 
-    Stops before an activation that others would hear of, other than the one at ``loud``, and
-    after that one. ``arena`` has this player's row only; ``player`` is who it is among all.
-    ``clock`` is its key, its mean gap, whether noise is drawn, and the counter that is awaited.
+    Stops before an activation that others would hear of, other than number ``loud``, and after
+    that one. ``arena`` has this player's row only; ``player`` is who it is among all. ``clock``
+    is its key, the length of a cell of its clock, whether noise is drawn, and the counter that is
+    awaited.
 
-    With a mean gap of 0 time does not pass: that is for a player who is alone in its run, and
+    With cells of length 0 time does not pass: that is for a player who is alone in its run, and
     whose run ends when the awaited counter rises.
 
-    Returns the time of the next activation, plays of suboptimal arms, when the awaited counter
-    last changed (-1 if it did not), and how it ended.
+    Returns how it ended, the cell and how many of it are made, a moment before which the player
+    does not wake again (of a loud activation that it halts before, its own), plays of suboptimal
+    arms, and when the awaited counter last changed (-1 if it did not).
     """
     wake, learn, play, take, speaks, tells, rests = calls
-    key, pace, noisy, awaited = clock
+    key, span, noisy, awaited = clock
     bad = 0
     changed = -1.0
-    t = begin
-    while t < limit:
-        count = arena.own[0, ACTIVE]
-        if arena.endless == 0 and rests(arena, state, 0):
-            first = count
-            while t < limit:
-                count += 1
-                t += pace * gap(key, count)
-            arena.own[0, ACTIVE] = count
-            bad += (count - first) * bad_play(env, arena, player, first_alive(state))
-            return t, bad, changed, ARRIVED
-        arena.own[0, ACTIVE] = count + 1
-        spoken = t == loud
-        if not spoken and speaks(arena, state, 0):
-            return t, bad, changed, HALTED
-        noise = uniform(key, count, NOISE) if noisy else 0.0
-        before = arena.counters[awaited]
-        wake(arena, state, 0, noise)
-        arm = play(sub, arena, state, 0, uniform(key, count, CHOOSE))
-        bad += bad_play(env, arena, player, arm)
-        reward = pay(env, 0, player, arm, uniform(key, count, PAY))
-        n_out = take(sub, arena, state, 0, arm, reward, noise)
-        if n_out != 0:
-            if not spoken and tells(arena, state, 0, n_out):
-                return t, bad, changed, HALTED
-            learn(arena, state, 0, n_out)
-        if arena.counters[awaited] != before:
-            changed = t
-            if pace == 0.0:
-                return t, bad, changed, ARRIVED
-        if pace != 0.0:
-            t += pace * gap(key, count + 1)
-        if spoken:
-            return t, bad, changed, SPOKEN
-    return t, bad, changed, ARRIVED
+    t = 0.0
+    active = int(arena.own[0, ACTIVE])
+    # One ahead: a processor that waits for one number can work on the next.
+    word = activation_word(key, active)
+    choice, luck = unit(word), unit(onward(word))
+    how = GOES_ON
+    while how == GOES_ON:
+        n = activations_in(key, cell) if span != 0.0 else LAPS
+        stop = n
+        if loud == QUIET and (cell + 1) * span > limit:
+            stop, t = look_ahead(key, cell, n, span, limit)
+            how = ARRIVED
+        while made < stop:
+            if arena.endless == 0 and rests(arena, state, 0):
+                bad += (stop - made) * bad_play(env, arena, player, first_alive(state))
+                active += stop - made
+                made = stop
+                break
+            arena.own[0, ACTIVE] = active + 1
+            spoken = active == loud
+            if not spoken and speaks(arena, state, 0):
+                how = HALTED
+                break
+            u, v = choice, luck
+            word = activation_word(key, active + 1)
+            choice, luck = unit(word), unit(onward(word))
+            noise = unit(noise_word(key, active)) if noisy else 0.0
+            before = arena.counters[awaited]
+            wake(arena, state, 0, noise)
+            arm = play(sub, arena, state, 0, u)
+            bad += bad_play(env, arena, player, arm)
+            reward = pay(env, 0, player, arm, v)
+            n_out = take(sub, arena, state, 0, arm, reward, noise)
+            if n_out != 0:
+                if not spoken and tells(arena, state, 0, n_out):
+                    how = HALTED
+                    break
+                learn(arena, state, 0, n_out)
+            active += 1
+            made += 1
+            if arena.counters[awaited] != before:
+                if span == 0.0:
+                    how = ARRIVED
+                    break
+                changed = moment_of_rank(key, cell, n, span, made - 1)
+            if spoken:
+                how = SPOKEN
+                break
+        if how == GOES_ON:
+            cell += 1
+            made = 0
+        elif how != ARRIVED:
+            t = moment_of_rank(key, cell, n, span, made)
+    arena.own[0, ACTIVE] = active
+    return how, cell, made, t, bad, changed

@@ -30,7 +30,7 @@ from devote.kernels.tables import (
     Arena,
 )
 from devote.protocol.scheme import Engine
-from devote.simulate.engine.alone import HALTED, SPOKEN, run_alone
+from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
 from devote.simulate.engine.memory import borrowed
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
@@ -54,7 +54,6 @@ from devote.simulate.engine.windows import (
     earliest,
     note_decision,
     open_window,
-    start_clocks,
 )
 
 
@@ -131,14 +130,14 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
 
     def work(  # type: ignore[no-untyped-def]
-        env, rule, paces, trial, noisy, horizon, rows, plan, desk, real, low, high, until
+        env, rule, spans, trial, noisy, horizon, rows, plan, desk, real, low, high, until
     ):
         """Do one phase of the rows from low to high, or all phases until so many pulls are made.
 
         Without rows it merges, or opens the next window once everybody is set.
         """
         env = borrowed(env)
-        paces = borrowed(paces)
+        spans = borrowed(spans)
         rows = borrowed(rows)
         plan = borrowed(plan)
         desk = borrowed(desk)
@@ -154,18 +153,17 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         in_second = after_decision(real, rows, 1, fresh)
         known = fingerprint
         player, place = low - 1, -1
-        loud = NOT_NOW
+        loud = QUIET
         goes_on = False
         while words[PHASE] != OVER:
             phase = words[PHASE]
             if phase == START:
-                start_clocks(rows, trial, paces)
-                open_window(rows, plan, real, trial, paces, horizon)
+                open_window(rows, plan, real, trial, spans, horizon)
                 continue
             if phase == ALL_SET:
                 over = words[LAST] != 0
                 count_set(rows, plan, desk, real, counts, n_counts)
-                open_window(rows, plan, real, trial, paces, horizon)
+                open_window(rows, plan, real, trial, spans, horizon)
                 copy(counters, scratch)
                 if over or ended(arena) != 0:
                     if counters[DECIDED] == 0:
@@ -179,11 +177,11 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     if place < 0:
                         close_window(rows, plan, desk, real, awaited)
                         if words[PHASE] == SCAN:
-                            open_window(rows, plan, real, trial, paces, horizon)
+                            open_window(rows, plan, real, trial, spans, horizon)
                         player = low - 1
                         continue
                     player = plan.who[place]
-                loud = NOT_NOW if goes_on else plan.when[place]
+                loud = QUIET if goes_on else plan.nth[place]
                 goes_on = False
                 copy(counters, scratch)
             else:
@@ -192,7 +190,8 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 if player < low:
                     if phase == SCAN and 0 < until <= counters[TIME]:
                         return
-                    loud = desk.last[0] = NOT_NOW
+                    loud = QUIET
+                    desk.last[0] = NOT_NOW
                     desk.halted[0] = 0
                     copy(past, scratch)
                     copy(counters, fresh)
@@ -217,25 +216,27 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 if words[STOCK]:
                     take_stock(in_second if half else in_first, player)
                 continue
-            begin = rows.next[half, player]
             copy(rows.words[half, player], desk.words)
             if phase == MERGE:
                 copy(real.voted[player], desk.voted[0])
                 desk.first_vote[0] = real.first_vote[player]
             copy(scratch, desk.kept)
-            pace = paces[player] if len(paces) > 1 else paces[0]
-            clock = (player_key(trial, player), pace, noisy, awaited)
+            span = spans[player] if len(spans) > 1 else spans[0]
+            clock = (player_key(trial, player), span, noisy, awaited)
             first = desk.own[0, ACTIVE]
-            t, bad, changed, how = run_alone(
-                calls, subroutine, env, arena, state, player, clock, begin, times[LIMIT], loud
+            cell, made = int(desk.place[0]), int(desk.place[1])
+            how, cell, made, t, bad, changed = run_alone(
+                calls, subroutine, env, arena, state, player, clock, cell, made, times[LIMIT], loud
             )
+            desk.place[0], desk.place[1] = cell, made
             if how == HALTED:
                 copy(desk.kept, scratch)
                 if phase == MERGE:
-                    plan.when[place] = t
+                    plan.when[place], plan.nth[place] = t, desk.own[0, ACTIVE]
                 else:
-                    plan.who[low + desk.halted[0]] = player
-                    plan.when[low + desk.halted[0]] = t
+                    last = low + desk.halted[0]
+                    plan.who[last] = player
+                    plan.when[last], plan.nth[last] = t, desk.own[0, ACTIVE]
                     desk.halted[0] += 1
                 continue
             scratch[TIME] += desk.own[0, ACTIVE] - first
@@ -253,7 +254,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 copy(scratch, counters)
                 over = not decided and real.endless == 0 and ended(arena) != 0
                 if decided or over:
-                    note_decision(plan, real, loud, decided, over)
+                    note_decision(plan, real, plan.when[place], decided, over)
                     player = low - 1
                 else:
                     goes_on = True
@@ -265,6 +266,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 words[N_HALTED] -= 1
                 plan.who[place] = plan.who[words[N_HALTED]]
                 plan.when[place] = plan.when[words[N_HALTED]]
+                plan.nth[place] = plan.nth[words[N_HALTED]]
             rows.moved[player] = 1
             copy(desk.words, rows.words[1 - half, player])
             rows.next[1 - half, player] = t

@@ -1,6 +1,7 @@
 """A run on independent clocks: its arrays, its threads, and the code that does its rows."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from devote.simulate.engine.windows import (
     Rows,
 )
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import trial_key
+from devote.simulate.streams import CELL, trial_key
 from devote.simulate.trial import Trial
 
 FIRST_WIDTH = 16.0
@@ -45,12 +46,16 @@ def runs_by_itself(scenario: Scenario) -> bool:
     return scenario.n_players == 1 and silent and not endless
 
 
-def mean_gaps(scenario: Scenario) -> Any:
-    """The mean gap of each player, 1 on average, once if it is the same for all."""
+def cell_spans(scenario: Scenario) -> Any:
+    """How long a cell of each player's clock is, once if it is the same for all.
+
+    The unit of time is the mean gap of a player of average activity.
+    """
     if runs_by_itself(scenario):
         return np.zeros(1)
     n, activity = scenario.n_players, scenario.problem.activity
-    return 1.0 / (n * np.array([1.0 / n] if isinstance(activity, Uniform) else activity.weights(n)))
+    weights = np.array([1.0 / n] if isinstance(activity, Uniform) else activity.weights(n))
+    return CELL * (1.0 / (n * weights))
 
 
 def first_width(scenario: Scenario) -> float:
@@ -70,7 +75,7 @@ class ClocksRun:
         n, k = scenario.n_players, scenario.spec.n_arms
         plain = scenario.problem.environment(n)
         environment = environment_arrays(plain)
-        paces = mean_gaps(scenario)
+        spans = cell_spans(scenario)
         key = np.uint64(trial_key(seed, trial))
         layout = Layout(scenario, engine.words)
         self.rows = layout.rows(n)
@@ -88,6 +93,7 @@ class ClocksRun:
             seen=self.real.shared.copy(),
             who=np.empty(n, dtype=np.int32),
             when=np.empty(n),
+            nth=np.empty(n, dtype=np.int32),
         )
         self.plan.words[PHASE] = START
         self.plan.times[WIDTH] = first_width(scenario)
@@ -95,14 +101,14 @@ class ClocksRun:
         self.desks = [layout.desk() for _ in range(self.threads)]
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
         noisy = int(scenario.scheme.noisy)
-        self.given = (environment, scenario.rule, paces, key, noisy, scenario.horizon or 0)
+        self.given = (environment, scenario.rule, spans, key, noisy, scenario.horizon or 0)
 
     def play(self) -> None:
         """Run to the end."""
-        made, sent = 0, 0
-        with ThreadPoolExecutor(self.threads) as pool:
+        made, several = 0, self.threads > 1
+        with ThreadPoolExecutor(self.threads) if several else nullcontext() as pool:
             while True:
-                if self.threads == 1:
+                if pool is None:
                     self._work(self.desks[0], 0, self.scenario.n_players, made + PULLS_AT_ONCE)
                 else:
                     self._work(self.desks[0], 0, 0)
@@ -110,7 +116,7 @@ class ClocksRun:
                     return
                 made, sent = self.real.counters[[tables.TIME, tables.BROADCASTS]].tolist()
                 self.scenario.check_goes_on(made, sent)
-                if self.threads > 1:
+                if pool is not None:
                     self._do_rows(pool)
 
     def _work(self, desk: Desk, low: int, high: int, until: int = 0) -> None:
@@ -125,13 +131,13 @@ class ClocksRun:
         ]
         for job in jobs:
             job.result()
-        words, who, when = self.plan.words, self.plan.who, self.plan.when
+        words, halts = self.plan.words, (self.plan.who, self.plan.when, self.plan.nth)
         words[N_HALTED] = 0
         for desk, low in zip(self.desks, ends, strict=False):
             halted = int(desk.halted[0])
             begin = int(words[N_HALTED])
-            who[begin : begin + halted] = who[low : low + halted].copy()
-            when[begin : begin + halted] = when[low : low + halted].copy()
+            for column in halts:
+                column[begin : begin + halted] = column[low : low + halted].copy()
             words[N_HALTED] += halted
         first, *others = self.desks
         for desk in others:
@@ -158,6 +164,7 @@ class Layout:
             ("ints", np.int32, len(fresh.ints)),
             ("floats", np.float64, max(1, len(fresh.floats))),
             ("own", np.int32, own),
+            ("place", np.int32, 2),
         ]
         self.fresh, self.n_words = fresh, 0
         self.places: dict[str, tuple[Any, slice]] = {}
@@ -181,11 +188,12 @@ class Layout:
         words[0] = start  # the other half is written before it is read
         return Rows(
             words=words,
-            next=np.empty((2, n_players)),
+            next=np.zeros((2, n_players)),
             half=np.zeros(n_players, dtype=np.int8),
             moved=np.zeros(n_players, dtype=np.int8),
             alive=self.look(words, "alive"),
             own=self.look(words, "own"),
+            place=self.look(words, "place"),
         )
 
     def desk(self) -> Desk:

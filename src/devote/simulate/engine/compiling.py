@@ -1,5 +1,6 @@
 """From kernels to machine code, once per (subroutine, scheme, engine) and cached on disk."""
 
+import gc
 import hashlib
 import inspect
 import re
@@ -59,11 +60,24 @@ def _compiled_once(loop: Any) -> Callable[..., None]:
 
     def call(*args: Any) -> None:
         if not loop.signatures:
-            with _alone(Path(loop.stats.cache_path) / f"{loop.__qualname__}.lock"):
+            lock = Path(loop.stats.cache_path) / f"{loop.__qualname__}.lock"
+            with _alone(lock), _without_collector():
                 loop.compile(tuple(type_of(argument) for argument in args))
         loop(*args)
 
     return call
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Leave garbage for a while: the compiler makes so many objects that a tenth goes for it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -1,32 +1,32 @@
 """Counter-based random numbers for compiled code: no state, so any of them can be had again.
 
-``streams.Clock`` is the same in plain Python. Everything is 64 bits without a sign: numba turns
-a sum of signed and unsigned numbers into a float, so each constant is made unsigned here.
+``streams.Clock`` is the same in plain Python, and says what they are. Everything is 64 bits
+without a sign: numba turns a sum of signed and unsigned numbers into a float, so each constant
+is made unsigned here.
 
 Source: SplitMix64 (Steele, Lea and Flood 2014), whose state is the key plus a multiple of a
 constant; keys of different players are mixed twice.
 """
 
-import math
-from typing import Any
-
 import numpy as np
 
 from devote.kernels.jitable import jitable
-from devote.simulate.streams import LAYERS, TAIL, layer_edges
+from devote.simulate.streams import WORDS_OF_A_CELL, poisson_table
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-S30, S27, S31, S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+ONWARD = np.uint64(0xD1342543DE82EF95)
+S30, S27, S31 = np.uint64(30), np.uint64(27), np.uint64(31)
+S11, S56 = np.uint64(11), np.uint64(56)
 UNIT = 2.0**-53
 
-LOWEST = np.uint64(LAYERS - 1)
-EDGES = np.array(layer_edges())
-HEIGHTS = np.exp(-EDGES)
+TWO, ONE, PER_CELL = np.uint64(2), np.uint64(1), np.uint64(WORDS_OF_A_CELL)
+CELLS = np.uint64(1 << 63)
+"""Where the words of a clock's cells begin, after those of all activations."""
 
-PER_ACTIVATION = np.uint64(4)
-GAP, CHOOSE, PAY, NOISE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
-"""What the numbers of one activation are for; the gap is the time before it."""
+UP_TO = np.array(poisson_table())
+GUIDE = np.searchsorted(UP_TO, np.arange(256) / 256, side="right")
+"""The fewest activations of a cell whose number has this first byte."""
 
 
 @jitable
@@ -44,39 +44,85 @@ def player_key(trial: np.uint64, player: int) -> np.uint64:
 
 
 @jitable
-def uniform(key: np.uint64, activation: int, which: np.uint64) -> float:
-    """A number in [0, 1)."""
-    place = PER_ACTIVATION * np.uint64(activation) + np.uint64(which)
-    return np.int64(mix(key + GOLDEN * place) >> S11) * UNIT
+def unit(word: np.uint64) -> float:
+    """A number in [0, 1) from 64 random bits."""
+    return np.int64(word >> S11) * UNIT
 
 
 @jitable
-def edge(layer: Any) -> float:
-    """How far a layer of the ziggurat reaches; a device keeps this table in faster memory."""
-    return float(EDGES[layer])
+def word_at(key: np.uint64, place: int) -> np.uint64:
+    """A word of a stream by its place, as ``streams.CountedStream`` has it."""
+    return mix(key + GOLDEN * np.uint64(place))
 
 
 @jitable
-def exponential(word: np.uint64) -> float:
-    """An exponential number of mean 1 from 64 random bits, by the ziggurat ``streams.LAYERS``.
+def activation_word(key: np.uint64, activation: int) -> np.uint64:
+    """The word from which a player chooses; ``onward`` of it is the one from which it is paid."""
+    return mix(key + GOLDEN * (TWO * np.uint64(activation)))
 
-    One in a hundred takes more bits, which are mixed from these.
+
+@jitable
+def onward(word: np.uint64) -> np.uint64:
+    """A second word from a first one."""
+    return word * ONWARD
+
+
+@jitable
+def noise_word(key: np.uint64, activation: int) -> np.uint64:
+    """The word that blurs what a player says."""
+    return mix(key + GOLDEN * (TWO * np.uint64(activation) + ONE))
+
+
+@jitable
+def cell_key(key: np.uint64, cell: int) -> np.uint64:
+    """Where the words of a cell begin."""
+    return key + GOLDEN * (CELLS + PER_CELL * np.uint64(cell))
+
+
+@jitable
+def activations_in(key: np.uint64, cell: int) -> int:
+    """How many activations a cell of a player's clock has."""
+    word = mix(cell_key(key, cell))
+    n = int(GUIDE[np.int64(word >> S56)])
+    while unit(word) >= UP_TO[n]:
+        n += 1
+    return n
+
+
+@jitable
+def moment(words: np.uint64, i: int, cell: int, span: float) -> float:
+    """When the i-th activation of a cell is, in no order; ``words`` is its ``cell_key``."""
+    return (cell + unit(mix(words + GOLDEN * np.uint64(i + 1)))) * span
+
+
+@jitable
+def look_ahead(key: np.uint64, cell: int, n: int, span: float, limit: float) -> tuple[int, float]:
+    """How many of the activations of a cell are before a moment, and when the next one is.
+
+    If none is left in the cell, its end stands for the next one.
     """
-    while True:
-        layer = np.int64(word & LOWEST)
-        x: float = np.int64(word >> S11) * UNIT * edge(layer)
-        if x < edge(layer + 1):
-            return x
-        word = mix(word + GOLDEN)
-        u = np.int64(word >> S11) * UNIT
-        if layer == 0:
-            return TAIL - math.log(1.0 - u)
-        if HEIGHTS[layer] + u * (HEIGHTS[layer + 1] - HEIGHTS[layer]) < math.exp(-x):
-            return x
-        word = mix(word + GOLDEN)
+    words = cell_key(key, cell)
+    found = 0
+    following = (cell + 1) * span
+    for i in range(n):
+        t = moment(words, i, cell, span)
+        before = t < limit
+        found += before
+        later = following if before else t
+        following = later if later < following else following
+    return found, following
 
 
 @jitable
-def gap(key: np.uint64, activation: int) -> float:
-    """The time before an activation, in units of its mean."""
-    return exponential(mix(key + GOLDEN * (PER_ACTIVATION * np.uint64(activation))))
+def moment_of_rank(key: np.uint64, cell: int, n: int, span: float, rank: int) -> float:
+    """When the activation of a cell is that comes after ``rank`` others; its end if none does."""
+    words = cell_key(key, cell)
+    last = -1.0
+    for _ in range(rank + 1):
+        best = (cell + 1) * span
+        for i in range(n):
+            t = moment(words, i, cell, span)
+            if last < t < best:
+                best = t
+        last = best
+    return last

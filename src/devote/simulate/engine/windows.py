@@ -8,8 +8,9 @@ import math
 from typing import Any, NamedTuple
 
 from devote.kernels.jitable import jitable
-from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, TERM, TIME, Arena
-from devote.simulate.engine.numbers import gap, player_key
+from devote.kernels.tables import DECIDED, N_COUNTERS, TERM, TIME, Arena
+from devote.simulate.engine.numbers import activations_in, look_ahead, player_key
+from devote.simulate.streams import CELL
 
 START, SCAN, MERGE, SET, ALL_SET, OVER = range(6)
 """What is done now: see ``clocks``. ``ALL_SET``: everybody has been set."""
@@ -28,7 +29,7 @@ ENDLESS = math.inf
 """The width of the one window of a player who is alone in its run and stops at its end."""
 
 JUST_AFTER = 1.0 + 2.0**-52
-SHORTEST, CAREFUL, LONGEST = 0.05, 12.0, 32.0
+SHORTEST, CAREFUL, LONGEST = 0.25, 16.0, 32.0
 FEW_LOUD = 16.0
 """How wide a window is: LONGEST while nobody is loud, then so that about FEW_LOUD activations are;
 replaying a window costs as much as running it, and visiting every player as much as some
@@ -39,8 +40,8 @@ class Rows(NamedTuple):
     """What each player keeps, twice: ``words[half, player]``, laid out as ``Desk.words`` is.
 
     ``half`` says which of the two is certain, ``moved`` whether the other one is where the phase
-    has brought the player. ``next`` is when it wakes next. ``alive`` and ``own`` look into
-    ``words``.
+    has brought the player. It does not wake before ``next``. ``alive``, ``own`` and ``place`` look
+    into ``words``; ``place`` is the cell of its clock, and how many activations of it are made.
     """
 
     words: Any
@@ -49,6 +50,7 @@ class Rows(NamedTuple):
     moved: Any
     alive: Any
     own: Any
+    place: Any
 
 
 class Desk(NamedTuple):
@@ -68,6 +70,7 @@ class Desk(NamedTuple):
     ints: Any
     floats: Any
     own: Any
+    place: Any
     voted: Any
     first_vote: Any
     out: Any
@@ -83,7 +86,8 @@ class Plan(NamedTuple):
     """Where a run stands: ``words`` and ``times``, see above.
 
     ``past`` and ``seen`` are the counters and the shared arms at the start of the window, which
-    is what quiet players go by; ``who`` has halted, and ``when`` its loud activation is due.
+    is what quiet players go by; ``who`` has halted, before its activation number ``nth``, which
+    is at ``when``.
     """
 
     words: Any
@@ -92,6 +96,7 @@ class Plan(NamedTuple):
     seen: Any
     who: Any
     when: Any
+    nth: Any
 
 
 @jitable
@@ -119,39 +124,31 @@ def earliest(plan: Plan) -> int:
 
 
 @jitable
-def start_clocks(rows: Rows, trial: Any, paces: Any) -> None:
-    """When each player wakes first."""
-    for n in range(len(rows.half)):
-        pace = paces[n] if len(paces) > 1 else paces[0]
-        rows.next[0, n] = pace * gap(player_key(trial, n), 0)
-
-
-@jitable
-def activations_before(rows: Rows, trial: Any, paces: Any, limit: float) -> int:
+def activations_before(rows: Rows, trial: Any, spans: Any, limit: float) -> int:
     """How many activations all players have from now to a moment."""
     total = 0
     for n in range(len(rows.half)):
         half = rows.half[n]
-        t = rows.next[half, n]
-        if t < limit:
+        if rows.next[half, n] < limit:
             key = player_key(trial, n)
-            pace = paces[n] if len(paces) > 1 else paces[0]
-            count = int(rows.own[half, n, ACTIVE])
-            while t < limit:
-                total += 1
-                count += 1
-                t += pace * gap(key, count)
+            span = spans[n] if len(spans) > 1 else spans[0]
+            cell = int(rows.place[half, n, 0])
+            total -= int(rows.place[half, n, 1])
+            while (cell + 1) * span <= limit:
+                total += activations_in(key, cell)
+                cell += 1
+            total += look_ahead(key, cell, activations_in(key, cell), span, limit)[0]
     return total
 
 
 @jitable
-def moment_of(rows: Rows, trial: Any, paces: Any, low: float, high: float, n: int) -> float:
+def moment_of(rows: Rows, trial: Any, spans: Any, low: float, high: float, n: int) -> float:
     """A moment before which there are exactly n more activations; between low and high."""
     while True:
         middle = 0.5 * (low + high)
         if middle <= low or middle >= high:
             return high
-        found = activations_before(rows, trial, paces, middle)
+        found = activations_before(rows, trial, spans, middle)
         if found == n:
             return middle
         if found < n:
@@ -161,13 +158,15 @@ def moment_of(rows: Rows, trial: Any, paces: Any, low: float, high: float, n: in
 
 
 @jitable
-def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, paces: Any, horizon: int) -> None:
+def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, spans: Any, horizon: int) -> None:
     """Begin the next window where the last one ended; with a horizon, end it there."""
     words, times = plan.words, plan.times
     copy(real.counters, plan.past)
     copy(real.shared, plan.seen)
     times[BEGIN] = times[LIMIT]
     times[LIMIT] = times[BEGIN] + times[WIDTH]
+    if times[WIDTH] >= CELL:  # at the end of a cell of most clocks no times are needed
+        times[LIMIT] = math.floor(times[LIMIT] / CELL) * CELL
     words[PHASE] = SCAN
     words[LAST] = words[STOCK] = words[CUT] = words[N_LOUD] = 0
     if horizon > 0:
@@ -177,9 +176,9 @@ def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, paces: Any, hor
             words[PHASE] = OVER
         elif (
             left < 4.0 * times[WIDTH] * real.n_players + 1000.0
-            and activations_before(rows, trial, paces, times[LIMIT]) >= left
+            and activations_before(rows, trial, spans, times[LIMIT]) >= left
         ):
-            times[LIMIT] = moment_of(rows, trial, paces, times[BEGIN], times[LIMIT], left)
+            times[LIMIT] = moment_of(rows, trial, spans, times[BEGIN], times[LIMIT], left)
             words[CUT] = 1
 
 
@@ -207,7 +206,7 @@ def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) 
     if words[N_LOUD] == 0:
         times[WIDTH] = min(2.0 * times[WIDTH], LONGEST)
     else:
-        factor = min(2.0, FEW_LOUD / words[N_LOUD])
+        factor = min(4.0, FEW_LOUD / (1 + words[N_LOUD]))
         times[WIDTH] = max(SHORTEST, min(factor * times[WIDTH], CAREFUL))
 
 

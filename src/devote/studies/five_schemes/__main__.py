@@ -1,6 +1,6 @@
 """Measure, keep the numbers beside the pictures, draw."""
 
-import sys
+from argparse import ArgumentParser
 from pathlib import Path
 
 from devote.files import write_whole
@@ -19,5 +19,8 @@ def main(folder: Path, measure: bool = True) -> None:
 
 
 if __name__ == "__main__":
-    words = [word for word in sys.argv[1:] if word != "--draw"]
-    main(Path(words[0] if words else "docs/figures"), measure="--draw" not in sys.argv)
+    parser = ArgumentParser(description="The picture of the five schemes, measured and drawn.")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("docs/figures"))
+    parser.add_argument("--draw", action="store_true", help="only draw what was measured before")
+    asked = parser.parse_args()
+    main(asked.folder, measure=not asked.draw)

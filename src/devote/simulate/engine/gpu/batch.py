@@ -10,13 +10,12 @@ from numba import cuda
 from devote.kernels import Rule, get_algorithm, tables
 from devote.problems.rewards import Environment
 from devote.protocol.scheme import SCHEMES
-from devote.simulate.engine.clocks_run import first_width, mean_gaps
+from devote.simulate.engine.clocks_run import cell_spans, first_width
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting
 from devote.simulate.engine.gpu.merge import TEAM, make_merge
 from devote.simulate.engine.gpu.recording import recorded
 from devote.simulate.engine.gpu.rows import (
     ROWS,
-    TABLE_BYTES,
     Facts,
     make_begin,
     make_rows,
@@ -115,6 +114,8 @@ class Batch:
             first_vote=room(total, np.int32),
             who=room(total, np.int32),
             when=room(total, np.float64),
+            nth=room(total, np.int32),
+            place=room((2, total, 2), np.int32),
         )
         keys = [trial_key(seed, trial) for trial in trials]
         self.trials = Trials(
@@ -137,8 +138,8 @@ class Batch:
         times[0, WIDTH] = first_width(scenario)
         self.fresh = Fresh(put(self.arena.counters[None].copy()), put(words), put(times))
         setting = device_setting(scenario, self.arena)
-        self.paces = put(mean_gaps(scenario))
-        given = (device_environment(plain), rule or scenario.rule, self.paces, setting, shape)
+        spans = put(cell_spans(scenario))
+        given = (device_environment(plain), rule or scenario.rule, spans, setting, shape)
         self.given = (*given, self.players, self.trials)
 
     def play(self) -> None:
@@ -149,13 +150,11 @@ class Batch:
         busy = cuda.device_array(1, np.int8)
 
         def advance(stream: Any) -> None:
-            rows[self.blocks, self.threads, stream, TABLE_BYTES](*self.given, busy)
-            merge[(*self.mergers, stream, TABLE_BYTES)](*self.given, busy)
+            rows[self.blocks, self.threads, stream](*self.given, busy)
+            merge[(*self.mergers, stream)](*self.given, busy)
 
-        begin[-(-total // ROWS), ROWS, 0, TABLE_BYTES](
-            self.paces, shape, players, self.trials, self.fresh
-        )
-        merge[(*self.mergers, 0, TABLE_BYTES)](*self.given, busy)
+        begin[-(-total // ROWS), ROWS](shape, players, self.trials, self.fresh)
+        merge[self.mergers](*self.given, busy)
         if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
             advance(0)
             _loaded.add(self.kernels)

@@ -12,7 +12,7 @@ from devote.kernels import Algorithm, State
 from devote.kernels.tables import ACTIVE, ENDED, SUBOPTIMAL, TIME, Arena
 from devote.problems import is_suboptimal, pay, pick
 from devote.protocol.scheme import Engine
-from devote.simulate.engine.numbers import uniform
+from devote.simulate.engine.numbers import unit, word_at
 
 WAKE, CHOOSE, PAY, NOISE = range(4)
 """Columns of the keys."""
@@ -66,7 +66,7 @@ def make_events(algorithm: Algorithm, engine: Engine, known: int) -> Callable[..
         t = begin
         going = True
         while going and t < end:
-            u = uniform(keys[trial, WAKE], 0, t)
+            u = unit(word_at(keys[trial, WAKE], t))
             player = int(u * shape.n_players) if arena.even else pick(threshold, alias, u)
             row = 0 if one_learner else player
             n = player if apart else 0
@@ -79,14 +79,14 @@ def make_events(algorithm: Algorithm, engine: Engine, known: int) -> Callable[..
             )
             counters[TIME] = t
             arena.own[n, ACTIVE] += 1
-            noise = uniform(keys[trial, NOISE], 0, t) if setting.noisy else 0.0
+            noise = unit(word_at(keys[trial, NOISE], t)) if setting.noisy else 0.0
             wake(arena, state, n, noise)
-            arm = play(subroutine, arena, state, n, uniform(keys[trial, CHOOSE], 0, t))
+            arm = play(subroutine, arena, state, n, unit(word_at(keys[trial, CHOOSE], t)))
             if arena.steady:
                 suboptimal += 1 - arena.good[arm]
             else:
                 suboptimal += is_suboptimal(env, arena.epsilon, t, player, arm)
-            reward = pay(env, t, player, arm, uniform(keys[trial, PAY], 0, t))
+            reward = pay(env, t, player, arm, unit(word_at(keys[trial, PAY], t)))
             n_out = take(subroutine, arena, state, n, arm, reward, noise)
             if n_out != 0:
                 learn(arena, state, n, n_out)

@@ -21,11 +21,11 @@ from devote.kernels.tables import (
 )
 from devote.problems.rewards import Environment
 from devote.protocol.scheme import Engine
-from devote.simulate.engine.alone import HALTED, SPOKEN, run_alone
+from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
 from devote.simulate.engine.clocks import at_desk
-from devote.simulate.engine.gpu.rows import N_EDGES, Facts
+from devote.simulate.engine.gpu.rows import Facts
 from devote.simulate.engine.gpu.tables import pick_up, put_down
-from devote.simulate.engine.numbers import EDGES, player_key
+from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     LAST,
     LIMIT,
@@ -71,12 +71,9 @@ def make_merge(
     n_own = engine.words
     kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
 
-    def merge(buffers, rule, paces, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
-        edges = cuda.shared.array(0, float64)
+    def merge(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
         times_of = cuda.shared.array(TEAM, float64)
         places = cuda.shared.array(TEAM, int64)
-        for j in range(cuda.threadIdx.x, N_EDGES, cuda.blockDim.x):
-            edges[j] = EDGES[j]
         trial, me, mates = cuda.grid(1), 0, 1
         if team:
             trial, me, mates = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
@@ -91,7 +88,7 @@ def make_merge(
             return
         low, high = trial * shape.n_players, (trial + 1) * shape.n_players
         counters, added = trials.counters[trial], trials.added[trial]
-        who, when = players.who[low:high], players.when[low:high]
+        who, when, nth = players.who[low:high], players.when[low:high], players.nth[low:high]
         alive = cuda.local.array((1, n_arms), int8)
         pulls = cuda.local.array(n_arms, int32)
         sums = cuda.local.array(n_arms, float64)
@@ -103,7 +100,7 @@ def make_merge(
         out = cuda.local.array(n_arms, int32)
         scratch = cuda.local.array(N_COUNTERS, int64)
         state = State(alive[0], pulls, sums, ints, floats)
-        plan = Plan(words, times, trials.past[trial], trials.seen[trial], who, when)
+        plan = Plan(words, times, trials.past[trial], trials.seen[trial], who, when, nth)
         desk = Desk(
             scratch,
             alive,
@@ -112,6 +109,7 @@ def make_merge(
             ints,
             floats,
             own,
+            scratch,
             voted,
             first_vote,
             out,
@@ -168,14 +166,20 @@ def make_merge(
         end = low if lazy else high
         half_of, moved = players.half[low:end], players.moved[low:end]
         rows = Rows(
-            scratch, players.next[:, low:high], half_of, moved, alive, players.own[:, low:high]
+            scratch,
+            players.next[:, low:high],
+            half_of,
+            moved,
+            alive,
+            own,
+            players.place[:, low:high],
         )
         if me == 0 and phase in (START, SET):
             trials.keep[trial] = lazy
             over = words[LAST] != 0
             if phase == SET:
                 count_set(rows, plan, desk, real, counts, n_counts)
-            open_window(rows, plan, real, trials.keys[trial], paces, setting.horizon)
+            open_window(rows, plan, real, trials.keys[trial], spans, setting.horizon)
             if phase == SET:
                 copy(counters, scratch)
                 if over or ended(arena) != 0:
@@ -208,17 +212,17 @@ def make_merge(
                 close_window(rows, plan, desk, real, awaited)
                 trials.keep[trial] = lazy and words[PHASE] != SET
                 if words[PHASE] == SCAN:
-                    open_window(rows, plan, real, trials.keys[trial], paces, setting.horizon)
+                    open_window(rows, plan, real, trials.keys[trial], spans, setting.horizon)
             elif me == 0:
                 player = int(who[place])
                 i = low + player
                 half = int(players.half[i])
-                pace = paces[player] if len(paces) > 1 else paces[0]
+                span = spans[player] if len(spans) > 1 else spans[0]
                 key = player_key(trials.keys[trial], player)
-                clock = (key, pace, noisy, awaited)
+                clock = (key, span, noisy, awaited)
                 calls = (wake, learn, play, take, speaks, tells, rests)
                 subroutine = (rule, choose, observe)
-                loud = when[place]
+                loud = int(nth[place])
                 speaking = True
                 while speaking:
                     speaking = False
@@ -227,9 +231,9 @@ def make_merge(
                         voted[0, k] = players.voted[i, k]
                     first_vote[0] = players.first_vote[i]
                     copy(counters, scratch)
-                    begin = players.next[half, i]
                     first = own[0, ACTIVE]
-                    t, bad, changed, how = run_alone(
+                    cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
+                    how, cell, made, t, bad, changed = run_alone(
                         calls,
                         subroutine,
                         env,
@@ -237,12 +241,13 @@ def make_merge(
                         state,
                         player,
                         clock,
-                        begin,
+                        cell,
+                        made,
                         times[LIMIT],
                         loud,
                     )
                     if how == HALTED:
-                        when[place] = t
+                        when[place], nth[place] = t, own[0, ACTIVE]
                     else:
                         scratch[TIME] += own[0, ACTIVE] - first
                         scratch[SUBOPTIMAL] += bad
@@ -250,6 +255,8 @@ def make_merge(
                             words[N_LOUD] += 1
                             put_down(players, half, i, state, own)
                             players.next[half, i] = t
+                            players.place[half, i, 0] = cell
+                            players.place[half, i, 1] = made
                             for k in range(n_arms):
                                 players.voted[i, k] = voted[0, k]
                             players.first_vote[i] = first_vote[0]
@@ -259,10 +266,10 @@ def make_merge(
                             copy(scratch, counters)
                             over = not decided and real.endless == 0 and ended(arena) != 0
                             if decided or over:
-                                note_decision(plan, real, loud, decided, over)
+                                note_decision(plan, real, when[place], decided, over)
                                 trials.keep[trial] = 0
                             else:
-                                loud = NOT_NOW
+                                loud = QUIET
                                 speaking = True
                         else:
                             trials.last[trial, 0] = max(trials.last[trial, 0], changed)
@@ -271,9 +278,12 @@ def make_merge(
                             words[N_HALTED] -= 1
                             who[place] = who[words[N_HALTED]]
                             when[place] = when[words[N_HALTED]]
+                            nth[place] = nth[words[N_HALTED]]
                             players.moved[i] = 1
                             put_down(players, 1 - half, i, state, own)
                             players.next[1 - half, i] = t
+                            players.place[1 - half, i, 0] = cell
+                            players.place[1 - half, i, 1] = made
             if team:
                 cuda.syncthreads()
             if place < 0 or words[PHASE] != SCAN:

@@ -23,9 +23,9 @@ from devote.kernels.tables import (
 )
 from devote.problems.rewards import Environment
 from devote.protocol.scheme import Engine
-from devote.simulate.engine.alone import HALTED, run_alone
+from devote.simulate.engine.alone import HALTED, QUIET, run_alone
 from devote.simulate.engine.gpu.tables import pick_up, put_down
-from devote.simulate.engine.numbers import EDGES, gap, player_key
+from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     LIMIT,
     N_HALTED,
@@ -47,19 +47,11 @@ there is noise. So none of it is asked at each pull."""
 ROWS = 128
 """Threads of a block that does rows."""
 
-N_EDGES = len(EDGES)
-TABLE_BYTES = 8 * N_EDGES
-"""What a block needs for the table of gaps."""
-
 
 def make_begin(n_arms: int, known: int) -> Callable[..., None]:
     """The kernel that puts every player at its start, and every trial where the first row is."""
 
-    def begin(paces, shape, players, trials, fresh):  # type: ignore[no-untyped-def]
-        edges = cuda.shared.array(0, float64)
-        for j in range(cuda.threadIdx.x, N_EDGES, cuda.blockDim.x):
-            edges[j] = EDGES[j]
-        cuda.syncthreads()
+    def begin(shape, players, trials, fresh):  # type: ignore[no-untyped-def]
         i = cuda.grid(1)
         if i >= shape.n_trials * shape.n_players or known < 0:
             return
@@ -93,8 +85,8 @@ def make_begin(n_arms: int, known: int) -> Callable[..., None]:
                 for j in range(trials.by_arm.shape[2]):
                     trials.by_arm[trial, k, j] = 0
                 trials.shared[trial, k] = trials.seen[trial, k] = trials.before[trial, k] = 1
-        pace = paces[player] if len(paces) > 1 else paces[0]
-        players.next[0, i] = pace * gap(player_key(trials.keys[trial], player), 0)
+        players.next[0, i] = 0.0
+        players.place[0, i, 0] = players.place[0, i, 1] = 0
 
     return begin
 
@@ -118,14 +110,10 @@ def make_rows(
     n_own = engine.words
     kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
 
-    def rows(buffers, rule, paces, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
+    def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
         busy[0] = known < 0
-        edges = cuda.shared.array(0, float64)
         part = cuda.shared.array(ROWS, int64)
         me = cuda.threadIdx.x
-        for j in range(me, N_EDGES, cuda.blockDim.x):
-            edges[j] = EDGES[j]
-        cuda.syncthreads()
         if shape.blocks_each > 0:
             trial = cuda.blockIdx.x // shape.blocks_each
             player = (cuda.blockIdx.x % shape.blocks_each) * cuda.blockDim.x + me
@@ -208,18 +196,30 @@ def make_rows(
                     )
                     calls = (wake, learn, play, take, speaks, tells, rests)
                     subroutine = (rule, choose, observe)
-                    pace = paces[player] if len(paces) > 1 else paces[0]
+                    span = spans[player] if len(spans) > 1 else spans[0]
                     key = player_key(trials.keys[trial], player)
-                    clock = (key, pace, noisy, awaited)
+                    clock = (key, span, noisy, awaited)
                     first = own[0, ACTIVE]
-                    t, bad, changed, how = run_alone(
-                        calls, subroutine, env, arena, state, player, clock, begin, limit, NOT_NOW
+                    cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
+                    how, cell, made, t, bad, changed = run_alone(
+                        calls,
+                        subroutine,
+                        env,
+                        arena,
+                        state,
+                        player,
+                        clock,
+                        cell,
+                        made,
+                        limit,
+                        QUIET,
                     )
                     if how == HALTED:
                         arrived = 0
                         place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
                         players.who[trial * shape.n_players + place] = player
                         players.when[trial * shape.n_players + place] = t
+                        players.nth[trial * shape.n_players + place] = own[0, ACTIVE]
                     else:
                         for j in range(N_COUNTERS):
                             gain[j] = scratch[j] - trials.past[trial, j]
@@ -230,6 +230,8 @@ def make_rows(
                         where = 1 - half
                         players.moved[i] = 1
                         players.next[where, i] = t
+                        players.place[where, i, 0] = cell
+                        players.place[where, i, 1] = made
                 if arrived and stock:
                     copy(trials.counters[trial], scratch)
                     for j in range(n_counts):

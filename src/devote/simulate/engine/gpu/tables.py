@@ -35,6 +35,8 @@ class Players(NamedTuple):
     first_vote: Any
     who: Any
     when: Any
+    nth: Any
+    place: Any
 
 
 class Trials(NamedTuple):

@@ -13,7 +13,6 @@ import numpy as np
 from devote.kernels.jitable import JITABLE
 from devote.protocol import SpecError
 from devote.simulate.engine.compiling import fingerprint
-from devote.simulate.engine.numbers import edge
 
 REMEDY = "Use engine clocks, which gives the same results, or a machine with an NVIDIA GPU."
 
@@ -70,20 +69,12 @@ def prepare() -> None:
         return
     _mend_numpy()
     _never_fuse()
-    from numba import cuda, float64
-    from numba.cuda.extending import overload, register_jitable
+    from numba.cuda.extending import register_jitable
 
     for function in JITABLE:
-        if function not in _registered and function is not edge:
+        if function not in _registered:
             register_jitable(function)
             _registered.add(function)
-    if edge not in _registered:
-        _registered.add(edge)
-
-        @overload(edge)
-        def edge_in_shared_memory(layer):  # type: ignore[no-untyped-def]
-            """Kernels copy the table there: every thread asks for another place of it."""
-            return lambda layer: cuda.shared.array(0, float64)[layer]
 
 
 def compile_kernel(make: Callable[..., Any], *given: Any, registers: int | None = None) -> Any:
