@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help setup demo banner docs test check lint types imports tools client
-.PHONY: faults cluster gossip browsers crowds clocks format clean
+.PHONY: faults cluster gossip browsers crowds clocks format clean deploy
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -86,6 +86,9 @@ clocks: setup ## the long comparison of the engines: every subroutine in every s
 
 docs: setup ## the site, in build/site/index.html; needs no network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "build/site/index.html"
+
+deploy: setup ## deploy/compose.yaml without containers: each of its commands as a process
+	@$(BIN)/python -m tests.deploy.by_hand
 
 format: setup ## rewrite the sources in the house style
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

@@ -69,7 +69,7 @@ def test_an_empty_file_changes_nothing(served):
         ("[limits]\ntoken = 1", "has a key 'token' that is not known"),
         ("[limits]\nstreams = 'x'", "streams = 'x' is not a number"),
         ("[limits]\nstreams = true", "streams = True is not a number"),
-        ("[limits]\nstreams = 0", "must be above 0"),
+        ("[limits]\nbody = 0", "must be above 0"),
         ("limits = 3", "limits must be a table"),
         ("config = 'x'", "has a key 'config' that is not known"),
         ("port = '8600'", "port = '8600' is not a whole number"),

@@ -150,9 +150,15 @@ class Machine:
     def devote(self, *words: str) -> str:
         """A command of the operator, through nginx."""
         command = [sys.executable, "-m", "devote", *words]
-        ran = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False)
-        assert ran.returncode == 0, f"{words}: {ran.stderr}\n{self.logs()}"
-        return ran.stdout
+        until = time.monotonic() + 60.0
+        while True:  # after a node was killed, the others choose a leader first
+            ran = subprocess.run(
+                command, capture_output=True, text=True, cwd=self.folder, check=False
+            )
+            if ran.returncode == 0:
+                return ran.stdout
+            assert time.monotonic() < until, f"{words}: {ran.stderr}\n{self.logs()}"
+            time.sleep(1.0)
 
     def operate(self, *words: str) -> str:
         """The same with the token."""

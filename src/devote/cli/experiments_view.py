@@ -6,24 +6,25 @@ from typing import Any
 from devote.boards.standing import Standing
 from devote.cli.terminal import console, number, table
 
-HEADS = ("experiment", "state", "scheme", "devices", "messages", "answer")
-INVITES = ("invites used", "open", "expired")
+HEADS = ("experiment", "state", "devices", "messages", "answer")
+INVITES = ("used", "open", "expired")
 
 
 def show(items: Sequence[dict[str, Any]]) -> None:
     """Print the table; how invites stand only where that is known."""
-    heads = HEADS + (INVITES if items and "invites" in items[0] else ())
+    heads = (*HEADS, "invites") if items and "invites" in items[0] else HEADS
     console().print(table("bl", heads, map(_row, items)))
 
 
 def _row(item: dict[str, Any]) -> list[str]:
     of = "" if item["n_players"] is None else f" of {number(item['n_players'])}"
     gone = f", {number(item['revoked'])} revoked" if item.get("revoked") else ""
-    devices = number(item["enrolled"]) + of + gone
     stands = Standing(item["state"], item["ends"]).words
-    row = [item["name"], stands, item["scheme"], devices, number(item["messages"]), _answer(item)]
+    row = [item["name"], stands, number(item["enrolled"]) + of + gone, number(item["messages"])]
+    row.append(_answer(item))
     if invites := item.get("invites"):
-        row += [number(invites[kind]) for kind in ("used", "open", "expired")]
+        counts = [f"{number(invites[kind])} {kind}" for kind in INVITES if invites[kind]]
+        row.append(", ".join(counts) or "none")
     return row
 
 
