@@ -73,7 +73,8 @@ def main() -> None:
         with running("devote", port, *serve), nginx(port, folder / "nginx") as cache:
             for run in range(options.runs):
                 print(
-                    f"run {run + 1}, load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+                    f"run {run + 1}, load average {os.getloadavg()[0]:.1f} "
+                    f"on {os.cpu_count()} cores"
                 )
                 measure(options.seconds, options.connections, cache, f"http://127.0.0.1:{port}")
 
