@@ -166,7 +166,7 @@ class Survey(Scheme):
     def forecast(
         self, spec: ExperimentSpec, n_players: int, means: Sequence[float] | None = None
     ) -> Forecast | None:
-        """What a survey takes; devices wake at random, so some play often before others play once."""
+        """What it takes: devices wake at random, so some play often before others play once."""
         answers = answers_expected(spec, means)
         if answers is None:
             return None
