@@ -140,7 +140,7 @@ def _time(value: Any, number: int) -> float | str:
 def made_log(
     means: Sequence[float], n_events: int, *, seed: int = 0, names: Sequence[str] | None = None
 ) -> Log:
-    """A log as a site would have it that shows arms at random: 1 for a click, else 0.
+    """An invented log of a site that shows arms at random: 1 for a click, else 0.
 
     For trying things out where there is no data that may be shared. Event i shows one of the arms,
     uniformly, and earns 1 with the probability that is its mean, from ``random.Random(seed)``.

@@ -1,4 +1,4 @@
-"""Users with different best arms: whose arm wins, by how many the frequent players are.
+"""Users with different best arms: whose arm wins, for each number of frequent players.
 
 Paper: section 6, the closing remark on Assumption 2.
 """

@@ -1,4 +1,4 @@
-"""Binomial tails: how likely it is that so many of so many are wrong.
+"""Binomial tails: the probability that at least k of n are wrong.
 
 Theory of operation. A binomial tail is an incomplete beta function. With ``n = a + b`` and
 ``d = a - n x``, its common factor ``x**a (1 - x)**b / B(a, b)`` is a binomial probability in

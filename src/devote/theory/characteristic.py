@@ -76,7 +76,7 @@ def sample_lower_bound(means: Sequence[float], *, epsilon: float, delta: float) 
 
 
 def _last(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """The largest number for which it holds, between one for which it does and one it may not."""
+    """The largest number at which a condition holds, by bisection between ``low`` and ``high``."""
     for _ in range(STEPS):
         middle = (low + high) / 2.0
         low, high = (middle, high) if holds(middle) else (low, middle)
@@ -84,7 +84,7 @@ def _last(low: float, high: float, holds: Callable[[float], bool]) -> float:
 
 
 def _weight(mine: float, other: float, gap: float, evidence: float) -> float:
-    """What the other arm must be sampled, relative to the arm, for this evidence between them.
+    """How often to sample the other arm, relative to this one, for so much evidence.
 
     The least evidence lies where its derivative in x is 0, which gives the weight from x; and
     the evidence falls as x rises.

@@ -102,7 +102,7 @@ def ended(arena: Arena) -> int:
 
 
 def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
-    """The verdict; without one the arms, most picks first, after a stall only those with picks."""
+    """The verdict; before it all arms, most picks first; after a stall those with picks."""
     counts = arena.tally.tolist()
     ranked = sorted(tables.shared_arms(arena), key=lambda k: (-counts[k], k))
     return tuple(k for k in ranked if counts[k] or status != "stalled")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def bounds(jury: "Jury", case: Case) -> tuple[Bound, ...]:
-    """The theorem's bound: proved where the bound on one device that it rests on is."""
+    """The theorem's bound; it is proved where the bound on one device is proved."""
     spec = case.spec
     needed = jury.votes_needed(spec)
     value = jury.failure(spec, needed)

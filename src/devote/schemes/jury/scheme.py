@@ -86,7 +86,7 @@ class Jury(Scheme):
         return GRID if self.privacy is None else truthful(self.privacy, n_arms)
 
     def wrong_pick(self, spec: ExperimentSpec) -> float:
-        """At most how likely an honest juror picks one given bad arm; without privacy, any.
+        """A bound on how likely an honest juror picks one given bad arm; without privacy, any.
 
         With privacy each bad arm gets q + (p - q)(eta + 1/K): a juror that is not done by
         ``vote_after`` picks any arm.

@@ -1,8 +1,8 @@
 """How large a jury should be, for a planner.
 
-Without privacy: ten jurors must agree, and there are so many that they cannot split, however many
-options tie. With privacy no number rules that out, because noise always splits picks; there are
-so many that a jury decides all the same, nearly always, where one option is best.
+Without privacy ten jurors must agree, and there are so many jurors that some option always gets ten
+picks, however many options tie. With privacy no number of jurors is sure to decide, because noise
+splits the picks; there are so many that the jury nearly always decides where one option is best.
 """
 
 import math
@@ -49,7 +49,7 @@ def open_jury(form: "type[Jury]", wish: Wish) -> ExperimentSpec:
 
 
 def private(form: "type[Jury]", wish: Wish) -> ExperimentSpec:
-    """The fewest seats, by tenths, with which picks that are blurred still come to an answer."""
+    """The fewest seats, in steps of a tenth, with which a private jury nearly always decides."""
     vote_after = _done_by(wish.spec(form(), eta=PRIVATE_ETA), wish)
 
     def jury(seats: int) -> ExperimentSpec:

@@ -123,7 +123,7 @@ class Survey(Scheme):
             )
 
     def fewest_players(self, spec: ExperimentSpec) -> int:
-        """As many as give the fewest answers with which any survey of this kind can end."""
+        """Enough for the fewest answers with which this survey can end."""
         return math.ceil(fewest_answers(spec) / self.answers)
 
     def too_few(self, spec: ExperimentSpec, n_players: int) -> str:
@@ -138,14 +138,14 @@ class Survey(Scheme):
         )
 
     def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
-        """Players who read the same tally: where all messages reach all, theirs are equal."""
+        """Players with one tally in common: all of them hear every answer at once."""
         players = super().players(spec, n_players)
         for player in players:
             player.tally = players[0].tally
         return players
 
     def is_over(self, players: Sequence[Player], n_players: int) -> bool:
-        """With an answer that everybody holds; or without one, when all answers are given."""
+        """Whether everybody holds the answer, or all answers are given without a decision."""
         tally = players[0].tally
         assert isinstance(tally, Answers)
         if tally.status() == "open":
@@ -168,7 +168,7 @@ class Survey(Scheme):
     def forecast(
         self, spec: ExperimentSpec, n_players: int, means: Sequence[float] | None = None
     ) -> Forecast | None:
-        """Devices wake at random, so that some are used again before others are used at all."""
+        """What it takes: devices wake at random, so some play often before others play once."""
         answers = answers_expected(spec, means)
         if answers is None:
             return None
