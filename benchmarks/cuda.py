@@ -15,8 +15,9 @@ from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
 from devote.schemes.isolated import lone_spec
 from devote.simulate import Scenario
-from devote.simulate.engine.gpu import batch
+from devote.simulate.engine.gpu import lone as lone_players
 from devote.simulate.engine.gpu.batch import Batch
+from devote.simulate.engine.gpu.lone import LoneBatch
 from devote.simulate.engine.gpu.target import check_device
 
 SUBROUTINES = ("ser3", "ugapec", "kl_lucb", "mixture_elimination", "successive_elimination")
@@ -25,7 +26,7 @@ MILLION = 1_000_000
 ODD = 0x9E3779B97F4A7C15
 
 
-def play(one: Batch) -> float:
+def play(one: Batch | LoneBatch) -> float:
     cuda.synchronize()
     begin = time.perf_counter()
     one.play()
@@ -36,14 +37,14 @@ def play(one: Batch) -> float:
 def lone(algorithm: str, n_players: int) -> None:
     spec = lone_spec(ExperimentSpec(arms=10, algorithm=algorithm))
     scenario = Scenario(spec, PROBLEMS["1"], 1, engine="cuda")
-    play(Batch(scenario, trials=range(1024)))
+    play(LoneBatch(scenario, trials=range(1024)))
     # Keys in place of hashes of names, which would take longer than all the rest.
-    batch.trial_key = lambda seed, trial: (ODD * (trial + 1)) % 2**64  # type: ignore[assignment]
+    lone_players.trial_key = lambda seed, trial: (ODD * (trial + 1)) % 2**64  # type: ignore[assignment]
     took = []
     for _ in range(3):
-        one = Batch(scenario, trials=range(n_players))
+        one = LoneBatch(scenario, trials=range(n_players))
         took.append(play(one))
-    pulls = one.trials.counters.copy_to_host()[:, 0]
+    pulls = one.counters.copy_to_host()[:, 0]
     error = pulls.std() / np.sqrt(len(pulls))
     print(
         f"{algorithm:24} {n_players:,} lone players: mean pulls {pulls.mean():.2f} +- {error:.2f}, "

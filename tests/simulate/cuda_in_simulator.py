@@ -10,10 +10,14 @@ from devote.problems.activity import Weights
 from devote.protocol import ExperimentSpec
 from devote.schemes import make_scheme
 from devote.simulate import Scenario, run_trial
+from devote.simulate.engine import clocks, loop
+from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu import batch as batches
+from devote.simulate.engine.gpu import lone
 from devote.simulate.engine.gpu.batch import Batch
 from devote.simulate.engine.gpu.run import run_batches
+from devote.simulate.engine.loop import make_loop
 from devote.simulate.engine.run import Run
 
 SEED = 3
@@ -41,14 +45,17 @@ def setting(scheme: object, problem: Problem, n_players: int, horizon: int | Non
 
 
 def on_the_cpu(scenario: Scenario, trial: int) -> object:
-    """The run that the device must make, by the engine that has the same numbers."""
-    form = ClocksRun if scenario.own_clocks else Run
-    run = form(scenario, seed=SEED, trial=trial)
-    if isinstance(run, ClocksRun):
-        run.play()
-    else:
-        while not run.over:
-            run.advance()
+    """The run that the device must make, by the engine that has the same numbers, not compiled."""
+    parts = scenario.algorithm, scenario.scheme.engine, 0
+    if scenario.own_clocks:
+        on_clocks = ClocksRun(scenario, seed=SEED, trial=trial)
+        on_clocks.work = make_clocks(*parts)
+        on_clocks.play()
+        return on_clocks.outcome()
+    run = Run(scenario, seed=SEED, trial=trial)
+    run.loop = make_loop(*parts)
+    while not run.over:
+        run.advance()
     return run.outcome()
 
 
@@ -57,7 +64,8 @@ def report(name: str, equal: bool) -> None:
 
 
 def main() -> None:
-    batches.WARP = 8  # each thread of the device is one of Python's here
+    clocks.borrowed = loop.borrowed = lambda value: value
+    batches.WARP = lone.THREADS = 8  # each thread of the device is one of Python's here
     for name, what in SETTINGS.items():
         scenario = setting(*what)
         found = dict(run_batches(scenario, seed=SEED, trials=[0, 2]))

@@ -102,6 +102,12 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     return n_out
 
 
+@jitable
+def laborious(state: State) -> bool:
+    """Whether the next pull is the last one of a round, after which arms are compared."""
+    return bool(state.ints[LEFT] == 1)
+
+
 ALGORITHM = Algorithm(
     name="ser3",
     summary="Successive Elimination with the survivors shuffled each round, for drifting rewards",
@@ -110,4 +116,5 @@ ALGORITHM = Algorithm(
     n_ints=lambda n_arms: ROW + n_arms,
     choose=choose,
     observe=observe,
+    laborious=laborious,
 )

@@ -50,5 +50,6 @@ ALGORITHM = Algorithm(
     n_floats=1,
     choose=choose,
     observe=observe,
+    laborious=ser3.laborious,
     endless=True,
 )

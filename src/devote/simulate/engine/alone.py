@@ -37,7 +37,7 @@ ARRIVED, HALTED, SPOKEN, GOES_ON = range(4)
 QUIET = -1
 """In place of the number of an activation: none is to be loud."""
 
-LAPS = 1 << 30
+LAPS = 1
 """Activations in a cell where time does not pass."""
 
 
@@ -80,7 +80,8 @@ def run_alone(
     awaited.
 
     With cells of length 0 time does not pass: that is for a player who is alone in its run, and
-    whose run ends when the awaited counter rises.
+    whose run ends when the awaited counter rises. ``limit`` is then a number of cells, after which
+    it pauses: it has not arrived, it goes on.
 
     Returns how it ended, the cell and how many of it are made, a moment before which the player
     does not wake again (of a loud activation that it halts before, its own), plays of suboptimal
@@ -96,7 +97,7 @@ def run_alone(
     word = activation_word(key, active)
     choice, luck = unit(word), unit(onward(word))
     how = GOES_ON
-    while how == GOES_ON:
+    while how == GOES_ON and (span != 0.0 or cell < limit):
         n = activations_in(key, cell) if span != 0.0 else LAPS
         stop = n
         if loud == QUIET and (cell + 1) * span > limit:

@@ -165,7 +165,7 @@ def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, spans: Any, hor
     copy(real.shared, plan.seen)
     times[BEGIN] = times[LIMIT]
     times[LIMIT] = times[BEGIN] + times[WIDTH]
-    if times[WIDTH] >= CELL:  # at the end of a cell of most clocks no times are needed
+    if CELL <= times[WIDTH] < ENDLESS:  # at the end of a cell of most clocks no times are needed
         times[LIMIT] = math.floor(times[LIMIT] / CELL) * CELL
     words[PHASE] = SCAN
     words[LAST] = words[STOCK] = words[CUT] = words[N_LOUD] = 0

@@ -40,4 +40,5 @@ def device_setting(scenario: Scenario, arena: Arena) -> Setting:
         horizon=scenario.horizon or 0,
         good=cuda.to_device(arena.good),
         events=cuda.to_device(arena.events),
+        shared=cuda.to_device(arena.shared),
     )

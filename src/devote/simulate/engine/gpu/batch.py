@@ -8,7 +8,6 @@ import numpy as np
 from numba import cuda
 
 from devote.kernels import Rule, get_algorithm, tables
-from devote.problems.rewards import Environment
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.engine.clocks_run import cell_spans, first_width
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting
@@ -17,6 +16,7 @@ from devote.simulate.engine.gpu.recording import recorded
 from devote.simulate.engine.gpu.rows import (
     ROWS,
     Facts,
+    facts_of,
     make_begin,
     make_rows,
 )
@@ -54,19 +54,6 @@ def compiled(
         compile_kernel(make_begin, n_arms),
         compile_kernel(make_rows, code, engine, *size, facts, registers=registers),
         compile_kernel(make_merge, code, engine, *size, facts, team),
-    )
-
-
-def facts_of(scenario: Scenario, plain: Environment, arena: tables.Arena) -> Facts:
-    """What its kernels are compiled for."""
-    return (
-        plain.kind,
-        plain.n_groups,
-        plain.n_segments,
-        plain.resampled,
-        arena.steady,
-        arena.endless,
-        int(scenario.scheme.noisy),
     )
 
 

@@ -38,11 +38,26 @@ from devote.simulate.engine.windows import (
     STOCK,
     copy,
 )
+from devote.simulate.scenario import Scenario
 
 Facts = tuple[int, int, int, int, int, int, int]
 """What kernels are compiled for: what the environment says before its buffers (but the number of
 arms and of rows), whether what is suboptimal never changes, whether runs are endless, and whether
 there is noise. So none of it is asked at each pull."""
+
+
+def facts_of(scenario: Scenario, plain: Environment, arena: Arena) -> Facts:
+    """What its kernels are compiled for."""
+    return (
+        plain.kind,
+        plain.n_groups,
+        plain.n_segments,
+        plain.resampled,
+        arena.steady,
+        arena.endless,
+        int(scenario.scheme.noisy),
+    )
+
 
 ROWS = 128
 """Threads of a block that does rows."""

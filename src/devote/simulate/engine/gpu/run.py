@@ -1,7 +1,9 @@
 """Trials on the device, as many at once as its memory holds."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from devote.simulate.engine.clocks_run import runs_by_itself
 from devote.simulate.engine.gpu.target import check_device, free_bytes
 from devote.simulate.engine.room import bytes_per_player
 from devote.simulate.errors import SweepError
@@ -35,9 +37,12 @@ def run_batches(
     """Each trial with its number, one batch after another."""
     check_device()
     from devote.simulate.engine.gpu.batch import Batch
+    from devote.simulate.engine.gpu.lone import LoneBatch
     from devote.simulate.engine.gpu.merged import MergedBatch
 
-    form: type[Batch] | type[MergedBatch] = Batch if scenario.own_clocks else MergedBatch
+    form: Any = Batch if scenario.own_clocks else MergedBatch
+    if scenario.own_clocks and runs_by_itself(scenario):
+        form = LoneBatch
     size = trials_at_once(scenario)
     for first in range(0, len(trials), size):
         some = trials[first : first + size]

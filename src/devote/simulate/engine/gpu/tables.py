@@ -93,6 +93,7 @@ class Setting(NamedTuple):
     horizon: int
     good: Any
     events: Any
+    shared: Any
 
 
 @jitable

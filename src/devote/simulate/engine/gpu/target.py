@@ -55,6 +55,15 @@ def free_bytes() -> int:
     return int(cuda.current_context().get_memory_info()[0])
 
 
+def multiprocessors() -> int:
+    """How many multiprocessors the device has."""
+    if simulated():
+        return 1
+    from numba import cuda
+
+    return int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
+
+
 @cache
 def simulated() -> bool:
     """Whether plain Python stands in for the device."""

@@ -1,0 +1,217 @@
+"""Players who are alone in their runs: each runs to its end in one launch.
+
+There are no windows, nobody is heard of, and nothing is kept but what a run came to. A thread takes
+the next player when its own has ended, and pulls that take much work (``Algorithm.laborious``) are
+made together, so that the threads of a warp, which wait for each other, all have work. A player's
+state is in shared memory if it fits, a column for each thread: threads look up different arms at
+once, and there no two of them are in each other's way.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda, float64, int8, int32, int64
+
+from devote.kernels import Algorithm, State, get_algorithm
+from devote.kernels.state import start
+from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME, Arena
+from devote.problems.rewards import Environment
+from devote.protocol.scheme import SCHEMES, Engine
+from devote.simulate.engine.alone import GOES_ON, QUIET, run_alone
+from devote.simulate.engine.gpu.arrays import device_environment, device_setting
+from devote.simulate.engine.gpu.rows import Facts, facts_of
+from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
+from devote.simulate.engine.numbers import player_key
+from devote.simulate.engine.setting import new_arena, outcome_of
+from devote.simulate.scenario import Scenario
+from devote.simulate.streams import trial_key
+from devote.simulate.trial import Trial
+
+THREADS = 128
+"""Of a block."""
+
+SHARED_BYTES = 48 * 1024
+"""What a block may have of the shared memory."""
+
+BLOCKS = 8
+"""On each multiprocessor at once, at most."""
+
+REGISTERS = 64
+"""Of a thread: so many leave room for that many blocks."""
+
+
+def make_lone(
+    algorithm: Algorithm,
+    engine: Engine,
+    n_arms: int,
+    n_ints: int,
+    n_floats: int,
+    facts: Facts,
+    shared: bool,
+    known: int,
+) -> Callable[..., None]:
+    """The kernel that runs players to their end."""
+    clocks = engine.clocks
+    assert clocks is not None
+    wake, learn = engine.wake, engine.learn
+    play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
+    speaks, tells, rests = clocks.speaks, clocks.tells, clocks.rests
+    awaited = clocks.awaited
+    laborious = algorithm.laborious
+    in_step = laborious is not None and not simulated()
+    n_own = engine.words
+    kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
+
+    def lone(buffers, rule, setting, keys, fresh, counters, alive_at_end):  # type: ignore[no-untyped-def]
+        me = cuda.threadIdx.x
+        if shared:
+            alive = cuda.shared.array((n_arms, THREADS), int8)[:, me]
+            pulls = cuda.shared.array((n_arms, THREADS), int32)[:, me]
+            sums = cuda.shared.array((n_arms, THREADS), float64)[:, me]
+            ints = cuda.shared.array((n_ints, THREADS), int32)[:, me]
+        else:
+            alive = cuda.local.array(n_arms, int8)
+            pulls = cuda.local.array(n_arms, int32)
+            sums = cuda.local.array(n_arms, float64)
+            ints = cuda.local.array(n_ints, int32)
+        floats = cuda.local.array(n_floats, float64)
+        own = cuda.local.array((1, n_own), int32)
+        voted = cuda.local.array((1, n_arms), int8)
+        first_vote = cuda.local.array(1, int32)
+        out = cuda.local.array(n_arms, int32)
+        scratch = cuda.local.array(N_COUNTERS, int64)
+        table = cuda.local.array((1, n_arms), int8)
+        words = cuda.local.array((n_arms, 1), int64)
+        state = State(alive, pulls, sums, ints, floats)
+        arena = Arena(
+            1,
+            setting.epsilon,
+            endless,
+            1,
+            0,
+            steady,
+            0,
+            0,
+            setting.scheme,
+            scratch,
+            table,
+            own,
+            voted,
+            first_vote,
+            out,
+            words,
+            setting.shared,
+            setting.shared,
+            out,
+            setting.good,
+            setting.events,
+            setting.good,
+            setting.good,
+        )
+        env = Environment(
+            kind,
+            n_arms,
+            n_groups,
+            n_segments,
+            resampled,
+            buffers.n_rows,
+            buffers.means,
+            buffers.slopes,
+            buffers.starts,
+            buffers.groups,
+            buffers.table,
+            buffers.firsts,
+            buffers.lengths,
+        )
+        calls = (wake, learn, play, take, speaks, tells, rests)
+        subroutine = (rule, choose, observe)
+        how, cell, bad, key = GOES_ON, -1, 0, keys[0]
+        trial = cuda.grid(1)
+        while trial < len(keys):
+            if cell < 0:
+                start(state)
+                for j in range(n_own):
+                    own[0, j] = 0
+                for j in range(N_COUNTERS):
+                    scratch[j] = fresh[j]
+                key = player_key(keys[trial], 0)
+                cell = bad = 0
+            clock = (key, 0.0, noisy, awaited)
+            goes = True
+            if in_step:  # laborious pulls wait until half of the warp has one
+                labour = laborious(state)
+                here = cuda.activemask()
+                waiting = cuda.popc(cuda.ballot_sync(here, labour))
+                goes = not labour or 2 * waiting >= cuda.popc(here)
+            how = GOES_ON
+            if goes:
+                how, cell, _, _, worse, _ = run_alone(
+                    calls, subroutine, env, arena, state, 0, clock, cell, 0, cell + 1.0, QUIET
+                )
+                bad += worse
+            if how != GOES_ON or known < 0:
+                scratch[TIME] = own[0, ACTIVE]
+                scratch[DECIDED] = own[0, ACTIVE]
+                scratch[SUBOPTIMAL] += bad
+                for j in range(N_COUNTERS):
+                    counters[trial, j] = scratch[j]
+                for k in range(n_arms):
+                    alive_at_end[k, trial] = alive[k]
+                cell = -1
+                trial += cuda.gridsize(1)
+
+    return lone
+
+
+@cache
+def compiled_lone(algorithm: str, scheme: str, n_arms: int, facts: Facts, *functions: Any) -> Any:
+    """The kernel for a subroutine and a scheme; compiled when first run."""
+    engine = SCHEMES[scheme].engine
+    assert engine is not None
+    code = get_algorithm(algorithm)
+    n_ints = code.n_ints(n_arms)
+    shared = THREADS * (13 * n_arms + 4 * n_ints) <= SHARED_BYTES
+    size = (n_arms, n_ints, max(1, code.n_floats))
+    return compile_kernel(make_lone, code, engine, *size, facts, shared, registers=REGISTERS)
+
+
+class LoneBatch:
+    """Some trials of one scenario, each of one player, all at once."""
+
+    def __init__(self, scenario: Scenario, *, seed: int = 0, trials: Sequence[int] = (0,)) -> None:
+        self.scenario = scenario
+        k, n_trials = scenario.spec.n_arms, len(trials)
+        plain = scenario.problem.environment(1)
+        self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
+        code = scenario.algorithm
+        facts = facts_of(scenario, plain, self.arena)
+        self.kernel = compiled_lone(*scenario.loop[:2], k, facts, code.choose, code.observe)
+        keys = np.array([trial_key(seed, trial) for trial in trials], dtype=np.uint64)
+        self.counters = cuda.device_array((n_trials, N_COUNTERS), np.int64)
+        self.alive = cuda.device_array((k, n_trials), np.int8)
+        self.given = (
+            device_environment(plain),
+            scenario.rule,
+            device_setting(scenario, self.arena),
+            cuda.to_device(keys),
+            cuda.to_device(self.arena.counters),
+            self.counters,
+            self.alive,
+        )
+        self.blocks = min(-(-n_trials // THREADS), BLOCKS * multiprocessors())
+
+    def play(self) -> None:
+        """Run all trials to their end."""
+        self.kernel[self.blocks, THREADS](*self.given)
+
+    def outcomes(self) -> list[Trial]:
+        """What each trial came to."""
+        counters, alive = self.counters.copy_to_host(), self.alive.copy_to_host().T
+        return [
+            outcome_of(
+                self.scenario, self.arena._replace(counters=counters[t], alive=alive[t : t + 1]), []
+            )
+            for t in range(len(counters))
+        ]
