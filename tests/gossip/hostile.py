@@ -156,6 +156,7 @@ class Hostile:
         await asyncio.gather(*work, return_exceptions=True)
         for _, writer in idle:
             writer.close()
+        await asyncio.sleep(0.02 if self.plan.period > 1.0 else 1.0)
 
     async def _false(self, client: httpx.AsyncClient, target: str) -> None:
         await self._introduce(client, target)
