@@ -48,7 +48,7 @@ def test_two_peers_hand_each_other_what_the_other_lacks(wire):
 def test_equal_sets_cost_hardly_anything_and_nearly_equal_ones_a_few_hundred_bytes(tmp_path):
     wire = Wire(tmp_path, BIG)
     a, b = wire.add(1), wire.add(2)
-    everything = [vote(n, arm, spec=BIG) for n in range(1, 37) for arm in range(8)]
+    everything = [vote(n, arm, spec=BIG) for n in range(1, 21) for arm in range(8)]
     a.votes.take(everything)
     b.votes.take(everything)
     wire.meet(a, 2)
@@ -62,15 +62,15 @@ def test_equal_sets_cost_hardly_anything_and_nearly_equal_ones_a_few_hundred_byt
     wire.close()
     assert same < 200
     assert wire.bytes - item - same < 1_500
-    assert wire.bytes < len(json.dumps(everything)) / 50
+    assert wire.bytes < len(json.dumps(everything)) / 30
 
 
 def test_a_long_backlog_takes_several_bodies_and_arrives_whole(tmp_path):
     wire = Wire(tmp_path, BIG)
     a, b = wire.add(1), wire.add(2)
-    a.votes.take([vote(n, arm, spec=BIG) for n in range(1, 60) for arm in range(8)])
+    a.votes.take([vote(n, arm, spec=BIG) for n in range(1, 28) for arm in range(8)])
     wire.meet(b, 1)
-    assert len(b.votes.items) == 59 * 8
+    assert len(b.votes.items) == 27 * 8
     wire.close()
 
 

@@ -37,13 +37,11 @@ def between_peers(scheme: Scheme, *, players: int, arms: int) -> Experiment:
 
     The issuer is made when it is run.
     """
+    if scheme == Decentralized():
+        scheme = Decentralized(quorum=players * (arms - 1) // arms + 1)
     experiment = banner_experiment(scheme, players=players, arms=arms)
-    if scheme.needs_order or scheme != Decentralized():
-        issuer = Identity.generate().voter  # refuses a scheme that needs an order, and says why
-        return replace(experiment, spec=experiment.spec.with_(issuer=issuer))
-    quorum = players * (arms - 1) // arms + 1
-    spec = experiment.spec.with_(scheme=Decentralized(quorum=quorum))
-    return replace(experiment, spec=spec)
+    issuer = Identity.generate().voter  # with one, a scheme that needs an order is refused
+    return replace(experiment, spec=experiment.spec.with_(issuer=issuer))
 
 
 class SideProcess(Program):

@@ -122,7 +122,8 @@ class PeerBook:
             peer = peer or Peer(address, given=False)
             peer.voter, peer.sequence, peer.proven = voter, sequence, False
             peer.record = json.dumps(record, separators=(",", ":"))
-            if address not in self.known:  # there may be more where this came from
+            if address not in self.known and len(self.known) < self._settings.peers:
+                # There is room, and there may be more where this came from.
                 self._rest, self._asks_at = 1, self.round
             self._keep(peer)
         return True
