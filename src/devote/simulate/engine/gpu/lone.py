@@ -59,7 +59,7 @@ def make_lone(
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
     speaks, tells, rests = clocks.speaks, clocks.tells, clocks.rests
     awaited = clocks.awaited
-    laborious = algorithm.laborious
+    laborious: Any = algorithm.laborious
     in_step = laborious is not None and not simulated()
     n_own = engine.words
     kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
