@@ -17,6 +17,7 @@ told that instead, and has to believe it.
 Calls may come from several threads; none ever waits for the network.
 """
 
+import asyncio
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -63,6 +64,7 @@ class DeviceState:
     def __post_init__(self) -> None:
         self.health = Health(self.clock)
         self.asked = Asked()
+        self.rounds = asyncio.Lock()
         self._lock = threading.RLock()
         self._in_doubt = False
         self._load()

@@ -49,9 +49,15 @@ async def sync_once(core: DeviceCore, board: Board, *, deep: bool = True) -> boo
 
     Without ``deep`` the log is left alone while what the tally says follows from what was read
     (``DeviceState.needs``). Returns whether all of it worked; if not, the device's status says
-    why. Only the board is awaited, so a board that never waits lets this be driven without an
-    event loop.
+    why. One round begins when another has ended: two that both read anew would undo each other.
+    Only the board is awaited, so a board that never waits lets this be driven without an event
+    loop.
     """
+    async with core.rounds:
+        return await _round(core, board, deep=deep)
+
+
+async def _round(core: DeviceCore, board: Board, *, deep: bool) -> bool:
     try:
         if core.must_recall:
             core.recall(await board.said_by(core.identity.voter))
