@@ -8,6 +8,7 @@ import pytest
 from tests.wire.test_second import SECOND
 
 from devote.boards.store import SqliteStore
+from devote.gossip.exchange import PATHS
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import KINDS
 from devote.protocol.scheme import SCHEMES
@@ -35,7 +36,8 @@ def test_every_route_is_there(described):
     text = re.sub(r"\?[^`]*", "", PAGE)
     named = set(re.findall(r"`((?:GET|POST|DELETE) /[^`]*)`", text))
     served = {f"{verb.upper()} {path}" for path, verbs in described.items() for verb in verbs}
-    assert served | {"GET /openapi.json"} == named
+    between_peers = {f"POST {path}" for path in PATHS}
+    assert served | between_peers | {"GET /openapi.json"} == named
 
 
 def test_every_status_of_an_error_is_there(described):

@@ -55,6 +55,7 @@ TAKE_RULES = {
     "serve",
     "experiments",
     "device",
+    "certify",
     "algorithms",
 }
 """The subcommands that take a subroutine, or a specification that names one."""

@@ -56,7 +56,7 @@ def list_(store: StoreFile = STORE, json: options.Json = False) -> None:
 
 
 @peers.command()
-def add(address: Address, store: StoreFile = STORE) -> None:
+def add(address: Address, store: StoreFile = STORE, json: options.Json = False) -> None:
     """Tell a device of a peer; one that runs asks it within a minute or so.
 
     Example:
@@ -67,10 +67,11 @@ def add(address: Address, store: StoreFile = STORE) -> None:
         own.peers.give(address)
     finally:
         own.votes.close()
+    tell({"added": address}, json, lambda _: None)
 
 
 @peers.command()
-def remove(address: Address, store: StoreFile = STORE) -> None:
+def remove(address: Address, store: StoreFile = STORE, json: options.Json = False) -> None:
     """Forget an address; a device that runs forgets it when it is started again.
 
     Example:
@@ -79,6 +80,7 @@ def remove(address: Address, store: StoreFile = STORE) -> None:
     own = _open(store, None)
     own.peers.forget(address)
     own.votes.close()
+    tell({"removed": address}, json, lambda _: None)
 
 
 @peers.command()
