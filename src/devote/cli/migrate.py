@@ -1,12 +1,15 @@
 """``devote migrate``: experiments from a file to NATS."""
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import Argument
 
+from devote.cli import options
 from devote.cli.options import takes
+from devote.cli.terminal import tell
 
 
 def migrate(
@@ -15,6 +18,7 @@ def migrate(
     experiment: Annotated[
         list[str] | None, takes("NAME", "Only this one; may be repeated. Default: all.")
     ] = None,
+    json: options.Json = False,
 ) -> None:
     """Move experiments from a file to NATS, where any number of servers share them.
 
@@ -45,14 +49,17 @@ def migrate(
         target = JetStreamStore(nats)
         try:
             for name in names:
-                moved = move(source, target, name)
-                done = "moved, read back, the same" if moved.new else "there already, the same"
-                typer.echo(
-                    f"{name}: {moved.messages:,} messages, {moved.devices:,} devices, "
-                    f"{moved.invites:,} unused invites: {done}"
-                )
+                tell(asdict(move(source, target, name)), json, _show)
         finally:
             target.close()
     finally:
         source.close()
     typer.echo(f"devote: serve it with `devote serve --store {address}`", err=True)
+
+
+def _show(moved: dict[str, Any]) -> None:
+    done = "moved, read back, the same" if moved["new"] else "there already, the same"
+    typer.echo(
+        f"{moved['name']}: {moved['messages']:,} messages, {moved['devices']:,} devices, "
+        f"{moved['invites']:,} unused invites: {done}"
+    )
