@@ -57,7 +57,7 @@ clients/js/node_modules/.package-lock.json: clients/js/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix clients/js --silent --no-audit --no-fund || true; fi
 
 test: lint types imports tools client ## everything, the slow statistical part included
-	@$(BIN)/pytest -n 2 --dist worksteal
+	@$(BIN)/pytest -n 3 --dist worksteal  # one more than cores: many tests wait for processes
 
 faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000 devices over HTTP
 	@$(BIN)/python -m tests.fleet.fault_run 20000

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("shipped_schemes")
+
 GRID = 'problem = "1"\nn_players = [32]\nalgorithm = "ser3"\neta = [0.5, 0.9]\ntrials = 1\n'
 COMMANDS = {
     "simulate": ("--players", 32, "--trials", 2),

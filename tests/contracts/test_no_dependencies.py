@@ -123,7 +123,7 @@ def test_what_is_published_agrees_with_itself():
         brought = " ".join(extras[extra])
         names = {"PIL": "pillow", "prometheus_client": "prometheus-client", "llvmlite": "numba"}
         assert names.get(package, package) in brought
-    assert set(EXTRAS.values()) | {"all", "dev"} == set(extras)
+    assert set(EXTRAS.values()) | {"all", "dev", "docs", "gpu"} == set(extras)
 
 
 def test_what_needs_an_extra_is_imported_when_it_is_asked_for():

@@ -19,6 +19,7 @@ ELSEWHERE = {
     "browser.md": "test_browser_guide.py",
     "cluster.md": "test_cluster_guide.py",
     "fleet.md": "test_fleet_guide.py",
+    "serverless.md": "test_serverless.py",
 }
 """Pages that need a server or a device, and the tests that run their blocks."""
 

@@ -60,8 +60,9 @@ def test_every_study_has_its_three_parts():
 
 
 def test_figures_and_claims_never_simulate():
-    """Only ``reproduce`` runs what studies plan, and only two modules run what a command asks."""
+    """Only ``reproduce`` runs what studies plan, and few modules run what a command asks."""
     runners = {"reproduce.py", "planning/sweep.py", "eta_buys/sweep.py", "switches/phi_table.py"}
+    runners |= {"five_schemes/measure.py"}
     running = ("run_sweep", "import simulate", "simulate.engine", "run_trial", "view_runs")
     for path in HOME.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
