@@ -106,7 +106,7 @@ def run(
                 victim = server if dice.random() < 0.5 or not alive else dice.choice(alive)
                 server_kills += victim is server
                 victim.kill()
-                time.sleep(dice.random())
+                time.sleep(dice.random() / 4)
                 victim.start()
             time.sleep(0.05)
         board: list[Message] = []

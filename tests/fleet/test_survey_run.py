@@ -27,11 +27,11 @@ def test_kills_lose_no_acknowledged_answer_count_none_twice_and_draw_no_noise_tw
     Noise comes from the operating system; ``delta`` makes a wrong answer as rare as 1e-6, and in
     400 simulated runs the most answers needed were 95.
     """
-    report = run(SPEC, tmp_path, devices=160, kills=6, means=MEANS)
+    report = run(SPEC, tmp_path, devices=160, kills=10, means=MEANS)
     report.check()
     assert report.answer == (0,)
-    # One that comes due after the last visitor has left is not made.
-    assert report.server_kills + report.crowd_kills >= 4
+    # Once it is decided, sometimes after 40 answers, visitors leave and no kill comes due any more.
+    assert report.server_kills + report.crowd_kills >= 2
 
 
 def a_report(**changes):
