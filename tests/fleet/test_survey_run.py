@@ -31,7 +31,7 @@ def test_kills_lose_no_acknowledged_answer_count_none_twice_and_draw_no_noise_tw
     report.check()
     assert report.answer == (0,)
     # Once it is decided, sometimes after 40 answers, visitors leave and no kill comes due any more.
-    assert report.server_kills + report.crowd_kills >= 2
+    assert report.server_kills + report.crowd_kills >= 4
 
 
 def a_report(**changes):
