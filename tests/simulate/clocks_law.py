@@ -2,16 +2,21 @@
 
 ``make clocks`` runs it. *Exactly*: a run on independent clocks is the run of the event loop that
 is fed with the merged clocks, to the last vote (``tests/reference/merged_clocks.py``), so only
-the clocks themselves are left to doubt. *In law*: means and frequencies of trials with other
-numbers agree. All tests together raise a false alarm with probability below 1e-6; ``shift`` is
-the relative change of the mean of the samples that is found with probability .999.
+the clocks themselves are left to doubt. *In law*: means, spreads and frequencies of trials with
+other numbers agree, of each pair at N = 256 and in one other of ``PLACES``, by turns. All tests
+together raise a false alarm with probability below 1e-6. Trials are made until a change of the
+mean of the samples by the share ``--shift`` is found with probability .999; what was reached is
+printed.
 """
 
 import argparse
 import math
+import os
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from scipy import stats
@@ -20,15 +25,18 @@ from tests.simulate.settings import MEANS, PROBLEMS, small_setting
 
 from devote.kernels import SUBROUTINES
 from devote.problems import Problem, Split, Zipf
-from devote.simulate import run_trial
 from devote.simulate.engine.clocks_run import ClocksRun
+from devote.simulate.engine.run import Run
 
 STILL = [name for name in PROBLEMS if name not in ("drift", "switches", "replay")]
 SCHEMES = ("decentralized", "isolated", "jury", "private jury", "pooled", "survey")
 JURY = {"name": "jury", "seats": 7, "seat_after": 5}
 PRIVATE = {**JURY, "privacy": 6.0, "vote_after": 160}
-TESTS = 400
-"""At most; each may raise a false alarm with probability 1e-6 / TESTS."""
+CELLS = 420
+"""At most are compared in law; each may raise a false alarm with probability 1e-6 / CELLS."""
+
+POWER = 0.999
+BATCH = 64
 
 CLOSE = Problem("close", (0.7, 0.7, 0.6, 0.1))
 
@@ -75,71 +83,134 @@ def exactly(algorithm, scheme, trials):
     return dict(seen)
 
 
+NUMBERS = ("samples", "samples_to_decision", "broadcasts", "suboptimal_plays", "conflicts")
+MOST_TESTS = 2 * (len(NUMBERS) + len(MEANS)) + 1
+"""A mean and a distribution for each number and each arm's votes, and the endings."""
+
+
+def finished(scenario, trial):
+    """A run to its end; where every pull concerns all, clocks are merged in the event loop."""
+    if scenario.engine == "clocks" and scenario.scheme.engine.clocks is not None:
+        run = ClocksRun(scenario, seed=1, trial=trial)
+        run.play()
+        return run
+    run = Run(scenario, seed=1, trial=trial)
+    while not run.over:
+        run.advance()
+    return run
+
+
+def numbers_and_ending(scenario, trial):
+    """What is compared of a trial: its numbers, votes per arm among them, and how it ended."""
+    outcome, votes = outcome_and_votes(finished(scenario, trial))
+    return [getattr(outcome, name) for name in NUMBERS] + votes, (outcome.status, outcome.winners)
+
+
 def standard_error(a, b):
     """Of the difference of two means."""
     return math.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b))
 
 
-def in_law(scenario, trials):
-    """Compare trials of both engines; the lowest p-value, and the shift that is found."""
-    by_engine = [
-        [run_trial(replace(scenario, engine=e), seed=1, trial=t, threads=1) for t in range(trials)]
-        for e in ("clocks", "event")
-    ]
-    values = []
-    for name in ("samples", "samples_to_decision", "broadcasts", "suboptimal_plays", "conflicts"):
-        a, b = (np.array([getattr(run, name) for run in runs], float) for runs in by_engine)
+def found_shift(a, b):
+    """The relative change of a mean that is found with POWER at the level of a cell's tests."""
+    level = 1e-6 / CELLS / MOST_TESTS
+    reach = stats.norm.isf(level / 2) + stats.norm.isf(1.0 - POWER)
+    return reach * standard_error(a, b) / b.mean()
+
+
+def in_law(scenario, *, shift=0.01, at_most=20_000):
+    """Compare trials of both engines; how many, the lowest p-value, and the shift that is found.
+
+    When to stop depends on the spread of the samples alone, so it favours neither answer.
+    """
+    engines = scenario, replace(scenario, engine="event")
+    runs = [], []
+    trials, found = BATCH, math.inf
+    while len(runs[0]) < trials:
+        more = range(len(runs[0]), trials)
+        for one, engine in zip(runs, engines, strict=True):
+            one += [numbers_and_ending(engine, trial) for trial in more]
+        columns = [np.array([numbers for numbers, _ in one], float).T for one in runs]
+        found = found_shift(columns[0][0], columns[1][0])
+        if found > shift:
+            trials = min(math.ceil(1.02 * trials * (found / shift) ** 2), at_most)
+    values = [1.0]
+    for a, b in zip(*columns, strict=True):
         if np.ptp(a) or np.ptp(b):
             away = abs(a.mean() - b.mean()) / standard_error(a, b)
             values += [2.0 * stats.norm.sf(away), stats.ks_2samp(a, b, method="asymp").pvalue]
         else:
-            assert a[0] == b[0], name
-    for name in ("status", "winners"):
-        counts = [Counter(getattr(run, name) for run in runs) for runs in by_engine]
-        often = [key for key, n in (counts[0] + counts[1]).items() if n >= 20]
-        if len(often) > 1:
-            table = [[count[key] for key in often] for count in counts]
-            values.append(stats.chi2_contingency(table).pvalue)
-    a, b = (np.array([run.samples for run in runs], float) for runs in by_engine)
-    error = standard_error(a, b) / b.mean()
-    lowest = min(values)
-    assert lowest > 1e-6 / TESTS / len(values), (scenario, lowest)
-    return lowest, (stats.norm.isf(0.5e-6 / TESTS) + stats.norm.isf(1e-3)) * error
+            assert a[0] == b[0], scenario
+    counts = [Counter(ending for _, ending in one) for one in runs]
+    often = [ending for ending, n in (counts[0] + counts[1]).items() if n >= 20]
+    if len(often) > 1:
+        table = [[count[ending] for ending in often] for count in counts]
+        values.append(stats.chi2_contingency(table).pvalue)
+    assert min(values) > 1e-6 / CELLS / MOST_TESTS, (scenario, min(values))
+    return len(runs[0]), min(values), found
 
 
 PLAIN = Problem("plain", MEANS)
-WIDE = {
-    "N = 32": (PLAIN, 32, 8, 4000),
-    "N = 1,024": (PLAIN, 1024, 256, 300),
-    "N = 4,096": (PLAIN, 4096, 1024, 100),
-    "split": (Problem("split", MEANS, activity=Split()), 256, 64, 1000),
-    "zipf": (Problem("zipf", MEANS, activity=Zipf(1.1)), 256, 64, 1000),
-    "ties, stalls": (CLOSE, 4, 3, 4000),
-    "equal arms": (PROBLEMS["equal"], 32, 8, 1000),
+PLACES = {
+    "N = 256": (PLAIN, 256, 64),
+    "N = 32": (PLAIN, 32, 8),
+    "N = 1,024": (PLAIN, 1024, 256),
+    "N = 4,096": (PLAIN, 4096, 1024),
+    "split": (Problem("split", MEANS, activity=Split()), 256, 64),
+    "zipf": (Problem("zipf", MEANS, activity=Zipf(1.1)), 256, 64),
+    "ties": (CLOSE, 32, 24),
 }
-"""More of SER3: a problem, players, votes, trials."""
+"""A problem, players, and votes that it takes. So many votes that ties stall."""
+
+
+def places_of(i, pair):
+    """Where a pair is compared: in one place that all have, and in one of the others in turn."""
+    if pair == ("ser3", "decentralized"):
+        return list(PLACES)
+    common, *others = PLACES
+    return [common, others[(i + i // len(SCHEMES)) % len(others)]]
+
+
+def exactly_in(cell):
+    algorithm, scheme = cell
+    return "" if scheme in ("pooled", "survey") else str(exactly(algorithm, scheme, 2))
+
+
+def compare_in(cell):
+    """One cell of the comparison in law, as a line."""
+    algorithm, scheme, place, shift, at_most = cell
+    begin = time.process_time()
+    problem, n_players, votes = PLACES[place]
+    scenario = setting(algorithm, scheme, problem, n_players, votes)
+    trials, lowest, found = in_law(scenario, shift=shift, at_most=at_most)
+    return (
+        f"{trials:6} trials, lowest p {lowest:8.2g}, shift {100 * found:5.2f} % | "
+        f"{time.process_time() - begin:5.0f} s"
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--algorithms", nargs="*", default=SUBROUTINES[:-1])
     parser.add_argument("--schemes", nargs="*", default=SCHEMES)
-    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--everywhere", action="store_true", help="in all places; takes hours")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--shift", type=float, default=0.01)
+    parser.add_argument("--at-most", type=int, default=20_000, help="trials of a cell")
     options = parser.parse_args()
-    for algorithm in options.algorithms:
-        for scheme in options.schemes:
-            begin = time.process_time()
-            ends = {} if scheme in ("pooled", "survey") else exactly(algorithm, scheme, 2)
-            lowest, shift = in_law(setting(algorithm, scheme, PLAIN, 256, 64), options.trials)
-            print(
-                f"{algorithm:22} {scheme:14} exactly {ends} | law: lowest p {lowest:.2g}, "
-                f"shift {100 * shift:.2f} % | {time.process_time() - begin:.0f} s",
-                flush=True,
-            )
-    for name, (problem, n_players, votes, trials) in WIDE.items():
-        scenario = setting("ser3", "decentralized", problem, n_players, votes)
-        lowest, shift = in_law(scenario, trials)
-        print(f"ser3, {name}: lowest p {lowest:.2g}, shift {100 * shift:.2f} %", flush=True)
+    pairs = list(product(options.algorithms, options.schemes))
+    cells = [
+        (*pair, place, options.shift, options.at_most)
+        for i, pair in enumerate(pairs)
+        for place in (PLACES if options.everywhere else places_of(i, pair))
+    ]
+    assert len(cells) <= CELLS, len(cells)
+    with ProcessPoolExecutor(options.workers) as workers:
+        for pair, line in zip(pairs, workers.map(exactly_in, pairs), strict=True):
+            if line:
+                print(f"{pair[0]:22} {pair[1]:14} exactly {line}", flush=True)
+        for cell, line in zip(cells, workers.map(compare_in, cells), strict=True):
+            print(f"{cell[0]:22} {cell[1]:14} {cell[2]:10} {line}", flush=True)
 
 
 if __name__ == "__main__":

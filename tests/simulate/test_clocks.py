@@ -136,8 +136,8 @@ def test_a_trial_that_goes_on_for_ever_is_ended_clearly(monkeypatch, threads):
 @pytest.mark.slow
 def test_the_law_is_that_of_the_event_loop():
     """False alarm below 1e-6; a shift of the mean samples by 1 % is found with .999."""
-    _, shift = in_law(setting("ser3", "decentralized", Problem("plain", MEANS), 256, 64), 2_200)
-    assert shift < 0.01
+    *_, shift = in_law(setting("ser3", "decentralized", Problem("plain", MEANS), 256, 64))
+    assert shift <= 0.01
 
 
 def test_compiled_numbers_are_those_of_plain_python():
