@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.gossip.fleets import ISSUER, SPEC, certified, member, reset, revocation, vote
+from tests.gossip.fleets import ISSUER, SPEC, certified, member, reset, revocation, said, vote
 
 from devote.boards.board import Outcome
 from devote.boards.identity import Identity
@@ -199,3 +199,67 @@ def test_only_the_issuers_key_certifies():
     with pytest.raises(GossipError, match="names the issuer"):
         Certificate.issue(member(1), SPEC, voter=member(2).voter, number=1)
     assert not Revocation(1, "0" * 128).holds(SPEC)
+
+
+def test_a_message_of_a_later_term_waits_only_under_the_name_of_its_experiment(new_set):
+    votes = new_set("t", TERMS)
+    renamed = said(1, lambda voter: Vote("another", 7, 0, voter), TERMS)
+    assert votes.take([renamed]).bad
+    assert not votes.items
+
+
+def test_a_revocation_leaves_the_same_whether_it_comes_first_or_last(new_set):
+    """What counted only because the revoked voter had opened its term waits again."""
+    items = [reset(3, 1, TERMS), vote(4, 0, 2, TERMS), vote(5, 1, 3, TERMS), vote(5, 1, 0, TERMS)]
+    before, after = new_set("before", TERMS), new_set("after", TERMS)
+    before.take([revocation(3, TERMS), *items])
+    after.take([*items, revocation(3, TERMS)])
+    assert len(held(before)) == 1
+    assert held(after) == held(before)
+    assert after.root == before.root
+    after.close()
+    again = new_set("after", TERMS)
+    assert (held(again), again.root) == (held(before), before.root)
+    for votes in (before, again):
+        votes.take([reset(6, 1, TERMS)])
+        assert len(held(votes)) == 4
+    assert again.root == before.root
+
+
+def test_a_revocation_that_was_cut_short_holds_back_at_the_next_start(new_set, monkeypatch):
+    votes = new_set("t", TERMS)
+    monkeypatch.setattr(VoteSet, "_hold_back", lambda *_: None)
+    votes.take([reset(3, 1, TERMS), vote(4, 0, 2, TERMS), revocation(3, TERMS)])
+    assert len(held(votes)) == 1
+    monkeypatch.undo()
+    votes.close()
+    assert held(new_set("t", TERMS)) == []
+
+
+def test_messages_that_wait_are_posted_in_few_transactions_once_their_turn_comes(
+    new_set, monkeypatch
+):
+    votes, calls = new_set("t", TERMS), []
+    votes.take([reset(1, term, TERMS) for term in range(30, 1, -1)])
+    posted = votes.board.post_all
+    monkeypatch.setattr(
+        votes.board, "post_all", lambda posts, **more: calls.append(1) or posted(posts, **more)
+    )
+    votes.take([vote(2, 0, 0, TERMS)])
+    assert len(calls) == 1
+    votes.take([reset(2, 1, TERMS)])
+    assert len(calls) <= 32
+    assert len(held(votes)) == 31
+
+
+@pytest.mark.parametrize("lost", [".votes", ".peers"])
+def test_either_file_may_be_lost_or_older_and_what_was_in_it_comes_again(new_set, tmp_path, lost):
+    votes = new_set()
+    votes.take([vote(1, 0), vote(2, 1)])
+    root = votes.root
+    votes.close()
+    for file in tmp_path.glob(f"a{lost}*"):
+        file.unlink()
+    votes = new_set()
+    assert not votes.take([vote(1, 0), vote(2, 1)]).bad
+    assert (votes.root, len(held(votes))) == (root, 2)

@@ -7,7 +7,7 @@ asks.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -200,9 +200,15 @@ class SqliteStore:
 
     def expel(self, name: str, voter: str) -> None:
         """Take a voter out, and all that it has said; the messages after that move up."""
+        _, said = self.rows_of(name, voter)
+        self.take_back(name, [text for _, text, _ in said], voter=voter)
+
+    def take_back(self, name: str, texts: Iterable[str], *, voter: str | None = None) -> None:
+        """Take messages out, and perhaps a voter; the messages after that move up."""
+        gone = [(name, text) for text in texts]
         with self._database.write() as db:
             db.execute("DELETE FROM enrolled WHERE experiment = ? AND voter = ?", (name, voter))
-            db.execute("DELETE FROM messages WHERE experiment = ? AND voter = ?", (name, voter))
+            db.executemany("DELETE FROM messages WHERE experiment = ? AND message = ?", gone)
             query = "SELECT number FROM messages WHERE experiment = ? ORDER BY number"
             left = [number for (number,) in db.execute(query, (name,))]
             db.executemany(

@@ -31,10 +31,11 @@ from devote.extras import naming_extras
 from devote.gossip.credentials import Ticket
 from devote.gossip.dialler import Dialler, Dials
 from devote.gossip.exchange import Answers, PeerLied, Unreachable, meet, push
+from devote.gossip.items import Item
 from devote.gossip.listener import App, GossipApp, Listener
 from devote.gossip.peers import Peer, PeerBook
 from devote.gossip.settings import GossipError, GossipSettings, parse_url
-from devote.gossip.votes import Item, VoteSet
+from devote.gossip.votes import VoteSet
 
 SILENCE = 5
 """Rounds without any answer after which a device says that it is alone."""

@@ -8,8 +8,8 @@ import httpx
 
 from devote.boards.experiment import VERSION_HEADER
 from devote.gossip.exchange import NotThisExperiment, PeerLied, Unreachable
+from devote.gossip.items import Item
 from devote.gossip.settings import GossipSettings
-from devote.gossip.votes import Item
 from devote.protocol.wire import VERSION
 
 HEADERS = {

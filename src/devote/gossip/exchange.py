@@ -17,9 +17,10 @@ from devote.boards.identity import Identity, verify_fields
 from devote.errors import DevoteError
 from devote.gossip import digests
 from devote.gossip.credentials import Certificate
+from devote.gossip.items import Item
 from devote.gossip.peers import Peer, PeerBook, sign_address
 from devote.gossip.settings import GossipSettings
-from devote.gossip.votes import Item, VoteSet
+from devote.gossip.votes import VoteSet
 from devote.protocol.messages import parse_json
 
 MOST_ITEMS = 200

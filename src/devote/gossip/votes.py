@@ -9,10 +9,8 @@ What the set holds is a function of what was ever heard: valid messages, less th
 number was revoked. So two devices that have heard the same hold the same, in whatever order.
 """
 
-import json
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +18,17 @@ from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome
 from devote.boards.database import Database, StoreMismatch
 from devote.boards.experiment import Experiment
+from devote.boards.history import History
 from devote.boards.standing import UnknownExperiment
 from devote.boards.store import SqliteStore
 from devote.gossip import digests
 from devote.gossip.credentials import Certificate, Revocation, scope_of
+from devote.gossip.items import Item, Taken, revocation_item, vote_item, voter_of
 from devote.gossip.settings import GossipError
 from devote.gossip.tables import LAYOUT
 from devote.protocol import ExperimentSpec, Message, ProtocolError, from_json, to_json
 from devote.protocol.messages import from_dict, to_bytes
 from devote.protocol.wire import signed_bytes
-
-Item = dict[str, Any]
-"""A message with its voter's certificate, or a revocation, as JSON values."""
-
-
-@dataclass
-class Taken:
-    """What became of items: which were new, and whether one of them was not valid."""
-
-    new: list[Item] = field(default_factory=list)
-    bad: bool = False
 
 
 class VoteSet:
@@ -90,7 +79,7 @@ class VoteSet:
         with self.notes.read() as db:
             certified = db.execute("SELECT voter, number, signature FROM certificates").fetchall()
             revoked = db.execute("SELECT number, signature FROM revocations").fetchall()
-            early = db.execute("SELECT message, signature FROM early").fetchall()
+            early = set(db.execute("SELECT message, signature FROM early"))
         self.certificates = {row[0]: Certificate(*row) for row in certified}
         self.revoked = {number for number, _ in revoked}
         self.items: dict[bytes, Item] = {}
@@ -106,9 +95,14 @@ class VoteSet:
                 if (text, signature) in early:
                     self._early[self._id(envelope.message)] = envelope
         enrolled = set(self.board.voters(self.spec.name))
-        for number in {c.number for v, c in self.certificates.items() if v in enrolled}:
-            if number in self.revoked:  # the process ended in between
-                self._expel(number)
+        for voter, certificate in list(self.certificates.items()):
+            # The process ended in between, or one of the files is older than the other.
+            if certificate.number not in self.revoked and voter not in enrolled:
+                self.board.admit(self.spec.name, voter)
+            elif certificate.number in self.revoked and voter in enrolled:
+                self._expel(certificate.number)
+        if self.revoked:
+            self._hold_back()
 
     def close(self) -> None:
         """Close the files."""
@@ -182,7 +176,7 @@ class VoteSet:
             certificate = self.certificates.get(envelope.message.voter)
             if certificate is None or certificate.number in self.revoked:
                 return Outcome.REFUSED, None
-            taken = self.take([_vote_item(envelope, certificate)])
+            taken = self.take([vote_item(envelope, certificate)])
             if not taken.new:
                 return Outcome.REFUSED, None
             return Outcome.ACCEPTED, taken.new[0]
@@ -191,7 +185,6 @@ class VoteSet:
         if "revoked" in item:
             return self._revoke(item)
         message = from_dict(item["message"], self.spec.n_arms)
-        text = to_json(message)
         if self._id(message) in self.items:
             return False
         if len(item) != 4:
@@ -211,25 +204,45 @@ class VoteSet:
         if receipt.outcome is Outcome.REFUSED:
             if not self.board.look(self.spec.name, lambda h: h.tally.is_early(message)):
                 raise GossipError(receipt.reason)
-            with self.notes.write(durable=False) as db:
-                row = (text, message.voter, envelope.signature)
-                db.execute("INSERT OR IGNORE INTO early VALUES (?, ?, ?)", row)
-            self._early[self._id(message)] = envelope
+            self._keep_early([envelope])
         self._index(envelope)
         return True
 
     def _release(self) -> None:
         """Post what came before its turn and may be posted now."""
-        progress = bool(self._early)
-        while progress:
-            progress = False
-            for item, envelope in list(self._early.items()):
-                if self.board.post(self.spec.name, envelope).outcome is not Outcome.REFUSED:
-                    del self._early[item]
-                    with self.notes.write(durable=False) as db:
-                        text = to_json(envelope.message)
-                        db.execute("DELETE FROM early WHERE message = ?", (text,))
-                    progress = True
+        while ripe := self.board.look(self.spec.name, self._ripe):
+            self.board.post_all([(self.spec.name, envelope) for envelope in ripe.values()])
+            with self.notes.write(durable=False) as db:
+                texts = [(to_json(envelope.message),) for envelope in ripe.values()]
+                db.executemany("DELETE FROM early WHERE message = ?", texts)
+            for item in ripe:
+                del self._early[item]
+
+    def _ripe(self, history: History) -> dict[bytes, Envelope]:
+        return {i: e for i, e in self._early.items() if not history.tally.is_early(e.message)}
+
+    def _keep_early(self, envelopes: list[Envelope], *, durable: bool = False) -> None:
+        with self.notes.write(durable=durable) as db:
+            rows = [(to_json(e.message), e.message.voter, e.signature) for e in envelopes]
+            db.executemany("INSERT OR IGNORE INTO early VALUES (?, ?, ?)", rows)
+        self._early |= {self._id(e.message): e for e in envelopes}
+
+    def _hold_back(self) -> None:
+        """Let those wait again whose turn had come by what is out now.
+
+        A device that hears of the revocation first never counts them.
+        """
+        tally, early = self.spec.scheme.tally(self.spec), []
+        for _, text, signature in self.board.rows(self.spec.name)[1]:
+            message = from_json(text, self.spec.n_arms)
+            if tally.is_early(message):
+                early.append(Envelope(message, signature))
+            else:
+                tally.add(message)
+        if early:
+            self._keep_early(early, durable=True)
+            self.board.take_back(self.spec.name, [to_json(e.message) for e in early])
+            self._release()
 
     def _revoke(self, item: Any) -> bool:
         revocation = Revocation(item["revoked"], item["signature"])
@@ -253,23 +266,23 @@ class VoteSet:
             with self.notes.write() as db:
                 db.execute("DELETE FROM early WHERE voter = ?", (voter,))
             self.board.expel(self.spec.name, voter)
-            gone = [i for i, item in self.items.items() if _voter(item) == voter]
+            gone = [i for i, item in self.items.items() if voter_of(item) == voter]
             for item in gone:
                 del self.items[item]
                 self._early.pop(item, None)
+        self._hold_back()
         self._changed()
 
     def _index(self, envelope: Envelope) -> None:
         certificate = self.certificates.get(envelope.message.voter)
         if certificate is None:  # the notes were lost, the votes were not: they come again
             return
-        self.items[self._id(envelope.message)] = _vote_item(envelope, certificate)
+        self.items[self._id(envelope.message)] = vote_item(envelope, certificate)
         self._changed()
 
     def _index_revocation(self, revocation: Revocation) -> None:
-        item = {"revoked": revocation.number, "signature": revocation.signature}
         line = signed_bytes("revocation", {"number": revocation.number}, self.scope)
-        self.items[digests.item_id(line)] = item
+        self.items[digests.item_id(line)] = revocation_item(revocation)
         self._changed()
 
     def _id(self, message: Message) -> bytes:
@@ -278,17 +291,3 @@ class VoteSet:
     def _changed(self) -> None:
         self._root = None
         self._summaries = {}
-
-
-def _vote_item(envelope: Envelope, certificate: Certificate) -> Item:
-    return {
-        "message": json.loads(to_json(envelope.message)),
-        "signature": envelope.signature,
-        "number": certificate.number,
-        "certificate": certificate.signature,
-    }
-
-
-def _voter(item: Item) -> str | None:
-    voter: str | None = item.get("message", {}).get("voter")
-    return voter

@@ -89,6 +89,8 @@ class Ballot(Tally):
         """Whether the terms in between have not been heard of yet."""
         if not isinstance(message, Vote | Reset) or not self.spec.resets:
             return False
+        if message.experiment != self.spec.name:  # else a voter could say it under any name
+            return False
         return self.term + 1 < message.term <= self.spec.last_term
 
     def add(self, message: Message) -> bool:
