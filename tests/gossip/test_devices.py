@@ -1,14 +1,37 @@
 """Whole devices among peers, in one process."""
 
 import asyncio
+import json
 import random
 import time
+from base64 import b64decode, b64encode
 
-from tests.gossip.fleets import Wire, on_loopback, prepare
+import pytest
+from tests.gossip.fleets import (
+    SPEC,
+    Wire,
+    certified,
+    member,
+    on_loopback,
+    prepare,
+    revocation,
+    vote,
+)
 
-from devote.fleet import Device
+from devote.boards.board import Outcome, VoterRevoked
+from devote.boards.database import StoreMismatch
+from devote.boards.identity import Identity
+from devote.fleet import AsyncDevice, Device
 from devote.fleet.clock import Clock
+from devote.fleet.errors import JoinRefused
+from devote.fleet.joining import prepare_store
+from devote.fleet.store import Store
+from devote.gossip import GossipBoard, Ticket
+from devote.gossip.board import LONGEST
 from devote.gossip.discovery import discover
+from devote.gossip.peers import sign_address
+from devote.gossip.settings import GossipError
+from devote.schemes import Vote
 
 YEAR_2100 = 4_102_444_800.0
 
@@ -65,3 +88,132 @@ def test_two_devices_on_a_lan_find_each_other(tmp_path):
     asyncio.run(look())
     assert (set(a.peers.known), set(b.peers.known)) == ({"127.0.0.1:7002"}, {"127.0.0.1:7001"})
     wire.close()
+
+
+async def join(tmp_path, ticket, *, url="gossip:///banner", store="a.db", **changes):
+    return await AsyncDevice.join(
+        url, store=tmp_path / store, invite=ticket, gossip=on_loopback(**changes)
+    )
+
+
+def test_a_wrong_ticket_leaves_nothing_behind_and_the_right_one_is_taken_after_it(tmp_path):
+    right = prepare(tmp_path / "a.db", 1)
+    other = SPEC.with_(epsilon=0.5)
+    voter = prepare_store(tmp_path / "a.db", SPEC)
+    wrong = {
+        "another's": (prepare(tmp_path / "b.db", 2), JoinRefused),
+        "another specification": (
+            Ticket(other, certified(voter, 1, other)).to_json(),
+            StoreMismatch,
+        ),
+    }
+
+    async def main():
+        for ticket, error in wrong.values():
+            with pytest.raises(error, match="\n"):
+                await join(tmp_path, ticket)
+            assert not list(tmp_path.glob("a.db.*"))
+        await (await join(tmp_path, right)).close()
+        assert list(tmp_path.glob("a.db.votes"))
+
+    asyncio.run(main())
+
+
+def test_a_device_that_lost_what_is_beside_its_store_comes_back_with_its_ticket(tmp_path):
+    ticket = prepare(tmp_path / "a.db", 1)
+
+    async def main():
+        await (await join(tmp_path, ticket)).close()
+        for file in [*tmp_path.glob("a.db.votes*"), *tmp_path.glob("a.db.peers*")]:
+            file.unlink()
+        with pytest.raises(GossipError, match="has not joined"):
+            await join(tmp_path, None)
+        device = await join(tmp_path, ticket)
+        assert device._board.votes.certificates
+        assert device._board.answers.record is not None
+        await device.close()
+        with pytest.raises(JoinRefused, match="certificate is one of"):
+            await join(tmp_path, prepare(tmp_path / "b.db", 2))
+
+    asyncio.run(main())
+
+
+def test_a_device_that_was_revoked_is_told_and_goes_on_with_a_new_number(tmp_path):
+    ticket = prepare(tmp_path / "a.db", 1)
+    voter = prepare_store(tmp_path / "a.db", SPEC)
+
+    async def main():
+        device = await join(tmp_path, ticket)
+        votes = device._board.votes
+        votes.take([revocation(1)])
+        envelope = device._core.identity.sign(Vote("banner", 0, 0, voter), votes.scope)
+        with pytest.raises(VoterRevoked, match="Certificate 1 of this device was revoked"):
+            await device._board.publish(envelope)
+        await device.close()
+        device = await join(tmp_path, Ticket(SPEC, certified(voter, 2)).to_json())
+        assert await device._board.publish(envelope) is Outcome.ACCEPTED
+        assert device._board.answers.record["number"] == 2
+        await device.close()
+
+    asyncio.run(main())
+
+
+def test_an_address_that_an_operator_gives_later_is_given_also_if_a_member_told_it(tmp_path):
+    ticket = prepare(tmp_path / "a.db", 1)
+
+    async def main():
+        device = await join(tmp_path, ticket)
+        votes = device._board.votes
+        told = sign_address(
+            member(2), certified(member(2).voter, 2), votes, address="127.0.0.1:9", sequence=1
+        )
+        assert device._board.peers.learn(told)
+        await device.close()
+        device = await join(tmp_path, None, url="gossip://127.0.0.1:9/banner")
+        assert device._board.peers.known["127.0.0.1:9"].given
+        await device.close()
+
+    asyncio.run(main())
+
+
+def test_a_slow_peer_holds_a_meeting_up_for_a_while_only(tmp_path):
+    ticket = prepare(tmp_path / "a.db", 1)
+
+    class Slow:
+        def __init__(self, settings):
+            self.asked = 0
+
+        async def __call__(self, address, path, body):
+            self.asked += 1
+            await asyncio.sleep(0.04)
+            told = {"same": False, "buckets": b64encode(bytes(256)).decode(), "peers": []}
+            if path == "/gossip/trade":
+                held = [b64decode(ids) for ids in json.loads(body)["held"].values()]
+                one = random.choice([ids for ids in held if ids])[:16]
+                told = {"items": [], "want": b64encode(one).decode()}
+            return json.dumps({"new": 1} if path == "/gossip/push" else told).encode()
+
+        async def aclose(self):
+            return
+
+    async def main():
+        settings = on_loopback(listen="", patience=0.05)
+        board = GossipBoard(
+            "gossip:///banner", tmp_path / "a.db", ticket=ticket, settings=settings, dials=Slow
+        )
+        await board.begin(member_of(tmp_path / "a.db"))
+        board.votes.take([vote(n, arm) for n in range(2, 40) for arm in range(3)])
+        board.peers.give("127.0.0.1:9")
+        await board.meet_one(board.peers.known["127.0.0.1:9"])
+        assert board._call.asked <= 3 * LONGEST
+        assert board.peers.known["127.0.0.1:9"].fails
+        await board.aclose()
+
+    asyncio.run(main())
+
+
+def member_of(path):
+    store = Store.open(path)
+    identity = Identity.from_private_bytes(store.load().secret)
+    store.close()
+    return identity

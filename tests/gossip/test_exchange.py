@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.gossip.fleets import SPEC, Wire, revocation, vote
 
-from devote.gossip import digests
-from devote.gossip.exchange import InVain, PeerLied, Unreachable, meet
+from devote.boards.database import StoreFull
+from devote.gossip import GossipSettings, digests
+from devote.gossip.exchange import MOST_IDS, MOST_ITEMS, InVain, PeerLied, Unreachable, meet
 from devote.gossip.health import check_peers
 
 BIG = SPEC.with_(arms=8)
@@ -222,3 +223,75 @@ def test_a_revoked_member_is_not_recognized(wire):
     with pytest.raises(PeerLied):
         wire.meet(a, 2)
     assert b.votes.root != a.votes.root
+
+
+def test_itself_is_no_company(wire):
+    """An operator may give the same addresses to all devices, their own among them."""
+    a = wire.add(1)
+    with pytest.raises(Unreachable, match="is this device itself"):
+        wire.meet(a, 1)
+    assert a.met == 0
+
+
+def test_two_large_sets_of_which_nothing_is_common_are_exchanged_in_bodies_that_fit(
+    wire, monkeypatch
+):
+    monkeypatch.setattr("devote.gossip.exchange.MOST_IDS", 40)
+    largest = 0
+    call = wire.call
+
+    async def weighed(address, path, body):
+        nonlocal largest
+        if path == "/gossip/trade":
+            largest = max(largest, *(len(ids) for ids in json.loads(body)["held"].values()))
+            assert sum(len(ids) // 21 + 1 for ids in json.loads(body)["held"].values()) <= 60
+        return await call(address, path, body)
+
+    monkeypatch.setattr(wire, "call", weighed)
+    a, b = wire.add(1), wire.add(2)
+    a.votes.take([vote(n, arm) for n in range(1, 41) for arm in range(3)])
+    b.votes.take([vote(n, arm) for n in range(41, 81) for arm in range(3)])
+    wire.meet(a, 2)
+    assert a.votes.root == b.votes.root
+    assert len(a.votes.items) == 240
+    assert largest > 0
+
+
+def test_what_peers_send_fits_into_what_peers_take():
+    """The largest bodies there can be: ids of 8,000 buckets, and 200 items."""
+    ids = b64encode(bytes(16)).decode()
+    held = {"fingerprint": "0" * 64, "count": 4_096, "held": {f"{n:04}": ids for n in range(4_000)}}
+    items = {"fingerprint": "0" * 64, "items": [vote(1, 0)] * MOST_ITEMS}
+    assert 2 * len(held["held"]) == MOST_IDS
+    for body in (held, items):
+        assert len(json.dumps(body, separators=(",", ":"))) < GossipSettings().body
+
+
+def test_a_peer_that_has_lost_its_store_gets_everything_again_after_a_rest(wire, tmp_path):
+    a, b = wire.add(1), wire.add(2)
+    a.votes.take([vote(5, 0)])
+    outcomes = []
+    for _ in range(6):
+        b.votes.close()
+        for file in tmp_path.glob("2.db*"):
+            file.unlink()
+        b = wire.add(2)
+        try:
+            wire.meet(a, 2)
+        except PeerLied:
+            outcomes.append("rests")
+        else:
+            assert b.votes.root == a.votes.root
+            outcomes.append("equal")
+    assert outcomes == ["equal"] * 3 + ["rests"] + ["equal"] * 2
+
+
+def test_a_peer_that_cannot_write_says_so_and_is_no_liar(wire, monkeypatch):
+    a = wire.add(1)
+
+    def full(*_):
+        raise StoreFull("The store is full.\nMake room.")
+
+    monkeypatch.setattr(a.votes, "take", full)
+    body = json.dumps({"fingerprint": SPEC.fingerprint, "items": [vote(1, 0)]}).encode()
+    assert a.answer("/gossip/push", body)[0] == 503

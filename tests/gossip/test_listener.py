@@ -13,7 +13,7 @@ from devote.fleet import AsyncDevice
 from devote.gossip import GossipBoard
 from devote.gossip.dialler import Dialler
 from devote.gossip.exchange import NotThisExperiment, Unreachable
-from devote.gossip.listener import _Impatient
+from devote.gossip.listener import _Impatient, sender
 from devote.gossip.settings import GossipError
 from devote.server import create_app
 
@@ -187,3 +187,101 @@ def test_peers_speak_tls_by_files_and_with_mutual_tls_strangers_are_kept_out(tmp
                 await device.close()
 
     asyncio.run(main())
+
+
+def test_connections_that_ask_nothing_are_bounded_and_one_sender_has_half(tmp_path):
+    async def test(board, client):
+        host, port = board.address.split(":")
+        opened = [await asyncio.open_connection(host, int(port)) for _ in range(20)]
+        await asyncio.sleep(0.1)
+        shut = [reader.at_eof() for reader, _ in opened]
+        assert shut == [False] * 4 + [True] * 16
+        elsewhere = {"local_address": "127.0.0.2"}
+        async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(**elsewhere)) as other:
+            at = f"http://{board.address}/gossip/compare"
+            assert (await other.post(at, content=body(root=""))).status_code == 200
+        for _, writer in opened:
+            writer.close()
+        await asyncio.sleep(0.1)
+        assert (await client.post(at, content=body(root=""))).status_code == 200
+
+    with_device(tmp_path, test, connections=2)
+
+
+def test_pages_use_up_what_an_address_may_ask(tmp_path):
+    async def test(board, client):
+        answers = [await client.get(f"http://{board.address}/health") for _ in range(6)]
+        assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
+
+    with_device(tmp_path, test, make_page=page, rate=0.001, burst=4)
+
+
+def test_one_ipv6_network_counts_as_one_sender():
+    assert sender("fe80::1%eth0") == sender("fe80::2")
+    assert sender("fd00:0:0:1::1") != sender("fd00::1")
+    assert sender("") == ""
+
+
+@pytest.mark.parametrize("listen", ["[::1]:0", "[::]:0"])
+def test_devices_speak_ipv6_and_say_where_they_listen(tmp_path, listen):
+    async def main():
+        settings = on_loopback(listen=listen, allow=("::/0",))
+        async with asyncio.timeout(60):
+            devices, url = [], "gossip:///banner"
+            for n in (1, 2):
+                ticket = prepare(tmp_path / f"{n}.db", n)
+                store = tmp_path / f"{n}.db"
+                devices.append(
+                    await AsyncDevice.join(url, store=store, invite=ticket, gossip=settings)
+                )
+                port = devices[0]._board.address.rpartition(":")[2]
+                url = f"gossip://[::1]:{port}/banner"
+            while not all(device._board.answers.met for device in devices):
+                await asyncio.sleep(0.05)
+            for device in devices:
+                assert device._board.answers.record["address"].startswith("[")
+                await device.close()
+
+    asyncio.run(main())
+
+
+def test_tls_files_that_cannot_be_used_are_named_in_one_line(tmp_path):
+    authority, issue = make_authority(tmp_path)
+    certificate, key = issue("device")
+    _, other = issue("other")
+    garbage = tmp_path / "garbage.pem"
+    garbage.write_text("nothing")
+    ticket = prepare(tmp_path / "a.db", 1)
+
+    async def main():
+        for files in (
+            {"certificate": certificate, "key": other, "authority": authority},
+            {"certificate": garbage, "key": key, "authority": authority},
+            {"certificate": certificate, "key": key, "authority": garbage},
+        ):
+            with pytest.raises(GossipError, match="cannot be used"):
+                await AsyncDevice.join(
+                    "gossip:///banner",
+                    store=tmp_path / "a.db",
+                    invite=ticket,
+                    gossip=on_loopback(**files),
+                )
+
+    asyncio.run(main())
+
+
+def test_health_says_that_tls_is_what_fails(tmp_path):
+    authority, issue = make_authority(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    stranger, issue_elsewhere = make_authority(tmp_path / "elsewhere")
+
+    async def test(board, client):
+        certificate, key = issue_elsewhere("device")
+        tls = {"certificate": certificate, "key": key, "authority": stranger}
+        dialler = Dialler(on_loopback(listen="", **tls))
+        with pytest.raises(Unreachable, match=r"over TLS: .*CERTIFICATE_VERIFY_FAILED"):
+            await dialler(board.address, "/gossip/compare", body(root=""))
+        await dialler.aclose()
+
+    certificate, key = issue("device")
+    with_device(tmp_path, test, certificate=certificate, key=key, authority=authority)

@@ -14,7 +14,7 @@ from tests.gossip.fleets import (
 )
 
 from devote.gossip.discovery import announced, read_announced
-from devote.gossip.peers import FORGOTTEN_AFTER, IN_VAIN, PeerBook, sign_address
+from devote.gossip.peers import IN_VAIN, PeerBook, sign_address
 from devote.gossip.settings import GossipError, GossipSettings, parse_address, parse_url
 from devote.gossip.votes import VoteSet
 
@@ -101,8 +101,50 @@ def test_a_poisoned_address_is_forgotten_and_its_member_soon_not_heard(votes, bo
             for peer in book.choose(turn=True):
                 dialled += 1
                 book.note(peer, worked=False)
-    assert dialled <= FORGOTTEN_AFTER * IN_VAIN
+    assert dialled <= IN_VAIN
     assert not book.known
+
+
+@pytest.mark.parametrize("in_flight", [False, True])
+def test_a_member_that_names_one_address_after_the_other_is_soon_not_heard(votes, book, in_flight):
+    """Whether it moves before or after the dialled address is found to be silent."""
+    dialled = 0
+    for sequence in range(1, 200):
+        book.learn(record(votes, 1, f"127.0.0.1:{7000 + sequence}", sequence))
+        for peer in book.choose(turn=True):
+            dialled += 1
+            if in_flight:
+                book.learn(record(votes, 1, f"127.0.0.1:{8000 + sequence}", sequence + 1))
+            book.note(peer, worked=False)
+    assert 0 < dialled <= IN_VAIN + in_flight
+    assert not book.known
+
+
+def test_a_member_that_names_the_addresses_of_others_takes_them_from_nobody(votes, book):
+    """Also those that were not dialled yet, as after a start."""
+    for number in range(1, 6):
+        book.learn(record(votes, number, f"127.0.0.1:{7000 + number}"))
+    for sequence in range(1, 6):
+        assert not book.learn(record(votes, 9, f"127.0.0.1:{7000 + sequence}", sequence))
+    assert {p.address: p.voter for p in book.known.values()} == {
+        f"127.0.0.1:{7000 + n}": member(n).voter for n in range(1, 6)
+    }
+    silent = book.known["127.0.0.1:7001"]
+    book.note(silent, worked=False)  # whose address another one may have got
+    assert book.learn(record(votes, 9, "127.0.0.1:7001", 9))
+    assert silent.voter == member(9).voter
+
+
+def test_a_given_address_may_come_to_be_another_members(tmp_path):
+    wire = Wire(tmp_path)
+    a, b = wire.add(1), wire.add(2)
+    a.peers.give("127.0.0.1:7002")
+    a.peers.learn(record(a.votes, 3, "127.0.0.1:7002"))
+    wire.meet(a, 2)
+    peer = a.peers.known["127.0.0.1:7002"]
+    assert (peer.voter, peer.proven) == (b.identity.voter, True)
+    assert a.peers.hand_out() == [b.record]
+    wire.close()
 
 
 def test_a_peer_that_once_proved_itself_is_not_forgotten_but_rests(votes, book):

@@ -62,6 +62,10 @@ class SqliteStore:
         """Close the file."""
         self._database.close()
 
+    def remove(self) -> None:
+        """Close the file and delete it."""
+        self._database.remove()
+
     def create(self, experiment: Experiment, *, most: int | None = None) -> Receipt:
         """Open an experiment; duplicate if the very same is there, refused if another is.
 

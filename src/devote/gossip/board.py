@@ -19,16 +19,19 @@ from typing import ClassVar
 from devote.boards.board import (
     BoardAlone,
     BoardRefused,
+    BoardUnavailable,
     EnrolmentRefused,
     Envelope,
     Outcome,
     Snapshot,
+    VoterRevoked,
 )
+from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.sqlite import SqliteBoard
 from devote.extras import naming_extras
-from devote.gossip.credentials import Ticket
+from devote.gossip.credentials import Certificate, Ticket
 from devote.gossip.dialler import Dialler, Dials
 from devote.gossip.exchange import Answers, PeerLied, Unreachable, meet, push
 from devote.gossip.items import Item
@@ -45,6 +48,10 @@ PUSH_AFTER = 0.1
 
 AT_ONCE = 4
 """Peers that are asked at a time."""
+
+LONGEST = 6
+"""A meeting takes at most so many times the patience for one answer; slow peers hold few others up.
+"""
 
 MANY = 50
 """More new votes than this at once are a backlog, which is not pushed on."""
@@ -85,7 +92,8 @@ class GossipBoard(SqliteBoard):
             self._dice = dice or random.Random()
             self.peers = PeerBook(self.votes, self.settings, self._dice)
             for address in (*addresses, *(self._ticket.peers if self._ticket else ())):
-                if address not in self.peers.known:
+                known = self.peers.known.get(address)
+                if known is None or not known.given:
                     self.peers.give(address)
         except BaseException:
             self.votes.close()
@@ -113,6 +121,15 @@ class GossipBoard(SqliteBoard):
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         """Take this device's own certificate; refused if it is another's or none."""
         known = self.votes.certificates.get(identity.voter)
+        certificate = self._certificate_of(identity)
+        if certificate.number in self.votes.revoked:
+            raise EnrolmentRefused(_revoked(certificate))
+        self.votes.certify(certificate)
+        return Outcome.DUPLICATE if known else Outcome.ACCEPTED
+
+    def _certificate_of(self, identity: Identity) -> Certificate:
+        """The certificate in the ticket, or the one that is known; BoardRefused if it is none."""
+        known = self.votes.certificates.get(identity.voter)
         certificate = self._ticket.certificate if self._ticket else known
         if certificate is None or certificate.voter != identity.voter:
             whose = "none" if certificate is None else f"one of {certificate.voter[:12]}..."
@@ -120,18 +137,16 @@ class GossipBoard(SqliteBoard):
                 f"This device's key is {identity.voter}, and the certificate is {whose}.\n"
                 "Have this key certified: devote certify issue; then join again with its ticket."
             )
-        if certificate.number in self.votes.revoked:
-            raise EnrolmentRefused(
-                f"Certificate {certificate.number} was revoked.\nAsk the issuer for another."
-            )
-        self.votes.certify(certificate)
-        return Outcome.DUPLICATE if known else Outcome.ACCEPTED
+        return certificate
 
     async def begin(self, identity: Identity) -> None:
         """Listen, if that is wanted, and begin to exchange votes."""
         if self._tasks:
             return
-        self._loop = asyncio.get_running_loop()
+        certificate = self._certificate_of(identity)
+        if certificate.number not in self.votes.revoked:
+            self.votes.certify(certificate)
+        self._call = self._dials(self.settings)
         address = ""
         if self.settings.listen:
             self._listener = Listener(self.settings)
@@ -140,7 +155,7 @@ class GossipBoard(SqliteBoard):
             self.app = GossipApp(self.answers, self.settings, page)
             await self._listener.start(self.app)
         self.answers.introduce(identity, address, self._next_start())
-        self._call = self._dials(self.settings)
+        self._loop = asyncio.get_running_loop()
         self._tasks = [
             asyncio.create_task(self._meet_forever()),
             asyncio.create_task(self._push_forever()),
@@ -158,7 +173,13 @@ class GossipBoard(SqliteBoard):
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Put a message into this device's set, and push it to a few peers."""
-        outcome, item = await asyncio.to_thread(self.votes.post, envelope)
+        try:
+            outcome, item = await asyncio.to_thread(self.votes.post, envelope)
+        except StoreError as error:
+            raise BoardUnavailable(str(error)) from error
+        certificate = self.votes.certificates.get(envelope.message.voter)
+        if certificate is not None and certificate.number in self.votes.revoked:
+            raise VoterRevoked(_revoked(certificate))
         if item is not None:
             self._on_new([item])
         return outcome
@@ -185,22 +206,28 @@ class GossipBoard(SqliteBoard):
         """Exchange sets with one peer, and remember how it went."""
         assert self._call is not None, "begin first"
         try:
-            await meet(self.answers, peer, self._call)
-        except (Unreachable, PeerLied) as error:
+            async with asyncio.timeout(LONGEST * self.settings.patience):
+                await meet(self.answers, peer, self._call)
+        except (Unreachable, PeerLied, TimeoutError) as error:
             self.peers.note(peer, worked=False, lied=isinstance(error, PeerLied))
         else:
             self.peers.note(peer, worked=True)
         finally:
             self._meeting.pop(peer.address, None)
 
+    async def _try(self, peer: Peer) -> None:
+        with suppress(StoreError):  # the device hears of it when it next uses its board
+            await self.meet_one(peer)
+
     async def _meet_forever(self) -> None:
         while True:
             if self.peers.round % 16 == 0:
-                self.peers.reload()
+                with suppress(StoreError):
+                    self.peers.reload()
             for peer in self.peers.choose(turn=True):
                 # A peer that does not answer must not keep the others waiting.
                 if peer.address not in self._meeting and len(self._meeting) < AT_ONCE:
-                    self._meeting[peer.address] = asyncio.create_task(self.meet_one(peer))
+                    self._meeting[peer.address] = asyncio.create_task(self._try(peer))
             await asyncio.sleep(self.settings.period * (0.5 + self._dice.random()))
 
     async def _push_forever(self) -> None:
@@ -247,12 +274,23 @@ class GossipBoard(SqliteBoard):
         return int(sequence)
 
 
+def _revoked(certificate: Certificate) -> str:
+    return (
+        f"Certificate {certificate.number} of this device was revoked.\n"
+        "Ask the issuer for one with another number, and join again with its ticket."
+    )
+
+
 def _reachable(address: str) -> str:
     """The address with this machine's own IP where it is bound to all of them."""
     host, _, port = address.rpartition(":")
     if host not in ("0.0.0.0", "[::]"):
         return address
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
-        probe.connect(("10.255.255.255", 9))  # which sends nothing
-        host = probe.getsockname()[0]
+    family, far = (
+        (socket.AF_INET, "10.255.255.255") if host == "0.0.0.0" else (socket.AF_INET6, "fdff::1")
+    )
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((far, 9))  # which sends nothing
+        found = probe.getsockname()[0]
+        host = f"[{found}]" if ":" in found else found
     return f"{host}:{port}"

@@ -9,7 +9,7 @@ import httpx
 from devote.boards.experiment import VERSION_HEADER
 from devote.gossip.exchange import NotThisExperiment, PeerLied, Unreachable
 from devote.gossip.items import Item
-from devote.gossip.settings import GossipSettings
+from devote.gossip.settings import GossipSettings, parse_address
 from devote.protocol.wire import VERSION
 
 HEADERS = {
@@ -40,8 +40,8 @@ class Dialler:
 
     def __init__(self, settings: GossipSettings) -> None:
         self._settings = settings
-        host = settings.listen.rpartition(":")[0]
-        own = host if host and host not in ("0.0.0.0", "[::]") else None
+        host = parse_address(settings.listen)[0] if settings.listen else ""
+        own = None if host in ("", "0.0.0.0", "::") else host
         limits = httpx.Limits(
             max_connections=settings.connections,
             max_keepalive_connections=8,
@@ -70,8 +70,11 @@ class Dialler:
                 self._client.stream("POST", url, content=body) as response,
             ):
                 return await self._read(address, response)
-        except (TimeoutError, httpx.HTTPError, OSError, httpx.InvalidURL):
-            raise Unreachable(f"{address} does not answer.\nIt is asked again later.") from None
+        except (TimeoutError, httpx.HTTPError, OSError, httpx.InvalidURL) as error:
+            why = f" over TLS: {error}" if "SSL" in str(error) else ""
+            raise Unreachable(
+                f"{address} does not answer{why}.\nIt is asked again later."
+            ) from None
 
     async def _read(self, address: str, response: httpx.Response) -> bytes:
         body = bytearray()

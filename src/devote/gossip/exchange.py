@@ -8,11 +8,13 @@ longer and longer.
 
 import asyncio
 import json
+import random
 import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
+from devote.boards.database import StoreError
 from devote.boards.identity import Identity, verify_fields
 from devote.errors import DevoteError
 from devote.gossip import digests
@@ -25,6 +27,9 @@ from devote.protocol.messages import parse_json
 
 MOST_ITEMS = 200
 """Items in one body; a longer backlog takes several."""
+
+MOST_IDS = 8_000
+"""Ids and buckets in one body: less than it may weigh."""
 
 IN_VAIN = 3
 """Meetings in a row, or offers of one item to one peer, that may come to nothing."""
@@ -85,6 +90,8 @@ class Answers:
             return 200, _PATHS[path](self, asked)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             return 422, {"error": "This is not what a peer asks.\nSee docs/wire.md."}
+        except StoreError:  # why, is this device's own business
+            return 503, {"error": "This peer cannot use its store now.\nTry again later."}
 
     def _compare(self, asked: Any) -> dict[str, Any]:
         theirs, nonce = asked["root"], asked.get("who")
@@ -96,7 +103,7 @@ class Answers:
         if not told["same"]:
             count = digests.bucket_count(len(self.votes.items))
             told["buckets"] = _pack(self.votes.summary(count))
-        else:
+        elif self.record is None or asked.get("me") != self.record:  # itself is no company
             self.met += 1
         if nonce is not None and self.identity is not None and self.record is not None:
             if not isinstance(nonce, str) or len(nonce) != 32:
@@ -203,8 +210,9 @@ def _recognize(own: Answers, peer: Peer, who: Any, nonce: str) -> None:
     certificate = Certificate.read({"voter": record["voter"], **certified})
     if certificate.fault(own.votes.spec) or certificate.number in own.votes.revoked:
         raise ValueError
-    own.peers.learn(record)
-    peer.proven = True
+    if certificate.voter == own.peers.me:
+        raise Unreachable(f"{peer.address} is this device itself.\nGive the address of another.")
+    own.peers.prove(peer, record)
 
 
 async def _trade(own: Answers, peer: Peer, call: Call, theirs: bytes) -> bool:
@@ -212,7 +220,14 @@ async def _trade(own: Answers, peer: Peer, call: Call, theirs: bytes) -> bool:
     votes = own.votes
     places = digests.differing(votes.summary(count), theirs)
     filled = digests.fill(votes.ids(), count)
-    held = {str(place): _pack(b"".join(filled.get(place, []))) for place in places}
+    held: dict[str, str] = {}
+    left = MOST_IDS
+    for place in random.sample(places, len(places)):  # what does not fit has its turn later
+        ids = filled.get(place, [])
+        left -= len(ids) + 1
+        if held and left < 0:
+            break
+        held[str(place)] = _pack(b"".join(ids))
     told = await _ask(own, peer, call, "/gossip/trade", {"count": count, "held": held})
     try:
         items, wanted = told["items"], digests.split(_unpack(told["want"]))
@@ -227,6 +242,7 @@ async def _trade(own: Answers, peer: Peer, call: Call, theirs: bytes) -> bool:
         raise PeerLied(f"{peer.address} sent what is not valid.\nIt is left alone.")
     wanted &= votes.ids()
     if any(peer.pushed[item] >= IN_VAIN for item in wanted):
+        peer.pushed.clear()  # it may have lost its store: after a rest it gets all again
         raise PeerLied(f"{peer.address} wants the same again and again.\nIt is left alone.")
     if wanted:
         reply = await push(own, peer, call, votes.pick(wanted, MOST_ITEMS))

@@ -6,9 +6,12 @@ refused before it is read.
 """
 
 import asyncio
+import ipaddress
 import json
 import socket
 import ssl
+import weakref
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -45,18 +48,21 @@ class GossipApp:
         if scope["type"] != "http":
             return
         path, method = scope["path"], scope["method"]
+        self.requests += 1
+        host = sender((scope.get("client") or ("",))[0])
+        if self._limit.wait(host):
+            self.refused += 1
+            await self._reply(send, 429, {"error": "Too many requests.\nTry again later."})
+            return
         if path not in PATHS:
             if self._page is not None and method in ("GET", "HEAD"):
                 await self._page(scope, receive, send)
             else:
                 await self._reply(send, 404, {"error": "There is nothing here.\nSee docs/wire.md."})
             return
-        self.requests += 1
-        host = (scope.get("client") or ("",))[0]
-        if method != "POST" or self._limit.wait(host):
+        if method != "POST":
             self.refused += 1
-            status = 429 if method == "POST" else 405
-            await self._reply(send, status, {"error": "Too many requests.\nTry again later."})
+            await self._reply(send, 405, {"error": "Peers ask by POST.\nSee docs/wire.md."})
             return
         body = await self._read(scope, receive)
         if body is None:
@@ -98,6 +104,41 @@ class GossipApp:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+
+def sender(host: str) -> str:
+    """Whose requests count together: an address, or all of one IPv6 network of 64 bits.
+
+    >>> sender("10.0.0.7"), sender("fd00::1:7")
+    ('10.0.0.7', 'fd00::/64')
+    """
+    if ":" not in host:
+        return host
+    return str(ipaddress.IPv6Network((host.partition("%")[0], 64), strict=False))
+
+
+class _Door(socket.socket):
+    """A listening socket that lets in so many at a time, and half as many of one sender.
+
+    Uvicorn counts requests, and a connection on which none is made only costs whoever accepts it.
+    """
+
+    most = 128
+
+    def __init__(self, bound: socket.socket) -> None:
+        super().__init__(fileno=bound.detach())
+        self._inside: weakref.WeakKeyDictionary[socket.socket, str] = weakref.WeakKeyDictionary()
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """The next connection; one too many is closed at once."""
+        let_in, address = super().accept()
+        who = sender(address[0])
+        inside = Counter(host for one, host in self._inside.items() if one.fileno() != -1)
+        if inside.total() >= self.most or inside[who] >= max(1, self.most // 2):
+            let_in.close()
+            raise ConnectionAbortedError
+        self._inside[let_in] = who
+        return let_in, address
 
 
 class _Impatient(H11Protocol):
@@ -143,12 +184,14 @@ class Listener:
     def __init__(self, settings: GossipSettings) -> None:
         host, port = parse_address(settings.listen)
         try:
-            self._socket = socket.create_server((host, port), family=_family(host), backlog=256)
+            bound = socket.create_server((host, port), family=_family(host), backlog=256)
         except OSError as error:
             raise GossipError(
                 f"{settings.listen} cannot be listened on: {error.strerror}.\n"
                 "End what listens there, or listen on another address or port."
             ) from None
+        self._socket = _Door(bound)
+        self._socket.most = 4 * settings.connections
         host, port = self._socket.getsockname()[:2]
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._settings = settings
@@ -176,7 +219,7 @@ class Listener:
             server_header=False,
             date_header=False,
             proxy_headers=False,
-            limit_concurrency=settings.connections * 4,
+            limit_concurrency=4 * settings.connections + 1,  # the door is narrower
             timeout_keep_alive=int(4 * settings.period) + 1,
             timeout_graceful_shutdown=1,
             backlog=256,
@@ -186,6 +229,11 @@ class Listener:
         self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started and not self._task.done():
             await asyncio.sleep(0.005)
+        if self._task.done():
+            raise GossipError(
+                f"{settings.listen} cannot be served ({self._task.exception()!r}).\n"
+                "Check the address and the TLS files."
+            )
 
     async def aclose(self) -> None:
         """Stop answering."""

@@ -3,8 +3,9 @@
 A member signs where it listens itself, so the only addresses that are ever dialled come from an
 operator or from somebody the issuer has certified, and each member can name one. A told address is
 an IP in an allowed network. The first time it is dialled, whoever answers must prove to be that
-very member; an address that does not is tried a few times, ever more rarely, and forgotten. So a
-member who names somebody else's address costs that one a handful of small requests.
+very member; an address that does not is tried a few times, ever more rarely, and forgotten. All of
+a member's addresses together are tried ``IN_VAIN`` times. So a member who names somebody else's
+address costs that one a handful of small requests, and takes it from nobody who answers there.
 
 Rounds count, not seconds: no clock is asked.
 """
@@ -33,8 +34,9 @@ FORGOTTEN_AFTER = 6
 RARELY = 64
 """Rounds between two questions for addresses when nothing new is heard."""
 
-IN_VAIN = 3
-"""So many addresses of a member may prove wrong; then none is taken from it until a restart."""
+IN_VAIN = 18
+"""So often a member's addresses may be dialled in vain; then none is taken from it until a restart.
+"""
 
 GIVEN_SHARE = 0.25
 """How often a peer is picked among those that an operator gave, whoever else is known."""
@@ -113,8 +115,11 @@ class PeerBook:
             if self._in_vain[voter] >= IN_VAIN:
                 return False
             peer = self.known.get(address)
-            if peer is not None and peer.voter not in ("", voter) and peer.proven:
-                return False  # another member has proved to be there
+            if peer is not None and peer.voter not in ("", voter):
+                if peer.proven or not peer.fails:
+                    return False  # it is another member's, who has not failed there
+                self._in_vain[peer.voter] += peer.fails
+                peer.fails = 0
             if before is not None and before.address != address:
                 self._withdraw(before)
             if peer is None and not self._make_room():
@@ -146,13 +151,27 @@ class PeerBook:
             raise ValueError("not signed")
         return voter, sequence
 
+    def prove(self, peer: Peer, record: Any) -> None:
+        """The member of a record has proved to answer at the address of a peer."""
+        with self._lock:
+            if peer.voter not in ("", record["voter"]):
+                self._withdraw(peer)
+            self.learn(record)
+            peer.proven = True
+
     def _withdraw(self, peer: Peer) -> None:
         """A member has moved: its old address is no longer its own."""
         if peer.given:
             peer.voter, peer.sequence, peer.record, peer.proven = "", -1, "", False
             self._keep(peer)
         else:
-            self.forget(peer.address)
+            self._drop(peer)
+
+    def _drop(self, peer: Peer) -> None:
+        """Forget an address that a member told, but not how often it was dialled in vain."""
+        if not peer.proven:
+            self._in_vain[peer.voter] += peer.fails
+        self.forget(peer.address)
 
     def _make_room(self) -> bool:
         told = [peer for peer in self.known.values() if not peer.given]
@@ -161,10 +180,10 @@ class PeerBook:
         # The ones that do not answer go first; of those that do, one now and then.
         silent = [peer for peer in told if peer.fails or not peer.proven]
         if silent and self._dice.random() < 0.5:
-            self.forget(self._dice.choice(silent).address)
+            self._drop(self._dice.choice(silent))
             return True
         if self._dice.random() < 1 / 16:
-            self.forget(self._dice.choice(told).address)
+            self._drop(self._dice.choice(told))
             return True
         return False
 
@@ -202,13 +221,17 @@ class PeerBook:
                 peer.fails, peer.rests_until = 0, 0
                 peer.answered += 1
                 return
-            peer.fails += 6 if lied else 1
+            cost = FORGOTTEN_AFTER if lied else 1
+            peer.fails += cost
             longest = LONGEST_REST if peer.proven or peer.given else LONGEST_REST_UNPROVEN
             rest = min(2 ** min(peer.fails, 10), LONGEST_REST_UNPROVEN if lied else longest)
             peer.rests_until = self.round + rest
-            if not peer.given and not peer.proven and peer.fails >= FORGOTTEN_AFTER:
-                self._in_vain[peer.voter] += 1
-                self.forget(peer.address)
+            if peer.given or peer.proven:
+                return
+            if self.known.get(peer.address) is not peer:  # it was dropped meanwhile
+                self._in_vain[peer.voter] += cost
+            elif peer.fails >= min(FORGOTTEN_AFTER, IN_VAIN - self._in_vain[peer.voter]):
+                self._drop(peer)
 
     def _keep(self, peer: Peer) -> None:
         self.known[peer.address] = peer

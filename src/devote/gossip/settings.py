@@ -72,8 +72,11 @@ class GossipSettings:
                 ) from None
         if self.listen:
             parse_address(self.listen)
-        if self.announce:
-            parse_address(self.announce)
+        if self.announce and not _is_ip(parse_address(self.announce, port_0=False)[0]):
+            raise GossipError(
+                f"announce={self.announce!r} is a name, and devices dial no names that others "
+                "tell.\nGive an IP address, such as 10.0.0.7:7700."
+            )
 
     @property
     def scheme(self) -> str:
@@ -84,10 +87,17 @@ class GossipSettings:
         """What to check of a peer that is dialled, and what to show to it."""
         if self.certificate is None:
             return False
-        context = ssl.create_default_context(cafile=self.authority)
-        # Members are known by their keys in the experiment, not by the names of their machines.
-        context.check_hostname = False
-        context.load_cert_chain(self.certificate, self.key)
+        try:
+            context = ssl.create_default_context(cafile=self.authority)
+            # Members are known by their keys in the experiment, not by their machines' names.
+            context.check_hostname = False
+            context.load_cert_chain(self.certificate, self.key, password="")  # and ask nobody
+        except OSError as error:
+            raise GossipError(
+                f"The TLS files {self.certificate}, {self.key} and {self.authority} cannot be used "
+                f"({error.strerror or error}).\nGive PEM files that belong together, the key "
+                "without a password."
+            ) from None
         return context
 
     def may_dial(self, address: str) -> bool:
@@ -100,6 +110,13 @@ class GossipSettings:
         if number.is_multicast or number.is_unspecified:
             return False
         return any(number in ipaddress.ip_network(text) for text in self.allow)
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        return bool(ipaddress.ip_address(host))
+    except ValueError:
+        return False
 
 
 def parse_address(text: str, *, port_0: bool = True) -> tuple[str, int]:

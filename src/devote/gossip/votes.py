@@ -55,6 +55,7 @@ class VoteSet:
     def _settle(self, path: str, given: ExperimentSpec | None) -> ExperimentSpec:
         with self.notes.read() as db:
             row = db.execute("SELECT spec FROM me").fetchone()
+        self._is_new = row is None
         if row is None:
             if given is None:
                 self.notes.remove()
@@ -105,10 +106,14 @@ class VoteSet:
             self._hold_back()
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files; those that a device has never used are removed."""
         with self._lock:
-            self.board.close()
-            self.notes.close()
+            if self._is_new and not self.certificates and not self.items:
+                self.board.remove()
+                self.notes.remove()
+            else:
+                self.board.close()
+                self.notes.close()
 
     @property
     def root(self) -> str:
