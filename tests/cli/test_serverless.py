@@ -7,6 +7,7 @@ from tests.gossip.fleets import ISSUER, SPEC, prepare
 
 from devote.cli.main import main
 from devote.gossip.votes import VoteSet
+from devote.theory import split_possible
 
 TOML = f'name = "banner"\narms = ["a", "b", "c"]\nissuer = "{ISSUER.voter}"\n'
 
@@ -50,6 +51,41 @@ def test_keys_are_certified_in_bulk_offline_and_keep_their_numbers(here, capsys)
     assert told["tickets"] == ["tickets/3.json", "tickets/1.json"]
     assert main(["certify", "request", "banner.toml", "1.db"]) == 0
     assert capsys.readouterr().out.split() == keys[:1]
+
+
+def test_no_number_is_given_twice_whatever_tickets_are_called(here, capsys, says):
+    assert main(["certify", "request", "banner.toml", "1.db", "2.db", "3.db"]) == 0
+    keys = capsys.readouterr().out.split()
+    assert main(["certify", "issue", "banner.toml", *keys[:2]]) == 0
+    assert "2 certificates, 3 options" in capsys.readouterr().err
+    (here / "tickets" / "2.json").rename(here / "tickets" / "kitchen.json")
+    assert main(["certify", "issue", "banner.toml", keys[2]]) == 0
+    assert capsys.readouterr().out.split() == ["tickets/3.json"]
+    says("certify", "issue", "banner.toml", ISSUER.voter, "0" * 64)
+    assert not (here / "tickets" / "4.json").exists()
+    (here / "tickets" / "3.json").write_text("{")
+    told = says("certify", "issue", "banner.toml", keys[2])
+    assert "tickets/3.json: The ticket is malformed" in told
+
+
+def test_how_many_may_lie_is_said_with_the_certificates(here, capsys):
+    (here / "banner.toml").write_text(TOML + "[scheme]\nquorum = 8\n")
+    assert main(["certify", "request", "banner.toml", *(f"{n}.db" for n in range(10))]) == 0
+    keys = capsys.readouterr().out.split()
+    assert main(["certify", "issue", "banner.toml", *keys]) == 0
+    assert "never decide differently, if at most 3 of the devices lie" in capsys.readouterr().err
+    assert not split_possible(10, 8, 3, liars=3)
+    assert split_possible(10, 8, 3, liars=4)
+
+
+def test_a_revocation_of_which_nobody_hears_says_so(here, capsys):
+    assert main(["certify", "revoke", "banner.toml", "7"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "signed: 7\n"
+    assert "nobody was told" in told.err
+    silent = ["certify", "revoke", "banner.toml", "7", "--tell", "127.0.0.1:9"]
+    assert main(silent) != 0
+    assert "does not answer" in capsys.readouterr().err
 
 
 def test_what_cannot_be_certified_is_refused_in_one_line(here, says):

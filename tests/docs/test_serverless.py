@@ -37,7 +37,7 @@ def test_the_page_runs_from_top_to_bottom(tmp_path):
     assert any("the answer: green" in text for text in said)
     assert any("never decide differently" in text for text in said)
     assert any("silent" in text for text in said)  # nobody runs any more
-    assert any("revoked: 10" in text for text in said)
+    assert any("signed: 10" in text for text in said)
 
 
 def _environment() -> dict[str, str]:

@@ -14,6 +14,7 @@ from devote.cli.terminal import tell
 
 if TYPE_CHECKING:
     from devote.boards.identity import Identity
+    from devote.gossip import Ticket
     from devote.protocol import ExperimentSpec
 
 Spec = Annotated[Path, typer.Argument(metavar="SPEC", help="A specification with an issuer.")]
@@ -96,11 +97,13 @@ def issue(
 ) -> None:
     """Certify keys, one or many: each gets a ticket, a file with which its device joins.
 
-    Numbers go on from the highest in the folder; a key that has a ticket keeps its number.
+    Numbers go on from the highest in the folder; a key that has a ticket there keeps its number.
+    Keep the tickets there: a number that is given twice is also revoked twice.
 
     Example:
         devote certify issue banner.toml --from keys.txt --peer 10.0.0.7:7700
     """
+    from devote.files import write_whole
     from devote.gossip import Certificate, Ticket
     from devote.gossip.settings import parse_address
 
@@ -110,23 +113,36 @@ def issue(
     read, issuer = read_spec(spec), _load(key)
     for address in peer or ():
         parse_address(address, port_0=False)
-    there = {int(f.stem): f for f in out.glob("*.json") if f.stem.isdecimal()}
-    known = {Ticket.read(f).certificate.voter: number for number, f in there.items()}
-    highest = max(there, default=0)
-    made: list[str] = []
+    there = [_read_ticket(file) for file in sorted(out.glob("*.json"))]
+    known = {t.certificate.voter: t.certificate.number for t in there}
+    highest = max(known.values(), default=0)
+    tickets: dict[Path, Ticket] = {}
     for voter in wanted:
         if voter not in known:
             highest += 1
             known[voter] = highest
-        number = known[voter]
-        certificate = Certificate.issue(issuer, read, voter=voter, number=number)
-        out.mkdir(parents=True, exist_ok=True)
-        place = out / f"{number}.json"
-        place.write_text(Ticket(read, certificate, tuple(peer or ())).to_json() + "\n")
-        made.append(str(place))
-    typer.echo(f"devote: {_split(read, len(known))}", err=True)
+        certificate = Certificate.issue(issuer, read, voter=voter, number=known[voter])
+        tickets[out / f"{known[voter]}.json"] = Ticket(read, certificate, tuple(peer or ()))
+    out.mkdir(parents=True, exist_ok=True)
+    for place, ticket in tickets.items():
+        write_whole(place, (ticket.to_json() + "\n").encode())
+    made = [str(place) for place in tickets]
+    here = {t.certificate.voter for t in there if t.spec.fingerprint == read.fingerprint}
+    typer.echo(f"devote: {_split(read, len(here.union(wanted)))}", err=True)
     told = {"experiment": read.name, "fingerprint": read.fingerprint, "tickets": made}
     tell(told, json, lambda _: typer.echo("\n".join(made)))
+
+
+def _read_ticket(file: Path) -> "Ticket":
+    from devote.gossip import GossipError, Ticket
+
+    try:
+        return Ticket.read(file)
+    except GossipError as error:
+        raise CommandError(
+            f"{file}: {str(error).splitlines()[0]}\n"
+            "Take it out of the folder, and issue anew for whoever had it."
+        ) from None
 
 
 def _split(spec: "ExperimentSpec", members: int) -> str:
@@ -136,7 +152,11 @@ def _split(spec: "ExperimentSpec", members: int) -> str:
     votes, arms = spec.votes_needed or 1, spec.n_arms
     cause = f"{members} certificates, {arms} options, {votes} votes drop one"
     if not split_possible(members, votes, arms):
-        return f"{cause}: parts of a cut network never decide differently."
+        liars = arms * votes - members * (arms - 1) - 1
+        return (
+            f"{cause}: parts of a cut network never decide differently, "
+            f"if at most {liars} of the devices lie."
+        )
     least = members * (arms - 1) // arms + 1
     return (
         f"{cause}: two parts of a cut network can each settle on another option, until it heals. "
@@ -184,4 +204,10 @@ def revoke(
         from devote.gossip.dialler import hand_over
 
         asyncio.run(hand_over(read_settings(setting or []), read.fingerprint, told, items))
-    tell(items, json, lambda _: typer.echo("\n".join(f"revoked: {one}" for one in number)))
+    else:
+        typer.echo(
+            "devote: nobody was told. Give --tell with the address of a device that listens.",
+            err=True,
+        )
+    word = "signed" if told is None else "revoked"
+    tell(items, json, lambda _: typer.echo("\n".join(f"{word}: {one}" for one in number)))

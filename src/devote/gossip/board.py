@@ -96,7 +96,7 @@ class GossipBoard(SqliteBoard):
                 if known is None or not known.given:
                     self.peers.give(address)
         except BaseException:
-            self.votes.close()
+            self.votes.close(keep_unused=False)
             raise
         self.answers = Answers(self.votes, self.peers, self.settings)
         self.answers.on_new = self._on_new
@@ -200,7 +200,7 @@ class GossipBoard(SqliteBoard):
             await self._listener.aclose()
         if self._call is not None:
             await self._call.aclose()
-        self.votes.close()
+        self.votes.close(keep_unused=False)
 
     async def meet_one(self, peer: Peer) -> None:
         """Exchange sets with one peer, and remember how it went."""
@@ -276,8 +276,8 @@ class GossipBoard(SqliteBoard):
 
 def _revoked(certificate: Certificate) -> str:
     return (
-        f"Certificate {certificate.number} of this device was revoked.\n"
-        "Ask the issuer for one with another number, and join again with its ticket."
+        f"Certificate {certificate.number} was revoked.\n"
+        "To take part again, have the key of a new store certified."
     )
 
 

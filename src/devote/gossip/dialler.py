@@ -7,7 +7,7 @@ from typing import Protocol
 import httpx
 
 from devote.boards.experiment import VERSION_HEADER
-from devote.gossip.exchange import NotThisExperiment, PeerLied, Unreachable
+from devote.gossip.exchange import MOST_ITEMS, NotThisExperiment, PeerLied, Unreachable
 from devote.gossip.items import Item
 from devote.gossip.settings import GossipSettings, parse_address
 from devote.protocol.wire import VERSION
@@ -111,8 +111,10 @@ async def hand_over(
 ) -> None:
     """Hand items to a device that listens somewhere, without being one."""
     call = Dialler(settings)
-    body = json.dumps({"fingerprint": fingerprint, "items": items}).encode()
     try:
-        await call(address, "/gossip/push", body)
+        for first in range(0, len(items), MOST_ITEMS):
+            some = items[first : first + MOST_ITEMS]
+            body = json.dumps({"fingerprint": fingerprint, "items": some}).encode()
+            await call(address, "/gossip/push", body)
     finally:
         await call.aclose()

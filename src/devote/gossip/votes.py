@@ -105,10 +105,10 @@ class VoteSet:
         if self.revoked:
             self._hold_back()
 
-    def close(self) -> None:
-        """Close the files; those that a device has never used are removed."""
+    def close(self, *, keep_unused: bool = True) -> None:
+        """Close the files; without ``keep_unused`` remove those of a device that did not join."""
         with self._lock:
-            if self._is_new and not self.certificates and not self.items:
+            if self._is_new and not keep_unused and not self.certificates:
                 self.board.remove()
                 self.notes.remove()
             else:
