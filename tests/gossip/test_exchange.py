@@ -220,7 +220,7 @@ def test_health_tells_who_answers_and_whether_it_holds_the_same(wire):
 def test_a_revoked_member_is_not_recognized(wire):
     a, b = wire.add(1), wire.add(2)
     a.votes.take([revocation(2)])
-    with pytest.raises(PeerLied):
+    with pytest.raises(PeerLied, match="member 2, who was revoked"):
         wire.meet(a, 2)
     assert b.votes.root != a.votes.root
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import socket
+from contextlib import suppress
 
 import httpx
 import pytest
-from tests.gossip.fleets import SPEC, member, on_loopback, prepare
+from tests.gossip.fleets import SPEC, member, on_loopback, prepare, vote
 from tests.server.certificates import make_authority
 
 from devote.dashboard import add_page
@@ -100,6 +102,30 @@ def test_a_connection_on_which_nothing_is_asked_is_closed(tmp_path, monkeypatch)
         writer.close()
 
     with_device(tmp_path, test, patience=0.2)
+
+
+def test_whoever_asks_and_does_not_read_the_answers_is_hung_up_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(_Impatient, "patience", 0.1)
+
+    async def test(board, client):
+        board.votes.take([vote(n, arm) for n in range(1, 61) for arm in range(3)])
+        asking = body(count=32, held={str(place): "" for place in range(32)})
+        head = b"POST /gossip/trade HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
+        deaf = socket.create_connection(board.address.split(":"))
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        deaf.setblocking(False)
+        with suppress(BlockingIOError, ConnectionError):
+            for _ in range(100):
+                deaf.send(head % len(asking) + asking)
+        open_now = board._listener._server.server_state.connections
+        while not open_now:
+            await asyncio.sleep(0.01)
+        async with asyncio.timeout(20):
+            while open_now:
+                await asyncio.sleep(0.05)
+        deaf.close()
+
+    with_device(tmp_path, test, rate=1e6)
 
 
 def test_any_device_shows_the_page_of_a_server_read_only(tmp_path):

@@ -153,10 +153,8 @@ def _split(spec: "ExperimentSpec", members: int) -> str:
     cause = f"{members} certificates, {arms} options, {votes} votes drop one"
     if not split_possible(members, votes, arms):
         liars = arms * votes - members * (arms - 1) - 1
-        return (
-            f"{cause}: parts of a cut network never decide differently, "
-            f"if at most {liars} of the devices lie."
-        )
+        lie = f"at most {liars} of the devices lie" if liars else "none of the devices lies"
+        return f"{cause}: parts of a cut network never decide differently, if {lie}."
     least = members * (arms - 1) // arms + 1
     return (
         f"{cause}: two parts of a cut network can each settle on another option, until it heals. "

@@ -208,8 +208,12 @@ def _recognize(own: Answers, peer: Peer, who: Any, nonce: str) -> None:
         raise ValueError
     certified = {"number": record["number"], "signature": record["certificate"]}
     certificate = Certificate.read({"voter": record["voter"], **certified})
-    if certificate.fault(own.votes.spec) or certificate.number in own.votes.revoked:
+    if certificate.fault(own.votes.spec):
         raise ValueError
+    if certificate.number in own.votes.revoked:
+        raise PeerLied(
+            f"{peer.address} is member {certificate.number}, who was revoked.\nIt rests."
+        )
     if certificate.voter == own.peers.me:
         raise Unreachable(f"{peer.address} is this device itself.\nGive the address of another.")
     own.peers.prove(peer, record)

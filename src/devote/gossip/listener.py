@@ -142,7 +142,10 @@ class _Door(socket.socket):
 
 
 class _Impatient(H11Protocol):
-    """Closes a connection on which no request was finished for too long."""
+    """Closes a connection on which no request was finished, or no answer read, for too long.
+
+    A page may go on answering for as long as somebody looks at it.
+    """
 
     patience = 10.0
     _watch: asyncio.TimerHandle | None = None
@@ -154,13 +157,15 @@ class _Impatient(H11Protocol):
         self._watch = self.loop.call_later(self.patience, self._look)
 
     def _look(self) -> None:
-        idle = self.cycle is self._seen and not self.transport.is_closing()
-        if idle and (self.cycle is None or self.cycle.response_complete):
-            self.transport.close()
+        is_old, cycle = self.cycle is self._seen, self.cycle
+        is_done = cycle is None or cycle.response_complete
+        if self.transport.is_closing() or (is_old and not is_done and cycle.scope["path"] in PATHS):
+            self.transport.abort()  # to close would wait until what was written is read
             return
-        self._seen = self.cycle
-        if not self.transport.is_closing():
-            self._watch = self.loop.call_later(self.patience, self._look)
+        if is_old and is_done:
+            self.transport.close()
+        self._seen = cycle
+        self._watch = self.loop.call_later(self.patience, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop watching."""
