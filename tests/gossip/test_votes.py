@@ -6,6 +6,7 @@ import pytest
 from tests.gossip.fleets import ISSUER, SPEC, certified, member, reset, revocation, said, vote
 
 from devote.boards.board import Outcome
+from devote.boards.database import StoreFull
 from devote.boards.identity import Identity
 from devote.gossip.credentials import Certificate, Revocation, Ticket, scope_of
 from devote.gossip.settings import GossipError
@@ -154,6 +155,24 @@ def test_a_revocation_that_was_cut_short_is_carried_out_at_the_next_start(new_se
     monkeypatch.undo()
     votes.close()
     assert len(held(new_set())) == 1
+
+
+def test_a_revocation_for_which_there_was_no_room_is_carried_out_when_it_comes_again(
+    new_set, monkeypatch
+):
+    votes = new_set()
+    votes.take([vote(1, 0), vote(2, 0)])
+
+    def full(*_, **__):
+        raise StoreFull("The store is full.\nMake room.")
+
+    monkeypatch.setattr(votes.board, "take_back", full)
+    with pytest.raises(StoreFull):
+        votes.take([revocation(1)])
+    monkeypatch.undo()
+    assert votes.take([revocation(1)]).new
+    assert len(held(votes)) == 1
+    assert len(votes.items) == 2
 
 
 def test_a_restart_forgets_nothing(new_set):

@@ -108,12 +108,14 @@ class VoteSet:
     def close(self, *, keep_unused: bool = True) -> None:
         """Close the files; without ``keep_unused`` remove those of a device that did not join."""
         with self._lock:
-            if self._is_new and not keep_unused and not self.certificates:
-                self.board.remove()
-                self.notes.remove()
-            else:
-                self.board.close()
-                self.notes.close()
+            if self._is_new and not keep_unused:
+                with self.notes.read() as db:  # another process may have joined meanwhile
+                    keep_unused = bool(db.execute("SELECT 1 FROM certificates").fetchone())
+                if not keep_unused:
+                    self.board.remove()
+                    self.notes.remove()
+            self.board.close()
+            self.notes.close()
 
     @property
     def root(self) -> str:
@@ -182,9 +184,7 @@ class VoteSet:
             if certificate is None or certificate.number in self.revoked:
                 return Outcome.REFUSED, None
             taken = self.take([vote_item(envelope, certificate)])
-            if not taken.new:
-                return Outcome.REFUSED, None
-            return Outcome.ACCEPTED, taken.new[0]
+            return (Outcome.ACCEPTED, taken.new[0]) if taken.new else (Outcome.REFUSED, None)
 
     def _take_one(self, item: Any) -> bool:
         if "revoked" in item:
@@ -253,13 +253,13 @@ class VoteSet:
         revocation = Revocation(item["revoked"], item["signature"])
         if len(item) != 2:
             raise ValueError("other fields")
-        if revocation.number in self.revoked:
+        if self._revocation_id(revocation.number) in self.items:
             return False
         if not revocation.holds(self.spec):
             raise GossipError("This revocation is not the issuer's.\nDiscard it.")
         with self.notes.write() as db:
             row = (revocation.number, revocation.signature)
-            db.execute("INSERT INTO revocations VALUES (?, ?)", row)
+            db.execute("INSERT OR IGNORE INTO revocations VALUES (?, ?)", row)
         self.revoked.add(revocation.number)
         self._expel(revocation.number)
         self._index_revocation(revocation)
@@ -286,9 +286,11 @@ class VoteSet:
         self._changed()
 
     def _index_revocation(self, revocation: Revocation) -> None:
-        line = signed_bytes("revocation", {"number": revocation.number}, self.scope)
-        self.items[digests.item_id(line)] = revocation_item(revocation)
+        self.items[self._revocation_id(revocation.number)] = revocation_item(revocation)
         self._changed()
+
+    def _revocation_id(self, number: int) -> bytes:
+        return digests.item_id(signed_bytes("revocation", {"number": number}, self.scope))
 
     def _id(self, message: Message) -> bytes:
         return digests.item_id(to_bytes(message, self.scope))
