@@ -44,7 +44,7 @@ def split_possible(n_players: int, quorum: int, n_arms: int, liars: int = 0) -> 
     While some arm has fewer than M votes, whoever has heard a part of the votes has thrown out
     only arms that all votes throw out. So a decision falls only if every arm gets M votes, K M in
     all. An honest player never votes against the last arm that its own view leaves it, so it casts
-    at most K - 1 until then; a liar casts K.
+    at most K - 1 until then; each of the ``liars`` among the N casts K.
 
     >>> [split_possible(32, quorum, 8) for quorum in (28, 29)]
     [True, False]
