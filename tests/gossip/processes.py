@@ -88,7 +88,7 @@ class CutDialler(Dialler):
     """Does not dial across a cut."""
 
     def __init__(self, plan: Plan, n: int) -> None:
-        super().__init__(plan.settings(n))
+        super().__init__(plan.settings(n), source=plan.network.host(n))
         self._plan, self._n = plan, n
 
     async def __call__(self, address: str, path: str, body: bytes) -> bytes:

@@ -177,6 +177,28 @@ def test_a_peer_of_another_version_is_told_apart():
     asyncio.run(main())
 
 
+def test_a_device_dials_from_whatever_address_leads_to_a_peer():
+    """Also if it listens at another: from 127.0.0.1, say, nothing leads out of the machine."""
+    heard = []
+
+    async def answer(reader, writer):
+        heard.append(writer.get_extra_info("peername")[0])
+        writer.close()
+        await writer.wait_closed()
+
+    async def main():
+        dialler = Dialler(on_loopback(listen="127.0.0.9:0"))
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server:
+            with pytest.raises(Unreachable):
+                await dialler(f"127.0.0.1:{port}", "/gossip/compare", b"{}")
+        await dialler.aclose()
+
+    asyncio.run(main())
+    assert heard == ["127.0.0.1"]
+
+
 @pytest.mark.parametrize("mutual", [False, True])
 def test_peers_speak_tls_by_files_and_with_mutual_tls_strangers_are_kept_out(tmp_path, mutual):
     authority, issue = make_authority(tmp_path)
@@ -228,6 +250,8 @@ def test_connections_that_ask_nothing_are_bounded_and_one_sender_has_half(tmp_pa
             assert (await other.post(at, content=body(root=""))).status_code == 200
         for _, writer in opened:
             writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
         await asyncio.sleep(0.1)
         assert (await client.post(at, content=body(root=""))).status_code == 200
 

@@ -9,7 +9,7 @@ import httpx
 from devote.boards.experiment import VERSION_HEADER
 from devote.gossip.exchange import MOST_ITEMS, NotThisExperiment, PeerLied, Unreachable
 from devote.gossip.items import Item
-from devote.gossip.settings import GossipSettings, parse_address
+from devote.gossip.settings import GossipSettings
 from devote.protocol.wire import VERSION
 
 HEADERS = {
@@ -35,20 +35,19 @@ class Dials(Protocol):
 class Dialler:
     """HTTP to peers; no cookie, no redirect, no proxy, and an answer within ``settings.patience``.
 
-    ``sent`` and ``received`` count the bytes of bodies.
+    ``sent`` and ``received`` count the bytes of bodies. ``source`` is the address to dial from; by
+    default the system chooses, as it knows the way to each peer.
     """
 
-    def __init__(self, settings: GossipSettings) -> None:
+    def __init__(self, settings: GossipSettings, *, source: str | None = None) -> None:
         self._settings = settings
-        host = parse_address(settings.listen)[0] if settings.listen else ""
-        own = None if host in ("", "0.0.0.0", "::") else host
         limits = httpx.Limits(
             max_connections=settings.connections,
             max_keepalive_connections=8,
             keepalive_expiry=2.5 * settings.period,
         )
         transport = httpx.AsyncHTTPTransport(
-            verify=settings.client_context(), limits=limits, local_address=own, trust_env=False
+            verify=settings.client_context(), limits=limits, local_address=source, trust_env=False
         )
         self._client = httpx.AsyncClient(
             transport=transport,
