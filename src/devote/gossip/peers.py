@@ -118,7 +118,7 @@ class PeerBook:
             if peer is not None and peer.voter not in ("", voter):
                 if peer.proven or not peer.fails:
                     return False  # it is another member's, who has not failed there
-                self._in_vain[peer.voter] += peer.fails
+                self._in_vain[peer.voter] += 0 if peer.given else peer.fails
                 peer.fails = 0
             if before is not None and before.address != address:
                 self._withdraw(before)
