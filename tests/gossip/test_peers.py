@@ -169,6 +169,15 @@ def test_an_address_where_another_member_answers_does_not_count_as_its_own(tmp_p
     wire.close()
 
 
+def test_what_an_operator_adds_while_a_device_runs_is_given_also_if_a_member_told_it(votes, book):
+    book.learn(record(votes, 1, "127.0.0.1:7001"))
+    PeerBook(votes, on_loopback(), random.Random(0)).give("127.0.0.1:7001")
+    book.learn(record(votes, 1, "127.0.0.1:7001", sequence=2))
+    book.reload()
+    assert book.known["127.0.0.1:7001"].given
+    assert book.known["127.0.0.1:7001"].sequence == 2
+
+
 def test_a_peer_tells_only_of_those_that_have_answered_it(tmp_path):
     wire = Wire(tmp_path)
     a, b, c = (wire.add(n) for n in (1, 2, 3))

@@ -83,8 +83,8 @@ class PeerBook:
         """Read addresses that were added to the store meanwhile."""
         with self._lock, self._votes.notes.read() as db:
             for row in db.execute("SELECT address, given, voter, sequence, record FROM peers"):
-                if row[0] not in self.known:
-                    self.known[row[0]] = Peer(row[0], bool(row[1]), *row[2:])
+                peer = self.known.setdefault(row[0], Peer(row[0], bool(row[1]), *row[2:]))
+                peer.given = peer.given or bool(row[1])
 
     def give(self, address: str) -> None:
         """Add an address that an operator gave; it is never forgotten by itself."""
@@ -237,7 +237,12 @@ class PeerBook:
         self.known[peer.address] = peer
         row = (peer.address, peer.given, peer.voter, peer.sequence, peer.record)
         with self._votes.notes.write(durable=False) as db:
-            db.execute("INSERT OR REPLACE INTO peers VALUES (?, ?, ?, ?, ?)", row)
+            db.execute(
+                "INSERT INTO peers VALUES (?, ?, ?, ?, ?) ON CONFLICT (address) DO UPDATE SET "
+                "given = max(given, excluded.given), voter = excluded.voter, "
+                "sequence = excluded.sequence, record = excluded.record",
+                row,
+            )
 
 
 def sign_address(
