@@ -66,7 +66,7 @@ def test_the_fault_run_sees_an_outbox_that_is_not_kept(monkeypatch):
     def forgetful(self):
         with self.store._database.write() as connection:
             connection.execute("DELETE FROM outbox WHERE state = 'waiting'")
-        load(self)
+        return load(self)
 
     monkeypatch.setattr(DeviceCore, "_load", forgetful)
     assert _runs_fail(range(40))
@@ -137,9 +137,10 @@ def test_the_fault_run_sees_a_claim_that_counts_before_the_board_shows_it(monkey
     load = DeviceCore._load
 
     def too_soon(self):
-        load(self)
+        saved = load(self)
         for message in self._outbox.messages:
             self._player.receive(message)
+        return saved
 
     monkeypatch.setattr(DeviceCore, "_load", too_soon)
     assert _runs_fail(JURY_SEEDS)

@@ -135,9 +135,10 @@ class Store:
                 "UPDATE device SET player = ?, pending_at = ?, reply_at = ?, plays = ?",
                 (json.dumps(player), pending_at, None if said else reply_at, plays),
             )
-            db.executemany(
-                "INSERT INTO outbox (message, signature, reply_at) VALUES (?, ?, ?)", outgoing
-            )
+            if outgoing:
+                db.executemany(
+                    "INSERT INTO outbox (message, signature, reply_at) VALUES (?, ?, ?)", outgoing
+                )
         if outgoing and reply_at is not None:
             with suppress(StoreError):  # the step is stored; the next one forgets
                 self._database.forget()
@@ -147,7 +148,8 @@ class Store:
         outgoing = [(to_json(e.message), e.signature) for e in said]
         with self._database.write(durable=bool(outgoing)) as db:
             db.execute("UPDATE device SET player = ?", (json.dumps(player),))
-            db.executemany("INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing)
+            if outgoing:
+                db.executemany("INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing)
 
     def save_told(self, player: dict[str, Any], number: int, *, lost: bool) -> None:
         """Store a player who has read the board's tally up to a number.
