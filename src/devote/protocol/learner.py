@@ -121,7 +121,7 @@ class Learner:
         """Everything needed to go on exactly here."""
         return {
             "eta": self.rule.eta,
-            "state": {name: list(buf) for name, buf in zip(State._fields, self.state, strict=True)},
+            "state": {name: list(buffer) for name, buffer in self.state._asdict().items()},
             "resets": self.resets,
             "epoch": self.epoch,
             "pending": self.pending,
