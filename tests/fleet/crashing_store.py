@@ -8,6 +8,7 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from devote.boards.database import Database
@@ -51,16 +52,29 @@ class Disk:
         del self.states[:keep]
 
 
+@cache
+def _empty() -> bytes:
+    """The file of a device store in which nothing has been set up."""
+    database = Database(":memory:", LAYOUT)
+    with database.read() as connection:
+        content = connection.serialize()
+    database.close()
+    return content
+
+
 class CrashingDatabase(Database):
     """A database in memory over a ``Disk``; ``crash_at`` is before, after or None."""
 
     def __init__(self, disk: Disk) -> None:
-        super().__init__(":memory:", LAYOUT)
-        if disk.states:
-            self._connection.deserialize(disk.states[-1][0])
         self.disk = disk
+        super().__init__(":memory:", LAYOUT)
         self.entry: Any = None
         self.crash_at: str | None = None
+
+    def _connect(self, *, timeout: float) -> sqlite3.Connection:
+        connection = super()._connect(timeout=timeout)
+        connection.deserialize(self.disk.states[-1][0] if self.disk.states else _empty())
+        return connection
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:

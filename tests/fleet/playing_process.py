@@ -7,8 +7,8 @@ Another file holds each message that the board has acknowledged, as soon as it h
 while a vote waits, so that the votes keep coming for as long as the server is killed.
 
 It pauses between two plays, for 64 of them share a machine: each for a time of its own, so that
-they vote one after the other, and longer once it has voted. After SIGUSR1 it hardly does, so that
-whoever kills it then may well kill it in the middle of a step.
+they vote one after the other, and longer once it has voted. After SIGUSR1 it hardly does until it
+votes, so that whoever kills it then may well kill it in the middle of a step.
 """
 
 import random
@@ -24,9 +24,9 @@ from devote.fleet import Device, JoinError, RewardRefused
 from devote.fleet.loop import Pace
 from devote.protocol import to_json
 
-PACE = Pace(every=1.0, base=0.05, cap=0.5)
-PAUSE = 0.03, 0.2
-VOTED, HURRIED = 0.3, 0.001
+PACE = Pace(every=2.0, base=0.05, cap=0.5)
+PAUSE = 0.1, 1.0
+VOTED, HURRIED = 0.5, 0.001
 
 
 class WitnessedBoard(HttpBoard):
@@ -80,6 +80,8 @@ def play(url: str, store: Path, invite: str, means: list[float]) -> None:
                 lines.write("passing\n")
                 device.reward(x, choice)
                 lines.write("counted\n")
+            if status.waiting:
+                hurried = False
             time.sleep(HURRIED if hurried else VOTED if status.sent else pause)
 
 

@@ -1,7 +1,8 @@
 """A device process that does one thing at a time, as told by lines over a socket.
 
 ``choose U`` reads the board and plays with the uniform number U, ``reward X`` passes on what the
-arm paid and posts what follows. Each is answered by a line of JSON.
+arm paid and posts what follows. Each is answered by a line of JSON. It reads as a device's loop
+does: the tally, and the log where that is needed, and now and then all of it.
 """
 
 import json
@@ -9,19 +10,21 @@ import socket
 import time
 
 from devote.fleet import Device
-from devote.fleet.loop import Pace
+from devote.fleet.loop import CHECK_EVERY, Pace
+from devote.fleet.sync import sync_once
 
 ONLY_WHEN_TOLD = Pace(every=1e6, base=0.05, cap=0.5)
 
 
-def sync(device: Device) -> None:
-    while not device.sync():
+def sync(device: Device, *, deep: bool = False) -> None:
+    made = device._device
+    while not device._result(sync_once(made._core, made._board, deep=deep)):
         time.sleep(0.05)
 
 
 def step_as_told(port: str, url: str, store: str, invite: str) -> None:
     """Until whoever listens at ``port`` hangs up."""
-    uniform = 0.0
+    uniform, rounds = 0.0, 0
     with (
         Device.join(
             url, store=store, invite=invite, dice=lambda: uniform, pace=ONLY_WHEN_TOLD
@@ -34,7 +37,8 @@ def step_as_told(port: str, url: str, store: str, invite: str) -> None:
             verb, number = line.split()
             if verb == "choose":
                 uniform = float.fromhex(number)
-                sync(device)
+                sync(device, deep=rounds % CHECK_EVERY == 0)
+                rounds += 1
                 print(json.dumps(device.choose()), file=lines, flush=True)
             else:
                 device.reward(float.fromhex(number))

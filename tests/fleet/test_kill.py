@@ -23,6 +23,7 @@ from devote.schemes.survey import Survey
 N_DEVICES = 64
 KILLS = 52
 VOTES_BETWEEN = 5
+VOTES_A_KILL = 15  # or so, with those that wait while the server is away
 MEANS = (0.95, *[0.05] * 11)
 SPEC = ExperimentSpec(arms=12, name="banner", algorithm="lucb", epsilon=1.0, scheme={"quorum": 60})
 
@@ -78,6 +79,11 @@ class World:
     def acknowledged(self) -> list[Message]:
         return self.written("*.acknowledged")
 
+    def silent(self) -> list[int]:
+        """The devices of which nothing has been acknowledged."""
+        files = [self.path(i, "acknowledged") for i in range(len(self.devices))]
+        return [i for i, f in enumerate(files) if not f.exists() or not f.stat().st_size]
+
     def written(self, files: str) -> list[Message]:
         found = self.folder.glob(files)
         return [from_json(line, 12) for file in found for line in file.read_text().splitlines()]
@@ -115,13 +121,19 @@ def test_kill_9_of_server_and_devices_loses_no_acknowledged_vote_and_counts_no_r
 
 
 def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[int, int]:
-    """A whole experiment under fire, checked at its end; kills of the server and of devices."""
-    world = World(folder)
+    """A whole experiment under fire, checked at its end; kills of the server and of devices.
+
+    It has as many arms, and so votes, as the kills that are left may take.
+    """
+    n_arms = min(SPEC.n_arms, 2 + most_kills * VOTES_A_KILL // N_DEVICES)
+    spec = SPEC.with_(arms=n_arms)
+    world = World(folder, spec)
     server_kills = device_kills = 0
     try:
         while server_kills < most_kills:
             victim = rng.randrange(N_DEVICES)
-            world.devices[victim].hurry()
+            for i in {victim, *world.silent()[:1]}:
+                world.devices[i].hurry()
             if not world.await_votes(len(world.on_board()) + VOTES_BETWEEN):
                 break
             time.sleep(rng.random() * 0.03)
@@ -132,6 +144,8 @@ def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[i
             assert set(acknowledged) <= set(world.on_board())
             device_kills += world.kill_device(victim)
             world.start_server()
+        for i in world.silent():
+            world.devices[i].hurry()
         for device in world.devices:
             assert device.wait(timeout=300) == 0, (folder / "log.txt").read_text()[-2000:]
         on_board = world.on_board()
@@ -151,7 +165,7 @@ def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[i
         assert pulls == world.path(i, "journal").read_text().splitlines().count("counted")
     assert Counter(on_board) == made
     assert set(made.values()) == {1}
-    ballot = Ballot(SPEC)
+    ballot = Ballot(spec)
     for message in made:
         ballot.add(message)
     assert ballot.answer == (0,)

@@ -117,12 +117,7 @@ class Database:
         if self.path != ":memory:":
             self._make_private(must_write=alone)
         with self._translated():
-            self._connection = sqlite3.connect(
-                self.path,
-                timeout=0.0 if alone else PATIENCE,
-                isolation_level=None,
-                check_same_thread=False,
-            )
+            self._connection = self._connect(timeout=0.0 if alone else PATIENCE)
         try:
             with self._translated():
                 if self.path == ":memory:":  # where thousands of devices may share a process
@@ -217,6 +212,11 @@ class Database:
             (StoreError, f"failed: {detail}.\nNothing was changed; check that its disk works."),
         )
         return kind(f"The {self._layout.what} {self.path!r} {text}")
+
+    def _connect(self, *, timeout: float) -> sqlite3.Connection:
+        return sqlite3.connect(
+            self.path, timeout=timeout, isolation_level=None, check_same_thread=False
+        )
 
     def _make_private(self, *, must_write: bool) -> None:
         """Make the file readable for its owner only; SQLite gives its log the same mode."""

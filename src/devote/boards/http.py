@@ -42,6 +42,7 @@ from devote.boards.http_answers import check_version as check_version
 from devote.boards.http_answers import not_ours as not_ours
 from devote.boards.identity import Identity
 from devote.boards.pages import PAGE, page_of, page_tag
+from devote.boards.trust import trusted
 from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
 from devote.protocol.wire import VERSION, Scope
@@ -84,7 +85,9 @@ class HttpBoard(Board):
             )
         self._name = self.url.rpartition("/")[2]
         self._own = client is None
-        self._client = client or httpx.AsyncClient(headers={"User-Agent": "devote"})
+        self._client = client or httpx.AsyncClient(
+            headers={"User-Agent": "devote"}, verify=trusted()
+        )
         self._timeout = httpx.Timeout(timeout)
         self._patience = httpx.Timeout(timeout, read=patience)
         self._n_arms = MAX_ARMS

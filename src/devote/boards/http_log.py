@@ -21,6 +21,7 @@ from devote.boards.http_answers import (
     unreachable,
 )
 from devote.boards.logs import SHOWN, Told
+from devote.boards.trust import trusted
 from devote.protocol import SpecError
 from devote.protocol.messages import parse_json
 
@@ -57,7 +58,9 @@ class HttpLog(AbstractContextManager["HttpLog"]):
                 f"{url!r} is not the address of an experiment.\n"
                 "Give one like http://127.0.0.1:8600/experiments/banner."
             )
-        self._client = client or httpx.Client(headers={"User-Agent": "devote"}, timeout=30.0)
+        self._client = client or httpx.Client(
+            headers={"User-Agent": "devote"}, timeout=30.0, verify=trusted()
+        )
         self._has_answered = False
         try:
             self._open()

@@ -11,6 +11,7 @@ from devote.boards.board import BoardRefused, BoardUnavailable
 from devote.boards.experiment import Experiment, is_address
 from devote.boards.http_answers import check_version, get, not_ours, unreachable
 from devote.boards.standing import Standing
+from devote.boards.trust import trusted
 from devote.protocol import Message
 from devote.protocol.messages import from_dict
 
@@ -31,7 +32,9 @@ class Operator(AbstractContextManager["Operator"]):
             raise BoardRefused(
                 f"{server!r} is not the address of a server.\nGive one like http://127.0.0.1:8600."
             )
-        self._client = httpx.Client(headers={"User-Agent": "devote", **headers}, timeout=timeout)
+        self._client = httpx.Client(
+            headers={"User-Agent": "devote", **headers}, timeout=timeout, verify=trusted()
+        )
 
     def open(self, experiment: Experiment) -> str:
         """Open an experiment; returns its address, which is what devices join."""

@@ -8,7 +8,7 @@ reward, or by ``close_question`` when none has come in time, and waits in the ou
 leave (``Replies``).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 
@@ -162,16 +162,18 @@ class DeviceCore(DeviceState):
         self._player.wake(self.noise())
         said = self._sign(self._player.outgoing())
         self.store.save_wake(self._player.to_dict(), said)
-        self._outbox.add(said)
         if said:
+            self._outbox.add(said)
             self.on_message()
 
-    def _sign(self, messages: Iterable[Message]) -> list[Envelope]:
+    def _sign(self, messages: list[Message]) -> list[Envelope]:
+        if not messages:  # as at most pulls
+            return []
         there = self._outbox.messages
         new = (message for message in messages if message not in there)
         return [self.identity.sign(message, self.scope) for message in new]
 
-    def _commit(self, fate: Fate, messages: Iterable[Message]) -> None:
+    def _commit(self, fate: Fate, messages: list[Message]) -> None:
         """Store a step: what became of the pending play, or a new one, and what is to be said."""
         play = new_play() if fate == "pending" else self._plays.pending
         assert play is not None  # a pending arm and its pending play are stored together
@@ -188,7 +190,8 @@ class DeviceCore(DeviceState):
             for envelope in said:
                 self._replies.hold(envelope.signature)
         self.store.save_step(self._player.to_dict(), pending_at, plays, said, reply_at)
-        self._outbox.add(said)
+        if said:
+            self._outbox.add(said)
         # An answer is posted when its time comes; its reward must not wake anybody.
         if is_question or (said and fate != "answered"):
             self.on_message()

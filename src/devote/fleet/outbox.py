@@ -12,16 +12,21 @@ from devote.protocol import Message
 
 
 class Outbox:
-    """The outbox in ``store``, oldest message first.
+    """The outbox in ``store``, which holds these ``entries``, oldest message first.
 
     ``wanted`` says whether a message that the board has refused is worth offering again.
     """
 
-    def __init__(self, store: Store, wanted: Callable[[Message], bool]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        entries: Iterable[tuple[Envelope, Delivery]],
+        wanted: Callable[[Message], bool],
+    ) -> None:
         self._store = store
         self._wanted = wanted
         self._seen: set[str] = set()
-        self._entries: dict[Envelope, Delivery] = dict(store.outbox())
+        self._entries: dict[Envelope, Delivery] = dict(entries)
 
     @property
     def messages(self) -> tuple[Message, ...]:

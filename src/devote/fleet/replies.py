@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 
 from devote.fleet.clock import Clock
+from devote.fleet.saved import Saved
 from devote.fleet.store import Store
 
 EARLIEST, LATEST = 0.05, 0.25
@@ -52,25 +53,28 @@ class Replies:
         """The open question has its answer, which is held back until it is to leave."""
         self._held[signature] = self._leaves
 
-    def resume(self, store: Store, *, is_asked: bool) -> None:
+    def resume(self, store: Store, saved: Saved, *, is_asked: bool) -> float | None:
         """Go on after a restart, with a question that is open and answers that are held back.
 
-        If the clock was set back since, what is stored is corrected.
+        If the clock was set back since, what is stored is corrected. Returns when the answer to
+        the open question is to leave, as it is stored now.
         """
-        saved, now, wall = store.load(), self._clock.monotonic(), self._clock.wall()
+        now, wall, reply_at = self._clock.monotonic(), self._clock.wall(), saved.reply_at
         after = saved.spec.scheme.reply_after
         if after is None:
-            return
+            return reply_at
         if is_asked and saved.pending_at is not None and saved.reply_at is not None:
             self._closes = now + min(after, max(0.0, saved.pending_at + after - wall))
             self._leaves = now + self._left(after, saved.reply_at)
             if saved.pending_at > wall:
-                store.save_moments(wall, wall + saved.reply_at - saved.pending_at)
-        for envelope, reply_at in store.held():
-            left = self._left(after, reply_at)
+                reply_at = wall + saved.reply_at - saved.pending_at
+                store.save_moments(wall, reply_at)
+        for envelope, leaves_at in store.held():
+            left = self._left(after, leaves_at)
             self._held[envelope.signature] = now + left
-            if wall + left < reply_at:
+            if wall + left < leaves_at:
                 store.save_reply_at(envelope, wall + left)
+        return reply_at
 
     @property
     def is_closed(self) -> bool:

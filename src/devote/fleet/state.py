@@ -36,6 +36,7 @@ from devote.fleet.outbox import Outbox
 from devote.fleet.pace import Asked
 from devote.fleet.plays import Plays
 from devote.fleet.replies import Replies
+from devote.fleet.saved import Saved
 from devote.fleet.status import FORGED, Health
 from devote.fleet.store import Store
 from devote.protocol import Message, Player, ProtocolError
@@ -67,12 +68,12 @@ class DeviceState:
         self.rounds = asyncio.Lock()
         self._lock = threading.RLock()
         self._in_doubt = False
-        self._load()
+        saved = self._load()
+        self.identity = Identity.from_private_bytes(saved.secret)
         self.must_recall = self.spec.scheme.noisy and not self.store.is_new
         self._replies = Replies(self.clock, self.jitter)
         with suppress(StoreError):  # the moments in memory hold all the same
-            self._replies.resume(self.store, is_asked=self._player.is_asked)
-            self._reply_at = self.store.load().reply_at
+            self._reply_at = self._replies.resume(self.store, saved, is_asked=self._player.is_asked)
 
     @property
     def waiting(self) -> tuple[Envelope, ...]:
@@ -201,10 +202,11 @@ class DeviceState:
         with self._lock:
             self.store.close()
 
-    def _load(self) -> None:
+    def _load(self) -> Saved:
         saved = self.store.load()
         heard = [e for e, _ in self.store.heard()]
-        said = [e.message for e, _ in self.store.outbox()]
+        outbox = self.store.outbox()
+        said = [e.message for e, _ in outbox]
         # Where order matters the player hears its own messages from the board, as all others do.
         own: list[Message] = [] if saved.spec.scheme.needs_order else said
         shown = [e.message for e in heard]
@@ -212,18 +214,18 @@ class DeviceState:
         self.spec = saved.spec
         self.scope = saved.scope
         self.players = saved.players
-        self.identity = Identity.from_private_bytes(saved.secret)
         self.bookmark = saved.bookmark
         self._player = self.store.player(saved, told)
         self._listener = self._player
         self._reply_at = saved.reply_at
         if not saved.bookmark.complete and not self.spec.scheme.reads_tally:
-            self._listener = self.spec.scheme.player(self.spec, self.identity.voter)
+            self._listener = self.spec.scheme.player(self.spec, self._player.voter)
             for message in shown:
                 self._listener.receive(message)
-        self._outbox = Outbox(self.store, self._player.still_wants)
+        self._outbox = Outbox(self.store, outbox, self._player.still_wants)
         self._outbox.see(heard)
         self._plays = Plays(saved.plays)
+        return saved
 
     def _is_held(self, envelope: Envelope) -> bool:
         return self._replies.is_held(envelope.signature)

@@ -40,6 +40,8 @@ from devote.protocol import (
 
 Delivery: TypeAlias = Literal["waiting", "sent", "refused"]
 
+_encoded = json.JSONEncoder(check_circular=False).encode  # a player is a tree
+
 
 class Store:
     """One device's state on disk; ``open`` it, ``set_up`` it once, and close it.
@@ -85,7 +87,7 @@ class Store:
                     spec.fingerprint,
                     experiment.players,
                     secret,
-                    json.dumps(player),
+                    _encoded(player),
                 ),
             )
         self.is_new = True
@@ -133,11 +135,12 @@ class Store:
         with self._database.write(durable=bool(outgoing)) as db:
             db.execute(
                 "UPDATE device SET player = ?, pending_at = ?, reply_at = ?, plays = ?",
-                (json.dumps(player), pending_at, None if said else reply_at, plays),
+                (_encoded(player), pending_at, None if said else reply_at, plays),
             )
-            db.executemany(
-                "INSERT INTO outbox (message, signature, reply_at) VALUES (?, ?, ?)", outgoing
-            )
+            if outgoing:
+                db.executemany(
+                    "INSERT INTO outbox (message, signature, reply_at) VALUES (?, ?, ?)", outgoing
+                )
         if outgoing and reply_at is not None:
             with suppress(StoreError):  # the step is stored; the next one forgets
                 self._database.forget()
@@ -146,8 +149,9 @@ class Store:
         """Store the player and what it has said; the pending play stays what it is."""
         outgoing = [(to_json(e.message), e.signature) for e in said]
         with self._database.write(durable=bool(outgoing)) as db:
-            db.execute("UPDATE device SET player = ?", (json.dumps(player),))
-            db.executemany("INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing)
+            db.execute("UPDATE device SET player = ?", (_encoded(player),))
+            if outgoing:
+                db.executemany("INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing)
 
     def save_told(self, player: dict[str, Any], number: int, *, lost: bool) -> None:
         """Store a player who has read the board's tally up to a number.
@@ -157,7 +161,7 @@ class Store:
         with self._database.write(durable=False) as db:
             db.execute(
                 "UPDATE device SET player = ?, cursor = ?, complete = 1",
-                (json.dumps(player), number),
+                (_encoded(player), number),
             )
             if lost:
                 db.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'sent'")
@@ -167,7 +171,7 @@ class Store:
     ) -> None:
         """Store what the board shows this device to have said before, and take back the rest."""
         with self._database.write() as db:
-            db.execute("UPDATE device SET player = ?", (json.dumps(player),))
+            db.execute("UPDATE device SET player = ?", (_encoded(player),))
             db.executemany(
                 "DELETE FROM outbox WHERE message = ?", [(to_json(e.message),) for e in false]
             )
