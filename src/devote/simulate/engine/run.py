@@ -19,6 +19,9 @@ from devote.simulate.streams import NAMES, counted_stream, numpy_stream
 from devote.simulate.trial import Event, Trial
 
 BLOCK = 8192
+FIRST_BLOCK = 512
+"""Later blocks are longer: a run of some hundred pulls draws no thousands of uniforms."""
+
 TRACE_ROWS = 4096
 CACHED_PLAYERS = 4096
 """With more players, their memory no longer fits the fast caches."""
@@ -94,7 +97,9 @@ class Run:
     def advance(self, most: int = BLOCK) -> None:
         """Make up to ``most`` pulls, fewer if the run ends before."""
         horizon = self.scenario.horizon
-        size = min(most, BLOCK if horizon is None else horizon - self.samples)
+        size = min(most, max(FIRST_BLOCK, self.samples))
+        if horizon is not None:
+            size = min(size, horizon - self.samples)
         self.feed(*(stream.random(size) for stream in self._streams))
 
     def feed(self, *uniforms: NDArray[np.float64]) -> None:
