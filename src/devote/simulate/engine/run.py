@@ -94,10 +94,10 @@ class Run:
         ended = bool(self.counters[tables.ENDED])
         return ended or (horizon is not None and self.samples >= horizon)
 
-    def advance(self, most: int = BLOCK) -> None:
-        """Make up to ``most`` pulls, fewer if the run ends before."""
+    def advance(self, most: int | None = None) -> None:
+        """Make up to ``most`` pulls, fewer if the run ends before; without it, a block of them."""
         horizon = self.scenario.horizon
-        size = min(most, max(FIRST_BLOCK, self.samples))
+        size = min(max(FIRST_BLOCK, self.samples), BLOCK) if most is None else most
         if horizon is not None:
             size = min(size, horizon - self.samples)
         self.feed(*(stream.random(size) for stream in self._streams))
