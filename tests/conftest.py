@@ -3,6 +3,8 @@
 A test that needs more or fewer examples than the profile says scales the profile's number, so
 that one option deepens them all.
 
+Tests that compile run one after another, in one worker: ``ROOMS``.
+
 Files go to memory where there is room: a disk only adds the wait for its syncs, thousands of them,
 and what a power cut would leave of a file no test can see.
 """
@@ -19,6 +21,33 @@ ROOM = 2 * 2**30
 
 if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
+# Numba colours each candidate that it tries in vain: a twelfth of the time to compile.
+os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
+
+COMPILE = ("test_engine_equals_players", "test_jury_engine", "test_survey_engine", "test_clocks")
+"""Between them they compile nearly every loop."""
+
+ROOMS = (
+    *("simulate", "schemes", "statistical", "audit", "studies", "paper", "guarantees", "theory"),
+    *("browser", "fleet", "server", "boards", "gossip", "demo", "deploy", "dashboard", "wire"),
+    *("contracts", "kernels", "protocol", "problems", "reference", "docs", "cli"),
+)
+"""The order of the rooms. Each of three workers begins with a third of all tests: the first with
+those that need compiled loops, so that the kernels that loops share are compiled in one process,
+the second with those that wait for others, the third with the rest. Each third ends with short
+ones, and whoever is done takes over some of another's last."""
+
+
+def pytest_collection_modifyitems(items):
+    def at(names, name):
+        return names.index(name) if name in names else len(names)
+
+    def place(item):
+        return at(COMPILE, item.path.stem), at(ROOMS, item.path.parent.name)
+
+    items.sort(key=place)
+
 
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.compiled import array_state, register_kernels
 from tests.kernels.instances import instances, play
 
-from devote.kernels import RESET, State, drop, merge, start
+from devote.kernels import RESET, drop, merge, start
 from devote.kernels.registry import ALGORITHMS
 from devote.kernels.state import COUNT
-from devote.simulate.engine import compiling
 
 NINE = {
     "naive",
@@ -36,23 +36,6 @@ NINE = {
 every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=list(ALGORITHMS))
 
 
-def array_state(algorithm, n_arms):
-    """The second rows of arrays, as the compiled loop lays players out."""
-
-    def row(length, dtype):
-        return np.zeros((3, length), dtype)[1]
-
-    state = State(
-        alive=row(n_arms, np.int8),
-        pulls=row(n_arms, np.int32),
-        sums=row(n_arms, np.float64),
-        ints=row(algorithm.n_ints(n_arms), np.int32),
-        floats=row(algorithm.n_floats, np.float64),
-    )
-    start(state)
-    return state
-
-
 def as_lists(state):
     return [list(buffer) for buffer in state]
 
@@ -60,7 +43,7 @@ def as_lists(state):
 @cache
 def compiled(name: str) -> Callable[..., None]:
     """A driver like ``play``, compiled once for each subroutine."""
-    compiling._register_kernels()  # as they ship, and so that one worker compiles a kernel once
+    register_kernels()
     choose, observe = ALGORITHMS[name].choose, ALGORITHMS[name].observe
 
     @numba.njit

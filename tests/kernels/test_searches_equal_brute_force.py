@@ -11,11 +11,11 @@ import math
 from random import Random
 
 import pytest
+from tests.kernels.compiled import array_state, register_kernels
 from tests.reference.subroutines import SUBROUTINES
 
-from devote.kernels import COUNT, State, drop, get_algorithm, kl_lucb, lucb, start, ugapec
+from devote.kernels import COUNT, drop, get_algorithm, kl_lucb, lucb, start, ugapec
 from devote.kernels.bernoulli_kl import lower, upper
-from devote.kernels.jitable import JITABLE
 from devote.kernels.rivals import COMPARED, LEADER, RIVAL, TOTAL
 
 numba = pytest.importorskip("numba")
@@ -127,10 +127,8 @@ def test_ugapec_finds_its_pair_again_when_a_third_arm_is_taken_out():
 
 
 @functools.cache
-def register_kernels():
-    for function in JITABLE:
-        if function.__module__.startswith("devote.kernels"):
-            numba.extending.register_jitable(function)
+def register():
+    register_kernels()
     for function in (beta_of, bound_of, brute_force):
         numba.extending.register_jitable(function)
 
@@ -138,7 +136,7 @@ def register_kernels():
 @functools.cache
 def race(name):
     """Both play the same rewards; returns the first step at which they part, and why."""
-    register_kernels()
+    register()
     kind, _ = KINDS[name]
     choose, observe = get_algorithm(name).choose, get_algorithm(name).observe
 
@@ -194,12 +192,6 @@ def race(name):
     return loop
 
 
-def as_arrays(name, n_arms):
-    buffers = get_algorithm(name).new_state(n_arms)
-    state = State(*(np.array(buffer or [0]) for buffer in buffers))
-    return state._replace(floats=state.floats.astype(float))
-
-
 RACES = [
     # means, epsilon, steps, probability of a drop from outside
     ((0.8006, 0.8, 0.0), 0.0005, 900_000, 0.0),
@@ -219,11 +211,8 @@ def test_a_long_run_plays_and_stops_as_brute_force_does(name):
     for seed, (means, epsilon, steps, drops) in enumerate(RACES):
         n_arms = len(means)
         rule = get_algorithm(name).rule(n_arms=n_arms, epsilon=epsilon, eta=0.05)
-        rule = rule._replace(options=(0.0,))
-        parted = race(name)(
-            rule, as_arrays(name, n_arms), np.zeros(n_arms, np.int64), np.array(means), steps,
-            drops, seed,
-        )  # fmt: skip
+        state, out = array_state(get_algorithm(name), n_arms), np.zeros(n_arms, np.int32)
+        parted = race(name)(rule, state, out, np.array(means), steps, drops, seed)
         assert parted[1] in ("stopped", "rounding"), (means, parted)
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from tests.kernels.compiled import register_kernels
 
-from devote.kernels.jitable import JITABLE
 from devote.problems import PROBLEMS, Problem, Split, Zipf, mean_reward, pay, pick
 
 numba = pytest.importorskip("numba")
@@ -30,9 +30,7 @@ def as_arrays(env):
 
 @pytest.fixture(scope="module")
 def compiled():
-    for function in JITABLE:
-        if function.__module__.startswith("devote.problems"):
-            numba.extending.register_jitable(function)
+    register_kernels()
 
     @numba.njit
     def draw(env, times, players, arms, u):

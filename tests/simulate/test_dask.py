@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster():
     with distributed.LocalCluster(
         n_workers=2,

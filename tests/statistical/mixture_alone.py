@@ -3,9 +3,9 @@
 import functools
 
 import pytest
+from tests.kernels.compiled import array_state, register_kernels
 
-from devote.kernels import COUNT, State, get_algorithm, start
-from devote.kernels.jitable import JITABLE
+from devote.kernels import COUNT, get_algorithm, start
 
 numba = pytest.importorskip("numba")
 np = pytest.importorskip("numpy")
@@ -17,8 +17,7 @@ RUNS = 20_000
 @functools.cache
 def compiled():
     """A loop that plays many runs alone, each to its last arm."""
-    for function in JITABLE:
-        numba.extending.register_jitable(function)
+    register_kernels()
     choose, observe = ALGORITHM.choose, ALGORITHM.observe
 
     @numba.njit(error_model="numpy")
@@ -42,8 +41,8 @@ def play_alone(means, *, epsilon, eta, seed=3, runs=RUNS):
     """The arm each run ends with, and its pulls."""
     n_arms = len(means)
     rule = ALGORITHM.rule(n_arms=n_arms, epsilon=epsilon, eta=eta)
-    state = State(*(np.array(buffer or [0.0]) for buffer in ALGORITHM.new_state(n_arms)))
+    state = array_state(ALGORITHM, n_arms)
     answers, pulls = np.zeros((2, runs), np.int64)
-    out = np.zeros(n_arms, np.int64)
+    out = np.zeros(n_arms, np.int32)
     compiled()(rule, state, np.array(means), out, answers, pulls, seed)
     return answers, pulls

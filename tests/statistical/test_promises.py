@@ -14,9 +14,9 @@ import functools
 
 import numpy as np
 import pytest
+from tests.kernels.compiled import array_state, register_kernels
 
-from devote.kernels import COUNT, State, start
-from devote.kernels.jitable import JITABLE
+from devote.kernels import COUNT, start
 from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, pay
 from devote.theory import binomial_tail
@@ -46,12 +46,6 @@ VARIANTS = [
     ]
     or [{}]
 ]
-
-
-@functools.cache
-def register_kernels():
-    for function in JITABLE:
-        numba.extending.register_jitable(function)
 
 
 @functools.cache
@@ -88,15 +82,13 @@ def answers_of(name, options, problem, epsilon):
         eta=ETA,
         options={**options, **({"phi": PHI} if algorithm.endless else {})},
     )
-    rule = rule._replace(options=rule.options or (0.0,))
-    state = State(*(np.array(buffer or [0]) for buffer in algorithm.new_state(problem.n_arms)))
-    state = state._replace(floats=state.floats.astype(float))
+    state = array_state(algorithm, problem.n_arms)
     lists = problem.environment(1)._asdict()
     env = problem.environment(1)._replace(
         **{key: np.array(value) for key, value in lists.items() if isinstance(value, list)}
     )
     answers, resets = np.full(RUNS, -1), np.zeros(RUNS, np.int64)
-    out = np.zeros(problem.n_arms, np.int64)
+    out = np.zeros(problem.n_arms, np.int32)
     compiled(name)(rule, state, env, out, answers, resets, 1)
     return answers, resets
 

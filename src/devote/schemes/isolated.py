@@ -120,6 +120,10 @@ class Isolated(Scheme):
             return "unfinished", winners
         return ("agreed" if len(winners) == 1 else "stalled"), winners
 
+    def is_over(self, players: Sequence[Player], n_players: int) -> bool:
+        """Once each holds one arm: asked after each pull, and told by the first who does not."""
+        return all(player.best is not None for player in players)
+
     def bounds(self, case: Case) -> tuple[Bound, ...]:
         """The subroutine's own guarantee."""
         text = "Nothing is counted: the subroutine's own guarantee, "

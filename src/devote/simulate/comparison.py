@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
 
 from devote.simulate.errors import ResultError
 from devote.simulate.estimates import CONFIDENCE, mean
@@ -149,6 +148,8 @@ def _counted(one: Any, other: Any) -> tuple[float, float, float, float, str]:
     if error == 0.0:
         p_value = 1.0 if found.value == 0.0 else 0.0
     else:
+        from scipy.special import stdtr
+
         p_value = 2.0 * float(stdtr(len(differences) - 1, -abs(found.value) / error))
     return found.value, found.low, found.high, p_value, T_TEST
 

@@ -11,11 +11,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from devote.theory import clopper_pearson
 
 CONFIDENCE = 0.95
+
+
+def _student(degrees: int) -> float:
+    """How many standard errors the interval of a mean reaches to either side."""
+    from scipy.special import stdtrit  # a fifth of a worker's start, which needs none of it
+
+    return float(stdtrit(degrees, 0.5 + CONFIDENCE / 2))
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ def mean_count(values: ArrayLike, *, most: float = math.inf) -> Estimate:
     counts = np.asarray(values, dtype=np.float64)
     n, value = len(counts), float(counts.mean())
     excess = max(1.0, float(counts.var(ddof=1)) / value) if value else 1.0
-    half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) ** 2 * excess / (2 * n)
+    half = _student(n - 1) ** 2 * excess / (2 * n)
     reach = math.sqrt(half * half + 2 * half * value)
     return Estimate(value, max(0.0, value + half - reach), min(most, value + half + reach))
 
@@ -132,5 +138,5 @@ def _around(value: float, spread: NDArray[np.float64]) -> Estimate:
     # Identical trials differ by rounding alone once they have been scaled.
     if deviation < 1e-9 * abs(value):
         deviation = 0.0
-    half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) * deviation / math.sqrt(n)
+    half = _student(n - 1) * deviation / math.sqrt(n)
     return Estimate(value, value - half, value + half)

@@ -5,6 +5,7 @@ import json
 import platform
 import zipfile
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -292,9 +293,15 @@ def check_format(name: str, given: object) -> None:
 
 def versions() -> dict[str, str]:
     """What produced a result."""
-    from importlib.metadata import version
-
     from devote import __version__
 
-    packages = {name: version(name) for name in ("numpy", "numba")}
+    packages = {name: _installed(name) for name in ("numpy", "numba")}
     return {"python": platform.python_version(), "devote": __version__, **packages}
+
+
+@cache
+def _installed(package: str) -> str:
+    """A package's version, read from its files once."""
+    from importlib.metadata import version
+
+    return version(package)

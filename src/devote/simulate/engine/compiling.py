@@ -59,7 +59,7 @@ def _compiled_once(loop: Any) -> Callable[..., None]:
     type_of: Any = typeof
 
     def call(*args: Any) -> None:
-        if not loop.signatures:
+        if not loop.overloads:
             lock = Path(loop.stats.cache_path) / f"{loop.__qualname__}.lock"
             with _alone(lock), _without_collector():
                 loop.compile(tuple(type_of(argument) for argument in args))
@@ -129,9 +129,15 @@ def fingerprint(loop: Callable[..., None]) -> int:
             elif value in _registered and value not in kernels:
                 kernels.add(value)
                 waiting.append(value)
-                texts.add(inspect.getsource(value))
+                texts.add(_source(value))
     digest = hashlib.sha256("\0".join(sorted(texts)).encode())
     return int.from_bytes(digest.digest()[:7])
+
+
+@cache
+def _source(function: Callable[..., object]) -> str:
+    """A function's text; to find it takes a millisecond, and each loop and file asks for many."""
+    return inspect.getsource(function)
 
 
 def _names_in(function: Callable[..., Any]) -> list[tuple[str, Any]]:
@@ -151,9 +157,9 @@ def sources_digest(algorithms: Iterable[str]) -> str:
     """
     homes = {get_algorithm(name).choose.__module__ for name in algorithms}
     sources = sorted(
-        inspect.getsource(function)
+        _source(function)
         for function in JITABLE
         if function.__module__.startswith("devote.") or function.__module__ in homes
     )
-    sources += [inspect.getsource(make_loop), inspect.getsource(make_clocks)]
+    sources += [_source(make_loop), _source(make_clocks)]
     return hashlib.sha256("\0".join(sources).encode()).hexdigest()[:16]

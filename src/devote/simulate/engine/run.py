@@ -19,6 +19,9 @@ from devote.simulate.streams import NAMES, counted_stream, numpy_stream
 from devote.simulate.trial import Event, Trial
 
 BLOCK = 8192
+FIRST_BLOCK = 512
+"""Later blocks are longer: a run of some hundred pulls draws no thousands of uniforms."""
+
 TRACE_ROWS = 4096
 CACHED_PLAYERS = 4096
 """With more players, their memory no longer fits the fast caches."""
@@ -91,10 +94,12 @@ class Run:
         ended = bool(self.counters[tables.ENDED])
         return ended or (horizon is not None and self.samples >= horizon)
 
-    def advance(self, most: int = BLOCK) -> None:
-        """Make up to ``most`` pulls, fewer if the run ends before."""
+    def advance(self, most: int | None = None) -> None:
+        """Make up to ``most`` pulls, fewer if the run ends before; without it, a block of them."""
         horizon = self.scenario.horizon
-        size = min(most, BLOCK if horizon is None else horizon - self.samples)
+        size = min(max(FIRST_BLOCK, self.samples), BLOCK) if most is None else most
+        if horizon is not None:
+            size = min(size, horizon - self.samples)
         self.feed(*(stream.random(size) for stream in self._streams))
 
     def feed(self, *uniforms: NDArray[np.float64]) -> None:
