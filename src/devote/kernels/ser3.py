@@ -117,4 +117,7 @@ ALGORITHM = Algorithm(
     choose=choose,
     observe=observe,
     laborious=laborious,
+    counts_pulls=False,
+    adds_rewards=True,
+    arms_from=ROW,
 )

@@ -51,5 +51,8 @@ ALGORITHM = Algorithm(
     choose=choose,
     observe=observe,
     laborious=ser3.laborious,
+    counts_pulls=False,
+    adds_rewards=True,
+    arms_from=ROW,
     endless=True,
 )

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from itertools import chain, repeat
 from typing import Any, Literal
 
 from devote.problems.activity import Activity, Uniform, parse_activity
@@ -131,7 +132,7 @@ class Problem:
             means=[mean for row in rows for mean in row],
             slopes=list(self.drift or [0.0] * self.n_arms),
             starts=[0, *(time for time, _ in self.switches)],
-            groups=[group for group, size in enumerate(blocks) for _ in range(size)],
+            groups=list(chain.from_iterable(repeat(g, size) for g, size in enumerate(blocks))),
             table=table or [0.0] * self.n_arms,
             firsts=[sum(lengths[:k]) for k in range(self.n_arms)],
             lengths=lengths,
@@ -147,11 +148,12 @@ class Problem:
         Paper: section 2, mu_k, averaged over P_x where Assumption 2 does not hold.
         """
         time = check.whole("t", t)
+        arms = range(self.n_arms)
+        if len(self.groups) < 2:
+            anybody = self.environment(1)
+            return [mean_reward(anybody, time, 0, k) for k in arms]
         env = self.environment(n_players)
         weights = self.activity.weights(n_players)
-        arms = range(self.n_arms)
-        if env.n_groups == 1:
-            return [mean_reward(env, time, 0, k) for k in arms]
         first = [env.groups.index(group) for group in range(env.n_groups)]
         ends = [*first[1:], len(weights)]
         shares = [math.fsum(weights[a:b]) for a, b in zip(first, ends, strict=True)]

@@ -24,6 +24,7 @@ from devote.kernels.tables import (
     DECIDED,
     ENDED,
     N_COUNTERS,
+    N_SHARED,
     SUBOPTIMAL,
     TIME,
     VERSION,
@@ -33,6 +34,7 @@ from devote.protocol.scheme import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
 from devote.simulate.engine.memory import borrowed
 from devote.simulate.engine.numbers import player_key
+from devote.simulate.engine.packing import shrink, widen
 from devote.simulate.engine.windows import (
     ALL_SET,
     LAST,
@@ -130,7 +132,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
 
     def work(  # type: ignore[no-untyped-def]
-        env, rule, spans, trial, noisy, horizon, rows, plan, desk, real, low, high, until
+        env, rule, spans, trial, noisy, horizon, rows, plan, desk, narrow, real, low, high, until
     ):
         """Do one phase of the rows from low to high, or all phases until so many pulls are made.
 
@@ -141,6 +143,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         rows = borrowed(rows)
         plan = borrowed(plan)
         desk = borrowed(desk)
+        narrow = borrowed(narrow)
         real = borrowed(real)
         counters, words, times, past = real.counters, plan.words, plan.times, plan.past
         scratch, fresh, added = desk.scratch, desk.fresh, desk.added
@@ -154,7 +157,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         known = fingerprint
         player, place = low - 1, -1
         loud = QUIET
-        goes_on = False
+        goes_on = all_count = False
         while words[PHASE] != OVER:
             phase = words[PHASE]
             if phase == START:
@@ -195,6 +198,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     desk.halted[0] = 0
                     copy(past, scratch)
                     copy(counters, fresh)
+                    all_count = counters[N_SHARED] == 1
                     for i in range(n_counts):
                         fresh[counts[i]] = 0
                 player += 1
@@ -212,11 +216,16 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     continue
             half = rows.half[player]
             rows.moved[player] = 0
+            # Who has said nothing matters to a decision only once one arm is left.
+            stock = words[STOCK] and (all_count or real.first_vote[player] >= 0)
             if phase != MERGE and rows.next[half, player] >= times[LIMIT]:
-                if words[STOCK]:
+                if stock:
                     take_stock(in_second if half else in_first, player)
                 continue
+            if rows.next[half, player] == NOT_NOW:
+                copy(narrow.fresh, rows.words[half, player])
             copy(rows.words[half, player], desk.words)
+            widen(narrow, desk)
             if phase == MERGE:
                 copy(real.voted[player], desk.voted[0])
                 desk.first_vote[0] = real.first_vote[player]
@@ -241,6 +250,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 continue
             scratch[TIME] += desk.own[0, ACTIVE] - first
             scratch[SUBOPTIMAL] += bad
+            shrink(narrow, desk)
             if how == SPOKEN:
                 words[N_LOUD] += 1
                 copy(desk.words, rows.words[half, player])
@@ -270,7 +280,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
             rows.moved[player] = 1
             copy(desk.words, rows.words[1 - half, player])
             rows.next[1 - half, player] = t
-            if words[STOCK]:
+            if stock:
                 take_stock(in_first if half else in_second, player)
         if known < 0:
             counters[ENDED] = known

@@ -9,7 +9,8 @@ import numpy as np
 from devote.kernels import tables
 from devote.problems import Uniform
 from devote.simulate.engine.compiling import compiled_loop
-from devote.simulate.engine.setting import environment_arrays, new_arena, outcome_of
+from devote.simulate.engine.packing import Layout
+from devote.simulate.engine.setting import AT_ONCE, environment_arrays, new_arena, outcome_of
 from devote.simulate.engine.windows import (
     ALL_SET,
     ENDLESS,
@@ -22,9 +23,7 @@ from devote.simulate.engine.windows import (
     SCAN,
     START,
     WIDTH,
-    Desk,
     Plan,
-    Rows,
 )
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import CELL, trial_key
@@ -77,7 +76,7 @@ class ClocksRun:
         environment = environment_arrays(plain)
         spans = cell_spans(scenario)
         key = np.uint64(trial_key(seed, trial))
-        layout = Layout(scenario, engine.words)
+        layout = Layout(scenario, plain.kind)
         self.rows = layout.rows(n)
         self.real = new_arena(
             scenario,
@@ -98,7 +97,7 @@ class ClocksRun:
         self.plan.words[PHASE] = START
         self.plan.times[WIDTH] = first_width(scenario)
         self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
-        self.desks = [layout.desk() for _ in range(self.threads)]
+        self.desks, self.narrow = zip(*(layout.desk() for _ in range(self.threads)), strict=True)
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
         noisy = int(scenario.scheme.noisy)
         self.given = (environment, scenario.rule, spans, key, noisy, scenario.horizon or 0)
@@ -109,9 +108,9 @@ class ClocksRun:
         with ThreadPoolExecutor(self.threads) if several else nullcontext() as pool:
             while True:
                 if pool is None:
-                    self._work(self.desks[0], 0, self.scenario.n_players, made + PULLS_AT_ONCE)
+                    self._work(0, 0, self.scenario.n_players, made + PULLS_AT_ONCE)
                 else:
-                    self._work(self.desks[0], 0, 0)
+                    self._work(0, 0, 0)
                 if self.plan.words[PHASE] == OVER:
                     return
                 made, sent = self.real.counters[[tables.TIME, tables.BROADCASTS]].tolist()
@@ -119,15 +118,17 @@ class ClocksRun:
                 if pool is not None:
                     self._do_rows(pool)
 
-    def _work(self, desk: Desk, low: int, high: int, until: int = 0) -> None:
-        self.work(*self.given, self.rows, self.plan, desk, self.real, low, high, until)
+    def _work(self, i: int, low: int, high: int, until: int = 0) -> None:
+        """Let one desk do some rows, or merge."""
+        room = self.rows, self.plan, self.desks[i], self.narrow[i], self.real
+        self.work(*self.given, *room, low, high, until)
 
     def _do_rows(self, pool: ThreadPoolExecutor) -> None:
         """All rows of the phase, some in each thread."""
         ends = [self.scenario.n_players * i // self.threads for i in range(self.threads + 1)]
         jobs = [
-            pool.submit(self._work, desk, low, high)
-            for desk, low, high in zip(self.desks, ends, ends[1:], strict=False)
+            pool.submit(self._work, i, low, high)
+            for i, (low, high) in enumerate(zip(ends, ends[1:], strict=False))
         ]
         for job in jobs:
             job.result()
@@ -147,73 +148,9 @@ class ClocksRun:
 
     def outcome(self) -> Trial:
         """What the run came to."""
-        half = self.rows.half.astype(bool)[:, None]
-        arena = self.real._replace(alive=np.where(half, self.rows.alive[1], self.rows.alive[0]))
-        return outcome_of(self.scenario, arena, [])
-
-
-class Layout:
-    """Where the buffers of a player lie in its row of 64-bit words."""
-
-    def __init__(self, scenario: Scenario, own: int) -> None:
-        fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
-        kinds: list[tuple[str, Any, int]] = [
-            ("alive", np.int8, len(fresh.alive)),
-            ("pulls", np.int32, len(fresh.pulls)),
-            ("sums", np.float64, len(fresh.sums)),
-            ("ints", np.int32, len(fresh.ints)),
-            ("floats", np.float64, max(1, len(fresh.floats))),
-            ("own", np.int32, own),
-            ("place", np.int32, 2),
-        ]
-        self.fresh, self.n_words = fresh, 0
-        self.places: dict[str, tuple[Any, slice]] = {}
-        for name, kind, length in kinds:
-            size = np.dtype(kind).itemsize
-            begin = 8 * self.n_words // size
-            self.places[name] = (kind, slice(begin, begin + length))
-            self.n_words += -(-size * length // 8)
-
-    def look(self, words: Any, name: str) -> Any:
-        """One buffer of one row, or of each of many."""
-        kind, place = self.places[name]
-        return words.view(kind)[..., place]
-
-    def rows(self, n_players: int) -> Rows:
-        """All players at their start."""
-        words = np.empty((2, n_players, self.n_words), dtype=np.int64)
-        start = np.zeros(self.n_words, dtype=np.int64)
-        self.look(start, "alive")[:] = 1
-        self.look(start, "ints")[:] = self.fresh.ints
-        words[0] = start  # the other half is written before it is read
-        return Rows(
-            words=words,
-            next=np.zeros((2, n_players)),
-            half=np.zeros(n_players, dtype=np.int8),
-            moved=np.zeros(n_players, dtype=np.int8),
-            alive=self.look(words, "alive"),
-            own=self.look(words, "own"),
-            place=self.look(words, "place"),
-        )
-
-    def desk(self) -> Desk:
-        """Room for one player."""
-        words = np.zeros(self.n_words, dtype=np.int64)
-        n_arms = len(self.fresh.alive)
-        views = {name: self.look(words, name) for name in self.places}
-        views |= {name: views[name].reshape(1, -1) for name in ("alive", "own")}
-        counters = np.zeros((4, tables.N_COUNTERS), dtype=np.int64)
-        scratch, kept, fresh, added = counters
-        return Desk(
-            words=words,
-            **views,
-            voted=np.zeros((1, n_arms), dtype=np.int8),
-            first_vote=np.zeros(1, dtype=np.int32),
-            out=np.zeros(n_arms, dtype=np.int32),
-            scratch=scratch,
-            kept=kept,
-            fresh=fresh,
-            added=added,
-            halted=np.zeros(1, dtype=np.int64),
-            last=np.zeros(1),
-        )
+        first, second = self.rows.alive
+        half = self.rows.half
+        for begin in range(0, len(half), AT_ONCE):
+            some = slice(begin, begin + AT_ONCE)
+            np.copyto(first[some], second[some], where=half[some, None] != 0)
+        return outcome_of(self.scenario, self.real._replace(alive=first), [])

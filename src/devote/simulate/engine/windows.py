@@ -40,8 +40,9 @@ class Rows(NamedTuple):
     """What each player keeps, twice: ``words[half, player]``, laid out as ``Desk.words`` is.
 
     ``half`` says which of the two is certain, ``moved`` whether the other one is where the phase
-    has brought the player. It does not wake before ``next``. ``alive``, ``own`` and ``place`` look
-    into ``words``; ``place`` is the cell of its clock, and how many activations of it are made.
+    has brought the player. It does not wake before ``next``, which is ``NOT_NOW`` if there is nothing
+    in the row yet. ``alive``, ``own`` and ``place`` look into ``words``; ``place`` is the cell of its
+    clock, and how many activations of it are made.
     """
 
     words: Any
@@ -132,8 +133,10 @@ def activations_before(rows: Rows, trial: Any, spans: Any, limit: float) -> int:
         if rows.next[half, n] < limit:
             key = player_key(trial, n)
             span = spans[n] if len(spans) > 1 else spans[0]
-            cell = int(rows.place[half, n, 0])
-            total -= int(rows.place[half, n, 1])
+            cell = 0
+            if rows.next[half, n] != NOT_NOW:
+                cell = int(rows.place[half, n, 0])
+                total -= int(rows.place[half, n, 1])
             while (cell + 1) * span <= limit:
                 total += activations_in(key, cell)
                 cell += 1
