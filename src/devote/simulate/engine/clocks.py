@@ -32,7 +32,7 @@ from devote.kernels.tables import (
 )
 from devote.protocol.scheme import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
-from devote.simulate.engine.memory import borrowed
+from devote.simulate.engine.memory import borrowed, prefetch_row
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.packing import shrink, widen
 from devote.simulate.engine.windows import (
@@ -57,6 +57,9 @@ from devote.simulate.engine.windows import (
     note_decision,
     open_window,
 )
+
+AHEAD = 12
+"""How many players early a row is asked for."""
 
 
 @jitable
@@ -119,6 +122,25 @@ def after_decision(real: Arena, rows: Rows, half: int, counters: Any) -> Arena:
     )
 
 
+@jitable
+def next_row(rows: Rows, real: Arena, player: int, high: int, limit: float, stock: int) -> int:
+    """The next player who wakes before a moment, or whom ``stock`` asks for; ``high`` if none.
+
+    ``stock``: whether all are asked for (2), or those who have spoken of an arm (1), or nobody.
+    """
+    for n in range(player + 1, high):
+        rows.moved[n] = 0
+        ahead = n + AHEAD
+        if real.vast and ahead < high:
+            half = rows.half[ahead]
+            if rows.next[half, ahead] < limit:
+                prefetch_row(rows.words[half], ahead)
+                prefetch_row(rows.words[1 - half], ahead)
+        if rows.next[rows.half[n], n] < limit or stock > 1 or (stock and real.first_vote[n] >= 0):
+            return n
+    return high
+
+
 def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Callable[..., None]:
     """The engine specialised to a subroutine and a scheme, ready to be compiled.
 
@@ -157,7 +179,8 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         known = fingerprint
         player, place = low - 1, -1
         loud = QUIET
-        goes_on = all_count = False
+        goes_on = False
+        stock = 0
         while words[PHASE] != OVER:
             phase = words[PHASE]
             if phase == START:
@@ -198,10 +221,11 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     desk.halted[0] = 0
                     copy(past, scratch)
                     copy(counters, fresh)
-                    all_count = counters[N_SHARED] == 1
+                    # Who has said nothing matters to a decision only once one arm is left.
+                    stock = 2 * (counters[N_SHARED] == 1) or 1 if words[STOCK] else 0
                     for i in range(n_counts):
                         fresh[counts[i]] = 0
-                player += 1
+                player = next_row(rows, real, player, high, times[LIMIT], stock)
                 if player >= high:
                     for i in range(N_COUNTERS):
                         added[i] = scratch[i] - past[i]
@@ -215,11 +239,9 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     player = low - 1
                     continue
             half = rows.half[player]
-            rows.moved[player] = 0
-            # Who has said nothing matters to a decision only once one arm is left.
-            stock = words[STOCK] and (all_count or real.first_vote[player] >= 0)
+            counted = stock > 1 or (stock and real.first_vote[player] >= 0)
             if phase != MERGE and rows.next[half, player] >= times[LIMIT]:
-                if stock:
+                if counted:
                     take_stock(in_second if half else in_first, player)
                 continue
             if rows.next[half, player] == NOT_NOW:
@@ -280,7 +302,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
             rows.moved[player] = 1
             copy(desk.words, rows.words[1 - half, player])
             rows.next[1 - half, player] = t
-            if stock:
+            if counted:
                 take_stock(in_first if half else in_second, player)
         if known < 0:
             counters[ENDED] = known

@@ -30,6 +30,9 @@ from devote.simulate.streams import CELL, trial_key
 from devote.simulate.trial import Trial
 
 FIRST_WIDTH = 16.0
+CACHED_PLAYERS = 4096
+"""With more, their rows are not in a cache when they are needed."""
+
 ROWS_PER_THREAD = 8192
 """With fewer, starting a thread costs more than it saves."""
 
@@ -81,6 +84,7 @@ class ClocksRun:
         self.real = new_arena(
             scenario,
             plain,
+            vast=int(n > CACHED_PLAYERS),
             alive=self.rows.alive[0],
             own=self.rows.own[0],
             voted=np.zeros((n, k), dtype=np.int8),
