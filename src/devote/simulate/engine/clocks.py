@@ -37,6 +37,7 @@ from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.packing import shrink, widen
 from devote.simulate.engine.windows import (
     ALL_SET,
+    DUE,
     LAST,
     LIMIT,
     MERGE,
@@ -46,6 +47,7 @@ from devote.simulate.engine.windows import (
     OVER,
     PHASE,
     SCAN,
+    SHORT,
     START,
     STOCK,
     Desk,
@@ -53,9 +55,12 @@ from devote.simulate.engine.windows import (
     close_window,
     copy,
     count_set,
+    crowd,
     earliest,
+    end_earlier,
     note_decision,
     open_window,
+    shorten,
 )
 
 AHEAD = 12
@@ -151,6 +156,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
     wake, learn, ended = engine.wake, engine.learn, engine.ended
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
+    due = clocks.due
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
 
     def work(  # type: ignore[no-untyped-def]
@@ -180,10 +186,11 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         player, place = low - 1, -1
         loud = QUIET
         goes_on = False
-        stock = 0
+        stock, limit = 0, 0.0
         while words[PHASE] != OVER:
             phase = words[PHASE]
             if phase == START:
+                words[DUE] = due(arena)
                 open_window(rows, plan, real, trial, spans, horizon)
                 continue
             if phase == ALL_SET:
@@ -200,7 +207,13 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
             if phase == MERGE:
                 if not goes_on:
                     place = earliest(plan)
+                    if place < 0 and words[SHORT]:
+                        # No decision yet: do it again, to where it ends now.
+                        words[PHASE], words[SHORT] = SCAN, 0
+                        player = low - 1
+                        continue
                     if place < 0:
+                        words[DUE] = due(arena)
                         close_window(rows, plan, desk, real, awaited)
                         if words[PHASE] == SCAN:
                             open_window(rows, plan, real, trial, spans, horizon)
@@ -208,6 +221,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                         continue
                     player = plan.who[place]
                 loud = QUIET if goes_on else plan.nth[place]
+                limit = times[LIMIT]
                 goes_on = False
                 copy(counters, scratch)
             else:
@@ -218,6 +232,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                         return
                     loud = QUIET
                     desk.last[0] = NOT_NOW
+                    limit = times[LIMIT]
                     desk.halted[0] = 0
                     copy(past, scratch)
                     copy(counters, fresh)
@@ -225,22 +240,24 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     stock = 2 * (counters[N_SHARED] == 1) or 1 if words[STOCK] else 0
                     for i in range(n_counts):
                         fresh[counts[i]] = 0
-                player = next_row(rows, real, player, high, times[LIMIT], stock)
+                player = next_row(rows, real, player, high, limit, stock)
                 if player >= high:
                     for i in range(N_COUNTERS):
                         added[i] = scratch[i] - past[i]
                     if words[STOCK]:
                         for i in range(n_counts):
                             added[counts[i]] = fresh[counts[i]]
+                    desk.last[1] = limit
                     if until == 0:
                         return
                     words[N_HALTED] = desk.halted[0]
                     words[PHASE] = MERGE if phase == SCAN else ALL_SET
+                    end_earlier(plan, limit)
                     player = low - 1
                     continue
             half = rows.half[player]
             counted = stock > 1 or (stock and real.first_vote[player] >= 0)
-            if phase != MERGE and rows.next[half, player] >= times[LIMIT]:
+            if phase != MERGE and rows.next[half, player] >= limit:
                 if counted:
                     take_stock(in_second if half else in_first, player)
                 continue
@@ -257,7 +274,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
             first = desk.own[0, ACTIVE]
             cell, made = int(desk.place[0]), int(desk.place[1])
             how, cell, made, t, bad, changed = run_alone(
-                calls, subroutine, env, arena, state, player, clock, cell, made, times[LIMIT], loud
+                calls, subroutine, env, arena, state, player, clock, cell, made, limit, loud
             )
             desk.place[0], desk.place[1] = cell, made
             if how == HALTED:
@@ -269,6 +286,10 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     plan.who[last] = player
                     plan.when[last], plan.nth[last] = t, desk.own[0, ACTIVE]
                     desk.halted[0] += 1
+                    few = crowd(words, player + 1 - low, real.n_players)
+                    if desk.halted[0] > 2 * few:
+                        limit = shorten(plan, low, desk.halted[0], few)
+                        desk.halted[0] = few
                 continue
             scratch[TIME] += desk.own[0, ACTIVE] - first
             scratch[SUBOPTIMAL] += bad
@@ -286,6 +307,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 copy(scratch, counters)
                 over = not decided and real.endless == 0 and ended(arena) != 0
                 if decided or over:
+                    words[DUE] = due(arena)
                     note_decision(plan, real, plan.when[place], decided, over)
                     player = low - 1
                 else:

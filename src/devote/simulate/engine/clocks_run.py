@@ -24,6 +24,7 @@ from devote.simulate.engine.windows import (
     START,
     WIDTH,
     Plan,
+    end_earlier,
 )
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import CELL, trial_key
@@ -149,6 +150,7 @@ class ClocksRun:
             first.added[:] += desk.added
             first.last[0] = max(first.last[0], desk.last[0])
         words[PHASE] = MERGE if words[PHASE] == SCAN else ALL_SET
+        end_earlier(self.plan, min(desk.last[1] for desk in self.desks))
 
     def outcome(self) -> Trial:
         """What the run came to."""

@@ -139,7 +139,7 @@ class Layout:
             fresh=fresh,
             added=added,
             halted=np.zeros(1, dtype=np.int64),
-            last=np.zeros(1),
+            last=np.zeros(2),
         )
         narrow = Narrow(self.look(data, "few sums"), self.look(data, "few arms"), words.copy())
         return desk, narrow
