@@ -57,10 +57,10 @@ def renew_row(state: State) -> None:
 
 
 @jitable
-def draw(state: State, u: float) -> float:
-    """Move a uniformly drawn arm to the end of the row and shorten it by one.
+def draw(state: State, u: float) -> tuple[int, float]:
+    """Draw an arm uniformly, move it to the end of the row and shorten that by one.
 
-    Returns what is left of ``u``, which is uniform again.
+    Returns the arm, and what is left of ``u``, which is uniform again.
     """
     if state.ints[SEEN] != state.ints[COUNT] or state.ints[LEFT] == 0:
         renew_row(state)
@@ -71,14 +71,13 @@ def draw(state: State, u: float) -> float:
     state.ints[ROW + i] = state.ints[ROW + last]
     state.ints[ROW + last] = arm
     state.ints[LEFT] = last
-    return scaled - i
+    return arm, scaled - i
 
 
 @jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """A uniformly drawn survivor not yet played this round."""
-    draw(state, u)
-    return state.ints[ROW + state.ints[LEFT]]
+    return draw(state, u)[0]
 
 
 @jitable

@@ -129,3 +129,33 @@ def moment_of_rank(key: np.uint64, cell: int, n: int, span: float, rank: int) ->
                 best = t
         last = best
     return last
+
+
+@jitable
+def run_clock(
+    key: np.uint64, cell: int, made: int, span: float, limit: float
+) -> tuple[int, int, int, float]:
+    """How many activations a player has before a moment, of which ``made`` of a cell are made.
+
+    Also the cell that holds the moment, how many of it come before, and when the next one is.
+    """
+    ahead = -made
+    while (cell + 1) * span <= limit:
+        ahead += activations_in(key, cell)
+        cell += 1
+    found, following = look_ahead(key, cell, activations_in(key, cell), span, limit)
+    return ahead + found, cell, found, following
+
+
+@jitable
+def moment_after(
+    key: np.uint64, cell: int, made: int, span: float, more: int
+) -> tuple[int, int, float]:
+    """The cell of the activation that comes after so many more, its rank there, and its time."""
+    rank = made + more
+    n = activations_in(key, cell)
+    while rank >= n:
+        rank -= n
+        cell += 1
+        n = activations_in(key, cell)
+    return cell, rank, moment_of_rank(key, cell, n, span, rank)

@@ -79,7 +79,7 @@ class Layout:
         at = self._put(at, "few arms", np.uint8, n_ints - n_wide)
         # Last in the row, so that beyond it the words go on that the row has as bytes.
         self.row_bytes = _up(at + WORD * n_wide, unit)
-        at = self._put(self.row_bytes - WORD * n_wide, "ints", np.int32, n_ints)
+        at = self._put(self.row_bytes - WORD * n_wide, "ints", np.uint32 if algorithm.arms_from else np.int32, n_ints)
         if whole:
             at = self._put(_up(at, 8), "sums", np.float64, k)
         if not algorithm.counts_pulls:
