@@ -149,6 +149,8 @@ class Problem:
         """
         time = check.whole("t", t)
         arms = range(self.n_arms)
+        if not self.groups and not self.switches and self.drift is None:
+            return list(self.means)
         if len(self.groups) < 2:
             anybody = self.environment(1)
             return [mean_reward(anybody, time, 0, k) for k in arms]

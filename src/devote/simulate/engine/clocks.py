@@ -262,8 +262,9 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     take_stock(in_second if half else in_first, player)
                 continue
             if rows.next[half, player] == NOT_NOW:
-                copy(narrow.fresh, rows.words[half, player])
-            copy(rows.words[half, player], desk.words)
+                copy(narrow.fresh, desk.words)
+            else:
+                copy(rows.words[half, player], desk.words)
             widen(narrow, desk)
             if phase == MERGE:
                 copy(real.voted[player], desk.voted[0])

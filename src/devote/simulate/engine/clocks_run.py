@@ -2,15 +2,23 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import Any
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from devote.kernels import tables
+from devote.kernels import Rule, tables
 from devote.problems import Uniform
 from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.engine.packing import Layout
-from devote.simulate.engine.setting import AT_ONCE, environment_arrays, new_arena, outcome_of
+from devote.simulate.engine.setting import (
+    AT_ONCE,
+    environment_arrays,
+    good_arms,
+    new_arena,
+    outcome_of,
+)
 from devote.simulate.engine.windows import (
     ALL_SET,
     ENDLESS,
@@ -66,6 +74,29 @@ def first_width(scenario: Scenario) -> float:
     return ENDLESS if runs_by_itself(scenario) else FIRST_WIDTH
 
 
+class Ready(NamedTuple):
+    """What is the same in all trials of a scenario."""
+
+    environment: Any
+    rule: Rule
+    spans: Any
+    layout: Layout
+    good: Any
+
+
+@lru_cache(maxsize=1)
+def prepare(scenario: Scenario, *functions: object) -> Ready:
+    """Make it once; ``functions`` are the algorithm's, whose name may come to mean others."""
+    plain = scenario.problem.environment(scenario.n_players)
+    return Ready(
+        environment=environment_arrays(plain),
+        rule=scenario.rule,
+        spans=cell_spans(scenario),
+        layout=Layout(scenario, plain.kind),
+        good=good_arms(plain, scenario.spec.epsilon),
+    )
+
+
 class ClocksRun:
     """The arrays of one run, of which all but the times are decided by seed and trial."""
 
@@ -73,22 +104,18 @@ class ClocksRun:
         self, scenario: Scenario, *, seed: int = 0, trial: int = 0, threads: int = 1
     ) -> None:
         self.scenario = scenario
-        engine = scenario.scheme.engine
-        assert engine is not None
         n, k = scenario.n_players, scenario.spec.n_arms
-        plain = scenario.problem.environment(n)
-        environment = environment_arrays(plain)
-        spans = cell_spans(scenario)
-        key = np.uint64(trial_key(seed, trial))
-        layout = Layout(scenario, plain.kind)
-        self.rows = layout.rows(n)
+        algorithm = scenario.algorithm
+        ready = prepare(scenario, algorithm.choose, algorithm.observe)
+        self.rows = ready.layout.rows(n)
         self.real = new_arena(
             scenario,
-            plain,
+            ready.environment,
             vast=int(n > CACHED_PLAYERS),
             alive=self.rows.alive[0],
             own=self.rows.own[0],
             voted=np.zeros((n, k), dtype=np.int8),
+            good=ready.good,
         )
         self.plan = Plan(
             words=np.zeros(N_WORDS, dtype=np.int64),
@@ -102,10 +129,13 @@ class ClocksRun:
         self.plan.words[PHASE] = START
         self.plan.times[WIDTH] = first_width(scenario)
         self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
-        self.desks, self.narrow = zip(*(layout.desk() for _ in range(self.threads)), strict=True)
+        desks = [ready.layout.new_desk() for _ in range(self.threads)]
+        self.desks, self.narrow = zip(*desks, strict=True)
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
+        key = np.uint64(trial_key(seed, trial))
         noisy = int(scenario.scheme.noisy)
-        self.given = (environment, scenario.rule, spans, key, noisy, scenario.horizon or 0)
+        rule, spans = ready.rule, ready.spans
+        self.given = (ready.environment, rule, spans, key, noisy, scenario.horizon or 0)
 
     def play(self) -> None:
         """Run to the end."""
@@ -132,8 +162,7 @@ class ClocksRun:
         """All rows of the phase, some in each thread."""
         ends = [self.scenario.n_players * i // self.threads for i in range(self.threads + 1)]
         jobs = [
-            pool.submit(self._work, i, low, high)
-            for i, (low, high) in enumerate(zip(ends, ends[1:], strict=False))
+            pool.submit(self._work, i, low, high) for i, (low, high) in enumerate(pairwise(ends))
         ]
         for job in jobs:
             job.result()

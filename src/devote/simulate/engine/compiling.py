@@ -59,7 +59,7 @@ def _compiled_once(loop: Any) -> Callable[..., None]:
     type_of: Any = typeof
 
     def call(*args: Any) -> None:
-        if not loop.signatures:
+        if not loop.overloads:
             lock = Path(loop.stats.cache_path) / f"{loop.__qualname__}.lock"
             with _alone(lock), _without_collector():
                 loop.compile(tuple(type_of(argument) for argument in args))

@@ -19,7 +19,7 @@ ONWARD = np.uint64(0xD1342543DE82EF95)
 S30, S27, S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 S11, S56 = np.uint64(11), np.uint64(56)
 UNIT = 2.0**-53
-LAST_PART = 1 << 53
+LAST_PART = np.int64(1 << 53)
 """The end of a cell, in such units."""
 
 TWO, ONE, PER_CELL = np.uint64(2), np.uint64(1), np.uint64(WORDS_OF_A_CELL)
@@ -110,9 +110,9 @@ def look_ahead(key: np.uint64, cell: int, n: int, span: float, limit: float) -> 
     for i in range(n):
         part = np.int64(mix(words + GOLDEN * np.uint64(i + 1)) >> S11)
         before = (cell + part * UNIT) * span < limit
-        found += before
-        part = LAST_PART if before else part
-        least = min(least, part)
+        found += int(before)
+        later = LAST_PART if before else part
+        least = later if later < least else least
     return found, (cell + least * UNIT) * span
 
 

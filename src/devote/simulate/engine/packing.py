@@ -67,7 +67,7 @@ class Layout:
         narrow = algorithm.arms_from is not None and k <= FEW_ARMS
         n_wide = algorithm.arms_from if narrow and algorithm.arms_from is not None else n_ints
         whole = algorithm.adds_rewards and kind == BERNOULLI
-        self._places: dict[str, tuple[Any, int, int]] = {}
+        self._places: dict[str, tuple[Any, slice]] = {}
         at = self._put(0, "floats", np.float64, n_floats)
         at = self._put(at, "sums", np.float64, 0 if whole else k)
         unit = 8 if at else WORD
@@ -79,22 +79,31 @@ class Layout:
         at = self._put(at, "few arms", np.uint8, n_ints - n_wide)
         # Last in the row, so that beyond it the words go on that the row has as bytes.
         self.row_bytes = _up(at + WORD * n_wide, unit)
-        at = self._put(self.row_bytes - WORD * n_wide, "ints", np.uint32 if algorithm.arms_from else np.int32, n_ints)
+        at = self._put(
+            self.row_bytes - WORD * n_wide,
+            "ints",
+            np.uint32 if algorithm.arms_from else np.int32,
+            n_ints,
+        )
         if whole:
             at = self._put(_up(at, 8), "sums", np.float64, k)
         if not algorithm.counts_pulls:
             at = self._put(at, "pulls", np.int32, k)
-        self.desk_bytes = _up(at, 8)
+        self.desk = np.zeros(_up(at, 8), dtype=np.uint8)
+        for name, values in self.start._asdict().items():
+            self.look(self.desk, name)[:] = values
+        self.look(self.desk, "few arms")[:] = 0
 
     def _put(self, at: int, name: str, kind: Any, length: int) -> int:
         """Place a buffer; where the next one can begin."""
-        self._places[name] = (kind, at, length)
-        return at + np.dtype(kind).itemsize * length
+        end = at + int(np.dtype(kind).itemsize) * length
+        self._places[name] = (kind, slice(at, end))
+        return end
 
     def look(self, data: Any, name: str) -> Any:
         """One buffer of one row or desk in bytes, or of each of many."""
-        kind, at, length = self._places[name]
-        return data[..., at : at + np.dtype(kind).itemsize * length].view(kind)
+        kind, where = self._places[name]
+        return data[..., where].view(kind)
 
     def rows(self, n_players: int) -> Rows:
         """All players, none of whom has begun."""
@@ -112,13 +121,10 @@ class Layout:
             place=self.look(data, "place"),
         )
 
-    def desk(self) -> tuple[Desk, Narrow]:
+    def new_desk(self) -> tuple[Desk, Narrow]:
         """Room for one player, who is at its start."""
-        data = np.zeros(self.desk_bytes, dtype=np.uint8)
+        data = self.desk.copy()
         words = data[: self.row_bytes].view(np.int32)
-        for name, values in self.start._asdict().items():
-            self.look(data, name)[:] = values
-        self.look(data, "few arms")[:] = 0
         n_arms = len(self.start.alive)
         counters = np.zeros((4, tables.N_COUNTERS), dtype=np.int64)
         scratch, kept, fresh, added = counters

@@ -48,13 +48,18 @@ def learner_buffers(scenario: Scenario, rows: int) -> Any:
     return State(**buffers)
 
 
+def good_arms(environment: Environment, epsilon: float) -> Any:
+    """1 for each arm that is epsilon-optimal for the first player at first, else 0."""
+    bad = [is_suboptimal(environment, epsilon, 0, 0, arm) for arm in range(environment.n_arms)]
+    return 1 - np.array(bad, dtype=np.int64)
+
+
 def new_arena(scenario: Scenario, environment: Environment, **given: Any) -> Arena:
     """The tables of a run that has not begun."""
     n, k = scenario.n_players, scenario.spec.n_arms
     engine = scenario.scheme.engine
     assert engine is not None
     epsilon = scenario.spec.epsilon
-    bad = [is_suboptimal(environment, epsilon, 0, 0, arm) for arm in range(k)]
     steady = (
         environment.n_groups == 1 and environment.n_segments == 1 and not any(environment.slopes)
     )
@@ -63,6 +68,7 @@ def new_arena(scenario: Scenario, environment: Environment, **given: Any) -> Are
         "vast": 0,
         "tracing": 0,
         "recording": 0,
+        "good": given["good"] if "good" in given else good_arms(environment, epsilon),
         "events": np.zeros((1, 5), dtype=np.int64),
         **given,
     }
@@ -79,7 +85,6 @@ def new_arena(scenario: Scenario, environment: Environment, **given: Any) -> Are
         shared=np.ones(k, dtype=np.int8),
         before=np.ones(k, dtype=np.int8),
         out=np.zeros(k, dtype=np.int32),
-        good=1 - np.array(bad, dtype=np.int64),
         arm_pulls=np.zeros(k, dtype=np.int64),
         player_pulls=np.zeros(n if given["recording"] else 1, dtype=np.int64),
         **given,
@@ -90,14 +95,10 @@ def new_arena(scenario: Scenario, environment: Environment, **given: Any) -> Are
 
 def count_holders(alive: Any, shared: Any) -> int:
     """How many players' remaining arms are exactly the shared ones; some rows at a time."""
-    found = 0
-    for begin in range(0, len(alive), AT_ONCE):
-        rows = alive[begin : begin + AT_ONCE]
-        held = np.ones(len(rows), dtype=bool)
-        for k, kept in enumerate(shared.tolist()):
-            held &= rows[:, k] == kept
-        found += int(np.count_nonzero(held))
-    return found
+    return sum(
+        int(np.count_nonzero((alive[begin : begin + AT_ONCE] == shared).all(axis=1)))
+        for begin in range(0, len(alive), AT_ONCE)
+    )
 
 
 def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:

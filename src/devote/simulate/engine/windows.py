@@ -45,9 +45,9 @@ class Rows(NamedTuple):
     """What each player keeps, twice: ``words[half, player]``, laid out as ``Desk.words`` is.
 
     ``half`` says which of the two is certain, ``moved`` whether the other one is where the phase
-    has brought the player. It does not wake before ``next``, which is ``NOT_NOW`` if there is nothing
-    in the row yet. ``alive``, ``own`` and ``place`` look into ``words``; ``place`` is the cell of its
-    clock, and how many activations of it are made.
+    has brought the player. It does not wake before ``next``, which is ``NOT_NOW`` while there is
+    nothing in the row. ``alive``, ``own`` and ``place`` look into ``words``; ``place`` is the cell
+    of its clock, and how many activations of it are made.
     """
 
     words: Any
@@ -136,9 +136,15 @@ def expected(words: Any) -> float:
 
 
 @jitable
-def bounded(width: float, n_players: int) -> float:
-    """A width within its bounds."""
-    return max(max(SHORTEST, FEWEST_PULLS / n_players), min(width, CAREFUL))
+def bounded(words: Any, width: float, n_players: int) -> float:
+    """A width within its bounds.
+
+    One that is too short costs a visit to every player who wakes, one that is too long is
+    shortened: so it is longer than seems right, unless few wake in it.
+    """
+    wide = width * min(4.0, 1.0 + 8.0 * width)
+    longest = CAREFUL if words[DUE] == 0 else LONGEST
+    return max(max(SHORTEST, FEWEST_PULLS / n_players), min(wide, longest))
 
 
 @jitable
@@ -263,7 +269,7 @@ def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) 
         times[WIDTH] = min(2.0 * times[WIDTH], LONGEST)
     else:
         factor = min(4.0, expected(words) / (1 + words[N_LOUD]))
-        times[WIDTH] = bounded(factor * (times[LIMIT] - times[BEGIN]), real.n_players)
+        times[WIDTH] = bounded(words, factor * (times[LIMIT] - times[BEGIN]), real.n_players)
 
 
 @jitable
@@ -273,7 +279,7 @@ def note_decision(plan: Plan, real: Arena, moment: float, decided: bool, over: b
     words[PHASE], words[LAST], words[STOCK] = SET, int(over), int(decided)
     # Decisions come in bursts: expect as many loud activations as were to follow.
     width = (times[LIMIT] - moment) * expected(words) / max(1, words[N_HALTED])
-    times[WIDTH] = bounded(width, real.n_players)
+    times[WIDTH] = bounded(words, width, real.n_players)
     times[LIMIT] = moment
     # The player at the desk has changed what was seen; from now on that is shared.
     for k in range(len(plan.seen)):
