@@ -110,6 +110,13 @@ class Problem:
         """K, the number of arms."""
         return len(self.means)
 
+    @property
+    def kind(self) -> int:
+        """The family of its rewards, as ``pay`` knows it."""
+        if self.samples is not None:
+            return SAMPLES
+        return KINDS[self.rewards] if self.replay is None else REPLAY
+
     def environment(self, n_players: int) -> Environment:
         """The buffers behind ``pay``, as plain lists, for this many players."""
         n = player_count(n_players)
@@ -117,13 +124,12 @@ class Problem:
         rows = [means for _, means in self.groups] or [self.means]
         rows += [means for _, means in self.switches]
         replay = self.replay or ()
-        kind = KINDS[self.rewards] if self.replay is None else REPLAY
         table = [reward for row in replay or self.samples or () for reward in row]
         lengths = [1] * self.n_arms
         if self.samples is not None:
-            kind, lengths = SAMPLES, [len(row) for row in self.samples]
+            lengths = [len(row) for row in self.samples]
         return Environment(
-            kind=kind,
+            kind=self.kind,
             n_arms=self.n_arms,
             n_groups=len(blocks),
             n_segments=1 + len(self.switches),

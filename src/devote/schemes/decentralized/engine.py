@@ -175,7 +175,9 @@ def rests(arena: Arena, state: State, player: int) -> bool:
 
 @jitable
 def due(arena: Arena) -> int:
-    """How many votes are missing against the arm that lacks the fewest."""
+    """How many votes are missing against the arm that lacks the fewest; 0 once one arm is left."""
+    if arena.counters[tables.N_SHARED] == 1:
+        return 0
     fewest = arena.scheme[0]
     for k in range(len(arena.tally)):
         if arena.shared[k]:

@@ -11,6 +11,7 @@ import numpy as np
 from devote.kernels import Rule, tables
 from devote.problems import Uniform
 from devote.simulate.engine.compiling import compiled_loop
+from devote.simulate.engine.memory import sparse_zeros
 from devote.simulate.engine.packing import Layout
 from devote.simulate.engine.setting import (
     AT_ONCE,
@@ -87,12 +88,13 @@ class Ready(NamedTuple):
 @lru_cache(maxsize=1)
 def prepare(scenario: Scenario, *functions: object) -> Ready:
     """Make it once; ``functions`` are the algorithm's, whose name may come to mean others."""
-    plain = scenario.problem.environment(scenario.n_players)
+    problem = scenario.problem
+    plain = problem.environment(scenario.n_players if problem.groups else 1)
     return Ready(
         environment=environment_arrays(plain),
         rule=scenario.rule,
         spans=cell_spans(scenario),
-        layout=Layout(scenario, plain.kind),
+        layout=Layout(scenario),
         good=good_arms(plain, scenario.spec.epsilon),
     )
 
@@ -114,7 +116,7 @@ class ClocksRun:
             vast=int(n > CACHED_PLAYERS),
             alive=self.rows.alive[0],
             own=self.rows.own[0],
-            voted=np.zeros((n, k), dtype=np.int8),
+            voted=sparse_zeros((n, k), np.int8),
             good=ready.good,
         )
         self.plan = Plan(
@@ -122,9 +124,9 @@ class ClocksRun:
             times=np.zeros(N_TIMES),
             past=self.real.counters.copy(),
             seen=self.real.shared.copy(),
-            who=np.empty(n, dtype=np.int32),
-            when=np.empty(n),
-            nth=np.empty(n, dtype=np.int32),
+            who=sparse_zeros((n,), np.int32),
+            when=sparse_zeros((n,), np.float64),
+            nth=sparse_zeros((n,), np.int32),
         )
         self.plan.words[PHASE] = START
         self.plan.times[WIDTH] = first_width(scenario)
@@ -166,6 +168,10 @@ class ClocksRun:
         ]
         for job in jobs:
             job.result()
+        self.gather(ends)
+
+    def gather(self, ends: list[int]) -> None:
+        """Put together what the desks have found, each in the rows between two ends."""
         words, halts = self.plan.words, (self.plan.who, self.plan.when, self.plan.nth)
         words[N_HALTED] = 0
         for desk, low in zip(self.desks, ends, strict=False):

@@ -58,7 +58,7 @@ def shrink(narrow: Narrow, desk: Desk) -> None:
 class Layout:
     """Where the buffers of a player lie: in its row, and beyond its end what only a desk has."""
 
-    def __init__(self, scenario: Scenario, kind: int) -> None:
+    def __init__(self, scenario: Scenario) -> None:
         algorithm, engine = scenario.algorithm, scenario.scheme.engine
         assert engine is not None
         k = scenario.spec.n_arms
@@ -66,7 +66,7 @@ class Layout:
         n_ints, n_floats = len(self.start.ints), len(self.start.floats)
         narrow = algorithm.arms_from is not None and k <= FEW_ARMS
         n_wide = algorithm.arms_from if narrow and algorithm.arms_from is not None else n_ints
-        whole = algorithm.adds_rewards and kind == BERNOULLI
+        whole = algorithm.adds_rewards and scenario.problem.kind == BERNOULLI
         self._places: dict[str, tuple[Any, slice]] = {}
         at = self._put(0, "floats", np.float64, n_floats)
         at = self._put(at, "sums", np.float64, 0 if whole else k)

@@ -1,5 +1,7 @@
 """What a run starts from and what it came to, for every engine."""
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -101,6 +103,12 @@ def count_holders(alive: Any, shared: Any) -> int:
     )
 
 
+def _some(values: Any) -> Iterator[list[int]]:
+    """An array as lists, one after another: a single one of a million would double its memory."""
+    for begin in range(0, len(values), AT_ONCE):
+        yield values[begin : begin + AT_ONCE].tolist()
+
+
 def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
     """What a run came to; it may have been cut short."""
     engine = scenario.scheme.engine
@@ -123,7 +131,7 @@ def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
         winners=winners,
         epsilon_optimal=good.first,
         holds_epsilon_optimal=good.holds,
-        first_vote=tuple(arena.first_vote.tolist()),
+        first_vote=tuple(chain.from_iterable(_some(arena.first_vote))),
         trace=tuple(events) if arena.tracing else None,
         **counters,
     )
