@@ -7,8 +7,11 @@ A window goes like this.
 2. *Merge*: halted players are taken in the order of time. The earliest one makes its loud
    activation, its state is written back as certain, and it runs on alone.
 3. If a loud activation made a decision, or ended the run, everybody is *set*: run again from the
-   half that was read, with the same numbers, to that very moment. The next window begins there.
+   half that was read, with the same numbers, to that very moment, where the next window begins.
    Otherwise the halves change places and the next window begins at the end of this one.
+
+A window in which too many halt is shortened while it is scanned. If no decision falls into what is
+left of it, it is scanned again: some players had run past its new end.
 
 The numbers of an activation depend on the trial, the player and the activation only. So results
 depend neither on windows nor on who computes which rows.
@@ -47,6 +50,7 @@ from devote.simulate.engine.windows import (
     OVER,
     PHASE,
     SCAN,
+    SET,
     SHORT,
     START,
     STOCK,
@@ -140,7 +144,8 @@ def next_row(rows: Rows, real: Arena, player: int, high: int, limit: float, stoc
             half = rows.half[ahead]
             if rows.next[half, ahead] < limit:
                 prefetch_row(rows.words[half], ahead)
-                prefetch_row(rows.words[1 - half], ahead)
+                if stock == 0:
+                    prefetch_row(rows.words[1 - half], ahead)
         if rows.next[rows.half[n], n] < limit or stock > 1 or (stock and real.first_vote[n] >= 0):
             return n
     return high
@@ -256,33 +261,30 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     player = low - 1
                     continue
             half = rows.half[player]
-            counted = stock > 1 or (stock and real.first_vote[player] >= 0)
-            if phase != MERGE and rows.next[half, player] >= limit:
-                if counted:
-                    take_stock(in_second if half else in_first, player)
-                continue
-            if rows.next[half, player] == NOT_NOW:
-                copy(narrow.fresh, desk.words)
-            else:
-                copy(rows.words[half, player], desk.words)
-            widen(narrow, desk)
-            if phase == MERGE:
-                copy(real.voted[player], desk.voted[0])
-                desk.first_vote[0] = real.first_vote[player]
-            copy(scratch, desk.kept)
-            span = spans[player] if len(spans) > 1 else spans[0]
-            clock = (player_key(trial, player), span, noisy, awaited)
-            first = desk.own[0, ACTIVE]
-            cell, made = int(desk.place[0]), int(desk.place[1])
-            how, cell, made, t, bad, changed = run_alone(
-                calls, subroutine, env, arena, state, player, clock, cell, made, limit, loud
-            )
-            desk.place[0], desk.place[1] = cell, made
-            if how == HALTED:
-                copy(desk.kept, scratch)
-                if phase == MERGE:
-                    plan.when[place], plan.nth[place] = t, desk.own[0, ACTIVE]
+            if phase == MERGE or rows.next[half, player] < limit:
+                if rows.next[half, player] == NOT_NOW:
+                    copy(narrow.fresh, desk.words)
                 else:
+                    copy(rows.words[half, player], desk.words)
+                widen(narrow, desk)
+                if phase == MERGE:
+                    copy(real.voted[player], desk.voted[0])
+                    desk.first_vote[0] = real.first_vote[player]
+                elif phase == SCAN:
+                    copy(scratch, desk.kept)
+                span = spans[player] if len(spans) > 1 else spans[0]
+                clock = (player_key(trial, player), span, noisy, awaited)
+                first = desk.own[0, ACTIVE]
+                cell, made = int(desk.place[0]), int(desk.place[1])
+                how, cell, made, t, bad, changed = run_alone(
+                    calls, subroutine, env, arena, state, player, clock, cell, made, limit, loud
+                )
+                desk.place[0], desk.place[1] = cell, made
+                if how == HALTED and phase == MERGE:
+                    plan.when[place], plan.nth[place] = t, desk.own[0, ACTIVE]
+                    continue
+                if how == HALTED:
+                    copy(desk.kept, scratch)
                     last = low + desk.halted[0]
                     plan.who[last] = player
                     plan.when[last], plan.nth[last] = t, desk.own[0, ACTIVE]
@@ -291,42 +293,41 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     if desk.halted[0] > 2 * few:
                         limit = shorten(plan, low, desk.halted[0], few)
                         desk.halted[0] = few
-                continue
-            scratch[TIME] += desk.own[0, ACTIVE] - first
-            scratch[SUBOPTIMAL] += bad
-            shrink(narrow, desk)
-            if how == SPOKEN:
-                words[N_LOUD] += 1
-                copy(desk.words, rows.words[half, player])
-                rows.next[half, player] = t
-                copy(desk.voted[0], real.voted[player])
-                real.first_vote[player] = desk.first_vote[0]
-                # Also where nothing is left to decide: the number of pulls then is asked for.
-                decided = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
-                    counters[DECIDED] != 0
-                )
-                copy(scratch, counters)
-                over = not decided and real.endless == 0 and ended(arena) != 0
-                if decided or over:
-                    words[DUE] = due(arena)
-                    note_decision(plan, real, plan.when[place], decided, over)
-                    player = low - 1
-                else:
-                    goes_on = True
-                continue
-            desk.last[0] = max(desk.last[0], changed)
-            if phase == MERGE:
-                for i in range(N_COUNTERS):
-                    added[i] += scratch[i] - counters[i]
-                words[N_HALTED] -= 1
-                plan.who[place] = plan.who[words[N_HALTED]]
-                plan.when[place] = plan.when[words[N_HALTED]]
-                plan.nth[place] = plan.nth[words[N_HALTED]]
-            rows.moved[player] = 1
-            copy(desk.words, rows.words[1 - half, player])
-            rows.next[1 - half, player] = t
-            if counted:
-                take_stock(in_first if half else in_second, player)
+                    continue
+                scratch[TIME] += desk.own[0, ACTIVE] - first
+                scratch[SUBOPTIMAL] += bad
+                # What is certain takes the place of what was.
+                where = half if how == SPOKEN or phase == SET else 1 - half
+                shrink(narrow, desk)
+                copy(desk.words, rows.words[where, player])
+                rows.next[where, player] = t
+                rows.moved[player] = where ^ half
+                if how == SPOKEN:
+                    words[N_LOUD] += 1
+                    copy(desk.voted[0], real.voted[player])
+                    real.first_vote[player] = desk.first_vote[0]
+                    # Also where nothing is left to decide: the number of pulls then is asked for.
+                    decided = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
+                        counters[DECIDED] != 0
+                    )
+                    copy(scratch, counters)
+                    over = not decided and real.endless == 0 and ended(arena) != 0
+                    goes_on = not (decided or over)
+                    if decided or over:
+                        words[DUE] = due(arena)
+                        note_decision(plan, real, plan.when[place], decided, over)
+                        player = low - 1
+                    continue
+                desk.last[0] = max(desk.last[0], changed)
+                if phase == MERGE:
+                    for i in range(N_COUNTERS):
+                        added[i] += scratch[i] - counters[i]
+                    words[N_HALTED] -= 1
+                    plan.who[place] = plan.who[words[N_HALTED]]
+                    plan.when[place] = plan.when[words[N_HALTED]]
+                    plan.nth[place] = plan.nth[words[N_HALTED]]
+            if stock > 1 or (stock and real.first_vote[player] >= 0):
+                take_stock(in_second if half else in_first, player)
         if known < 0:
             counters[ENDED] = known
 
