@@ -64,6 +64,7 @@ from devote.simulate.engine.windows import (
     end_earlier,
     note_decision,
     open_window,
+    put,
     shorten,
 )
 
@@ -202,7 +203,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 over = words[LAST] != 0
                 count_set(rows, plan, desk, real, counts, n_counts)
                 open_window(rows, plan, real, trial, spans, horizon)
-                copy(counters, scratch)
+                put(counters, scratch)
                 if over or ended(arena) != 0:
                     if counters[DECIDED] == 0:
                         counters[DECIDED] = plan.past[DECIDED] = counters[TIME]
@@ -228,7 +229,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 loud = QUIET if goes_on else plan.nth[place]
                 limit = times[LIMIT]
                 goes_on = False
-                copy(counters, scratch)
+                put(counters, scratch)
             else:
                 if low == high:
                     return
@@ -239,8 +240,8 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     desk.last[0] = NOT_NOW
                     limit = times[LIMIT]
                     desk.halted[0] = 0
-                    copy(past, scratch)
-                    copy(counters, fresh)
+                    put(past, scratch)
+                    put(counters, fresh)
                     # Who has said nothing matters to a decision only once one arm is left.
                     stock = 2 * (counters[N_SHARED] == 1) or 1 if words[STOCK] else 0
                     for i in range(n_counts):
@@ -263,12 +264,12 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
             half = rows.half[player]
             if phase == MERGE or rows.next[half, player] < limit:
                 if rows.next[half, player] == NOT_NOW:
-                    copy(narrow.fresh, desk.words)
+                    put(narrow.fresh, desk.words)
                 else:
                     copy(rows.words[half, player], desk.words)
                 widen(narrow, desk)
                 if phase == MERGE:
-                    copy(real.voted[player], desk.voted[0])
+                    put(real.voted[player], desk.voted[0])
                     desk.first_vote[0] = real.first_vote[player]
                 elif phase == SCAN:
                     copy(scratch, desk.kept)
@@ -284,7 +285,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                     plan.when[place], plan.nth[place] = t, desk.own[0, ACTIVE]
                     continue
                 if how == HALTED:
-                    copy(desk.kept, scratch)
+                    put(desk.kept, scratch)
                     last = low + desk.halted[0]
                     plan.who[last] = player
                     plan.when[last], plan.nth[last] = t, desk.own[0, ACTIVE]
@@ -304,13 +305,13 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 rows.moved[player] = where ^ half
                 if how == SPOKEN:
                     words[N_LOUD] += 1
-                    copy(desk.voted[0], real.voted[player])
+                    put(desk.voted[0], real.voted[player])
                     real.first_vote[player] = desk.first_vote[0]
                     # Also where nothing is left to decide: the number of pulls then is asked for.
                     decided = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
                         counters[DECIDED] != 0
                     )
-                    copy(scratch, counters)
+                    put(scratch, counters)
                     over = not decided and real.endless == 0 and ended(arena) != 0
                     goes_on = not (decided or over)
                     if decided or over:

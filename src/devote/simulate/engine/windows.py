@@ -113,6 +113,12 @@ def copy(source: Any, target: Any) -> None:
 
 
 @jitable
+def put(source: Any, target: Any) -> None:
+    """Copy an array where that is rare: it is compiled once, not at each place that asks for it."""
+    copy(source, target)
+
+
+@jitable
 def keep_moves(rows: Rows) -> None:
     """From now on it is certain that players are where the phase has brought them."""
     for n in range(len(rows.half)):
