@@ -20,6 +20,7 @@ from tests.simulate.clocks_law import (
 )
 from tests.simulate.settings import MEANS, PROBLEMS
 
+from devote.kernels import SUBROUTINES, get_algorithm
 from devote.problems import Problem, Weights
 from devote.protocol import ExperimentSpec, SpecError
 from devote.simulate import (
@@ -36,6 +37,8 @@ from devote.simulate.engine import numbers
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.compiling import compiled_loop
+from devote.simulate.engine.packing import Layout, shrink, widen
+from devote.simulate.engine.windows import LIMIT, OVER, PHASE
 from devote.simulate.scenario import CLOCKS_PAY
 from devote.simulate.streams import Clock, counted_stream, trial_key
 from devote.studies.reproduce import with_engine
@@ -120,6 +123,68 @@ def test_neither_threads_nor_windows_nor_pauses_change_a_run(monkeypatch, proble
         assert run_trial(scenario, seed=3, trial=0, threads=1) == expected
     monkeypatch.setattr("devote.simulate.engine.clocks_run.PULLS_AT_ONCE", 1)
     assert run_trial(scenario, seed=3, trial=0, threads=1) == expected
+
+
+@pytest.mark.parametrize("fewest", [1, 8])
+def test_a_window_that_is_shortened_changes_nothing(monkeypatch, fewest):
+    """Players who have run past its new end are run again, with a decision before it or without."""
+    monkeypatch.setattr("devote.simulate.engine.clocks.borrowed", lambda value: value)
+    monkeypatch.setattr("devote.simulate.engine.windows.FEWEST", fewest)
+    chosen = setting("ser3", "decentralized", PROBLEMS["plain"], 20, 3)
+    shortened = 0
+    for horizon in (None, 700):
+        scenario = replace(chosen, horizon=horizon)
+        run = ClocksRun(scenario, trial=1)
+        run.work = make_clocks(scenario.algorithm, scenario.scheme.engine, 0)
+        with np.errstate(over="ignore"):
+            while run.plan.words[PHASE] != OVER:
+                run._work(0, 0, 0)
+                if run.plan.words[PHASE] != OVER:
+                    run._work(0, 0, 20)
+                    end = run.plan.times[LIMIT]
+                    run.gather([0, 20])
+                    shortened += run.plan.times[LIMIT] < end
+        assert outcome_and_votes(run) == outcome_and_votes(merged_run(scenario, trial=1))
+    assert shortened > 0
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem("beta", (0.9, 0.5, 0.2), rewards="beta"),
+        Problem("bytes", (0.9,) + 199 * (0.1,)),
+        Problem("more arms than a byte tells apart", (0.9,) + 299 * (0.1,)),
+    ],
+    ids=lambda problem: problem.name,
+)
+def test_rows_hold_any_rewards_and_any_number_of_arms(problem):
+    horizon = 400 if problem.n_arms == 3 else 30 * problem.n_arms
+    spec = ExperimentSpec(arms=problem.n_arms, epsilon=0.8, scheme={"quorum": 3})
+    run = compare_exactly(Scenario(spec, problem, 4, horizon, "clocks"), 0)
+    assert run.samples <= horizon
+
+
+@pytest.mark.parametrize("algorithm", SUBROUTINES)
+def test_a_player_comes_back_from_its_row_as_it_went_there(algorithm):
+    problem = Problem("plain", (0.9, 0.5, 0.2, 0.1))
+    options = {"phi": 0.001} if get_algorithm(algorithm).endless else {}
+    spec = ExperimentSpec(arms=4, algorithm=algorithm, options=options)
+    layout = Layout(Scenario(spec, problem, 28, 10, "clocks"))
+    desk, narrow = layout.new_desk()
+    buffers = [desk.alive[0], desk.ints, desk.floats, desk.own[0], desk.place]
+    buffers += [desk.sums] + [desk.pulls] * get_algorithm(algorithm).counts_pulls
+    for i, buffer in enumerate(buffers):
+        buffer[:] = (np.arange(len(buffer)) + i) % 4
+    before = [buffer.copy() for buffer in buffers]
+    shrink(narrow, desk)
+    row = desk.words.copy()
+    assert row.nbytes == layout.row_bytes
+    other, narrow = layout.new_desk()
+    other.words[:] = row
+    widen(narrow, other)
+    after = [other.alive[0], other.ints, other.floats, other.own[0], other.place, other.sums]
+    after += [other.pulls] * get_algorithm(algorithm).counts_pulls
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

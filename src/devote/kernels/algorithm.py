@@ -20,6 +20,11 @@ class Algorithm:
     at the end of a round: a GPU then makes such pulls of many players together. It changes no
     result.
 
+    The rest says what little a subroutine keeps, so that a million of them take little memory:
+    ``counts_pulls``: it uses ``State.pulls``; ``adds_rewards``: ``State.sums`` has sums of rewards
+    and nothing else; ``arms_from``: from this word on ``State.ints`` has indices of arms and
+    nothing else.
+
     Paper: Definition 4.
     """
 
@@ -33,6 +38,9 @@ class Algorithm:
     options: Mapping[str, tuple[str, ...] | float] = field(default_factory=dict)
     endless: bool = False
     laborious: Callable[[State], bool] | None = None
+    counts_pulls: bool = True
+    adds_rewards: bool = False
+    arms_from: int | None = None
 
     def rule(
         self,

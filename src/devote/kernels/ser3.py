@@ -17,6 +17,8 @@ from devote.kernels.state import COUNT, Rule, State, best_sum, drop_behind
 TAU, LEFT, SEEN, ROW = range(1, 5)
 RADIUS = 0
 ACTIVE = 1.0
+LN_2 = math.log(2.0)
+MARGIN = 1.0 - 1e-9
 
 
 @jitable
@@ -57,10 +59,10 @@ def renew_row(state: State) -> None:
 
 
 @jitable
-def draw(state: State, u: float) -> float:
-    """Move a uniformly drawn arm to the end of the row and shorten it by one.
+def draw(state: State, u: float) -> tuple[int, float]:
+    """Draw an arm uniformly, move it to the end of the row and shorten that by one.
 
-    Returns what is left of ``u``, which is uniform again.
+    Returns the arm, and what is left of ``u``, which is uniform again.
     """
     if state.ints[SEEN] != state.ints[COUNT] or state.ints[LEFT] == 0:
         renew_row(state)
@@ -71,14 +73,40 @@ def draw(state: State, u: float) -> float:
     state.ints[ROW + i] = state.ints[ROW + last]
     state.ints[ROW + last] = arm
     state.ints[LEFT] = last
-    return scaled - i
+    return arm, scaled - i
 
 
 @jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """A uniformly drawn survivor not yet played this round."""
-    draw(state, u)
-    return state.ints[ROW + state.ints[LEFT]]
+    return draw(state, u)[0]
+
+
+@jitable
+def too_close(rule: Rule, state: State, tau: int) -> bool:
+    """Whether certainly no arm is dropped after round tau; told without a logarithm of tau.
+
+    With g the widest gap of sums, an arm is dropped if ``g + tau eps >= 2 tau radius``. Between two
+    powers of two ``ln tau`` is at least its chord. MARGIN is far above rounding.
+    """
+    highest = lowest = -1.0
+    for k in range(len(state.alive)):
+        if state.alive[k]:
+            total = state.sums[k]
+            highest = max(highest, total)
+            lowest = total if lowest < 0.0 else min(lowest, total)
+    reach = highest - lowest + tau * rule.epsilon
+    power = 1
+    low = 0.0
+    while power + power <= tau:
+        power += power
+        low += LN_2
+    low += LN_2 * (tau / power - 1.0)
+    if rule.options[RADIUS] == ACTIVE:
+        least = 4.0 * tau * (math.log(4.0 / rule.eta) + low)
+    else:
+        least = 2.0 * tau * (math.log(4.0 * rule.n_arms / rule.eta) + 2.0 * low)
+    return reach * reach < MARGIN * least
 
 
 @jitable
@@ -92,8 +120,8 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     state.sums[arm] += reward
     if state.ints[LEFT] > 0 or state.ints[COUNT] == 1:
         return 0
-    tau = state.ints[TAU]
-    if tau < math.log(rule.n_arms / rule.eta):
+    tau = int(state.ints[TAU])
+    if tau < math.log(rule.n_arms / rule.eta) or too_close(rule, state, tau):
         return 0
     threshold = tau * (2.0 * radius(rule, tau, state.ints[COUNT]) - rule.epsilon)
     n_out = drop_behind(state, best_sum(state), threshold, out)
@@ -117,4 +145,7 @@ ALGORITHM = Algorithm(
     choose=choose,
     observe=observe,
     laborious=laborious,
+    counts_pulls=False,
+    adds_rewards=True,
+    arms_from=ROW,
 )

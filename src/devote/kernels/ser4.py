@@ -12,7 +12,7 @@ from collections.abc import MutableSequence
 from devote.kernels import ser3
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.ser3 import LEFT, ROW, draw
+from devote.kernels.ser3 import ROW, draw
 from devote.kernels.ser3 import observe as observe_round
 from devote.kernels.state import RESET, Rule, State, start
 
@@ -23,8 +23,8 @@ PHI = len(ser3.ALGORITHM.options)
 @jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """As SER3; what is left of the uniform decides on a reset after the pull."""
-    state.floats[SPARE] = draw(state, u)
-    return state.ints[ROW + state.ints[LEFT]]
+    arm, state.floats[SPARE] = draw(state, u)
+    return arm
 
 
 @jitable
@@ -51,5 +51,8 @@ ALGORITHM = Algorithm(
     choose=choose,
     observe=observe,
     laborious=ser3.laborious,
+    counts_pulls=False,
+    adds_rewards=True,
+    arms_from=ROW,
     endless=True,
 )

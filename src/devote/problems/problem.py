@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from itertools import chain, repeat
 from typing import Any, Literal
 
 from devote.problems.activity import Activity, Uniform, parse_activity
@@ -109,6 +110,13 @@ class Problem:
         """K, the number of arms."""
         return len(self.means)
 
+    @property
+    def kind(self) -> int:
+        """The family of its rewards, as ``pay`` knows it."""
+        if self.samples is not None:
+            return SAMPLES
+        return KINDS[self.rewards] if self.replay is None else REPLAY
+
     def environment(self, n_players: int) -> Environment:
         """The buffers behind ``pay``, as plain lists, for this many players."""
         n = player_count(n_players)
@@ -116,13 +124,12 @@ class Problem:
         rows = [means for _, means in self.groups] or [self.means]
         rows += [means for _, means in self.switches]
         replay = self.replay or ()
-        kind = KINDS[self.rewards] if self.replay is None else REPLAY
         table = [reward for row in replay or self.samples or () for reward in row]
         lengths = [1] * self.n_arms
         if self.samples is not None:
-            kind, lengths = SAMPLES, [len(row) for row in self.samples]
+            lengths = [len(row) for row in self.samples]
         return Environment(
-            kind=kind,
+            kind=self.kind,
             n_arms=self.n_arms,
             n_groups=len(blocks),
             n_segments=1 + len(self.switches),
@@ -131,7 +138,7 @@ class Problem:
             means=[mean for row in rows for mean in row],
             slopes=list(self.drift or [0.0] * self.n_arms),
             starts=[0, *(time for time, _ in self.switches)],
-            groups=[group for group, size in enumerate(blocks) for _ in range(size)],
+            groups=list(chain.from_iterable(repeat(g, size) for g, size in enumerate(blocks))),
             table=table or [0.0] * self.n_arms,
             firsts=[sum(lengths[:k]) for k in range(self.n_arms)],
             lengths=lengths,
@@ -147,11 +154,14 @@ class Problem:
         Paper: section 2, mu_k, averaged over P_x where Assumption 2 does not hold.
         """
         time = check.whole("t", t)
+        arms = range(self.n_arms)
+        if not self.groups and not self.switches and self.drift is None:
+            return list(self.means)
+        if len(self.groups) < 2:
+            anybody = self.environment(1)
+            return [mean_reward(anybody, time, 0, k) for k in arms]
         env = self.environment(n_players)
         weights = self.activity.weights(n_players)
-        arms = range(self.n_arms)
-        if env.n_groups == 1:
-            return [mean_reward(env, time, 0, k) for k in arms]
         first = [env.groups.index(group) for group in range(env.n_groups)]
         ends = [*first[1:], len(weights)]
         shares = [math.fsum(weights[a:b]) for a, b in zip(first, ends, strict=True)]

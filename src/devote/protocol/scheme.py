@@ -160,6 +160,12 @@ def counts_nothing(arena: Arena, player: int) -> None:
     """Where a decision changes no count."""
 
 
+@jitable
+def due_any_time(arena: Arena) -> int:
+    """Where nothing is known of the next decision."""
+    return 0
+
+
 @dataclass(frozen=True)
 class Clocks:
     """What the independent-clock engine must know of a scheme; all functions are jitable.
@@ -169,9 +175,11 @@ class Clocks:
     change the player's own words, and add to counters. An activation that does more is *loud*,
     and loud activations are made one by one in the order of time. ``speaks``: whether ``wake``
     would be loud now; ``tells``: whether ``learn`` would. When one of them has raised
-    ``tables.VERSION``, a decision has been made: ``take_stock`` is called for each player, which
-    brings its words up to date and adds its share to the counters named in ``counts``, which
-    were set to 0 before.
+    ``tables.VERSION``, a decision has been made: ``take_stock`` brings a player's words up to date
+    and adds its share to the counters named in ``counts``, which were set to 0 before. It is called
+    for each player who has spoken of an arm, and for all once a single arm is shared. ``due``: how
+    many loud activations it takes at least until the next decision, 0 if that is not known; how
+    far players run ahead of it depends on that, no result does.
 
     ``rests``: whether a player does nothing but play its one arm until it hears of a decision.
     ``silent``: nobody is ever loud.
@@ -182,6 +190,7 @@ class Clocks:
     speaks: Callable[..., bool] = says_nothing
     tells: Callable[..., bool] = always_tells
     take_stock: Callable[..., None] = counts_nothing
+    due: Callable[..., int] = due_any_time
     awaited: int = HOLDING
     counts: tuple[int, ...] = (HOLDING,)
     silent: bool = False

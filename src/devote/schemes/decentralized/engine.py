@@ -173,6 +173,18 @@ def rests(arena: Arena, state: State, player: int) -> bool:
     return bool(state.ints[COUNT] == 1 and arena.own[player, SEEN] == arena.counters[VERSION])
 
 
+@jitable
+def due(arena: Arena) -> int:
+    """How many votes are missing against the arm that lacks the fewest; 0 once one arm is left."""
+    if arena.counters[tables.N_SHARED] == 1:
+        return 0
+    fewest = arena.scheme[0]
+    for k in range(len(arena.tally)):
+        if arena.shared[k]:
+            fewest = min(fewest, arena.scheme[0] - arena.tally[k])
+    return max(1, fewest)
+
+
 EVENTS = ("elimination", "vote", "reset")
-CLOCKS = Clocks(rests=rests, take_stock=take_stock, counts=(tables.HOLDING, SETTLED))
+CLOCKS = Clocks(rests=rests, take_stock=take_stock, due=due, counts=(tables.HOLDING, SETTLED))
 ENGINE = Engine(ended, winners, wake, learn, words=AGAINST + 1, events=EVENTS, clocks=CLOCKS)

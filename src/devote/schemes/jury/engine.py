@@ -143,6 +143,18 @@ def take_stock(arena: Arena, player: int) -> None:
         arena.counters[tables.HOLDING] += holds_answer(arena, player)
 
 
+@jitable
+def due(arena: Arena) -> int:
+    """How many seats are free; then how many picks the arm lacks that has the most."""
+    free = arena.scheme[SEATS] - arena.counters[SEATED]
+    if free > 0:
+        return int(free)
+    most = 0
+    for k in range(len(arena.tally)):
+        most = max(most, arena.tally[k])
+    return int(max(1, arena.scheme[NEEDED] - most))
+
+
 EVENTS = ("elimination", "claim", "pick")
-CLOCKS = Clocks(rests=rests, speaks=speaks, tells=picks_now, take_stock=take_stock)
+CLOCKS = Clocks(rests=rests, speaks=speaks, tells=picks_now, take_stock=take_stock, due=due)
 ENGINE = Engine(ended, winners, wake, learn, words=KNOWS + 1, events=EVENTS, clocks=CLOCKS)

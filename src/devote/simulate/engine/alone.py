@@ -5,8 +5,9 @@ then distributed as in the paper, and nothing but decisions ties players to each
 and all else follow from the player's key and the number of the activation, so a player can be
 set back and run again to another moment.
 
-A clock has cells (``streams.Clock``). A cell that ends before the moment is run through without
-a time; in the one that holds it, those before it are counted.
+A clock has cells (``streams.Clock``). How many activations there are up to the moment is known
+beforehand: in a cell that ends before it no times are needed, in the one that holds it those
+before it are counted.
 
 ``run_alone`` works on buffers and is handed all functions, so that it compiles for any target:
 the state may be rows of arrays or local memory, the tables need a single row.
@@ -20,14 +21,13 @@ from devote.kernels.jitable import jitable
 from devote.kernels.state import State
 from devote.kernels.tables import ACTIVE, Arena
 from devote.problems import is_suboptimal, pay
-from devote.problems.rewards import Environment
+from devote.problems.rewards import BERNOULLI, Environment
 from devote.simulate.engine.numbers import (
     activation_word,
-    activations_in,
-    look_ahead,
-    moment_of_rank,
+    moment_after,
     noise_word,
     onward,
+    run_clock,
     unit,
 )
 
@@ -37,8 +37,8 @@ ARRIVED, HALTED, SPOKEN, GOES_ON = range(4)
 QUIET = -1
 """In place of the number of an activation: none is to be loud."""
 
-LAPS = 1
-"""Activations in a cell where time does not pass."""
+FOREVER = 1 << 60
+"""More activations than are ever made."""
 
 
 @jitable
@@ -79,9 +79,9 @@ def run_alone(
     is its key, the length of a cell of its clock, whether noise is drawn, and the counter that is
     awaited.
 
-    With cells of length 0 time does not pass: that is for a player who is alone in its run, and
-    whose run ends when the awaited counter rises. ``limit`` is then a number of cells, after which
-    it pauses: it has not arrived, it goes on.
+    With cells of length 0 time does not pass, and a cell is one activation: that is for a player
+    who is alone in its run, and whose run ends when the awaited counter rises. ``limit`` is then a
+    number of cells, after which it pauses: it has not arrived, it goes on.
 
     Returns how it ended, the cell and how many of it are made, a moment before which the player
     does not wake again (of a loud activation that it halts before, its own), plays of suboptimal
@@ -92,57 +92,61 @@ def run_alone(
     bad = 0
     changed = -1.0
     t = 0.0
-    active = int(arena.own[0, ACTIVE])
+    first = active = int(arena.own[0, ACTIVE])
+    end, last_cell, last_made = loud + 1, cell, made
+    if span == 0.0:
+        end = active + int(min(limit - cell, FOREVER))
+    elif loud == QUIET:
+        ahead, last_cell, last_made, t = run_clock(key, cell, made, span, limit)
+        end = active + ahead
     # One ahead: a processor that waits for one number can work on the next.
     word = activation_word(key, active)
     choice, luck = unit(word), unit(onward(word))
+    plain = env.kind == BERNOULLI and env.n_groups == 1 and env.n_segments == 1 and arena.steady
     how = GOES_ON
-    while how == GOES_ON and (span != 0.0 or cell < limit):
-        n = activations_in(key, cell) if span != 0.0 else LAPS
-        stop = n
-        if loud == QUIET and (cell + 1) * span > limit:
-            stop, t = look_ahead(key, cell, n, span, limit)
-            how = ARRIVED
-        while made < stop:
-            if arena.endless == 0 and rests(arena, state, 0):
-                bad += (stop - made) * bad_play(env, arena, player, first_alive(state))
-                active += stop - made
-                made = stop
-                break
-            arena.own[0, ACTIVE] = active + 1
-            spoken = active == loud
-            if not spoken and speaks(arena, state, 0):
-                how = HALTED
-                break
-            u, v = choice, luck
-            word = activation_word(key, active + 1)
-            choice, luck = unit(word), unit(onward(word))
-            noise = unit(noise_word(key, active)) if noisy else 0.0
-            before = arena.counters[awaited]
-            wake(arena, state, 0, noise)
-            arm = play(sub, arena, state, 0, u)
+    while active < end:
+        if arena.endless == 0 and rests(arena, state, 0):
+            bad += (end - active) * bad_play(env, arena, player, first_alive(state))
+            active = end
+            break
+        arena.own[0, ACTIVE] = active + 1
+        spoken = active == loud
+        if not spoken and speaks(arena, state, 0):
+            how = HALTED
+            break
+        u, v = choice, luck
+        word = activation_word(key, active + 1)
+        choice, luck = unit(word), unit(onward(word))
+        noise = unit(noise_word(key, active)) if noisy else 0.0
+        before = arena.counters[awaited]
+        wake(arena, state, 0, noise)
+        arm = play(sub, arena, state, 0, u)
+        if plain:  # what else ``pay`` asks need not be asked at each pull
+            bad += 1 - arena.good[arm]
+            reward = 1.0 * (v < env.means[arm])
+        else:
             bad += bad_play(env, arena, player, arm)
             reward = pay(env, 0, player, arm, v)
-            n_out = take(sub, arena, state, 0, arm, reward, noise)
-            if n_out != 0:
-                if not spoken and tells(arena, state, 0, n_out):
-                    how = HALTED
-                    break
-                learn(arena, state, 0, n_out)
-            active += 1
-            made += 1
-            if arena.counters[awaited] != before:
-                if span == 0.0:
-                    how = ARRIVED
-                    break
-                changed = moment_of_rank(key, cell, n, span, made - 1)
-            if spoken:
-                how = SPOKEN
+        n_out = take(sub, arena, state, 0, arm, reward, noise)
+        if n_out != 0:
+            if not spoken and tells(arena, state, 0, n_out):
+                how = HALTED
                 break
-        if how == GOES_ON:
-            cell += 1
-            made = 0
-        elif how != ARRIVED:
-            t = moment_of_rank(key, cell, n, span, made)
+            learn(arena, state, 0, n_out)
+        active += 1
+        if arena.counters[awaited] != before:
+            if span == 0.0:
+                how = ARRIVED
+                break
+            changed = moment_after(key, cell, made, span, active - 1 - first)[2]
+        if spoken:
+            how = SPOKEN
+            break
+    if span == 0.0:
+        cell += active - first
+    elif how == GOES_ON:
+        how, cell, made = ARRIVED, last_cell, last_made
+    else:
+        cell, made, t = moment_after(key, cell, made, span, active - first)
     arena.own[0, ACTIVE] = active
     return how, cell, made, t, bad, changed

@@ -7,8 +7,11 @@ A window goes like this.
 2. *Merge*: halted players are taken in the order of time. The earliest one makes its loud
    activation, its state is written back as certain, and it runs on alone.
 3. If a loud activation made a decision, or ended the run, everybody is *set*: run again from the
-   half that was read, with the same numbers, to that very moment. The next window begins there.
+   half that was read, with the same numbers, to that very moment, where the next window begins.
    Otherwise the halves change places and the next window begins at the end of this one.
+
+A window in which too many halt is shortened while it is scanned. If no decision falls into what is
+left of it, it is scanned again: some players had run past its new end.
 
 The numbers of an activation depend on the trial, the player and the activation only. So results
 depend neither on windows nor on who computes which rows.
@@ -24,6 +27,7 @@ from devote.kernels.tables import (
     DECIDED,
     ENDED,
     N_COUNTERS,
+    N_SHARED,
     SUBOPTIMAL,
     TIME,
     VERSION,
@@ -31,10 +35,12 @@ from devote.kernels.tables import (
 )
 from devote.protocol.scheme import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
-from devote.simulate.engine.memory import borrowed
+from devote.simulate.engine.memory import borrowed, prefetch_row
 from devote.simulate.engine.numbers import player_key
+from devote.simulate.engine.packing import shrink, widen
 from devote.simulate.engine.windows import (
     ALL_SET,
+    DUE,
     LAST,
     LIMIT,
     MERGE,
@@ -44,6 +50,8 @@ from devote.simulate.engine.windows import (
     OVER,
     PHASE,
     SCAN,
+    SET,
+    SHORT,
     START,
     STOCK,
     Desk,
@@ -51,10 +59,17 @@ from devote.simulate.engine.windows import (
     close_window,
     copy,
     count_set,
+    crowd,
     earliest,
+    end_earlier,
     note_decision,
     open_window,
+    put,
+    shorten,
 )
+
+AHEAD = 12
+"""How many players early a row is asked for."""
 
 
 @jitable
@@ -117,6 +132,26 @@ def after_decision(real: Arena, rows: Rows, half: int, counters: Any) -> Arena:
     )
 
 
+@jitable
+def next_row(rows: Rows, real: Arena, player: int, high: int, limit: float, stock: int) -> int:
+    """The next player who wakes before a moment, or whom ``stock`` asks for; ``high`` if none.
+
+    ``stock``: whether all are asked for (2), or those who have spoken of an arm (1), or nobody.
+    """
+    for n in range(player + 1, high):
+        rows.moved[n] = 0
+        ahead = n + AHEAD
+        if real.vast and ahead < high:
+            half = rows.half[ahead]
+            if rows.next[half, ahead] < limit:
+                prefetch_row(rows.words[half], ahead)
+                if stock == 0:
+                    prefetch_row(rows.words[1 - half], ahead)
+        if rows.next[rows.half[n], n] < limit or stock > 1 or (stock and real.first_vote[n] >= 0):
+            return n
+    return high
+
+
 def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Callable[..., None]:
     """The engine specialised to a subroutine and a scheme, ready to be compiled.
 
@@ -127,10 +162,11 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
     wake, learn, ended = engine.wake, engine.learn, engine.ended
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
+    due = clocks.due
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
 
     def work(  # type: ignore[no-untyped-def]
-        env, rule, spans, trial, noisy, horizon, rows, plan, desk, real, low, high, until
+        env, rule, spans, trial, noisy, horizon, rows, plan, desk, narrow, real, low, high, until
     ):
         """Do one phase of the rows from low to high, or all phases until so many pulls are made.
 
@@ -141,6 +177,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         rows = borrowed(rows)
         plan = borrowed(plan)
         desk = borrowed(desk)
+        narrow = borrowed(narrow)
         real = borrowed(real)
         counters, words, times, past = real.counters, plan.words, plan.times, plan.past
         scratch, fresh, added = desk.scratch, desk.fresh, desk.added
@@ -155,16 +192,18 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         player, place = low - 1, -1
         loud = QUIET
         goes_on = False
+        stock, limit = 0, 0.0
         while words[PHASE] != OVER:
             phase = words[PHASE]
             if phase == START:
+                words[DUE] = due(arena)
                 open_window(rows, plan, real, trial, spans, horizon)
                 continue
             if phase == ALL_SET:
                 over = words[LAST] != 0
                 count_set(rows, plan, desk, real, counts, n_counts)
                 open_window(rows, plan, real, trial, spans, horizon)
-                copy(counters, scratch)
+                put(counters, scratch)
                 if over or ended(arena) != 0:
                     if counters[DECIDED] == 0:
                         counters[DECIDED] = plan.past[DECIDED] = counters[TIME]
@@ -174,7 +213,13 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
             if phase == MERGE:
                 if not goes_on:
                     place = earliest(plan)
+                    if place < 0 and words[SHORT]:
+                        # No decision yet: do it again, to where it ends now.
+                        words[PHASE], words[SHORT] = SCAN, 0
+                        player = low - 1
+                        continue
                     if place < 0:
+                        words[DUE] = due(arena)
                         close_window(rows, plan, desk, real, awaited)
                         if words[PHASE] == SCAN:
                             open_window(rows, plan, real, trial, spans, horizon)
@@ -182,8 +227,9 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                         continue
                     player = plan.who[place]
                 loud = QUIET if goes_on else plan.nth[place]
+                limit = times[LIMIT]
                 goes_on = False
-                copy(counters, scratch)
+                put(counters, scratch)
             else:
                 if low == high:
                     return
@@ -192,86 +238,97 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                         return
                     loud = QUIET
                     desk.last[0] = NOT_NOW
+                    limit = times[LIMIT]
                     desk.halted[0] = 0
-                    copy(past, scratch)
-                    copy(counters, fresh)
+                    put(past, scratch)
+                    put(counters, fresh)
+                    # Who has said nothing matters to a decision only once one arm is left.
+                    stock = 2 * (counters[N_SHARED] == 1) or 1 if words[STOCK] else 0
                     for i in range(n_counts):
                         fresh[counts[i]] = 0
-                player += 1
+                player = next_row(rows, real, player, high, limit, stock)
                 if player >= high:
                     for i in range(N_COUNTERS):
                         added[i] = scratch[i] - past[i]
                     if words[STOCK]:
                         for i in range(n_counts):
                             added[counts[i]] = fresh[counts[i]]
+                    desk.last[1] = limit
                     if until == 0:
                         return
                     words[N_HALTED] = desk.halted[0]
                     words[PHASE] = MERGE if phase == SCAN else ALL_SET
+                    end_earlier(plan, limit)
                     player = low - 1
                     continue
             half = rows.half[player]
-            rows.moved[player] = 0
-            if phase != MERGE and rows.next[half, player] >= times[LIMIT]:
-                if words[STOCK]:
-                    take_stock(in_second if half else in_first, player)
-                continue
-            copy(rows.words[half, player], desk.words)
-            if phase == MERGE:
-                copy(real.voted[player], desk.voted[0])
-                desk.first_vote[0] = real.first_vote[player]
-            copy(scratch, desk.kept)
-            span = spans[player] if len(spans) > 1 else spans[0]
-            clock = (player_key(trial, player), span, noisy, awaited)
-            first = desk.own[0, ACTIVE]
-            cell, made = int(desk.place[0]), int(desk.place[1])
-            how, cell, made, t, bad, changed = run_alone(
-                calls, subroutine, env, arena, state, player, clock, cell, made, times[LIMIT], loud
-            )
-            desk.place[0], desk.place[1] = cell, made
-            if how == HALTED:
-                copy(desk.kept, scratch)
-                if phase == MERGE:
-                    plan.when[place], plan.nth[place] = t, desk.own[0, ACTIVE]
+            if phase == MERGE or rows.next[half, player] < limit:
+                if rows.next[half, player] == NOT_NOW:
+                    put(narrow.fresh, desk.words)
                 else:
+                    copy(rows.words[half, player], desk.words)
+                widen(narrow, desk)
+                if phase == MERGE:
+                    put(real.voted[player], desk.voted[0])
+                    desk.first_vote[0] = real.first_vote[player]
+                elif phase == SCAN:
+                    copy(scratch, desk.kept)
+                span = spans[player] if len(spans) > 1 else spans[0]
+                clock = (player_key(trial, player), span, noisy, awaited)
+                first = desk.own[0, ACTIVE]
+                cell, made = int(desk.place[0]), int(desk.place[1])
+                how, cell, made, t, bad, changed = run_alone(
+                    calls, subroutine, env, arena, state, player, clock, cell, made, limit, loud
+                )
+                desk.place[0], desk.place[1] = cell, made
+                if how == HALTED and phase == MERGE:
+                    plan.when[place], plan.nth[place] = t, desk.own[0, ACTIVE]
+                    continue
+                if how == HALTED:
+                    put(desk.kept, scratch)
                     last = low + desk.halted[0]
                     plan.who[last] = player
                     plan.when[last], plan.nth[last] = t, desk.own[0, ACTIVE]
                     desk.halted[0] += 1
-                continue
-            scratch[TIME] += desk.own[0, ACTIVE] - first
-            scratch[SUBOPTIMAL] += bad
-            if how == SPOKEN:
-                words[N_LOUD] += 1
-                copy(desk.words, rows.words[half, player])
-                rows.next[half, player] = t
-                copy(desk.voted[0], real.voted[player])
-                real.first_vote[player] = desk.first_vote[0]
-                # Also where nothing is left to decide: the number of pulls then is asked for.
-                decided = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
-                    counters[DECIDED] != 0
-                )
-                copy(scratch, counters)
-                over = not decided and real.endless == 0 and ended(arena) != 0
-                if decided or over:
-                    note_decision(plan, real, plan.when[place], decided, over)
-                    player = low - 1
-                else:
-                    goes_on = True
-                continue
-            desk.last[0] = max(desk.last[0], changed)
-            if phase == MERGE:
-                for i in range(N_COUNTERS):
-                    added[i] += scratch[i] - counters[i]
-                words[N_HALTED] -= 1
-                plan.who[place] = plan.who[words[N_HALTED]]
-                plan.when[place] = plan.when[words[N_HALTED]]
-                plan.nth[place] = plan.nth[words[N_HALTED]]
-            rows.moved[player] = 1
-            copy(desk.words, rows.words[1 - half, player])
-            rows.next[1 - half, player] = t
-            if words[STOCK]:
-                take_stock(in_first if half else in_second, player)
+                    few = crowd(words, player + 1 - low, real.n_players)
+                    if desk.halted[0] > 2 * few:
+                        limit = shorten(plan, low, desk.halted[0], few)
+                        desk.halted[0] = few
+                    continue
+                scratch[TIME] += desk.own[0, ACTIVE] - first
+                scratch[SUBOPTIMAL] += bad
+                # What is certain takes the place of what was.
+                where = half if how == SPOKEN or phase == SET else 1 - half
+                shrink(narrow, desk)
+                copy(desk.words, rows.words[where, player])
+                rows.next[where, player] = t
+                rows.moved[player] = where ^ half
+                if how == SPOKEN:
+                    words[N_LOUD] += 1
+                    put(desk.voted[0], real.voted[player])
+                    real.first_vote[player] = desk.first_vote[0]
+                    # Also where nothing is left to decide: the number of pulls then is asked for.
+                    decided = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
+                        counters[DECIDED] != 0
+                    )
+                    put(scratch, counters)
+                    over = not decided and real.endless == 0 and ended(arena) != 0
+                    goes_on = not (decided or over)
+                    if decided or over:
+                        words[DUE] = due(arena)
+                        note_decision(plan, real, plan.when[place], decided, over)
+                        player = low - 1
+                    continue
+                desk.last[0] = max(desk.last[0], changed)
+                if phase == MERGE:
+                    for i in range(N_COUNTERS):
+                        added[i] += scratch[i] - counters[i]
+                    words[N_HALTED] -= 1
+                    plan.who[place] = plan.who[words[N_HALTED]]
+                    plan.when[place] = plan.when[words[N_HALTED]]
+                    plan.nth[place] = plan.nth[words[N_HALTED]]
+            if stock > 1 or (stock and real.first_vote[player] >= 0):
+                take_stock(in_second if half else in_first, player)
         if known < 0:
             counters[ENDED] = known
 

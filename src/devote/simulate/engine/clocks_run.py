@@ -2,14 +2,24 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import Any
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from devote.kernels import tables
+from devote.kernels import Rule, tables
 from devote.problems import Uniform
 from devote.simulate.engine.compiling import compiled_loop
-from devote.simulate.engine.setting import environment_arrays, new_arena, outcome_of
+from devote.simulate.engine.memory import sparse_zeros
+from devote.simulate.engine.packing import Layout
+from devote.simulate.engine.setting import (
+    AT_ONCE,
+    environment_arrays,
+    good_arms,
+    new_arena,
+    outcome_of,
+)
 from devote.simulate.engine.windows import (
     ALL_SET,
     ENDLESS,
@@ -22,15 +32,17 @@ from devote.simulate.engine.windows import (
     SCAN,
     START,
     WIDTH,
-    Desk,
     Plan,
-    Rows,
+    end_earlier,
 )
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import CELL, trial_key
 from devote.simulate.trial import Trial
 
 FIRST_WIDTH = 16.0
+CACHED_PLAYERS = 4096
+"""With more, their rows are not in a cache when they are needed."""
+
 ROWS_PER_THREAD = 8192
 """With fewer, starting a thread costs more than it saves."""
 
@@ -63,6 +75,30 @@ def first_width(scenario: Scenario) -> float:
     return ENDLESS if runs_by_itself(scenario) else FIRST_WIDTH
 
 
+class Ready(NamedTuple):
+    """What is the same in all trials of a scenario."""
+
+    environment: Any
+    rule: Rule
+    spans: Any
+    layout: Layout
+    good: Any
+
+
+@lru_cache(maxsize=1)
+def prepare(scenario: Scenario, *functions: object) -> Ready:
+    """Make it once; ``functions`` are the algorithm's, whose name may come to mean others."""
+    problem = scenario.problem
+    plain = problem.environment(scenario.n_players if problem.groups else 1)
+    return Ready(
+        environment=environment_arrays(plain),
+        rule=scenario.rule,
+        spans=cell_spans(scenario),
+        layout=Layout(scenario),
+        good=good_arms(plain, scenario.spec.epsilon),
+    )
+
+
 class ClocksRun:
     """The arrays of one run, of which all but the times are decided by seed and trial."""
 
@@ -70,38 +106,38 @@ class ClocksRun:
         self, scenario: Scenario, *, seed: int = 0, trial: int = 0, threads: int = 1
     ) -> None:
         self.scenario = scenario
-        engine = scenario.scheme.engine
-        assert engine is not None
         n, k = scenario.n_players, scenario.spec.n_arms
-        plain = scenario.problem.environment(n)
-        environment = environment_arrays(plain)
-        spans = cell_spans(scenario)
-        key = np.uint64(trial_key(seed, trial))
-        layout = Layout(scenario, engine.words)
-        self.rows = layout.rows(n)
+        algorithm = scenario.algorithm
+        ready = prepare(scenario, algorithm.choose, algorithm.observe)
+        self.rows = ready.layout.rows(n)
         self.real = new_arena(
             scenario,
-            plain,
+            ready.environment,
+            vast=int(n > CACHED_PLAYERS),
             alive=self.rows.alive[0],
             own=self.rows.own[0],
-            voted=np.zeros((n, k), dtype=np.int8),
+            voted=sparse_zeros((n, k), np.int8),
+            good=ready.good,
         )
         self.plan = Plan(
             words=np.zeros(N_WORDS, dtype=np.int64),
             times=np.zeros(N_TIMES),
             past=self.real.counters.copy(),
             seen=self.real.shared.copy(),
-            who=np.empty(n, dtype=np.int32),
-            when=np.empty(n),
-            nth=np.empty(n, dtype=np.int32),
+            who=sparse_zeros((n,), np.int32),
+            when=sparse_zeros((n,), np.float64),
+            nth=sparse_zeros((n,), np.int32),
         )
         self.plan.words[PHASE] = START
         self.plan.times[WIDTH] = first_width(scenario)
         self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
-        self.desks = [layout.desk() for _ in range(self.threads)]
+        desks = [ready.layout.new_desk() for _ in range(self.threads)]
+        self.desks, self.narrow = zip(*desks, strict=True)
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
+        key = np.uint64(trial_key(seed, trial))
         noisy = int(scenario.scheme.noisy)
-        self.given = (environment, scenario.rule, spans, key, noisy, scenario.horizon or 0)
+        rule, spans = ready.rule, ready.spans
+        self.given = (ready.environment, rule, spans, key, noisy, scenario.horizon or 0)
 
     def play(self) -> None:
         """Run to the end."""
@@ -109,9 +145,9 @@ class ClocksRun:
         with ThreadPoolExecutor(self.threads) if several else nullcontext() as pool:
             while True:
                 if pool is None:
-                    self._work(self.desks[0], 0, self.scenario.n_players, made + PULLS_AT_ONCE)
+                    self._work(0, 0, self.scenario.n_players, made + PULLS_AT_ONCE)
                 else:
-                    self._work(self.desks[0], 0, 0)
+                    self._work(0, 0, 0)
                 if self.plan.words[PHASE] == OVER:
                     return
                 made, sent = self.real.counters[[tables.TIME, tables.BROADCASTS]].tolist()
@@ -119,18 +155,23 @@ class ClocksRun:
                 if pool is not None:
                     self._do_rows(pool)
 
-    def _work(self, desk: Desk, low: int, high: int, until: int = 0) -> None:
-        self.work(*self.given, self.rows, self.plan, desk, self.real, low, high, until)
+    def _work(self, i: int, low: int, high: int, until: int = 0) -> None:
+        """Let one desk do some rows, or merge."""
+        room = self.rows, self.plan, self.desks[i], self.narrow[i], self.real
+        self.work(*self.given, *room, low, high, until)
 
     def _do_rows(self, pool: ThreadPoolExecutor) -> None:
         """All rows of the phase, some in each thread."""
         ends = [self.scenario.n_players * i // self.threads for i in range(self.threads + 1)]
         jobs = [
-            pool.submit(self._work, desk, low, high)
-            for desk, low, high in zip(self.desks, ends, ends[1:], strict=False)
+            pool.submit(self._work, i, low, high) for i, (low, high) in enumerate(pairwise(ends))
         ]
         for job in jobs:
             job.result()
+        self.gather(ends)
+
+    def gather(self, ends: list[int]) -> None:
+        """Put together what the desks have found, each in the rows between two ends."""
         words, halts = self.plan.words, (self.plan.who, self.plan.when, self.plan.nth)
         words[N_HALTED] = 0
         for desk, low in zip(self.desks, ends, strict=False):
@@ -144,76 +185,13 @@ class ClocksRun:
             first.added[:] += desk.added
             first.last[0] = max(first.last[0], desk.last[0])
         words[PHASE] = MERGE if words[PHASE] == SCAN else ALL_SET
+        end_earlier(self.plan, min(desk.last[1] for desk in self.desks))
 
     def outcome(self) -> Trial:
         """What the run came to."""
-        half = self.rows.half.astype(bool)[:, None]
-        arena = self.real._replace(alive=np.where(half, self.rows.alive[1], self.rows.alive[0]))
-        return outcome_of(self.scenario, arena, [])
-
-
-class Layout:
-    """Where the buffers of a player lie in its row of 64-bit words."""
-
-    def __init__(self, scenario: Scenario, own: int) -> None:
-        fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
-        kinds: list[tuple[str, Any, int]] = [
-            ("alive", np.int8, len(fresh.alive)),
-            ("pulls", np.int32, len(fresh.pulls)),
-            ("sums", np.float64, len(fresh.sums)),
-            ("ints", np.int32, len(fresh.ints)),
-            ("floats", np.float64, max(1, len(fresh.floats))),
-            ("own", np.int32, own),
-            ("place", np.int32, 2),
-        ]
-        self.fresh, self.n_words = fresh, 0
-        self.places: dict[str, tuple[Any, slice]] = {}
-        for name, kind, length in kinds:
-            size = np.dtype(kind).itemsize
-            begin = 8 * self.n_words // size
-            self.places[name] = (kind, slice(begin, begin + length))
-            self.n_words += -(-size * length // 8)
-
-    def look(self, words: Any, name: str) -> Any:
-        """One buffer of one row, or of each of many."""
-        kind, place = self.places[name]
-        return words.view(kind)[..., place]
-
-    def rows(self, n_players: int) -> Rows:
-        """All players at their start."""
-        words = np.empty((2, n_players, self.n_words), dtype=np.int64)
-        start = np.zeros(self.n_words, dtype=np.int64)
-        self.look(start, "alive")[:] = 1
-        self.look(start, "ints")[:] = self.fresh.ints
-        words[0] = start  # the other half is written before it is read
-        return Rows(
-            words=words,
-            next=np.zeros((2, n_players)),
-            half=np.zeros(n_players, dtype=np.int8),
-            moved=np.zeros(n_players, dtype=np.int8),
-            alive=self.look(words, "alive"),
-            own=self.look(words, "own"),
-            place=self.look(words, "place"),
-        )
-
-    def desk(self) -> Desk:
-        """Room for one player."""
-        words = np.zeros(self.n_words, dtype=np.int64)
-        n_arms = len(self.fresh.alive)
-        views = {name: self.look(words, name) for name in self.places}
-        views |= {name: views[name].reshape(1, -1) for name in ("alive", "own")}
-        counters = np.zeros((4, tables.N_COUNTERS), dtype=np.int64)
-        scratch, kept, fresh, added = counters
-        return Desk(
-            words=words,
-            **views,
-            voted=np.zeros((1, n_arms), dtype=np.int8),
-            first_vote=np.zeros(1, dtype=np.int32),
-            out=np.zeros(n_arms, dtype=np.int32),
-            scratch=scratch,
-            kept=kept,
-            fresh=fresh,
-            added=added,
-            halted=np.zeros(1, dtype=np.int64),
-            last=np.zeros(1),
-        )
+        first, second = self.rows.alive
+        half = self.rows.half
+        for begin in range(0, len(half), AT_ONCE):
+            some = slice(begin, begin + AT_ONCE)
+            np.copyto(first[some], second[some], where=half[some, None] != 0)
+        return outcome_of(self.scenario, self.real._replace(alive=first), [])

@@ -19,6 +19,9 @@ from devote.protocol.scheme import SCHEMES
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.loop import make_loop
 
+RARE = {"moment_after"}
+"""Kernels outside ``windows`` that a run seldom calls."""
+
 CONSTANTS = (int, float, tuple, np.generic)
 
 _registered: set[Callable[..., object]] = set()
@@ -104,6 +107,7 @@ def _register_kernels() -> None:
         if function not in _registered:
             # What is done once in a window need not be repeated at each place that calls it.
             rare = function.__module__.endswith(".windows") and function.__name__ != "copy"
+            rare = rare or function.__name__ in RARE
             # They are called by compiled code alone: no wrapper for C. Ours make no arrays: no
             # counting of references, else one for each table at each call.
             ours = function.__module__.startswith("devote.")

@@ -1,4 +1,4 @@
-"""Two things that compiled code says about memory; neither changes anything but time.
+"""Three things about memory, none of which changes anything but time and room.
 
 ``borrowed``: numba counts references to each array that a function takes or slices, atomically;
 in a loop that slices five rows per pull this costs ten times the work itself. It hands out the
@@ -8,10 +8,16 @@ them, as arguments of a compiled function always do.
 ``prefetch_row``: with many players each pull touches rows that no cache holds. The uniforms of a
 block say in advance who wakes, so the loop asks for a player's rows some pulls early and finds
 them there.
+
+``sparse_zeros``: numpy takes large arrays in pages of 2 MiB. Where single places far from each
+other are written to, pages of 4 KiB take less.
 """
 
+import math
+import mmap
 from typing import Any
 
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils as numba_cgutils
 from numba.core import types as numba_types
@@ -19,6 +25,9 @@ from numba.extending import intrinsic
 
 cgutils: Any = numba_cgutils
 types: Any = numba_types
+
+LARGE = 1 << 22
+"""Bytes of an array for which numpy asks for large pages."""
 
 FOR_WRITING, KEEP, DATA = 1, 3, 1
 """How a row is fetched: hints to ``llvm.prefetch``."""
@@ -79,3 +88,11 @@ def _prefetch_row(typing_context: Any, table: Any, row: Any) -> Any:
 
 prefetch_row: Any = intrinsic(_prefetch_row)
 """Fetch the first and the last byte of a row of a contiguous table: all of it, up to 128 bytes."""
+
+
+def sparse_zeros(shape: tuple[int, ...], kind: Any) -> Any:
+    """Zeros, few of which are ever written to."""
+    n_bytes = math.prod(shape) * int(np.dtype(kind).itemsize)
+    if n_bytes < LARGE:
+        return np.zeros(shape, dtype=kind)
+    return np.frombuffer(mmap.mmap(-1, n_bytes), dtype=kind).reshape(shape)

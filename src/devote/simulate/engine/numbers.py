@@ -19,6 +19,8 @@ ONWARD = np.uint64(0xD1342543DE82EF95)
 S30, S27, S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 S11, S56 = np.uint64(11), np.uint64(56)
 UNIT = 2.0**-53
+LAST_PART = np.int64(1 << 53)
+"""The end of a cell, in such units."""
 
 TWO, ONE, PER_CELL = np.uint64(2), np.uint64(1), np.uint64(WORDS_OF_A_CELL)
 CELLS = np.uint64(1 << 63)
@@ -99,18 +101,19 @@ def moment(words: np.uint64, i: int, cell: int, span: float) -> float:
 def look_ahead(key: np.uint64, cell: int, n: int, span: float, limit: float) -> tuple[int, float]:
     """How many of the activations of a cell are before a moment, and when the next one is.
 
-    If none is left in the cell, its end stands for the next one.
+    If none is left in the cell, its end stands for the next one. The least is found among whole
+    numbers, of which compiled code does several at once.
     """
     words = cell_key(key, cell)
     found = 0
-    following = (cell + 1) * span
+    least = LAST_PART
     for i in range(n):
-        t = moment(words, i, cell, span)
-        before = t < limit
-        found += before
-        later = following if before else t
-        following = later if later < following else following
-    return found, following
+        part = np.int64(mix(words + GOLDEN * np.uint64(i + 1)) >> S11)
+        before = (cell + part * UNIT) * span < limit
+        found += int(before)
+        later = LAST_PART if before else part
+        least = later if later < least else least
+    return found, (cell + least * UNIT) * span
 
 
 @jitable
@@ -126,3 +129,33 @@ def moment_of_rank(key: np.uint64, cell: int, n: int, span: float, rank: int) ->
                 best = t
         last = best
     return last
+
+
+@jitable
+def run_clock(
+    key: np.uint64, cell: int, made: int, span: float, limit: float
+) -> tuple[int, int, int, float]:
+    """How many activations a player has before a moment, of which ``made`` of a cell are made.
+
+    Also the cell that holds the moment, how many of it come before, and when the next one is.
+    """
+    ahead = -made
+    while (cell + 1) * span <= limit:
+        ahead += activations_in(key, cell)
+        cell += 1
+    found, following = look_ahead(key, cell, activations_in(key, cell), span, limit)
+    return ahead + found, cell, found, following
+
+
+@jitable
+def moment_after(
+    key: np.uint64, cell: int, made: int, span: float, more: int
+) -> tuple[int, int, float]:
+    """The cell of the activation that comes after so many more, its rank there, and its time."""
+    rank = made + more
+    n = activations_in(key, cell)
+    while rank >= n:
+        rank -= n
+        cell += 1
+        n = activations_in(key, cell)
+    return cell, rank, moment_of_rank(key, cell, n, span, rank)

@@ -2,11 +2,15 @@
 
 import os
 
+from devote.simulate.engine.packing import Layout
 from devote.simulate.errors import SweepError
 from devote.simulate.scenario import Scenario
 
 EXTRA = 64
 """Bytes of a player beside its learner and its words: lists that only exist at first or at last."""
+
+SMALL = 1 << 20
+"""Players times arms that fit anywhere."""
 
 
 def bytes_per_player(scenario: Scenario) -> int:
@@ -14,16 +18,20 @@ def bytes_per_player(scenario: Scenario) -> int:
     engine = scenario.scheme.engine
     if engine is None or engine.one_learner:
         return EXTRA
+    if scenario.runs_on == "clocks" and scenario.own_clocks:
+        return 2 * Layout(scenario).row_bytes + scenario.spec.n_arms + EXTRA
     fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
     numbers = len(fresh.pulls) + len(fresh.ints) + engine.words
     learner = len(fresh.alive) + 4 * numbers + 8 * (len(fresh.sums) + len(fresh.floats) + 1)
-    copies = 2 if scenario.runs_on in ("clocks", "cuda") else 1
+    copies = 2 if scenario.runs_on == "cuda" else 1
     return copies * learner + len(fresh.alive) + EXTRA
 
 
 def check_room(scenario: Scenario) -> None:
     """Refuse more players than the memory of this machine holds."""
     if scenario.runs_on == "cuda":  # its own memory is asked when it is there
+        return
+    if scenario.n_players * scenario.spec.n_arms < SMALL:
         return
     needed = bytes_per_player(scenario) * scenario.n_players
     try:

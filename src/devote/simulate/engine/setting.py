@@ -1,5 +1,7 @@
 """What a run starts from and what it came to, for every engine."""
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from devote.simulate.scenario import Scenario
 from devote.simulate.trial import NEVER, Event, Trial
 
 STATUS: dict[int, RunStatus] = {AGREED: "agreed", STALLED: "stalled"}
+AT_ONCE = 8192
+"""Players that are looked at together: their memory fits a fast cache."""
+
 _COUNTED = {
     "broadcasts": tables.BROADCASTS,
     "conflicts": tables.CONFLICTS,
@@ -45,13 +50,18 @@ def learner_buffers(scenario: Scenario, rows: int) -> Any:
     return State(**buffers)
 
 
+def good_arms(environment: Environment, epsilon: float) -> Any:
+    """1 for each arm that is epsilon-optimal for the first player at first, else 0."""
+    bad = [is_suboptimal(environment, epsilon, 0, 0, arm) for arm in range(environment.n_arms)]
+    return 1 - np.array(bad, dtype=np.int64)
+
+
 def new_arena(scenario: Scenario, environment: Environment, **given: Any) -> Arena:
     """The tables of a run that has not begun."""
     n, k = scenario.n_players, scenario.spec.n_arms
     engine = scenario.scheme.engine
     assert engine is not None
     epsilon = scenario.spec.epsilon
-    bad = [is_suboptimal(environment, epsilon, 0, 0, arm) for arm in range(k)]
     steady = (
         environment.n_groups == 1 and environment.n_segments == 1 and not any(environment.slopes)
     )
@@ -60,6 +70,7 @@ def new_arena(scenario: Scenario, environment: Environment, **given: Any) -> Are
         "vast": 0,
         "tracing": 0,
         "recording": 0,
+        "good": given["good"] if "good" in given else good_arms(environment, epsilon),
         "events": np.zeros((1, 5), dtype=np.int64),
         **given,
     }
@@ -76,13 +87,26 @@ def new_arena(scenario: Scenario, environment: Environment, **given: Any) -> Are
         shared=np.ones(k, dtype=np.int8),
         before=np.ones(k, dtype=np.int8),
         out=np.zeros(k, dtype=np.int32),
-        good=1 - np.array(bad, dtype=np.int64),
         arm_pulls=np.zeros(k, dtype=np.int64),
         player_pulls=np.zeros(n if given["recording"] else 1, dtype=np.int64),
         **given,
     )
     arena.counters[tables.N_SHARED] = k
     return arena
+
+
+def count_holders(alive: Any, shared: Any) -> int:
+    """How many players' remaining arms are exactly the shared ones; some rows at a time."""
+    return sum(
+        int(np.count_nonzero((alive[begin : begin + AT_ONCE] == shared).all(axis=1)))
+        for begin in range(0, len(alive), AT_ONCE)
+    )
+
+
+def _some(values: Any) -> Iterator[list[int]]:
+    """An array as lists, one after another: a single one of a million would double its memory."""
+    for begin in range(0, len(values), AT_ONCE):
+        yield values[begin : begin + AT_ONCE].tolist()
 
 
 def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
@@ -92,8 +116,7 @@ def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
     counters: dict[str, Any] = {name: int(arena.counters[i]) for name, i in _COUNTED.items()}
     samples = int(arena.counters[tables.TIME])
     if not engine.one_learner:  # counted anew: a run may have been cut short
-        held = (arena.alive > 0) == (arena.shared > 0)
-        arena.counters[tables.HOLDING] = np.count_nonzero(held.all(axis=1))
+        arena.counters[tables.HOLDING] = count_holders(arena.alive, arena.shared)
     status = STATUS.get(engine.ended(arena), "unfinished")
     winners = engine.winners(arena, status)
     decided = int(arena.counters[tables.DECIDED]) or NEVER
@@ -108,7 +131,7 @@ def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
         winners=winners,
         epsilon_optimal=good.first,
         holds_epsilon_optimal=good.holds,
-        first_vote=tuple(arena.first_vote.tolist()),
+        first_vote=tuple(chain.from_iterable(_some(arena.first_vote))),
         trace=tuple(events) if arena.tracing else None,
         **counters,
     )

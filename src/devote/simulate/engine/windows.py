@@ -15,10 +15,11 @@ from devote.simulate.streams import CELL
 START, SCAN, MERGE, SET, ALL_SET, OVER = range(6)
 """What is done now: see ``clocks``. ``ALL_SET``: everybody has been set."""
 
-PHASE, N_HALTED, N_LOUD, LAST, STOCK, CUT, N_WORDS = range(7)
+PHASE, N_HALTED, N_LOUD, LAST, STOCK, CUT, SHORT, DUE, N_WORDS = range(9)
 """Words of ``Plan.words``: what is done now; how many have halted; loud activations made in this
 window; whether the run is over once everybody is set; whether a decision was made; whether the
-horizon ends the run at the end of this window."""
+horizon ends the run at the end of this window; whether the window was shortened when some players
+had run past its new end; the fewest loud activations that make the next decision, 0 if unknown."""
 
 LIMIT, BEGIN, WIDTH, N_TIMES = range(4)
 """Words of ``Plan.times``: to where rows are run; the start of the window; how long the next one
@@ -29,19 +30,24 @@ ENDLESS = math.inf
 """The width of the one window of a player who is alone in its run and stops at its end."""
 
 JUST_AFTER = 1.0 + 2.0**-52
-SHORTEST, CAREFUL, LONGEST = 0.25, 16.0, 32.0
+SHORTEST, CAREFUL, LONGEST = 1.0 / 64.0, 16.0, 32.0
+FEWEST_PULLS = 16.0
 FEW_LOUD = 16.0
-"""How wide a window is: LONGEST while nobody is loud, then so that about FEW_LOUD activations are;
-replaying a window costs as much as running it, and visiting every player as much as some
-activations."""
+"""How wide a window is: LONGEST while nobody is loud, then so that about as many activations are as
+make a decision, FEW_LOUD if that is unknown; replaying a window costs as much as running it, and
+visiting every player as much as some activations."""
+
+FEWEST = 8
+"""Players who have halted, before it is asked whether the window is too long."""
 
 
 class Rows(NamedTuple):
     """What each player keeps, twice: ``words[half, player]``, laid out as ``Desk.words`` is.
 
     ``half`` says which of the two is certain, ``moved`` whether the other one is where the phase
-    has brought the player. It does not wake before ``next``. ``alive``, ``own`` and ``place`` look
-    into ``words``; ``place`` is the cell of its clock, and how many activations of it are made.
+    has brought the player. It does not wake before ``next``, which is ``NOT_NOW`` while there is
+    nothing in the row. ``alive``, ``own`` and ``place`` look into ``words``; ``place`` is the cell
+    of its clock, and how many activations of it are made.
     """
 
     words: Any
@@ -60,7 +66,7 @@ class Desk(NamedTuple):
     ``scratch`` are the counters that the player sees and changes, ``kept`` is a copy of them,
     ``fresh`` those that ``take_stock`` adds to. ``added`` is what all rows have added to the
     counters, ``halted`` how many of them have halted, ``last`` when one of them last changed the
-    awaited counter.
+    awaited counter, and to where they were run in the end.
     """
 
     words: Any
@@ -107,6 +113,12 @@ def copy(source: Any, target: Any) -> None:
 
 
 @jitable
+def put(source: Any, target: Any) -> None:
+    """Copy an array where that is rare: it is compiled once, not at each place that asks for it."""
+    copy(source, target)
+
+
+@jitable
 def keep_moves(rows: Rows) -> None:
     """From now on it is certain that players are where the phase has brought them."""
     for n in range(len(rows.half)):
@@ -124,6 +136,60 @@ def earliest(plan: Plan) -> int:
 
 
 @jitable
+def expected(words: Any) -> float:
+    """How many loud activations a window is to have: most often a decision is among them."""
+    return FEW_LOUD if words[DUE] == 0 else 2.0 * words[DUE] + 1.0
+
+
+@jitable
+def bounded(words: Any, width: float, n_players: int) -> float:
+    """A width within its bounds.
+
+    One that is too short costs a visit to every player who wakes, one that is too long is
+    shortened: so it is longer than seems right, unless few wake in it.
+    """
+    wide = width * min(4.0, 1.0 + 8.0 * width)
+    longest = CAREFUL if words[DUE] == 0 else LONGEST
+    return max(max(SHORTEST, FEWEST_PULLS / n_players), min(wide, longest))
+
+
+@jitable
+def crowd(words: Any, done: int, n_players: int) -> int:
+    """How many halted players are enough once so many rows are done."""
+    return max(FEWEST, int(1.5 * expected(words) * done / n_players))
+
+
+@jitable
+def shorten(plan: Plan, low: int, found: int, kept: int) -> float:
+    """Keep the earliest of those who have halted, and tell when the first of the others did."""
+    for i in range(low, low + kept + 1):
+        best = i
+        for j in range(i + 1, low + found):
+            if plan.when[j] < plan.when[best]:
+                best = j
+        plan.who[i], plan.who[best] = plan.who[best], plan.who[i]
+        plan.when[i], plan.when[best] = plan.when[best], plan.when[i]
+        plan.nth[i], plan.nth[best] = plan.nth[best], plan.nth[i]
+    return float(plan.when[low + kept])
+
+
+@jitable
+def end_earlier(plan: Plan, limit: float) -> None:
+    """Let the window end at an earlier moment; who halted after it has not halted."""
+    words = plan.words
+    if limit >= plan.times[LIMIT]:
+        return
+    plan.times[LIMIT] = limit
+    words[SHORT], words[CUT] = 1, 0
+    kept = 0
+    for i in range(words[N_HALTED]):
+        if plan.when[i] < limit:
+            plan.who[kept], plan.when[kept], plan.nth[kept] = plan.who[i], plan.when[i], plan.nth[i]
+            kept += 1
+    words[N_HALTED] = kept
+
+
+@jitable
 def activations_before(rows: Rows, trial: Any, spans: Any, limit: float) -> int:
     """How many activations all players have from now to a moment."""
     total = 0
@@ -132,8 +198,10 @@ def activations_before(rows: Rows, trial: Any, spans: Any, limit: float) -> int:
         if rows.next[half, n] < limit:
             key = player_key(trial, n)
             span = spans[n] if len(spans) > 1 else spans[0]
-            cell = int(rows.place[half, n, 0])
-            total -= int(rows.place[half, n, 1])
+            cell = 0
+            if rows.next[half, n] != NOT_NOW:
+                cell = int(rows.place[half, n, 0])
+                total -= int(rows.place[half, n, 1])
             while (cell + 1) * span <= limit:
                 total += activations_in(key, cell)
                 cell += 1
@@ -168,7 +236,7 @@ def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, spans: Any, hor
     if CELL <= times[WIDTH] < ENDLESS:  # at the end of a cell of most clocks no times are needed
         times[LIMIT] = math.floor(times[LIMIT] / CELL) * CELL
     words[PHASE] = SCAN
-    words[LAST] = words[STOCK] = words[CUT] = words[N_LOUD] = 0
+    words[LAST] = words[STOCK] = words[CUT] = words[SHORT] = words[N_LOUD] = 0
     if horizon > 0:
         left = horizon - real.counters[TIME]
         # So many more than are expected never come.
@@ -206,8 +274,8 @@ def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) 
     if words[N_LOUD] == 0:
         times[WIDTH] = min(2.0 * times[WIDTH], LONGEST)
     else:
-        factor = min(4.0, FEW_LOUD / (1 + words[N_LOUD]))
-        times[WIDTH] = max(SHORTEST, min(factor * times[WIDTH], CAREFUL))
+        factor = min(4.0, expected(words) / (1 + words[N_LOUD]))
+        times[WIDTH] = bounded(words, factor * (times[LIMIT] - times[BEGIN]), real.n_players)
 
 
 @jitable
@@ -216,8 +284,8 @@ def note_decision(plan: Plan, real: Arena, moment: float, decided: bool, over: b
     words, times = plan.words, plan.times
     words[PHASE], words[LAST], words[STOCK] = SET, int(over), int(decided)
     # Decisions come in bursts: expect as many loud activations as were to follow.
-    width = (times[LIMIT] - moment) * FEW_LOUD / max(1, words[N_HALTED])
-    times[WIDTH] = max(SHORTEST, min(width, CAREFUL))
+    width = (times[LIMIT] - moment) * expected(words) / max(1, words[N_HALTED])
+    times[WIDTH] = bounded(words, width, real.n_players)
     times[LIMIT] = moment
     # The player at the desk has changed what was seen; from now on that is shared.
     for k in range(len(plan.seen)):
