@@ -10,7 +10,7 @@ import math
 
 from devote.kernels.bernoulli_kl import divergence_at_least, lower, upper
 from devote.kernels.jitable import jitable
-from devote.kernels.rivals import RIVAL, TOTAL, explore_then_commit, note, outdated
+from devote.kernels.rivals import LEADER, RIVAL, TOTAL, explore_then_commit, note, outdated
 from devote.kernels.state import Rule, State, best_mean, mean
 
 K1 = 405.5
@@ -30,31 +30,57 @@ def exploration(rule: Rule, t: int) -> float:
 def compare(rule: Rule, state: State) -> float:
     """Find the empirical best h and the highest upper bound l of the rest; ``U_l - L_h``.
 
-    The search begins with the last rival, whose bound mostly is still the highest. An arm beats the
-    highest bound so far if its mean lies above that bound, and cannot if its divergence to that
-    bound exceeds its own level. Only the bounds of arms that may beat it are solved for.
+    The search begins with the last rival, whose bound mostly is still the highest, or with the last
+    leader if the two have changed places. Only the bounds of arms that may beat the highest so far
+    are solved for, one after another at the same place: there the threads of a GPU meet.
     """
     beta = exploration(rule, state.ints[TOTAL])
     leader = best_mean(state)
     rival = -1
     highest = -1.0
-    first = state.ints[RIVAL] if not outdated(state) else leader
+    first = leader
+    if not outdated(state):
+        first = state.ints[RIVAL] if state.ints[RIVAL] != leader else state.ints[LEADER]
     if first != leader:
         rival = first
         highest = upper(mean(state, first), beta / state.pulls[first])
     log_q, log_rest = logarithms(highest)
-    for k in range(len(state.alive)):
+    n_arms = len(state.alive)
+    k = next_threat(state, 0, leader, first, beta, highest, log_q, log_rest)
+    while k < n_arms:
+        bound = upper(mean(state, k), beta / state.pulls[k])
+        if bound > highest or (bound == highest and k < rival):
+            highest = bound
+            rival = k
+            log_q, log_rest = logarithms(highest)
+        k = next_threat(state, k + 1, leader, first, beta, highest, log_q, log_rest)
+    note(state, leader, rival)
+    return highest - lower(mean(state, leader), beta / state.pulls[leader])
+
+
+@jitable
+def next_threat(
+    state: State,
+    begin: int,
+    leader: int,
+    first: int,
+    beta: float,
+    highest: float,
+    log_q: float,
+    log_rest: float,
+) -> int:
+    """The next arm that may beat the highest bound so far; the number of arms if none does.
+
+    It does if its mean lies above that bound, and cannot if its divergence to that bound exceeds
+    its own level.
+    """
+    for k in range(begin, len(state.alive)):
         if state.alive[k] and k != leader and k != first:
             p = mean(state, k)
             level = beta / state.pulls[k]
             if p > highest or divergence_at_least(p, log_q, log_rest) <= level + TIE:
-                bound = upper(p, level)
-                if bound > highest or (bound == highest and k < rival):
-                    highest = bound
-                    rival = k
-                    log_q, log_rest = logarithms(highest)
-    note(state, leader, rival)
-    return highest - lower(mean(state, leader), beta / state.pulls[leader])
+                return k
+    return len(state.alive)
 
 
 @jitable

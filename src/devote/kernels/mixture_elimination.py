@@ -12,7 +12,7 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.state import COUNT, Rule, State, add, best_sum, drop_behind, keep_only
+from devote.kernels.state import COUNT, Rule, State, add, drop_behind, keep_only
 
 NEXT = 1
 """Word of ``State.ints``: where to look for the next arm of the round; 0 once it is judged."""
@@ -56,17 +56,26 @@ def judge(rule: Rule, state: State, tau: int, out: MutableSequence[int]) -> int:
 
     Survivors have all been pulled tau times, so sums are compared with sums.
     """
-    best = best_sum(state)
-    reach = bound(rule, tau)
-    highest = state.sums[best]
-    slack = tau * rule.epsilon
-    undecided = 0
+    best = -1
+    highest = second = lowest = 0.0
     for k in range(len(state.alive)):
-        if state.alive[k] and k != best and highest - state.sums[k] + slack < reach:
-            undecided = 1
-    if undecided == 0:
+        value = state.sums[k]
+        if state.alive[k]:
+            if best < 0:
+                best = k
+                highest = lowest = value
+                second = -math.inf
+            elif value > highest:
+                best, second, highest = k, highest, value
+            else:
+                second = max(second, value)
+                lowest = min(lowest, value)
+    reach = bound(rule, tau)
+    if highest - second + tau * rule.epsilon >= reach:
         return keep_only(state, best, out)
-    return drop_behind(state, best, reach, out)
+    if highest - lowest >= reach:
+        return drop_behind(state, best, reach, out)
+    return 0
 
 
 @jitable
@@ -80,8 +89,9 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     if arm < state.ints[NEXT] and state.ints[COUNT] > 1:
         n_out = judge(rule, state, state.pulls[arm], out)
     add(state, arm, reward)
-    state.ints[NEXT] = arm + 1
-    if state.ints[COUNT] == 1 or next_alive(state, arm + 1) >= 0:
+    following = next_alive(state, arm + 1)
+    state.ints[NEXT] = following if following >= 0 else arm + 1
+    if state.ints[COUNT] == 1 or following >= 0:
         return n_out
     state.ints[NEXT] = 0
     return judge(rule, state, state.pulls[arm], out)

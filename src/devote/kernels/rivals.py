@@ -16,7 +16,8 @@ from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
 from devote.kernels.state import COUNT, Rule, State, add, keep_only, least_pulled
 
-# COMPARED: how many arms remained when leader and rival were found; 0 before.
+# COMPARED: how many arms remained when leader and rival were found; 0 before, which is as long as
+# a remaining arm has not been pulled.
 TOTAL, LEADER, RIVAL, COMPARED, SECOND, N_INTS = range(1, 7)
 
 
@@ -62,9 +63,10 @@ def explore_then_commit(
 
     def choose(rule: Rule, state: State, u: float) -> int:
         """Each arm once, then leader or rival; the second of a pair if it is still there."""
-        arm = least_pulled(state)
-        if state.ints[COUNT] == 1 or state.pulls[arm] == 0:
-            return arm
+        if state.ints[COUNT] == 1 or state.ints[COMPARED] == 0:
+            arm = least_pulled(state)
+            if state.ints[COUNT] == 1 or state.pulls[arm] == 0:
+                return arm
         arm = state.ints[SECOND] - 1
         state.ints[SECOND] = 0
         if arm >= 0 and state.alive[arm]:
@@ -79,7 +81,9 @@ def explore_then_commit(
         """Stop when the gap is below epsilon and keep the leader; tested after every pull."""
         add(state, arm, reward)
         state.ints[TOTAL] += 1
-        if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] == 0:
+        if state.ints[COUNT] == 1:
+            return 0
+        if state.ints[COMPARED] == 0 and state.pulls[least_pulled(state)] == 0:
             return 0
         if compare(rule, state) >= rule.epsilon:
             return 0

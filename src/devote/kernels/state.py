@@ -120,9 +120,12 @@ def best_mean(state: State) -> int:
 def best_sum(state: State) -> int:
     """The remaining arm with the highest sum of rewards, the lowest index among equals."""
     best = -1
+    highest = 0.0
     for k in range(len(state.alive)):
-        if state.alive[k] and (best < 0 or state.sums[k] > state.sums[best]):
+        value = state.sums[k]
+        if state.alive[k] and (best < 0 or value > highest):
             best = k
+            highest = value
     return best
 
 

@@ -22,37 +22,36 @@ def exploration(rule: Rule, t: int) -> float:
 
 @jitable
 def compare(rule: Rule, state: State) -> float:
-    """Find J, the least ``B_k = max U_i - L_k`` over i != k, and u, its highest rival; B_J."""
+    """Find J, the least ``B_k = max U_i - L_k`` over i != k, and u, its highest rival; B_J.
+
+    One look at each arm: J is the top arm, whose bound U is the highest, or else the arm with the
+    highest L of all others, for which the threat is the top arm.
+    """
     beta = exploration(rule, state.ints[TOTAL])
-    top = -1
-    runner_up = -1
-    top_bound = -math.inf
-    runner_up_bound = -math.inf
+    top, runner_up, other = -1, -1, -1
+    top_bound, runner_up_bound = -math.inf, -math.inf
+    top_floor, other_floor = -math.inf, -math.inf
     for k in range(len(state.alive)):
         if state.alive[k]:
-            bound = mean(state, k) + radius(beta, state.pulls[k])
+            value = mean(state, k)
+            width = radius(beta, state.pulls[k])
+            bound, floor, arm = value + width, value - width, k
             if bound > top_bound:
-                runner_up = top
-                runner_up_bound = top_bound
-                top = k
-                top_bound = bound
+                runner_up, runner_up_bound = top, top_bound
+                # The last top is one of the others from now on.
+                arm, top = top, k
+                bound, top_bound = top_bound, bound
+                floor, top_floor = top_floor, floor
             elif bound > runner_up_bound:
-                runner_up = k
-                runner_up_bound = bound
-    leader = -1
-    rival = -1
-    least = math.inf
-    for k in range(len(state.alive)):
-        if state.alive[k]:
-            threat = top_bound
-            if k == top:
-                threat = runner_up_bound
-            gap = threat - (mean(state, k) - radius(beta, state.pulls[k]))
-            if gap < least:
-                least = gap
-                leader = k
-                rival = runner_up if k == top else top
-    note(state, leader, rival)
+                runner_up, runner_up_bound = k, bound
+            if floor > other_floor or (floor == other_floor and arm < other):
+                other, other_floor = arm, floor
+    least = runner_up_bound - top_floor
+    gap = top_bound - other_floor
+    if gap < least or (gap == least and other < top):
+        note(state, other, top)
+        return gap
+    note(state, top, runner_up)
     return least
 
 

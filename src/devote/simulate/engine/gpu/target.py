@@ -78,6 +78,7 @@ def prepare() -> None:
         return
     _mend_numpy()
     _never_fuse()
+    _never_wrap()
     from numba.cuda.extending import register_jitable
 
     for function in JITABLE:
@@ -121,3 +122,18 @@ def _never_fuse() -> None:
 
     compile_ir = nvvm.compile_ir
     nvvm.compile_ir = lambda ir, **options: compile_ir(ir, **{**options, "fma": False})
+
+
+@cache
+def _never_wrap() -> None:
+    """Take every index as it is: none is negative.
+
+    numba counts a negative index from the end, asks so at each access, and has no option for it.
+    """
+    from numba.cuda.np import arrayobj
+    from numba.cuda.types import intp
+
+    def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        return context.cast(builder, index, kind, intp)
+
+    arrayobj.fix_integer_index = as_it_is
