@@ -50,15 +50,19 @@ def open_pair(state: State) -> int:
 
 def explore_then_commit(
     compare: Callable[[Rule, State], float],
-    play: Callable[[State], int] = open_pair,
+    stops: Callable[[Rule, State], bool],
     *,
+    play: Callable[[State], int] = open_pair,
+    laborious: Callable[[State], bool] | None = None,
+    n_floats: int = 0,
     name: str,
     summary: str,
     source: str,
 ) -> Algorithm:
     """The subroutine that stops by this comparison; ``play`` takes an arm of the pair.
 
-    A call plays one arm, so that the pair of a round is two calls.
+    A call plays one arm, so that the pair of a round is two calls. ``stops`` says whether the gap
+    is below epsilon, and keeps the pair up to date for whoever chooses next.
     """
 
     def choose(rule: Rule, state: State, u: float) -> int:
@@ -85,7 +89,7 @@ def explore_then_commit(
             return 0
         if state.ints[COMPARED] == 0 and state.pulls[least_pulled(state)] == 0:
             return 0
-        if compare(rule, state) >= rule.epsilon:
+        if not stops(rule, state):
             return 0
         return keep_only(state, state.ints[LEADER], out)
 
@@ -94,4 +98,13 @@ def explore_then_commit(
         function.__module__ = compare.__module__
         function.__qualname__ = f"ALGORITHM.{function.__name__}"
         jitable(function)
-    return Algorithm(name, summary, source, choose, observe, lambda n_arms: N_INTS)
+    return Algorithm(
+        name,
+        summary,
+        source,
+        choose,
+        observe,
+        lambda n_arms: N_INTS,
+        n_floats,
+        laborious=laborious,
+    )

@@ -82,7 +82,11 @@ def add(state: State, arm: int, reward: float) -> None:
 @jitable
 def mean(state: State, arm: int) -> float:
     """The empirical mean of an arm that has been pulled."""
-    return state.sums[arm] / state.pulls[arm]
+    total = state.sums[arm]
+    # A GPU divides zero by far the slowest.
+    if total == 0.0:
+        return 0.0
+    return total / state.pulls[arm]
 
 
 @jitable

@@ -35,17 +35,19 @@ def compare(rule: Rule, state: State) -> float:
         if state.alive[k]:
             value = mean(state, k)
             width = radius(beta, state.pulls[k])
-            bound, floor, arm = value + width, value - width, k
-            if bound > top_bound:
-                runner_up, runner_up_bound = top, top_bound
-                # The last top is one of the others from now on.
-                arm, top = top, k
-                bound, top_bound = top_bound, bound
-                floor, top_floor = top_floor, floor
-            elif bound > runner_up_bound:
-                runner_up, runner_up_bound = k, bound
-            if floor > other_floor or (floor == other_floor and arm < other):
-                other, other_floor = arm, floor
+            bound, floor = value + width, value - width
+            # No branches, which the threads of a GPU would take one after the other.
+            above, below = bound > top_bound, bound > runner_up_bound
+            runner_up = top if above else (k if below else runner_up)
+            runner_up_bound = top_bound if above else (bound if below else runner_up_bound)
+            arm = top if above else k  # the last top is one of the others from now on
+            rest = top_floor if above else floor
+            top = k if above else top
+            top_bound = bound if above else top_bound
+            top_floor = floor if above else top_floor
+            higher = rest > other_floor or (rest == other_floor and arm < other)
+            other = arm if higher else other
+            other_floor = rest if higher else other_floor
     least = runner_up_bound - top_floor
     gap = top_bound - other_floor
     if gap < least or (gap == least and other < top):
@@ -65,9 +67,16 @@ def less_known(state: State) -> int:
     return rival
 
 
+@jitable
+def stops(rule: Rule, state: State) -> bool:
+    """Whether the gap is below epsilon."""
+    return compare(rule, state) < rule.epsilon
+
+
 ALGORITHM = explore_then_commit(
     compare,
-    less_known,
+    stops,
+    play=less_known,
     name="ugapec",
     summary="plays the less known of the two deciding arms until their gap is below epsilon",
     source="Gabillon, Ghavamzadeh and Lazaric 2012; paper, section 3.1, L = 1",

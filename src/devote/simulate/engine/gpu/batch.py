@@ -17,6 +17,7 @@ from devote.simulate.engine.gpu.rows import (
     ROWS,
     Facts,
     facts_of,
+    fits,
     make_begin,
     make_rows,
 )
@@ -29,15 +30,12 @@ from devote.simulate.streams import trial_key
 from devote.simulate.trial import Trial
 
 WARP = 32
+REGISTERS = 128
+"""Of a thread that does a row: a few more, and one block less has room; far fewer, and what they
+held is kept in memory."""
+
 AT_ONCE = 4
 """Phases that are launched before it is asked whether any trial goes on."""
-
-
-LONE_REGISTERS = 80
-"""Of a thread, where trials share blocks: fewer registers make room for more threads, which pays
-where players run long. Measured with SER3 on an H200."""
-
-_loaded: set[tuple[Any, Any, Any]] = set()
 
 
 @cache
@@ -49,10 +47,10 @@ def compiled(
     assert engine is not None
     code = get_algorithm(algorithm)
     size = (n_arms, code.n_ints(n_arms), max(1, code.n_floats))
-    registers = None if team else LONE_REGISTERS
+    shared = fits(n_arms, size[1])
     return (
         compile_kernel(make_begin, n_arms),
-        compile_kernel(make_rows, code, engine, *size, facts, registers=registers),
+        compile_kernel(make_rows, code, engine, *size, facts, shared, registers=REGISTERS),
         compile_kernel(make_merge, code, engine, *size, facts, team),
     )
 
@@ -142,9 +140,7 @@ class Batch:
 
         begin[-(-total // ROWS), ROWS](shape, players, self.trials, self.fresh)
         merge[self.mergers](*self.given, busy)
-        if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
-            advance(0)
-            _loaded.add(self.kernels)
+        advance(0)  # loads the kernels, and keeps the device busy while launches are recorded
         again = recorded(advance)
         again()
         while busy.copy_to_host()[0]:

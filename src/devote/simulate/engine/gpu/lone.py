@@ -22,7 +22,7 @@ from devote.problems.rewards import Environment
 from devote.protocol.scheme import SCHEMES, Engine
 from devote.simulate.engine.alone import bad_play
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting
-from devote.simulate.engine.gpu.rows import Facts, facts_of
+from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
 from devote.simulate.engine.setting import new_arena, outcome_of
@@ -30,17 +30,18 @@ from devote.simulate.scenario import Scenario
 from devote.simulate.streams import trial_key
 from devote.simulate.trial import Trial
 
-THREADS = 128
+THREADS = ROWS
 """Of a block."""
-
-SHARED_BYTES = 48 * 1024
-"""What a block may have of the shared memory."""
 
 BLOCKS = 8
 """On each multiprocessor at once, at most."""
 
 REGISTERS = 64
 """Of a thread: so many leave room for that many blocks."""
+
+
+PART = 2
+"""Laborious pulls are made once one in so many threads of a warp has one."""
 
 
 def make_lone(
@@ -61,7 +62,7 @@ def make_lone(
     awaited = clocks.awaited
     laborious: Any = algorithm.laborious
     in_step = laborious is not None and not simulated()
-    n_own = engine.words
+    n_own, part = engine.words, PART
     arm_room, int_room, flag_room = n_arms | 1, n_ints | 1, 4 * (-(-n_arms // 4) | 1)
     kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
 
@@ -139,11 +140,11 @@ def make_lone(
                 key = player_key(keys[trial], 0)
                 active = bad = 0
             goes = True
-            if in_step:  # laborious pulls wait until half of the warp has one
+            if in_step:  # laborious pulls wait until enough threads of the warp have one
                 labour = laborious(state)
                 here = cuda.activemask()
                 waiting = cuda.popc(cuda.ballot_sync(here, labour))
-                goes = not labour or 2 * waiting >= cuda.popc(here)
+                goes = not labour or part * waiting >= cuda.popc(here)
             if goes:
                 # As ``run_alone``, where nobody hears of anything and no time passes.
                 word = activation_word(key, active)
@@ -177,7 +178,7 @@ def compiled_lone(algorithm: str, scheme: str, n_arms: int, facts: Facts, *funct
     assert engine is not None
     code = get_algorithm(algorithm)
     n_ints = code.n_ints(n_arms)
-    shared = THREADS * (13 * n_arms + 4 * n_ints + 24) <= SHARED_BYTES
+    shared = fits(n_arms, n_ints)
     size = (n_arms, n_ints, max(1, code.n_floats))
     return compile_kernel(make_lone, code, engine, *size, facts, shared, registers=REGISTERS)
 

@@ -24,7 +24,7 @@ from devote.kernels.tables import (
 from devote.problems.rewards import Environment
 from devote.protocol.scheme import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, run_alone
-from devote.simulate.engine.gpu.tables import pick_up, put_down
+from devote.simulate.engine.gpu.tables import look_at, pick_up, put_down, put_own
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     LIMIT,
@@ -60,7 +60,15 @@ def facts_of(scenario: Scenario, plain: Environment, arena: Arena) -> Facts:
 
 
 ROWS = 128
-"""Threads of a block that does rows."""
+"""Threads of a block that does rows, or runs lone players."""
+
+SHARED_BYTES = 48 * 1024
+"""What a block may have of the shared memory."""
+
+
+def fits(n_arms: int, n_ints: int) -> bool:
+    """Whether the states of a block's players fit into its shared memory."""
+    return ROWS * (13 * n_arms + 4 * n_ints + 32) <= SHARED_BYTES
 
 
 def make_begin(n_arms: int, known: int) -> Callable[..., None]:
@@ -113,9 +121,13 @@ def make_rows(
     n_ints: int,
     n_floats: int,
     facts: Facts,
+    shared: bool,
     known: int,
 ) -> Callable[..., None]:
-    """The kernel that scans a window, or sets everybody to a moment."""
+    """The kernel that scans a window, or sets everybody to a moment.
+
+    A player's state is in shared memory if it fits, as that of a lone one (``lone``).
+    """
     clocks = engine.clocks
     assert clocks is not None
     wake, learn = engine.wake, engine.learn
@@ -123,6 +135,7 @@ def make_rows(
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
     n_own = engine.words
+    arm_room, int_room = n_arms | 1, n_ints | 1
     kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
 
     def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
@@ -153,10 +166,16 @@ def make_rows(
             begin = players.next[half, i]
             stock = trials.words[trial, STOCK] != 0
             if begin < limit or stock:
-                alive = cuda.local.array((1, n_arms), int8)
-                pulls = cuda.local.array(n_arms, int32)
-                sums = cuda.local.array(n_arms, float64)
-                ints = cuda.local.array(n_ints, int32)
+                if shared:
+                    alive = cuda.shared.array((ROWS, 1, n_arms), int8)[me]
+                    pulls = cuda.shared.array((ROWS, arm_room), int32)[me, :n_arms]
+                    sums = cuda.shared.array((ROWS, arm_room), float64)[me, :n_arms]
+                    ints = cuda.shared.array((ROWS, int_room), int32)[me, :n_ints]
+                else:
+                    alive = cuda.local.array((1, n_arms), int8)
+                    pulls = cuda.local.array(n_arms, int32)
+                    sums = cuda.local.array(n_arms, float64)
+                    ints = cuda.local.array(n_ints, int32)
                 floats = cuda.local.array(n_floats, float64)
                 own = cuda.local.array((1, n_own), int32)
                 voted = cuda.local.array((1, n_arms), int8)
@@ -164,10 +183,12 @@ def make_rows(
                 out = cuda.local.array(n_arms, int32)
                 scratch = cuda.local.array(N_COUNTERS, int64)
                 state = State(alive[0], pulls, sums, ints, floats)
-                pick_up(players, half, i, state, own)
                 arrived = 1
                 where = half
-                if begin < limit:
+                if begin >= limit:
+                    look_at(players, half, i, state, own)
+                else:
+                    pick_up(players, half, i, state, own)
                     copy(trials.past[trial], scratch)
                     arena = Arena(
                         shape.n_players,
@@ -281,7 +302,9 @@ def make_rows(
                     take_stock(after, 0)
                     for j in range(n_counts):
                         gain[counts[j]] = scratch[counts[j]]
-                if arrived:
+                if arrived and begin >= limit:
+                    put_own(players, where, i, own)
+                elif arrived:
                     put_down(players, where, i, state, own)
         for j in range(N_COUNTERS):
             if shape.blocks_each == 0:

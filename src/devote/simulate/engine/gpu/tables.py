@@ -97,19 +97,33 @@ class Setting(NamedTuple):
 
 
 @jitable
+def look_at(players: Players, half: int, number: int, state: State, own: Any) -> None:
+    """Copy what is asked of a player that does not move: its remaining arms and its own words."""
+    for k in range(len(state.alive)):
+        state.alive[k] = players.alive[half, k, number]
+    for i in range(own.shape[1]):
+        own[0, i] = players.own[half, number, i]
+
+
+@jitable
 def pick_up(players: Players, half: int, number: int, state: State, own: Any) -> None:
     """Copy a player to where it is worked on."""
+    look_at(players, half, number, state, own)
     n_arms = len(state.alive)
     for k in range(n_arms):
-        state.alive[k] = players.alive[half, k, number]
         state.pulls[k] = players.ints[half, k, number]
         state.sums[k] = players.reals[half, k, number]
     for i in range(len(state.ints)):
         state.ints[i] = players.ints[half, n_arms + i, number]
     for i in range(players.reals.shape[1] - n_arms):
         state.floats[i] = players.reals[half, n_arms + i, number]
+
+
+@jitable
+def put_own(players: Players, half: int, number: int, own: Any) -> None:
+    """Copy a player's own words back."""
     for i in range(own.shape[1]):
-        own[0, i] = players.own[half, number, i]
+        players.own[half, number, i] = own[0, i]
 
 
 @jitable
@@ -124,5 +138,4 @@ def put_down(players: Players, half: int, number: int, state: State, own: Any) -
         players.ints[half, n_arms + i, number] = state.ints[i]
     for i in range(players.reals.shape[1] - n_arms):
         players.reals[half, n_arms + i, number] = state.floats[i]
-    for i in range(own.shape[1]):
-        players.own[half, number, i] = own[0, i]
+    put_own(players, half, number, own)

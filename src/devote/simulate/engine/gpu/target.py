@@ -90,12 +90,13 @@ def prepare() -> None:
 def compile_kernel(make: Callable[..., Any], *given: Any, registers: int | None = None) -> Any:
     """The kernel that ``make`` makes, compiled when first run, unless it is in the cache on disk.
 
-    Its last argument is a digest of the code that the kernel calls, see ``fingerprint``.
+    Its last argument is a digest of the code that the kernel calls, see ``fingerprint``, and of
+    how many registers a thread may have, which numba's cache does not ask for either.
     """
     prepare()
     from numba import cuda
 
-    kernel = make(*given, fingerprint(make(*given, 0)))
+    kernel = make(*given, fingerprint(make(*given, 0)) ^ (registers or 0))
 
     if simulated():
         return cuda.jit(kernel)
