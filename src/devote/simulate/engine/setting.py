@@ -94,6 +94,8 @@ def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
     if not engine.one_learner:  # counted anew: a run may have been cut short
         held = (arena.alive > 0) == (arena.shared > 0)
         arena.counters[tables.HOLDING] = np.count_nonzero(held.all(axis=1))
+        if arena.alive[0].sum() == 1 and (arena.alive == arena.alive[0]).all():
+            arena = arena._replace(alive=arena.alive[:1])  # all hold one arm: one stands for all
     status = STATUS.get(engine.ended(arena), "unfinished")
     winners = engine.winners(arena, status)
     decided = int(arena.counters[tables.DECIDED]) or NEVER

@@ -11,6 +11,7 @@ from devote.kernels import Rule, get_algorithm, tables
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.engine.clocks_run import cell_spans, first_width
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting
+from devote.simulate.engine.gpu.begin import make_begin
 from devote.simulate.engine.gpu.merge import TEAM, make_merge
 from devote.simulate.engine.gpu.recording import recorded
 from devote.simulate.engine.gpu.rows import (
@@ -18,7 +19,6 @@ from devote.simulate.engine.gpu.rows import (
     Facts,
     facts_of,
     fits,
-    make_begin,
     make_rows,
 )
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
@@ -30,7 +30,7 @@ from devote.simulate.streams import trial_key
 from devote.simulate.trial import Trial
 
 WARP = 32
-REGISTERS = 128
+REGISTERS = 112
 """Of a thread that does a row: a few more, and one block less has room; far fewer, and what they
 held is kept in memory."""
 

@@ -16,13 +16,14 @@ from numba import cuda, float64, int8, int32, int64
 
 from devote.kernels import Algorithm, State, get_algorithm
 from devote.kernels.state import start
-from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME, Arena
+from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME
 from devote.problems import pay
 from devote.problems.rewards import Environment
 from devote.protocol.scheme import SCHEMES, Engine
 from devote.simulate.engine.alone import bad_play
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting
 from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
+from devote.simulate.engine.gpu.tables import arena_of_one
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
 from devote.simulate.engine.setting import new_arena, outcome_of
@@ -87,16 +88,11 @@ def make_lone(
         table = cuda.local.array((1, n_arms), int8)
         words = cuda.local.array((n_arms, 1), int64)
         state = State(alive, pulls, sums, ints, floats)
-        arena = Arena(
+        arena = arena_of_one(
             1,
-            setting.epsilon,
+            setting,
             endless,
-            1,
-            0,
             steady,
-            0,
-            0,
-            setting.scheme,
             scratch,
             table,
             own,
@@ -107,10 +103,6 @@ def make_lone(
             setting.shared,
             setting.shared,
             out,
-            setting.good,
-            setting.events,
-            setting.good,
-            setting.good,
         )
         env = Environment(
             kind,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from devote.kernels import State
 from devote.kernels.jitable import jitable
+from devote.kernels.tables import Arena
 
 
 class Shape(NamedTuple):
@@ -94,6 +95,51 @@ class Setting(NamedTuple):
     good: Any
     events: Any
     shared: Any
+
+
+@jitable
+def arena_of_one(
+    n_players: int,
+    setting: Setting,
+    endless: int,
+    steady: int,
+    counters: Any,
+    alive: Any,
+    own: Any,
+    voted: Any,
+    first_vote: Any,
+    tally: Any,
+    by_arm: Any,
+    shared: Any,
+    before: Any,
+    out: Any,
+) -> Arena:
+    """The tables with the row of one player."""
+    return Arena(
+        n_players,
+        setting.epsilon,
+        endless,
+        1,
+        0,
+        steady,
+        0,
+        0,
+        setting.scheme,
+        counters,
+        alive,
+        own,
+        voted,
+        first_vote,
+        tally,
+        by_arm,
+        shared,
+        before,
+        out,
+        setting.good,
+        setting.events,
+        setting.good,
+        setting.good,
+    )
 
 
 @jitable
