@@ -34,8 +34,11 @@ REGISTERS = 112
 """Of a thread that does a row: a few more, and one block less has room; far fewer, and what they
 held is kept in memory."""
 
-AT_ONCE = 4
+AT_ONCE = 8
 """Phases that are launched before it is asked whether any trial goes on."""
+
+
+_loaded: set[tuple[Any, Any, Any]] = set()
 
 
 @cache
@@ -126,26 +129,36 @@ class Batch:
         spans = put(cell_spans(scenario))
         given = (device_environment(plain), rule or scenario.rule, spans, setting, shape)
         self.given = (*given, self.players, self.trials)
+        self.busy = cuda.device_array(1, np.int8)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Record the launches that ``play`` makes."""
+        begin, rows, merge = self.kernels
+        shape = self.given[4]
+        total = shape.n_trials * shape.n_players
+
+        def start(stream: Any) -> None:
+            begin[-(-total // ROWS), ROWS, stream](shape, self.players, self.trials, self.fresh)
+            merge[(*self.mergers, stream)](*self.given, self.busy)
+
+        def advance(stream: Any) -> None:
+            rows[self.blocks, self.threads, stream](*self.given, self.busy)
+            merge[(*self.mergers, stream)](*self.given, self.busy)
+
+        if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
+            start(0)
+            advance(0)
+            _loaded.add(self.kernels)
+        self.start, self.advance = recorded(start, advance)
 
     def play(self) -> None:
         """Run all trials to their end."""
-        begin, rows, merge = self.kernels
-        shape, players = self.given[4], self.players
-        total = shape.n_trials * shape.n_players
-        busy = cuda.device_array(1, np.int8)
-
-        def advance(stream: Any) -> None:
-            rows[self.blocks, self.threads, stream](*self.given, busy)
-            merge[(*self.mergers, stream)](*self.given, busy)
-
-        begin[-(-total // ROWS), ROWS](shape, players, self.trials, self.fresh)
-        merge[self.mergers](*self.given, busy)
-        advance(0)  # loads the kernels, and keeps the device busy while launches are recorded
-        again = recorded(advance)
-        again()
-        while busy.copy_to_host()[0]:
+        self.start()
+        self.advance()
+        while self.busy.copy_to_host()[0]:
             for _ in range(AT_ONCE):
-                again()
+                self.advance()
 
     def outcomes(self) -> list[Trial]:
         """What each trial came to."""

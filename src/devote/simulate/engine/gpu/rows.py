@@ -89,7 +89,7 @@ def make_rows(
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
-    n_own = engine.words
+    n_own, counts_pulls = engine.words, algorithm.counts_pulls
     arm_room, int_room, len_counts = n_arms | 1, n_ints | 1, max(1, n_counts)
     kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
 
@@ -124,17 +124,6 @@ def make_rows(
             limit = trials.times[trial, LIMIT]
             moves = players.next[half, i] < limit
             stock = trials.words[trial, STOCK] != 0
-        # Few move in a short window: the first threads of the block take them, so that a warp is
-        # full of them or has none.
-        movers = cuda.shared.array(ROWS, int32)
-        n_movers = cuda.shared.array(1, int32)
-        if shape.blocks_each > 0:
-            if me == 0:
-                n_movers[0] = 0
-            cuda.syncthreads()
-            if moves:
-                movers[cuda.atomic.add(n_movers, 0, 1)] = player
-            cuda.syncthreads()
         if shared:
             alive = cuda.shared.array((ROWS, 1, n_arms), int8)[me]
             pulls = cuda.shared.array((ROWS, arm_room), int32)[me, :n_arms]
@@ -179,16 +168,8 @@ def make_rows(
             for j in range(n_counts):
                 stood[j] = scratch[counts[j]]
             put_own(players, half, i, own)
-        if shape.blocks_each > 0:
-            moves = me < n_movers[0]
-            if moves:
-                player = int(movers[me])
-                i = trial * shape.n_players + player
-                half = int(players.half[i])
-                limit = trials.times[trial, LIMIT]
-                stock = trials.words[trial, STOCK] != 0
         if moves:
-            pick_up(players, half, i, state, own)
+            pick_up(players, half, i, counts_pulls, state, own)
             copy(trials.past[trial], scratch)
             arena = arena_of_one(
                 shape.n_players,
@@ -273,7 +254,7 @@ def make_rows(
                 players.next[where, i] = t
                 players.place[where, i, 0] = cell
                 players.place[where, i, 1] = made
-                put_down(players, where, i, state, own)
+                put_down(players, where, i, counts_pulls, state, own)
         for j in range(n_counts):
             gain[counts[j]] += stood[j]
         for j in range(N_COUNTERS):

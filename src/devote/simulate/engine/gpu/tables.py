@@ -152,12 +152,15 @@ def look_at(players: Players, half: int, number: int, state: State, own: Any) ->
 
 
 @jitable
-def pick_up(players: Players, half: int, number: int, state: State, own: Any) -> None:
-    """Copy a player to where it is worked on."""
+def pick_up(
+    players: Players, half: int, number: int, counts_pulls: bool, state: State, own: Any
+) -> None:
+    """Copy a player to where it is worked on; its pulls only if they are asked for."""
     look_at(players, half, number, state, own)
     n_arms = len(state.alive)
     for k in range(n_arms):
-        state.pulls[k] = players.ints[half, k, number]
+        if counts_pulls:
+            state.pulls[k] = players.ints[half, k, number]
         state.sums[k] = players.reals[half, k, number]
     for i in range(len(state.ints)):
         state.ints[i] = players.ints[half, n_arms + i, number]
@@ -173,12 +176,15 @@ def put_own(players: Players, half: int, number: int, own: Any) -> None:
 
 
 @jitable
-def put_down(players: Players, half: int, number: int, state: State, own: Any) -> None:
+def put_down(
+    players: Players, half: int, number: int, counts_pulls: bool, state: State, own: Any
+) -> None:
     """Copy a player back."""
     n_arms = len(state.alive)
     for k in range(n_arms):
         players.alive[half, k, number] = state.alive[k]
-        players.ints[half, k, number] = state.pulls[k]
+        if counts_pulls:
+            players.ints[half, k, number] = state.pulls[k]
         players.reals[half, k, number] = state.sums[k]
     for i in range(len(state.ints)):
         players.ints[half, n_arms + i, number] = state.ints[i]

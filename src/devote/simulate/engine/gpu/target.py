@@ -127,14 +127,19 @@ def _never_fuse() -> None:
 
 @cache
 def _never_wrap() -> None:
-    """Take every index as it is: none is negative.
+    """Take every index as it is, but constants: none that is computed is negative.
 
     numba counts a negative index from the end, asks so at each access, and has no option for it.
     """
+    from llvmlite.ir import Constant
     from numba.cuda.np import arrayobj
     from numba.cuda.types import intp
 
+    wrapped = arrayobj.fix_integer_index
+
     def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        if isinstance(index, Constant) and index.constant < 0:
+            return wrapped(context, builder, kind, index, size)
         return context.cast(builder, index, kind, intp)
 
     arrayobj.fix_integer_index = as_it_is
