@@ -16,9 +16,9 @@ class Algorithm:
     ``options`` maps an option's name to its allowed words, of which the first is the default, or to
     its default, a number above 0. A subroutine finds the values in ``rule.options``, in this order;
     a word is given by its position. ``endless`` subroutines never stop by themselves and need a
-    horizon. ``laborious``, if given, says whether the next pull takes far more work than most, as
-    at the end of a round: a GPU then makes such pulls of many players together. It changes no
-    result.
+    horizon. ``counts_pulls``: it reads ``State.pulls``, which a GPU else does not move.
+    ``laborious``, if given, says whether the next pull takes far more work than most, as at the end
+    of a round: a GPU then makes such pulls of many players together. It changes no result.
 
     The rest says what little a subroutine keeps, so that a million of them take little memory:
     ``counts_pulls``: it uses ``State.pulls``; ``adds_rewards``: ``State.sums`` has sums of rewards
@@ -37,6 +37,7 @@ class Algorithm:
     n_floats: int = 0
     options: Mapping[str, tuple[str, ...] | float] = field(default_factory=dict)
     endless: bool = False
+    counts_pulls: bool = True
     laborious: Callable[[State], bool] | None = None
     counts_pulls: bool = True
     adds_rewards: bool = False

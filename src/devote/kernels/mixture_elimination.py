@@ -12,10 +12,11 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.state import COUNT, Rule, State, add, best_sum, drop_behind, keep_only
+from devote.kernels.state import COUNT, Rule, State, add, drop_behind, keep_only
 
-NEXT = 1
-"""Word of ``State.ints``: where to look for the next arm of the round; 0 once it is judged."""
+NEXT, LAST, N_INTS = 1, 2, 3
+"""Words of ``State.ints``: the next arm of the round, or where to look for it, 0 once it is judged;
+the last arm that remained when a round was judged, which only ``laborious`` asks."""
 
 RHO = 0
 """Position of the option. A larger one makes the bound looser early and tighter late."""
@@ -28,24 +29,24 @@ def bound(rule: Rule, tau: int) -> float:
     ``b(tau) = sqrt((1 + rho/tau)/tau * ln(sqrt(1 + tau/rho) (K-1)/eta))``.
     """
     rho = rule.options[RHO]
-    log = 0.5 * math.log(1.0 + tau / rho) + math.log((rule.n_arms - 1) / rule.eta)
-    return math.sqrt((tau + rho) * log)
+    rivals = (rule.n_arms - 1) / rule.eta
+    return math.sqrt(0.5 * (tau + rho) * math.log((1.0 + tau / rho) * rivals * rivals))
 
 
 @jitable
 def next_alive(state: State, begin: int) -> int:
-    """The first remaining arm from ``begin`` on; -1 if there is none."""
-    for k in range(begin, len(state.alive)):
-        if state.alive[k]:
-            return k
-    return -1
+    """The first remaining arm from ``begin`` on; the number of arms if there is none."""
+    k = begin
+    while k < len(state.alive) and not state.alive[k]:
+        k += 1
+    return k
 
 
 @jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """Round robin, by index."""
     arm = next_alive(state, state.ints[NEXT])
-    if arm < 0:
+    if arm == len(state.alive):
         arm = next_alive(state, 0)
     return arm
 
@@ -56,17 +57,29 @@ def judge(rule: Rule, state: State, tau: int, out: MutableSequence[int]) -> int:
 
     Survivors have all been pulled tau times, so sums are compared with sums.
     """
-    best = best_sum(state)
-    reach = bound(rule, tau)
-    highest = state.sums[best]
-    slack = tau * rule.epsilon
-    undecided = 0
+    best, last = -1, -1
+    highest, second, lowest = -math.inf, -math.inf, math.inf
     for k in range(len(state.alive)):
-        if state.alive[k] and k != best and highest - state.sums[k] + slack < reach:
-            undecided = 1
-    if undecided == 0:
+        # No branches, which the threads of a GPU would take one after the other.
+        remains = state.alive[k] != 0
+        high = state.sums[k] if remains else -math.inf
+        low = state.sums[k] if remains else math.inf
+        lowest = low if low < lowest else lowest
+        second = highest if high > highest else (high if high > second else second)
+        best = k if high > highest else best
+        highest = high if high > highest else highest
+        last = k if remains else last
+    state.ints[LAST] = last
+    reach = bound(rule, tau)
+    if highest - second + tau * rule.epsilon >= reach:
         return keep_only(state, best, out)
-    return drop_behind(state, best, reach, out)
+    if highest - lowest < reach:
+        return 0
+    n_out = drop_behind(state, best, reach, out)
+    while not state.alive[last]:
+        last -= 1
+    state.ints[LAST] = last
+    return n_out
 
 
 @jitable
@@ -80,11 +93,19 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     if arm < state.ints[NEXT] and state.ints[COUNT] > 1:
         n_out = judge(rule, state, state.pulls[arm], out)
     add(state, arm, reward)
-    state.ints[NEXT] = arm + 1
-    if state.ints[COUNT] == 1 or next_alive(state, arm + 1) >= 0:
+    following = next_alive(state, arm + 1)
+    state.ints[NEXT] = following
+    if state.ints[COUNT] == 1 or following < len(state.alive):
         return n_out
     state.ints[NEXT] = 0
     return judge(rule, state, state.pulls[arm], out)
+
+
+@jitable
+def laborious(state: State) -> bool:
+    """Whether the next pull is the last one of a round, after which it is judged."""
+    last = state.ints[LAST] if state.ints[LAST] > 0 else len(state.alive) - 1
+    return bool(state.ints[NEXT] >= last)
 
 
 ALGORITHM = Algorithm(
@@ -92,7 +113,8 @@ ALGORITHM = Algorithm(
     summary="a pull of each survivor per round; one bound on differences that holds for ever",
     source="Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021; docs/proofs.md",
     options={"rho": 5.0},
-    n_ints=lambda n_arms: 2,
+    n_ints=lambda n_arms: N_INTS,
     choose=choose,
     observe=observe,
+    laborious=laborious,
 )

@@ -16,7 +16,8 @@ from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
 from devote.kernels.state import COUNT, Rule, State, add, keep_only, least_pulled
 
-# COMPARED: how many arms remained when leader and rival were found; 0 before.
+# COMPARED: how many arms remained when leader and rival were found; 0 before, which is as long as
+# a remaining arm has not been pulled.
 TOTAL, LEADER, RIVAL, COMPARED, SECOND, N_INTS = range(1, 7)
 
 
@@ -49,22 +50,27 @@ def open_pair(state: State) -> int:
 
 def explore_then_commit(
     compare: Callable[[Rule, State], float],
-    play: Callable[[State], int] = open_pair,
+    stops: Callable[[Rule, State], bool],
     *,
+    play: Callable[[State], int] = open_pair,
+    laborious: Callable[[State], bool] | None = None,
+    n_floats: int = 0,
     name: str,
     summary: str,
     source: str,
 ) -> Algorithm:
     """The subroutine that stops by this comparison; ``play`` takes an arm of the pair.
 
-    A call plays one arm, so that the pair of a round is two calls.
+    A call plays one arm, so that the pair of a round is two calls. ``stops`` says whether the gap
+    is below epsilon, and keeps the pair up to date for whoever chooses next.
     """
 
     def choose(rule: Rule, state: State, u: float) -> int:
         """Each arm once, then leader or rival; the second of a pair if it is still there."""
-        arm = least_pulled(state)
-        if state.ints[COUNT] == 1 or state.pulls[arm] == 0:
-            return arm
+        if state.ints[COUNT] == 1 or state.ints[COMPARED] == 0:
+            arm = least_pulled(state)
+            if state.ints[COUNT] == 1 or state.pulls[arm] == 0:
+                return arm
         arm = state.ints[SECOND] - 1
         state.ints[SECOND] = 0
         if arm >= 0 and state.alive[arm]:
@@ -79,9 +85,11 @@ def explore_then_commit(
         """Stop when the gap is below epsilon and keep the leader; tested after every pull."""
         add(state, arm, reward)
         state.ints[TOTAL] += 1
-        if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] == 0:
+        if state.ints[COUNT] == 1:
             return 0
-        if compare(rule, state) >= rule.epsilon:
+        if state.ints[COMPARED] == 0 and state.pulls[least_pulled(state)] == 0:
+            return 0
+        if not stops(rule, state):
             return 0
         return keep_only(state, state.ints[LEADER], out)
 
@@ -90,4 +98,13 @@ def explore_then_commit(
         function.__module__ = compare.__module__
         function.__qualname__ = f"ALGORITHM.{function.__name__}"
         jitable(function)
-    return Algorithm(name, summary, source, choose, observe, lambda n_arms: N_INTS)
+    return Algorithm(
+        name,
+        summary,
+        source,
+        choose,
+        observe,
+        lambda n_arms: N_INTS,
+        n_floats,
+        laborious=laborious,
+    )

@@ -82,7 +82,11 @@ def add(state: State, arm: int, reward: float) -> None:
 @jitable
 def mean(state: State, arm: int) -> float:
     """The empirical mean of an arm that has been pulled."""
-    return state.sums[arm] / state.pulls[arm]
+    total = state.sums[arm]
+    # A GPU divides zero by far the slowest.
+    if total == 0.0:
+        return 0.0
+    return total / state.pulls[arm]
 
 
 @jitable
@@ -120,9 +124,12 @@ def best_mean(state: State) -> int:
 def best_sum(state: State) -> int:
     """The remaining arm with the highest sum of rewards, the lowest index among equals."""
     best = -1
+    highest = 0.0
     for k in range(len(state.alive)):
-        if state.alive[k] and (best < 0 or state.sums[k] > state.sums[best]):
+        value = state.sums[k]
+        if state.alive[k] and (best < 0 or value > highest):
             best = k
+            highest = value
     return best
 
 

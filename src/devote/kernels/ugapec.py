@@ -22,37 +22,38 @@ def exploration(rule: Rule, t: int) -> float:
 
 @jitable
 def compare(rule: Rule, state: State) -> float:
-    """Find J, the least ``B_k = max U_i - L_k`` over i != k, and u, its highest rival; B_J."""
+    """Find J, the least ``B_k = max U_i - L_k`` over i != k, and u, its highest rival; B_J.
+
+    One look at each arm: J is the top arm, whose bound U is the highest, or else the arm with the
+    highest L of all others, for which the threat is the top arm.
+    """
     beta = exploration(rule, state.ints[TOTAL])
-    top = -1
-    runner_up = -1
-    top_bound = -math.inf
-    runner_up_bound = -math.inf
+    top, runner_up, other = -1, -1, -1
+    top_bound, runner_up_bound = -math.inf, -math.inf
+    top_floor, other_floor = -math.inf, -math.inf
     for k in range(len(state.alive)):
         if state.alive[k]:
-            bound = mean(state, k) + radius(beta, state.pulls[k])
-            if bound > top_bound:
-                runner_up = top
-                runner_up_bound = top_bound
-                top = k
-                top_bound = bound
-            elif bound > runner_up_bound:
-                runner_up = k
-                runner_up_bound = bound
-    leader = -1
-    rival = -1
-    least = math.inf
-    for k in range(len(state.alive)):
-        if state.alive[k]:
-            threat = top_bound
-            if k == top:
-                threat = runner_up_bound
-            gap = threat - (mean(state, k) - radius(beta, state.pulls[k]))
-            if gap < least:
-                least = gap
-                leader = k
-                rival = runner_up if k == top else top
-    note(state, leader, rival)
+            value = mean(state, k)
+            width = radius(beta, state.pulls[k])
+            bound, floor = value + width, value - width
+            # No branches, which the threads of a GPU would take one after the other.
+            above, below = bound > top_bound, bound > runner_up_bound
+            runner_up = top if above else (k if below else runner_up)
+            runner_up_bound = top_bound if above else (bound if below else runner_up_bound)
+            arm = top if above else k  # the last top is one of the others from now on
+            rest = top_floor if above else floor
+            top = k if above else top
+            top_bound = bound if above else top_bound
+            top_floor = floor if above else top_floor
+            higher = rest > other_floor or (rest == other_floor and arm < other)
+            other = arm if higher else other
+            other_floor = rest if higher else other_floor
+    least = runner_up_bound - top_floor
+    gap = top_bound - other_floor
+    if gap < least or (gap == least and other < top):
+        note(state, other, top)
+        return gap
+    note(state, top, runner_up)
     return least
 
 
@@ -66,9 +67,16 @@ def less_known(state: State) -> int:
     return rival
 
 
+@jitable
+def stops(rule: Rule, state: State) -> bool:
+    """Whether the gap is below epsilon."""
+    return compare(rule, state) < rule.epsilon
+
+
 ALGORITHM = explore_then_commit(
     compare,
-    less_known,
+    stops,
+    play=less_known,
     name="ugapec",
     summary="plays the less known of the two deciding arms until their gap is below epsilon",
     source="Gabillon, Ghavamzadeh and Lazaric 2012; paper, section 3.1, L = 1",

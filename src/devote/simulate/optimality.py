@@ -25,7 +25,7 @@ def judge_answer(
     """Whether the answer of a run that ended at time t was good then."""
     if status == "unfinished":
         return Goodness(False, False)
-    optimal = scenario.problem.optimal(scenario.n_players, t, scenario.spec.epsilon)
+    optimal = scenario.optimal(t)
     if not scenario.scheme.by_message:
         right = optimal.issuperset(winners)
         return Goodness(right, right)

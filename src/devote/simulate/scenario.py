@@ -1,6 +1,7 @@
 """What is simulated: a specification, a problem and a number of players that fit together."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from devote.errors import did_you_mean
@@ -125,6 +126,18 @@ class Scenario:
 
         check_votes(self.algorithm)
         _asked.add(rule)
+
+    def optimal(self, t: int) -> frozenset[int]:
+        """The arms that are epsilon-optimal at time t."""
+        changes = self.problem.drift is not None or self.problem.switches
+        return self._optimal_at(t) if changes else self._always_optimal
+
+    @cached_property
+    def _always_optimal(self) -> frozenset[int]:
+        return self._optimal_at(0)
+
+    def _optimal_at(self, t: int) -> frozenset[int]:
+        return self.problem.optimal(self.n_players, t, self.spec.epsilon)
 
     @property
     def label(self) -> str:

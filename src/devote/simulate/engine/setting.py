@@ -117,6 +117,8 @@ def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
     samples = int(arena.counters[tables.TIME])
     if not engine.one_learner:  # counted anew: a run may have been cut short
         arena.counters[tables.HOLDING] = count_holders(arena.alive, arena.shared)
+        if arena.alive[0].sum() == 1 and (arena.alive == arena.alive[0]).all():
+            arena = arena._replace(alive=arena.alive[:1])  # all hold one arm: one stands for all
     status = STATUS.get(engine.ended(arena), "unfinished")
     winners = engine.winners(arena, status)
     decided = int(arena.counters[tables.DECIDED]) or NEVER

@@ -11,13 +11,14 @@ from devote.kernels import Rule, get_algorithm, tables
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.engine.clocks_run import cell_spans, first_width
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting
+from devote.simulate.engine.gpu.begin import make_begin
 from devote.simulate.engine.gpu.merge import TEAM, make_merge
 from devote.simulate.engine.gpu.recording import recorded
 from devote.simulate.engine.gpu.rows import (
     ROWS,
     Facts,
     facts_of,
-    make_begin,
+    fits,
     make_rows,
 )
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
@@ -29,13 +30,13 @@ from devote.simulate.streams import trial_key
 from devote.simulate.trial import Trial
 
 WARP = 32
-AT_ONCE = 4
+REGISTERS = 112
+"""Of a thread that does a row: a few more, and one block less has room; far fewer, and what they
+held is kept in memory."""
+
+AT_ONCE = 8
 """Phases that are launched before it is asked whether any trial goes on."""
 
-
-LONE_REGISTERS = 80
-"""Of a thread, where trials share blocks: fewer registers make room for more threads, which pays
-where players run long. Measured with SER3 on an H200."""
 
 _loaded: set[tuple[Any, Any, Any]] = set()
 
@@ -49,10 +50,10 @@ def compiled(
     assert engine is not None
     code = get_algorithm(algorithm)
     size = (n_arms, code.n_ints(n_arms), max(1, code.n_floats))
-    registers = None if team else LONE_REGISTERS
+    shared = fits(n_arms, size[1])
     return (
         compile_kernel(make_begin, n_arms),
-        compile_kernel(make_rows, code, engine, *size, facts, registers=registers),
+        compile_kernel(make_rows, code, engine, *size, facts, shared, registers=REGISTERS),
         compile_kernel(make_merge, code, engine, *size, facts, team),
     )
 
@@ -128,28 +129,36 @@ class Batch:
         spans = put(cell_spans(scenario))
         given = (device_environment(plain), rule or scenario.rule, spans, setting, shape)
         self.given = (*given, self.players, self.trials)
+        self.busy = cuda.device_array(1, np.int8)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Record the launches that ``play`` makes."""
+        begin, rows, merge = self.kernels
+        shape = self.given[4]
+        total = shape.n_trials * shape.n_players
+
+        def start(stream: Any) -> None:
+            begin[-(-total // ROWS), ROWS, stream](shape, self.players, self.trials, self.fresh)
+            merge[(*self.mergers, stream)](*self.given, self.busy)
+
+        def advance(stream: Any) -> None:
+            rows[self.blocks, self.threads, stream](*self.given, self.busy)
+            merge[(*self.mergers, stream)](*self.given, self.busy)
+
+        if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
+            start(0)
+            advance(0)
+            _loaded.add(self.kernels)
+        self.start, self.advance = recorded(start, advance)
 
     def play(self) -> None:
         """Run all trials to their end."""
-        begin, rows, merge = self.kernels
-        shape, players = self.given[4], self.players
-        total = shape.n_trials * shape.n_players
-        busy = cuda.device_array(1, np.int8)
-
-        def advance(stream: Any) -> None:
-            rows[self.blocks, self.threads, stream](*self.given, busy)
-            merge[(*self.mergers, stream)](*self.given, busy)
-
-        begin[-(-total // ROWS), ROWS](shape, players, self.trials, self.fresh)
-        merge[self.mergers](*self.given, busy)
-        if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
-            advance(0)
-            _loaded.add(self.kernels)
-        again = recorded(advance)
-        again()
-        while busy.copy_to_host()[0]:
+        self.start()
+        self.advance()
+        while self.busy.copy_to_host()[0]:
             for _ in range(AT_ONCE):
-                again()
+                self.advance()
 
     def outcomes(self) -> list[Trial]:
         """What each trial came to."""

@@ -3,8 +3,8 @@
 There are no windows, nobody is heard of, and nothing is kept but what a run came to. A thread takes
 the next player when its own has ended, and pulls that take much work (``Algorithm.laborious``) are
 made together, so that the threads of a warp, which wait for each other, all have work. A player's
-state is in shared memory if it fits, a column for each thread: threads look up different arms at
-once, and there no two of them are in each other's way.
+state is in shared memory if it fits, a row for each thread: threads look up different arms at
+once. A row has an odd number of words, so that no two rows are in each other's way.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,30 +16,33 @@ from numba import cuda, float64, int8, int32, int64
 
 from devote.kernels import Algorithm, State, get_algorithm
 from devote.kernels.state import start
-from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME, Arena
+from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME
+from devote.problems import pay
 from devote.problems.rewards import Environment
 from devote.protocol.scheme import SCHEMES, Engine
-from devote.simulate.engine.alone import GOES_ON, QUIET, run_alone
+from devote.simulate.engine.alone import bad_play
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting
-from devote.simulate.engine.gpu.rows import Facts, facts_of
+from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
+from devote.simulate.engine.gpu.tables import arena_of_one
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
-from devote.simulate.engine.numbers import player_key
+from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
 from devote.simulate.engine.setting import new_arena, outcome_of
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import trial_key
 from devote.simulate.trial import Trial
 
-THREADS = 128
+THREADS = ROWS
 """Of a block."""
-
-SHARED_BYTES = 48 * 1024
-"""What a block may have of the shared memory."""
 
 BLOCKS = 8
 """On each multiprocessor at once, at most."""
 
 REGISTERS = 64
 """Of a thread: so many leave room for that many blocks."""
+
+
+PART = 2
+"""Laborious pulls are made once one in so many threads of a warp has one."""
 
 
 def make_lone(
@@ -57,20 +60,20 @@ def make_lone(
     assert clocks is not None
     wake, learn = engine.wake, engine.learn
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
-    speaks, tells, rests = clocks.speaks, clocks.tells, clocks.rests
     awaited = clocks.awaited
     laborious: Any = algorithm.laborious
     in_step = laborious is not None and not simulated()
-    n_own = engine.words
+    n_own, part = engine.words, PART
+    arm_room, int_room, flag_room = n_arms | 1, n_ints | 1, 4 * (-(-n_arms // 4) | 1)
     kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
 
     def lone(buffers, rule, setting, keys, fresh, counters, alive_at_end):  # type: ignore[no-untyped-def]
         me = cuda.threadIdx.x
         if shared:
-            alive = cuda.shared.array((n_arms, THREADS), int8)[:, me]
-            pulls = cuda.shared.array((n_arms, THREADS), int32)[:, me]
-            sums = cuda.shared.array((n_arms, THREADS), float64)[:, me]
-            ints = cuda.shared.array((n_ints, THREADS), int32)[:, me]
+            alive = cuda.shared.array((THREADS, flag_room), int8)[me, :n_arms]
+            pulls = cuda.shared.array((THREADS, arm_room), int32)[me, :n_arms]
+            sums = cuda.shared.array((THREADS, arm_room), float64)[me, :n_arms]
+            ints = cuda.shared.array((THREADS, int_room), int32)[me, :n_ints]
         else:
             alive = cuda.local.array(n_arms, int8)
             pulls = cuda.local.array(n_arms, int32)
@@ -85,16 +88,11 @@ def make_lone(
         table = cuda.local.array((1, n_arms), int8)
         words = cuda.local.array((n_arms, 1), int64)
         state = State(alive, pulls, sums, ints, floats)
-        arena = Arena(
+        arena = arena_of_one(
             1,
-            setting.epsilon,
+            setting,
             endless,
-            1,
-            0,
             steady,
-            0,
-            0,
-            setting.scheme,
             scratch,
             table,
             own,
@@ -105,10 +103,6 @@ def make_lone(
             setting.shared,
             setting.shared,
             out,
-            setting.good,
-            setting.events,
-            setting.good,
-            setting.good,
         )
         env = Environment(
             kind,
@@ -125,42 +119,46 @@ def make_lone(
             buffers.firsts,
             buffers.lengths,
         )
-        calls = (wake, learn, play, take, speaks, tells, rests)
         subroutine = (rule, choose, observe)
-        how, cell, bad, key = GOES_ON, -1, 0, keys[0]
+        active, bad, key = -1, 0, keys[0]
         trial = cuda.grid(1)
         while trial < len(keys):
-            if cell < 0:
+            if active < 0:
                 start(state)
                 for j in range(n_own):
                     own[0, j] = 0
                 for j in range(N_COUNTERS):
                     scratch[j] = fresh[j]
                 key = player_key(keys[trial], 0)
-                cell = bad = 0
-            clock = (key, 0.0, noisy, awaited)
+                active = bad = 0
             goes = True
-            if in_step:  # laborious pulls wait until half of the warp has one
+            if in_step:  # laborious pulls wait until enough threads of the warp have one
                 labour = laborious(state)
                 here = cuda.activemask()
                 waiting = cuda.popc(cuda.ballot_sync(here, labour))
-                goes = not labour or 2 * waiting >= cuda.popc(here)
-            how = GOES_ON
+                goes = not labour or part * waiting >= cuda.popc(here)
             if goes:
-                how, cell, _, _, worse, _ = run_alone(
-                    calls, subroutine, env, arena, state, 0, clock, cell, 0, cell + 1.0, QUIET
-                )
-                bad += worse
-            if how != GOES_ON or known < 0:
-                scratch[TIME] = own[0, ACTIVE]
-                scratch[DECIDED] = own[0, ACTIVE]
-                scratch[SUBOPTIMAL] += bad
-                for j in range(N_COUNTERS):
-                    counters[trial, j] = scratch[j]
-                for k in range(n_arms):
-                    alive_at_end[k, trial] = alive[k]
-                cell = -1
-                trial += cuda.gridsize(1)
+                # As ``run_alone``, where nobody hears of anything and no time passes.
+                word = activation_word(key, active)
+                noise = unit(noise_word(key, active)) if noisy else 0.0
+                active += 1
+                own[0, ACTIVE] = active
+                wake(arena, state, 0, noise)
+                arm = play(subroutine, arena, state, 0, unit(word))
+                bad += bad_play(env, arena, 0, arm)
+                reward = pay(env, 0, 0, arm, unit(onward(word)))
+                n_out = take(subroutine, arena, state, 0, arm, reward, noise)
+                if n_out != 0:
+                    learn(arena, state, 0, n_out)
+                    if scratch[awaited] != fresh[awaited] or known < 0:
+                        scratch[TIME] = scratch[DECIDED] = active
+                        scratch[SUBOPTIMAL] += bad
+                        for j in range(N_COUNTERS):
+                            counters[trial, j] = scratch[j]
+                        for k in range(n_arms):
+                            alive_at_end[k, trial] = alive[k]
+                        active = -1
+                        trial += cuda.gridsize(1)
 
     return lone
 
@@ -172,7 +170,7 @@ def compiled_lone(algorithm: str, scheme: str, n_arms: int, facts: Facts, *funct
     assert engine is not None
     code = get_algorithm(algorithm)
     n_ints = code.n_ints(n_arms)
-    shared = THREADS * (13 * n_arms + 4 * n_ints) <= SHARED_BYTES
+    shared = fits(n_arms, n_ints)
     size = (n_arms, n_ints, max(1, code.n_floats))
     return compile_kernel(make_lone, code, engine, *size, facts, shared, registers=REGISTERS)
 

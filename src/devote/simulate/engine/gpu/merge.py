@@ -68,7 +68,7 @@ def make_merge(
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
     speaks, tells, rests = clocks.speaks, clocks.tells, clocks.rests
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
-    n_own = engine.words
+    n_own, counts_pulls = engine.words, algorithm.counts_pulls
     kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
 
     def merge(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
@@ -226,7 +226,7 @@ def make_merge(
                 speaking = True
                 while speaking:
                     speaking = False
-                    pick_up(players, half, i, state, own)
+                    pick_up(players, half, i, counts_pulls, state, own)
                     for k in range(n_arms):
                         voted[0, k] = players.voted[i, k]
                     first_vote[0] = players.first_vote[i]
@@ -253,7 +253,7 @@ def make_merge(
                         scratch[SUBOPTIMAL] += bad
                         if how == SPOKEN:
                             words[N_LOUD] += 1
-                            put_down(players, half, i, state, own)
+                            put_down(players, half, i, counts_pulls, state, own)
                             players.next[half, i] = t
                             players.place[half, i, 0] = cell
                             players.place[half, i, 1] = made
@@ -280,7 +280,7 @@ def make_merge(
                             when[place] = when[words[N_HALTED]]
                             nth[place] = nth[words[N_HALTED]]
                             players.moved[i] = 1
-                            put_down(players, 1 - half, i, state, own)
+                            put_down(players, 1 - half, i, counts_pulls, state, own)
                             players.next[1 - half, i] = t
                             players.place[1 - half, i, 0] = cell
                             players.place[1 - half, i, 1] = made

@@ -1,4 +1,4 @@
-"""The kernels that put players at their start, and that do the rows of a phase.
+"""The kernel that does the rows of a phase.
 
 A launch of ``rows`` scans a window of every trial, or sets its players to the moment of a
 decision, a thread for each player, as ``clocks.make_clocks`` does with the same functions.
@@ -24,13 +24,11 @@ from devote.kernels.tables import (
 from devote.problems.rewards import Environment
 from devote.protocol.scheme import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, run_alone
-from devote.simulate.engine.gpu.tables import pick_up, put_down
+from devote.simulate.engine.gpu.tables import arena_of_one, look_at, pick_up, put_down, put_own
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     LIMIT,
     N_HALTED,
-    N_TIMES,
-    N_WORDS,
     NOT_NOW,
     PHASE,
     SCAN,
@@ -60,50 +58,15 @@ def facts_of(scenario: Scenario, plain: Environment, arena: Arena) -> Facts:
 
 
 ROWS = 128
-"""Threads of a block that does rows."""
+"""Threads of a block that does rows, or runs lone players."""
+
+SHARED_BYTES = 48 * 1024
+"""What a block may have of the shared memory."""
 
 
-def make_begin(n_arms: int, known: int) -> Callable[..., None]:
-    """The kernel that puts every player at its start, and every trial where the first row is."""
-
-    def begin(shape, players, trials, fresh):  # type: ignore[no-untyped-def]
-        i = cuda.grid(1)
-        if i >= shape.n_trials * shape.n_players or known < 0:
-            return
-        trial = i // shape.n_players
-        player = i % shape.n_players
-        for k in range(n_arms):
-            players.alive[0, k, i] = 1
-            players.voted[i, k] = 0
-        for j in range(players.ints.shape[1]):
-            players.ints[0, j, i] = 0
-        players.ints[0, n_arms, i] = n_arms
-        for j in range(players.reals.shape[1]):
-            players.reals[0, j, i] = 0.0
-        for j in range(players.own.shape[2]):
-            players.own[0, i, j] = 0
-        players.half[i] = 0
-        players.moved[i] = 0
-        players.first_vote[i] = -1
-        if player == 0:
-            for j in range(N_COUNTERS):
-                trials.counters[trial, j] = trials.past[trial, j] = fresh.counters[0, j]
-                trials.added[trial, j] = 0
-            for j in range(N_WORDS):
-                trials.words[trial, j] = fresh.words[0, j]
-            for j in range(N_TIMES):
-                trials.times[trial, j] = fresh.times[0, j]
-            trials.last[trial, 0] = NOT_NOW
-            trials.keep[trial] = 0
-            for k in range(n_arms):
-                trials.tally[trial, k] = 0
-                for j in range(trials.by_arm.shape[2]):
-                    trials.by_arm[trial, k, j] = 0
-                trials.shared[trial, k] = trials.seen[trial, k] = trials.before[trial, k] = 1
-        players.next[0, i] = 0.0
-        players.place[0, i, 0] = players.place[0, i, 1] = 0
-
-    return begin
+def fits(n_arms: int, n_ints: int) -> bool:
+    """Whether the states of a block's players fit into its shared memory."""
+    return ROWS * (13 * n_arms + 4 * n_ints + 32) <= SHARED_BYTES
 
 
 def make_rows(
@@ -113,16 +76,21 @@ def make_rows(
     n_ints: int,
     n_floats: int,
     facts: Facts,
+    shared: bool,
     known: int,
 ) -> Callable[..., None]:
-    """The kernel that scans a window, or sets everybody to a moment."""
+    """The kernel that scans a window, or sets everybody to a moment.
+
+    A player's state is in shared memory if it fits, as that of a lone one (``lone``).
+    """
     clocks = engine.clocks
     assert clocks is not None
     wake, learn = engine.wake, engine.learn
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
-    n_own = engine.words
+    n_own, counts_pulls = engine.words, algorithm.counts_pulls
+    arm_room, int_room, len_counts = n_arms | 1, n_ints | 1, max(1, n_counts)
     kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
 
     def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
@@ -139,9 +107,13 @@ def make_rows(
         gain = cuda.local.array(N_COUNTERS, int64)
         for j in range(N_COUNTERS):
             gain[j] = 0
+        stood = cuda.local.array(len_counts, int64)
+        for j in range(n_counts):
+            stood[j] = 0
         if here:
             phase = trials.words[trial, PHASE]
             here = phase in (SCAN, SET)
+        i, half, limit, stock, moves = 0, 0, 0.0, False, False
         if here:
             i = trial * shape.n_players + player
             half = int(players.half[i])
@@ -150,119 +122,119 @@ def make_rows(
                 players.half[i] = half
             players.moved[i] = 0
             limit = trials.times[trial, LIMIT]
-            begin = players.next[half, i]
+            moves = players.next[half, i] < limit
             stock = trials.words[trial, STOCK] != 0
-            if begin < limit or stock:
-                alive = cuda.local.array((1, n_arms), int8)
-                pulls = cuda.local.array(n_arms, int32)
-                sums = cuda.local.array(n_arms, float64)
-                ints = cuda.local.array(n_ints, int32)
-                floats = cuda.local.array(n_floats, float64)
-                own = cuda.local.array((1, n_own), int32)
-                voted = cuda.local.array((1, n_arms), int8)
-                first_vote = cuda.local.array(1, int32)
-                out = cuda.local.array(n_arms, int32)
-                scratch = cuda.local.array(N_COUNTERS, int64)
-                state = State(alive[0], pulls, sums, ints, floats)
-                pick_up(players, half, i, state, own)
-                arrived = 1
-                where = half
-                if begin < limit:
-                    copy(trials.past[trial], scratch)
-                    arena = Arena(
-                        shape.n_players,
-                        setting.epsilon,
-                        endless,
-                        1,
-                        0,
-                        steady,
-                        0,
-                        0,
-                        setting.scheme,
-                        scratch,
-                        alive,
-                        own,
-                        voted,
-                        first_vote,
-                        trials.tally[trial],
-                        trials.by_arm[trial],
-                        trials.seen[trial],
-                        trials.before[trial],
-                        out,
-                        setting.good,
-                        setting.events,
-                        setting.good,
-                        setting.good,
-                    )
-                    env = Environment(
-                        kind,
-                        n_arms,
-                        n_groups,
-                        n_segments,
-                        resampled,
-                        buffers.n_rows,
-                        buffers.means,
-                        buffers.slopes,
-                        buffers.starts,
-                        buffers.groups,
-                        buffers.table,
-                        buffers.firsts,
-                        buffers.lengths,
-                    )
-                    calls = (wake, learn, play, take, speaks, tells, rests)
-                    subroutine = (rule, choose, observe)
-                    span = spans[player] if len(spans) > 1 else spans[0]
-                    key = player_key(trials.keys[trial], player)
-                    clock = (key, span, noisy, awaited)
-                    first = own[0, ACTIVE]
-                    cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
-                    how, cell, made, t, bad, changed = run_alone(
-                        calls,
-                        subroutine,
-                        env,
-                        arena,
-                        state,
-                        player,
-                        clock,
-                        cell,
-                        made,
-                        limit,
-                        QUIET,
-                    )
-                    if how == HALTED:
-                        arrived = 0
-                        place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
-                        players.who[trial * shape.n_players + place] = player
-                        players.when[trial * shape.n_players + place] = t
-                        players.nth[trial * shape.n_players + place] = own[0, ACTIVE]
-                    else:
-                        for j in range(N_COUNTERS):
-                            gain[j] = scratch[j] - trials.past[trial, j]
-                        gain[TIME] += own[0, ACTIVE] - first
-                        gain[SUBOPTIMAL] += bad
-                        if changed != NOT_NOW:
-                            cuda.atomic.max(trials.last, (trial, 0), changed)
-                        where = 1 - half
-                        players.moved[i] = 1
-                        players.next[where, i] = t
-                        players.place[where, i, 0] = cell
-                        players.place[where, i, 1] = made
-                if arrived and stock:
+        if shared:
+            alive = cuda.shared.array((ROWS, 1, n_arms), int8)[me]
+            pulls = cuda.shared.array((ROWS, arm_room), int32)[me, :n_arms]
+            sums = cuda.shared.array((ROWS, arm_room), float64)[me, :n_arms]
+            ints = cuda.shared.array((ROWS, int_room), int32)[me, :n_ints]
+        else:
+            alive = cuda.local.array((1, n_arms), int8)
+            pulls = cuda.local.array(n_arms, int32)
+            sums = cuda.local.array(n_arms, float64)
+            ints = cuda.local.array(n_ints, int32)
+        floats = cuda.local.array(n_floats, float64)
+        own = cuda.local.array((1, n_own), int32)
+        voted = cuda.local.array((1, n_arms), int8)
+        first_vote = cuda.local.array(1, int32)
+        out = cuda.local.array(n_arms, int32)
+        scratch = cuda.local.array(N_COUNTERS, int64)
+        state = State(alive[0], pulls, sums, ints, floats)
+        if here and stock and not moves:
+            look_at(players, half, i, state, own)
+            copy(trials.counters[trial], scratch)
+            for j in range(n_counts):
+                scratch[counts[j]] = 0
+            for k in range(n_arms):
+                voted[0, k] = players.voted[i, k]
+            as_it_stands = arena_of_one(
+                shape.n_players,
+                setting,
+                endless,
+                steady,
+                scratch,
+                alive,
+                own,
+                voted,
+                first_vote,
+                trials.tally[trial],
+                trials.by_arm[trial],
+                trials.shared[trial],
+                trials.before[trial],
+                out,
+            )
+            take_stock(as_it_stands, 0)
+            for j in range(n_counts):
+                stood[j] = scratch[counts[j]]
+            put_own(players, half, i, own)
+        if moves:
+            pick_up(players, half, i, counts_pulls, state, own)
+            copy(trials.past[trial], scratch)
+            arena = arena_of_one(
+                shape.n_players,
+                setting,
+                endless,
+                steady,
+                scratch,
+                alive,
+                own,
+                voted,
+                first_vote,
+                trials.tally[trial],
+                trials.by_arm[trial],
+                trials.seen[trial],
+                trials.before[trial],
+                out,
+            )
+            env = Environment(
+                kind,
+                n_arms,
+                n_groups,
+                n_segments,
+                resampled,
+                buffers.n_rows,
+                buffers.means,
+                buffers.slopes,
+                buffers.starts,
+                buffers.groups,
+                buffers.table,
+                buffers.firsts,
+                buffers.lengths,
+            )
+            calls = (wake, learn, play, take, speaks, tells, rests)
+            subroutine = (rule, choose, observe)
+            span = spans[player] if len(spans) > 1 else spans[0]
+            key = player_key(trials.keys[trial], player)
+            clock = (key, span, noisy, awaited)
+            first = own[0, ACTIVE]
+            cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
+            how, cell, made, t, bad, changed = run_alone(
+                calls, subroutine, env, arena, state, player, clock, cell, made, limit, QUIET
+            )
+            if how == HALTED:
+                place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
+                players.who[trial * shape.n_players + place] = player
+                players.when[trial * shape.n_players + place] = t
+                players.nth[trial * shape.n_players + place] = own[0, ACTIVE]
+            else:
+                for j in range(N_COUNTERS):
+                    gain[j] = scratch[j] - trials.past[trial, j]
+                gain[TIME] += own[0, ACTIVE] - first
+                gain[SUBOPTIMAL] += bad
+                if changed != NOT_NOW:
+                    cuda.atomic.max(trials.last, (trial, 0), changed)
+                if stock:
                     copy(trials.counters[trial], scratch)
                     for j in range(n_counts):
                         scratch[counts[j]] = 0
                     for k in range(n_arms):
                         voted[0, k] = players.voted[i, k]
-                    after = Arena(
+                    after = arena_of_one(
                         shape.n_players,
-                        setting.epsilon,
+                        setting,
                         endless,
-                        1,
-                        0,
                         steady,
-                        0,
-                        0,
-                        setting.scheme,
                         scratch,
                         alive,
                         own,
@@ -273,16 +245,18 @@ def make_rows(
                         trials.shared[trial],
                         trials.before[trial],
                         out,
-                        setting.good,
-                        setting.events,
-                        setting.good,
-                        setting.good,
                     )
                     take_stock(after, 0)
                     for j in range(n_counts):
                         gain[counts[j]] = scratch[counts[j]]
-                if arrived:
-                    put_down(players, where, i, state, own)
+                where = 1 - half
+                players.moved[i] = 1
+                players.next[where, i] = t
+                players.place[where, i, 0] = cell
+                players.place[where, i, 1] = made
+                put_down(players, where, i, counts_pulls, state, own)
+        for j in range(n_counts):
+            gain[counts[j]] += stood[j]
         for j in range(N_COUNTERS):
             if shape.blocks_each == 0:
                 if gain[j] != 0:

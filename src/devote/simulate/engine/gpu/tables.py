@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from devote.kernels import State
 from devote.kernels.jitable import jitable
+from devote.kernels.tables import Arena
 
 
 class Shape(NamedTuple):
@@ -97,32 +98,96 @@ class Setting(NamedTuple):
 
 
 @jitable
-def pick_up(players: Players, half: int, number: int, state: State, own: Any) -> None:
-    """Copy a player to where it is worked on."""
-    n_arms = len(state.alive)
-    for k in range(n_arms):
+def arena_of_one(
+    n_players: int,
+    setting: Setting,
+    endless: int,
+    steady: int,
+    counters: Any,
+    alive: Any,
+    own: Any,
+    voted: Any,
+    first_vote: Any,
+    tally: Any,
+    by_arm: Any,
+    shared: Any,
+    before: Any,
+    out: Any,
+) -> Arena:
+    """The tables with the row of one player."""
+    return Arena(
+        n_players,
+        setting.epsilon,
+        endless,
+        1,
+        0,
+        steady,
+        0,
+        0,
+        setting.scheme,
+        counters,
+        alive,
+        own,
+        voted,
+        first_vote,
+        tally,
+        by_arm,
+        shared,
+        before,
+        out,
+        setting.good,
+        setting.events,
+        setting.good,
+        setting.good,
+    )
+
+
+@jitable
+def look_at(players: Players, half: int, number: int, state: State, own: Any) -> None:
+    """Copy what is asked of a player that does not move: its remaining arms and its own words."""
+    for k in range(len(state.alive)):
         state.alive[k] = players.alive[half, k, number]
-        state.pulls[k] = players.ints[half, k, number]
-        state.sums[k] = players.reals[half, k, number]
-    for i in range(len(state.ints)):
-        state.ints[i] = players.ints[half, n_arms + i, number]
-    for i in range(players.reals.shape[1] - n_arms):
-        state.floats[i] = players.reals[half, n_arms + i, number]
     for i in range(own.shape[1]):
         own[0, i] = players.own[half, number, i]
 
 
 @jitable
-def put_down(players: Players, half: int, number: int, state: State, own: Any) -> None:
+def pick_up(
+    players: Players, half: int, number: int, counts_pulls: bool, state: State, own: Any
+) -> None:
+    """Copy a player to where it is worked on; its pulls only if they are asked for."""
+    look_at(players, half, number, state, own)
+    n_arms = len(state.alive)
+    for k in range(n_arms):
+        if counts_pulls:
+            state.pulls[k] = players.ints[half, k, number]
+        state.sums[k] = players.reals[half, k, number]
+    for i in range(len(state.ints)):
+        state.ints[i] = players.ints[half, n_arms + i, number]
+    for i in range(players.reals.shape[1] - n_arms):
+        state.floats[i] = players.reals[half, n_arms + i, number]
+
+
+@jitable
+def put_own(players: Players, half: int, number: int, own: Any) -> None:
+    """Copy a player's own words back."""
+    for i in range(own.shape[1]):
+        players.own[half, number, i] = own[0, i]
+
+
+@jitable
+def put_down(
+    players: Players, half: int, number: int, counts_pulls: bool, state: State, own: Any
+) -> None:
     """Copy a player back."""
     n_arms = len(state.alive)
     for k in range(n_arms):
         players.alive[half, k, number] = state.alive[k]
-        players.ints[half, k, number] = state.pulls[k]
+        if counts_pulls:
+            players.ints[half, k, number] = state.pulls[k]
         players.reals[half, k, number] = state.sums[k]
     for i in range(len(state.ints)):
         players.ints[half, n_arms + i, number] = state.ints[i]
     for i in range(players.reals.shape[1] - n_arms):
         players.reals[half, n_arms + i, number] = state.floats[i]
-    for i in range(own.shape[1]):
-        players.own[half, number, i] = own[0, i]
+    put_own(players, half, number, own)

@@ -78,6 +78,7 @@ def prepare() -> None:
         return
     _mend_numpy()
     _never_fuse()
+    _never_wrap()
     from numba.cuda.extending import register_jitable
 
     for function in JITABLE:
@@ -89,12 +90,13 @@ def prepare() -> None:
 def compile_kernel(make: Callable[..., Any], *given: Any, registers: int | None = None) -> Any:
     """The kernel that ``make`` makes, compiled when first run, unless it is in the cache on disk.
 
-    Its last argument is a digest of the code that the kernel calls, see ``fingerprint``.
+    Its last argument is a digest of the code that the kernel calls, see ``fingerprint``, and of
+    how many registers a thread may have, which numba's cache does not ask for either.
     """
     prepare()
     from numba import cuda
 
-    kernel = make(*given, fingerprint(make(*given, 0)))
+    kernel = make(*given, fingerprint(make(*given, 0)) ^ (registers or 0))
 
     if simulated():
         return cuda.jit(kernel)
@@ -121,3 +123,23 @@ def _never_fuse() -> None:
 
     compile_ir = nvvm.compile_ir
     nvvm.compile_ir = lambda ir, **options: compile_ir(ir, **{**options, "fma": False})
+
+
+@cache
+def _never_wrap() -> None:
+    """Take every index as it is, but constants: none that is computed is negative.
+
+    numba counts a negative index from the end, asks so at each access, and has no option for it.
+    """
+    from llvmlite.ir import Constant
+    from numba.cuda.np import arrayobj
+    from numba.cuda.types import intp
+
+    wrapped = arrayobj.fix_integer_index
+
+    def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        if isinstance(index, Constant) and index.constant < 0:
+            return wrapped(context, builder, kind, index, size)
+        return context.cast(builder, index, kind, intp)
+
+    arrayobj.fix_integer_index = as_it_is
