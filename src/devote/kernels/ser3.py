@@ -144,7 +144,6 @@ ALGORITHM = Algorithm(
     n_ints=lambda n_arms: ROW + n_arms,
     choose=choose,
     observe=observe,
-    counts_pulls=False,
     laborious=laborious,
     counts_pulls=False,
     adds_rewards=True,
