@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 
 import httpx
 import pytest
@@ -187,3 +189,8 @@ def test_peers_speak_tls_by_files_and_with_mutual_tls_strangers_are_kept_out(tmp
                 await device.close()
 
     asyncio.run(main())
+
+
+def test_a_device_starts_without_the_web_framework():
+    code = "import sys, devote.gossip; assert not {'fastapi', 'starlette'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
