@@ -3,6 +3,8 @@
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 from contextlib import suppress
 
 import httpx
@@ -335,3 +337,8 @@ def test_health_says_that_tls_is_what_fails(tmp_path):
 
     certificate, key = issue("device")
     with_device(tmp_path, test, certificate=certificate, key=key, authority=authority)
+
+
+def test_a_device_starts_without_the_web_framework():
+    code = "import sys, devote.gossip; assert not {'fastapi', 'starlette'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
