@@ -110,4 +110,5 @@ ALGORITHM = Algorithm(
     n_floats=1,
     choose=choose,
     observe=observe,
+    adds_rewards=True,
 )
