@@ -13,6 +13,8 @@ from devote.kernels.state import COUNT, Rule, State, add, drop, least_pulled, me
 
 EPOCH = 1
 TIE_BREAKER = 0
+LN_2, LN_6 = math.log(2.0), math.log(6.0)
+MARGIN = 1.0 - 1e-9
 
 
 @jitable
@@ -27,6 +29,19 @@ def budget(rule: Rule, epoch: int) -> int:
         epsilon *= 0.75
         eta /= 2.0
     return math.ceil(4.0 / (epsilon * epsilon) * math.log(3.0 / eta))
+
+
+@jitable
+def too_few(rule: Rule, epoch: int, pulls: int) -> bool:
+    """Whether so many pulls are certainly below the budget; told without a logarithm.
+
+    ``ln(3/eta_l)`` is at least ``ln 6 + (l - 1) ln 2``, since eta is at most 1. MARGIN is far above
+    rounding.
+    """
+    epsilon = rule.epsilon / 4.0
+    for _ in range(epoch):
+        epsilon *= 0.75
+    return pulls * epsilon * epsilon < MARGIN * 4.0 * (LN_6 + epoch * LN_2)
 
 
 @jitable
@@ -73,6 +88,8 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     rewards tie.
     """
     add(state, arm, reward)
+    if too_few(rule, state.ints[EPOCH], state.pulls[arm]):
+        return 0
     if state.pulls[least_pulled(state)] < budget(rule, state.ints[EPOCH]):
         return 0
     n_out = state.ints[COUNT] // 2
@@ -93,4 +110,5 @@ ALGORITHM = Algorithm(
     n_floats=1,
     choose=choose,
     observe=observe,
+    adds_rewards=True,
 )
