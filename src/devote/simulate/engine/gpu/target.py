@@ -131,7 +131,7 @@ def _never_wrap() -> None:
 
     numba counts a negative index from the end, asks so at each access, and has no option for it.
     """
-    from llvmlite.ir import Constant
+    from llvmlite.ir import Constant  # type: ignore[import-untyped]
     from numba.cuda.np import arrayobj
     from numba.cuda.types import intp
 
