@@ -40,10 +40,8 @@ def lone(algorithm: str, n_players: int) -> None:
     play(LoneBatch(scenario, trials=range(1024)))
     # Keys in place of hashes of names, which would take longer than all the rest.
     lone_players.trial_key = lambda seed, trial: (ODD * (trial + 1)) % 2**64  # type: ignore[assignment]
-    took = []
-    for _ in range(3):
-        one = LoneBatch(scenario, trials=range(n_players))
-        took.append(play(one))
+    one = LoneBatch(scenario, trials=range(n_players))
+    took = [play(one) for _ in range(3)]
     pulls = one.counters.copy_to_host()[:, 0]
     error = pulls.std() / np.sqrt(len(pulls))
     print(
