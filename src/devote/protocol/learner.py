@@ -8,7 +8,7 @@ Paper: Definition 4; Algorithm 1, lines 4-6.
 from typing import Any
 
 from devote.kernels import RESET, get_algorithm, start
-from devote.kernels.state import COUNT, State
+from devote.kernels.state import COUNT
 from devote.protocol.errors import LocalProtocolError
 from devote.protocol.spec import ExperimentSpec
 
@@ -130,12 +130,18 @@ class Learner:
 
     @classmethod
     def from_dict(cls, spec: ExperimentSpec, fields: dict[str, Any]) -> "Learner":
-        """Restore what ``to_dict`` gave."""
+        """Restore what ``to_dict`` gave, here or in a version whose subroutine kept less."""
         learner = cls(spec, fields["eta"])
-        learner.state = State(**{name: list(buf) for name, buf in fields["state"].items()})
+        for name, kept in learner.state._asdict().items():
+            known = fields["state"][name]
+            kept[:] = [*known, *kept[len(known) :]]
         learner.resets = fields["resets"]
         learner.epoch = fields["epoch"]
         learner.pending = fields["pending"]
         ints, floats = fields["before"]
-        learner._before = (list(ints), list(floats))
+        if ints:
+            learner._before = (
+                [*ints, *learner.state.ints[len(ints) :]],
+                [*floats, *learner.state.floats[len(floats) :]],
+            )
         return learner

@@ -1,0 +1,40 @@
+"""A learner's state outlives the version that made it."""
+
+import random
+
+import pytest
+
+from devote.protocol import ExperimentSpec
+from devote.protocol.learner import Learner
+
+MEANS = (0.9, 0.8, 0.2, 0.1)
+
+
+def play(learner, dice, pulls):
+    """The arms that it plays, one after another; the last play awaits its reward."""
+    played = []
+    for n in range(pulls):
+        arm = learner.activate(dice.random())
+        played.append(arm)
+        if n < pulls - 1:
+            learner.reward(float(dice.random() < MEANS[arm]))
+    return played
+
+
+@pytest.mark.parametrize(("algorithm", "n_ints"), [("kl_lucb", 6), ("mixture_elimination", 2)])
+@pytest.mark.parametrize("pulls", [3, 4, 25, 26])
+def test_a_learner_of_a_version_that_kept_less_goes_on_as_if_nothing_had_been(
+    algorithm, n_ints, pulls
+):
+    """Version 0.2.0 kept no float of KL-LUCB and two words of Mixture Elimination."""
+    spec = ExperimentSpec(arms=4, algorithm=algorithm, epsilon=0.01)
+    learner = Learner(spec, spec.eta)
+    play(learner, random.Random(pulls), pulls)
+    saved = learner.to_dict()
+    for ints, floats in (saved["before"], (saved["state"]["ints"], saved["state"]["floats"])):
+        del ints[n_ints:], floats[:]
+    restored = Learner.from_dict(spec, saved)
+    for one in (learner, restored):
+        one.abandon()
+    assert play(restored, random.Random(1), 200) == play(learner, random.Random(1), 200)
+    assert restored.remaining == learner.remaining
