@@ -289,6 +289,7 @@ def test_an_experiment_is_created_once_by_whichever_server():
         names = ["A-b", "a-b", "a.b", "a:b"]
         for name in names:
             assert one.create(Experiment(SPEC.with_(name=name))).outcome is Outcome.ACCEPTED
+        assert other.get(names[-1]).name == names[-1]  # asked for, if not yet heard of
         assert [each.name for each in other.experiments()] == [*names, "banner"]
         assert "at most 5" in one.create(Experiment(SPEC.with_(name="c")), most=5).reason
         with pytest.raises(UnknownExperiment, match="no experiment 'c'"):

@@ -97,6 +97,7 @@ def test_a_connection_on_which_nothing_is_asked_is_closed(tmp_path, monkeypatch)
         writer.write(b"POST /gossip/compare HTTP/1.1\r\nHost: a\r\n")
         assert await reader.read() == b""
         writer.close()
+        monkeypatch.undo()
         reader, writer = await asyncio.open_connection(host, int(port))
         head = b"POST /gossip/push HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"
         writer.write(head)

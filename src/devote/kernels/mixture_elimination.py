@@ -117,4 +117,5 @@ ALGORITHM = Algorithm(
     choose=choose,
     observe=observe,
     laborious=laborious,
+    adds_rewards=True,
 )

@@ -107,4 +107,5 @@ def explore_then_commit(
         lambda n_arms: N_INTS,
         n_floats,
         laborious=laborious,
+        adds_rewards=True,
     )
