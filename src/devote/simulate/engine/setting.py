@@ -116,8 +116,10 @@ def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
     counters: dict[str, Any] = {name: int(arena.counters[i]) for name, i in _COUNTED.items()}
     samples = int(arena.counters[tables.TIME])
     if not engine.one_learner:  # counted anew: a run may have been cut short
-        arena.counters[tables.HOLDING] = count_holders(arena.alive, arena.shared)
-        if arena.alive[0].sum() == 1 and (arena.alive == arena.alive[0]).all():
+        alike = arena.counters[tables.HOLDING] = count_holders(arena.alive, arena.shared)
+        if (arena.alive[0] != arena.shared).any():
+            alike = count_holders(arena.alive, arena.alive[0])
+        if alike == len(arena.alive) and arena.alive[0].sum() == 1:
             arena = arena._replace(alive=arena.alive[:1])  # all hold one arm: one stands for all
     status = STATUS.get(engine.ended(arena), "unfinished")
     winners = engine.winners(arena, status)
