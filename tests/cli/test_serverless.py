@@ -74,6 +74,8 @@ def test_how_many_may_lie_is_said_with_the_certificates(here, capsys):
     keys = capsys.readouterr().out.split()
     assert main(["certify", "issue", "banner.toml", *keys]) == 0
     assert "never decide differently, if at most 3 of the devices lie" in capsys.readouterr().err
+    assert main(["certify", "issue", "banner.toml", *keys[:7], "--out", "few"]) == 0
+    assert "nothing can be decided before 8 devices are certified" in capsys.readouterr().err
     assert not split_possible(10, 8, 3, liars=3)
     assert split_possible(10, 8, 3, liars=4)
 

@@ -151,6 +151,8 @@ def _split(spec: "ExperimentSpec", members: int) -> str:
 
     votes, arms = spec.votes_needed or 1, spec.n_arms
     cause = f"{members} certificates, {arms} options, {votes} votes drop one"
+    if votes > members:
+        return f"{cause}: nothing can be decided before {votes} devices are certified."
     if not split_possible(members, votes, arms):
         liars = arms * votes - members * (arms - 1) - 1
         lie = f"at most {liars} of the devices lie" if liars else "none of the devices lies"
