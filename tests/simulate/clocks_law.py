@@ -14,7 +14,7 @@ import math
 import os
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from itertools import product
 
@@ -224,10 +224,11 @@ def main():
     ]
     assert len(cells) <= CELLS, len(cells)
     with ProcessPoolExecutor(options.workers) as workers:
-        for pair, line in zip(pairs, workers.map(exactly_in, pairs), strict=True):
-            print(f"{pair[0]:22} {pair[1]:14} exactly {line}", flush=True)
-        for cell, line in zip(cells, workers.map(compare_in, cells), strict=True):
-            print(f"{cell[0]:22} {cell[1]:14} {cell[2]:10} {line}", flush=True)
+        for compare, these in ((exactly_in, pairs), (compare_in, cells)):
+            cell_of = {workers.submit(compare, cell): cell for cell in these}
+            for done in as_completed(cell_of):
+                algorithm, scheme, place = (*cell_of[done], "exactly")[:3]
+                print(f"{algorithm:22} {scheme:14} {place:10} {done.result()}", flush=True)
 
 
 if __name__ == "__main__":
