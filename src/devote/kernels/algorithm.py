@@ -16,7 +16,7 @@ class Algorithm:
     ``options`` maps an option's name to its allowed words, of which the first is the default, or to
     its default, a number above 0. A subroutine finds the values in ``rule.options``, in this order;
     a word is given by its position. ``endless`` subroutines never stop by themselves and need a
-    horizon.
+    horizon; ``patient`` ones make thousands of pulls of each arm, which helps to choose an engine.
     ``laborious``, if given, says whether the next pull takes far more work than most, as at the end
     of a round: a GPU then makes such pulls of many players together. It changes no result.
 
@@ -37,6 +37,7 @@ class Algorithm:
     n_floats: int = 0
     options: Mapping[str, tuple[str, ...] | float] = field(default_factory=dict)
     endless: bool = False
+    patient: bool = False
     laborious: Callable[[State], bool] | None = None
     counts_pulls: bool = True
     adds_rewards: bool = False

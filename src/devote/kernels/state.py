@@ -100,6 +100,26 @@ def least_pulled(state: State) -> int:
 
 
 @jitable
+def next_alive(state: State, begin: int) -> int:
+    """The first remaining arm from ``begin`` on; the number of arms if there is none."""
+    k = begin
+    while k < len(state.alive) and not state.alive[k]:
+        k += 1
+    return k
+
+
+@jitable
+def in_turn(state: State, begin: int) -> int:
+    """The first remaining arm from ``begin`` on, or the first of all: round robin by index.
+
+    Where each turn begins after the arm of the last one, this is ``least_pulled``: the remaining
+    arms below ``begin`` have one pull more than the others.
+    """
+    arm = next_alive(state, begin)
+    return arm if arm < len(state.alive) else next_alive(state, 0)
+
+
+@jitable
 def ends_round(state: State, arm: int, reward: float) -> bool:
     """Count a pull; returns whether it ended a round in which several arms remain."""
     add(state, arm, reward)

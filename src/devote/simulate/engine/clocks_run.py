@@ -110,12 +110,17 @@ class ClocksRun:
         algorithm = scenario.algorithm
         ready = prepare(scenario, algorithm.choose, algorithm.observe)
         self.rows = ready.layout.rows(n)
+        self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
+        desks = [ready.layout.new_desk() for _ in range(self.threads)]
+        self.desks, self.narrow = zip(*desks, strict=True)
+        # Players are in ``rows``. A desk stands here: one player's rows, unlike those of several,
+        # are contiguous, which would be compiled anew.
         self.real = new_arena(
             scenario,
             ready.environment,
             vast=int(n > CACHED_PLAYERS),
-            alive=self.rows.alive[0],
-            own=self.rows.own[0],
+            alive=self.desks[0].alive,
+            own=self.desks[0].own,
             voted=sparse_zeros((n, k), np.int8),
             good=ready.good,
         )
@@ -130,9 +135,6 @@ class ClocksRun:
         )
         self.plan.words[PHASE] = START
         self.plan.times[WIDTH] = first_width(scenario)
-        self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
-        desks = [ready.layout.new_desk() for _ in range(self.threads)]
-        self.desks, self.narrow = zip(*desks, strict=True)
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
         key = np.uint64(trial_key(seed, trial))
         noisy = int(scenario.scheme.noisy)

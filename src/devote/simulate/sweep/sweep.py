@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from devote.simulate.sweep.workers import local_executor, worker_count
 from devote.simulate.trial import Trial
 from devote.simulate.trials import compile_loop, run_chunk
 
-__all__ = ["Progress", "run_sweep"]
+__all__ = ["Progress", "Sweep", "run_sweep", "run_sweeps"]
 
 
 def run_sweep(
@@ -59,61 +60,123 @@ def run_sweep(
     >>> [result.trials for result in run_sweep([cell], trials=3, workers=1)]
     [3]
     """
-    check.whole("trials", trials, least=1, remedy="Raise it.")
+    [found] = run_sweeps(
+        [Sweep(cells, trials, results)],
+        seed=seed,
+        workers=workers,
+        dask=dask,
+        progress=progress,
+        record=record,
+        trace=trace,
+        on_trial=on_trial,
+    )
+    return found
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Trials 0, 1, ... of some cells, kept in the file ``results`` if one is named."""
+
+    cells: Sequence[Scenario]
+    trials: int = 20
+    results: str | Path | None = None
+
+
+def run_sweeps(
+    sweeps: Sequence[Sweep],
+    *,
+    seed: int = 0,
+    workers: int | None = None,
+    executor: tuple[Executor, int] | None = None,
+    dask: Any = None,
+    progress: Progress | bool | None = None,
+    record: bool = False,
+    trace: bool = False,
+    on_trial: Callable[[int, int, Trial], None] | None = None,
+) -> list[Results]:
+    """Run several sweeps as if they were one, so that no core waits for the end of another.
+
+    All is as in ``run_sweep``. ``executor`` does the work if it is given, with how many chunks it
+    runs at once; it is left open.
+    """
+    for sweep in sweeps:
+        check.whole("trials", sweep.trials, least=1, remedy="Raise it.")
+        if trace and sweep.results is not None:
+            raise SweepError("A results file keeps no traces.\nLeave out trace or results.")
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise SweepError(f"seed={seed!r} must be a whole number.\nUse 0, or any other.")
     n_workers = worker_count(workers)
-    if trace and results is not None:
-        raise SweepError("A results file keeps no traces.\nLeave out trace or results.")
-    if trace or record:
-        cells = [cell.in_order() for cell in cells]
-    header = Header(tuple(cells), trials, seed, record)
-    on_device = [i for i, cell in enumerate(cells) if cell.runs_on == "cuda"]
+    headers = [
+        Header(
+            tuple(cell.in_order() if trace or record else cell for cell in sweep.cells),
+            sweep.trials,
+            seed,
+            record,
+        )
+        for sweep in sweeps
+    ]
+    cells = [cell for header in headers for cell in header.cells]
+    places = [(j, i) for j, header in enumerate(headers) for i in range(len(header.cells))]
+    on_device = [n for n, cell in enumerate(cells) if cell.runs_on == "cuda"]
     if on_device:
         check_device()
     with ExitStack() as stack:
         # An address that nobody answers at is found out before a file is made.
-        cluster = stack.enter_context(dask_executor(dask)) if dask is not None else None
-        file = None
-        done: Done = {}
-        if results is not None:
-            file = ResultsFile(results, header)
-            stack.callback(file.close)
-            done.update(file.done)
-        heard = on_trial or (lambda cell, trial, run: None)
-        for (i, trial), run in done.items():
-            heard(i, trial, run)
-        tell = stack.enter_context(progress_line(progress))
-        total = len(cells) * trials
-        tell(len(done), total, "")
-        left = {i: [t for t in range(trials) if (i, t) not in done] for i in range(len(cells))}
-
-        def note(i: int, trial: int, run: Trial) -> None:
-            done[i, trial] = run
+        if dask is not None:
+            executor = stack.enter_context(dask_executor(dask))
+        files: list[ResultsFile | None] = []
+        for sweep, header in zip(sweeps, headers, strict=True):
+            file = None if sweep.results is None else ResultsFile(sweep.results, header)
+            files.append(file)
             if file is not None:
+                stack.callback(file.close)
+        done: list[Done] = [{} if file is None else dict(file.done) for file in files]
+        heard = on_trial or (lambda cell, trial, run: None)
+        for n, (j, i) in enumerate(places):
+            for trial in range(headers[j].trials):
+                if (i, trial) in done[j]:
+                    heard(n, trial, done[j][i, trial])
+        tell = stack.enter_context(progress_line(progress))
+        total = sum(len(header.cells) * header.trials for header in headers)
+        tell(_count(done), total, "")
+        left = {
+            n: [t for t in range(headers[j].trials) if (i, t) not in done[j]]
+            for n, (j, i) in enumerate(places)
+        }
+
+        def note(n: int, trial: int, run: Trial) -> None:
+            j, i = places[n]
+            done[j][i, trial] = run
+            if (file := files[j]) is not None:
                 file.add(i, trial, run)
-            heard(i, trial, run)
-            tell(len(done), total, cells[i].label)
+            heard(n, trial, run)
+            tell(_count(done), total, cells[n].label)
 
         try:
-            for i in on_device:
-                for trial, run in run_batches(cells[i], seed=seed, trials=left.pop(i)):
-                    note(i, trial, run)
-            schedule = Schedule(header.cells, left)
+            for n in on_device:
+                for trial, run in run_batches(cells[n], seed=seed, trials=left.pop(n)):
+                    note(n, trial, run)
+            schedule = Schedule(cells, left)
             if schedule.waiting:
-                executor, at_once = cluster or stack.enter_context(local_executor(n_workers))
-                for i, trial, run in _run(schedule, seed, executor, at_once, trace, record):
-                    note(i, trial, run)
+                pool, at_once = executor or stack.enter_context(local_executor(n_workers))
+                for n, trial, run in _run(schedule, seed, pool, at_once, trace, record):
+                    note(n, trial, run)
         except KeyboardInterrupt:
-            raise _interrupted(len(done), total, results) from None
-    return gather(header, done)
+            raise _interrupted(_count(done), total, [sweep.results for sweep in sweeps]) from None
+    return [gather(header, runs) for header, runs in zip(headers, done, strict=True)]
 
 
-def _interrupted(done: int, total: int, results: str | Path | None) -> SweepInterrupted:
-    if results is None:
+def _count(done: Sequence[Done]) -> int:
+    return sum(map(len, done))
+
+
+def _interrupted(done: int, total: int, results: Sequence[str | Path | None]) -> SweepInterrupted:
+    paths = [Path(path) for path in results if path is not None]
+    if not paths:
         way = "Nothing is kept. Give a results file, such as sweep.jsonl, to go on next time."
     else:
-        way = f"They are kept in {Path(results).name}. Run the same again to go on from there."
+        where = paths[0].name if len(paths) == 1 else paths[0].parent
+        way = f"They are kept in {where}. Run the same again to go on from there."
     return SweepInterrupted(f"Stopped after {done:,} of {total:,} trials.\n{way}")
 
 
