@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.simulate.sweeps import assert_same_results, small_cells
+from tests.simulate.sweeps import assert_same_results, small_cells, trials_in
 
 from devote.simulate import ResultError, load_results, run_sweep
 from devote.simulate.sweep.results_file import Header, ResultsFile
@@ -33,12 +33,6 @@ def expected():
 
 def test_loaded_results_are_the_ones_that_were_run(file, expected):
     assert_same_results(load_results(file), expected)
-
-
-def trials_in(file):
-    """The cell and the number of each trial in a file, in order."""
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    return sorted((line["cell"], t) for line in lines if "trial" in line for t in line["trial"])
 
 
 def test_a_line_per_block_each_json_and_the_file_says_what_it_is(file, expected):
