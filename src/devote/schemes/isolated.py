@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from devote.kernels import COUNT, RESET, State, jitable
-from devote.kernels.tables import ACTIVE, AGREED, OWN, RESETS, STALLED, Arena
+from devote.kernels.tables import ACTIVE, AGREED, OWN, RESETS, Arena
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
@@ -55,19 +55,15 @@ def learn(arena: Arena, state: State, player: int, n_out: int) -> None:
 
 @jitable
 def ended(arena: Arena) -> int:
-    """Over once every learner is done: agreed if all hold the same arm, else stalled."""
-    if arena.counters[DONE] < len(arena.alive):
-        return 0
-    for n in range(1, len(arena.alive)):
-        for k in range(len(arena.tally)):
-            if arena.alive[n, k] != arena.alive[0, k]:
-                return STALLED
-    return AGREED
+    """Over once every learner is done; whether they agree is seen by the arms they hold."""
+    code: int = (arena.counters[DONE] >= len(arena.alive)) * AGREED
+    return code
 
 
-def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
-    """The arms that somebody holds."""
-    return tuple(k for k, held in enumerate(arena.alive.any(axis=0).tolist()) if held)
+def ranks(arena: Arena, code: Any) -> tuple[Any, Any]:
+    """The arms that somebody holds, in order."""
+    held = arena.alive.any(axis=0)
+    return held, held
 
 
 @jitable
@@ -104,7 +100,7 @@ class Isolated(Scheme):
         Promise("one answer", "claimed", "Players may end with different arms."),
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
-    engine: ClassVar[Engine | None] = Engine(ended, winners, learn=learn, words=2, clocks=CLOCKS)
+    engine: ClassVar[Engine | None] = Engine(ended, ranks, learn=learn, words=2, clocks=CLOCKS)
     sends: ClassVar[str] = "nothing"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:

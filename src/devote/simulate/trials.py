@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from devote.kernels.tables import BROADCASTS, SUBOPTIMAL
 from devote.problems import Problem
+from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu.run import run_batches
 from devote.simulate.engine.room import check_room
@@ -31,12 +32,19 @@ def run_trial(
     ``threads``, all cores by default, share the players of a large trial on clocks; the result
     is the same for any number.
     """
+    return next(iter(_run_one(scenario, seed, trial, trace, record, threads)))
+
+
+def _run_one(
+    scenario: Scenario, seed: int, trial: int, trace: bool, record: bool, threads: int | None
+) -> Block:
+    """A block of one trial."""
     check_room(scenario)
     if trace or record:
         scenario = scenario.in_order()
     engine = scenario.scheme.engine
     if engine is None:
-        return run_players(
+        run = run_players(
             scenario.spec,
             scenario.problem,
             scenario.n_players,
@@ -46,6 +54,7 @@ def run_trial(
             trace=trace,
             record=record,
         )
+        return Block.of([run], scenario.spec.n_arms, scenario.n_players)
     if scenario.runs_on == "cuda":
         [(_, outcome)] = run_batches(scenario, seed=seed, trials=[trial])
         return outcome
@@ -54,17 +63,17 @@ def run_trial(
             scenario, seed=seed, trial=trial, threads=threads or worker_count(None)
         )
         on_clocks.play()
-        return on_clocks.outcome()
-    run = Run(scenario, seed=seed, trial=trial, tracing=trace, recording=record)
+        return on_clocks.block()
+    loop = Run(scenario, seed=seed, trial=trial, tracing=trace, recording=record)
     if record:
-        return _record(run)
-    while not run.over:
-        run.advance()
-        scenario.check_goes_on(run.samples, int(run.counters[BROADCASTS]))
-    return run.outcome()
+        return _record(loop)
+    while not loop.over:
+        loop.advance()
+        scenario.check_goes_on(loop.samples, int(loop.counters[BROADCASTS]))
+    return loop.block()
 
 
-def _record(run: Run) -> Trial:
+def _record(run: Run) -> Block:
     """Run to the end, looking at it at the checkpoints and at the end."""
     points: list[Point] = []
     for stop in checkpoints():
@@ -76,7 +85,7 @@ def _record(run: Run) -> Trial:
             break
         run.scenario.check_goes_on(run.samples, sent)
     pulls = run.arena.arm_pulls.tolist(), run.arena.player_pulls.tolist()
-    return replace(run.outcome(), record=Record(tuple(points), *map(tuple, pulls)))
+    return replace(run.block(), records=(Record(tuple(points), *map(tuple, pulls)),))
 
 
 def run_chunk(
@@ -86,22 +95,19 @@ def run_chunk(
     trace: bool = False,
     record: bool = False,
     threads: int | None = 1,
-) -> tuple[list[Trial], float]:
-    """Run some trials; returns them, and the seconds that the quickest took."""
+) -> tuple[Block, float]:
+    """Run some trials, at least one; returns them, and the seconds that the quickest took."""
+    begin = time.perf_counter()
     if scenario.runs_on == "cuda" and not (trace or record):
-        begin = time.perf_counter()
-        on_device = [run for _, run in run_batches(scenario, seed=seed, trials=trials)]
-        return on_device, (time.perf_counter() - begin) / max(1, len(trials))
-    runs = []
+        blocks = [block for _, block in run_batches(scenario, seed=seed, trials=trials)]
+        return Block.join(blocks), (time.perf_counter() - begin) / len(trials)
+    blocks = []
     quickest = float("inf")
     for trial in trials:
-        begin = time.perf_counter()
-        run = run_trial(
-            scenario, seed=seed, trial=trial, trace=trace, record=record, threads=threads
-        )
-        runs.append(run)
-        quickest = min(quickest, time.perf_counter() - begin)
-    return runs, quickest
+        blocks.append(_run_one(scenario, seed, trial, trace, record, threads))
+        end = time.perf_counter()
+        begin, quickest = end, min(quickest, end - begin)
+    return Block.join(blocks), quickest
 
 
 def compile_loop(scenario: Scenario) -> None:

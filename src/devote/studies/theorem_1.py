@@ -51,8 +51,7 @@ def scenarios(settings: Settings) -> list[Planned]:
 
 def lost(table: Table, spec: ExperimentSpec, n_players: int) -> Estimate:
     """How often the best of two arms, arm 0, is not among those left."""
-    winners = table[Scenario(spec, TWO_ARMS, n_players)].winners
-    return proportion(0 not in arms for arms in winners)
+    return proportion(~table[Scenario(spec, TWO_ARMS, n_players)].leaves(0))
 
 
 def figure(table: Table) -> Figure:
@@ -106,14 +105,14 @@ def claims(table: Table) -> list[Claim]:
     """What Theorem 1 says, judged; and the same sentence for the jury."""
 
     def agreed(n: int) -> Estimate:
-        return proportion(status == "agreed" for status in table[Scenario(SPEC, TIED, n)].status)
+        return proportion(table[Scenario(SPEC, TIED, n)].ended("agreed"))
 
     failed = Case("decentralized", table.at_each(lost, table, WORST), Range(high=CLAIMED))
     jury = Case("jury", table.at_each(lost, table, WORST_JURY), Range(high=DELTA))
     numbers = {"needed": NEEDED, "seats": JURY.seats, "promise": PROMISE}
     numbers |= {"eta": WORST_JURY.eta, "delta": DELTA}
     ended = table.at_each(agreed)
-    named = proportion(table[ALONE].epsilon_optimal.tolist()).located("one player's whole vote")
+    named = proportion(table[ALONE].epsilon_optimal).located("one player's whole vote")
     voter = Case("a player who votes to the end", (named,), Range(high=1 - ETA))
     return [
         judged("theorem-1-failure", [failed], claimed=CLAIMED),

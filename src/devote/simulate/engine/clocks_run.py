@@ -10,16 +10,12 @@ import numpy as np
 
 from devote.kernels import Rule, tables
 from devote.problems import Uniform
+from devote.simulate.block import Block
 from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.engine.memory import sparse_zeros
+from devote.simulate.engine.outcomes import AT_ONCE, outcome_of
 from devote.simulate.engine.packing import Layout
-from devote.simulate.engine.setting import (
-    AT_ONCE,
-    environment_arrays,
-    good_arms,
-    new_arena,
-    outcome_of,
-)
+from devote.simulate.engine.setting import environment_arrays, good_arms, new_arena
 from devote.simulate.engine.windows import (
     ALL_SET,
     ENDLESS,
@@ -191,6 +187,10 @@ class ClocksRun:
 
     def outcome(self) -> Trial:
         """What the run came to."""
+        return next(iter(self.block()))
+
+    def block(self) -> Block:
+        """The same as a block of one trial."""
         first, second = self.rows.alive
         half = self.rows.half
         for begin in range(0, len(half), AT_ONCE):

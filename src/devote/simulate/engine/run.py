@@ -7,13 +7,10 @@ from numpy.typing import NDArray
 
 from devote.kernels import tables
 from devote.problems import Uniform
+from devote.simulate.block import Block
 from devote.simulate.engine.compiling import compiled_loop
-from devote.simulate.engine.setting import (
-    environment_arrays,
-    learner_buffers,
-    new_arena,
-    outcome_of,
-)
+from devote.simulate.engine.outcomes import outcome_of
+from devote.simulate.engine.setting import environment_arrays, learner_buffers, new_arena
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import NAMES, counted_stream, numpy_stream
 from devote.simulate.trial import Event, Trial
@@ -132,4 +129,8 @@ class Run:
 
     def outcome(self) -> Trial:
         """What the run came to."""
+        return next(iter(self.block()))
+
+    def block(self) -> Block:
+        """The same as a block of one trial."""
         return outcome_of(self.scenario, self.arena, self.events)

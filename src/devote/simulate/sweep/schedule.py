@@ -21,13 +21,13 @@ class Schedule:
     """The trials still to be handed out, by cell."""
 
     cells: Sequence[Scenario]
-    waiting: dict[int, list[int]]
+    waiting: dict[int, Sequence[int]]
     seconds: dict[int, float] = field(default_factory=dict)
     _piloted: set[int] = field(default_factory=set)
     _loops: dict[int, tuple[str, str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.waiting = {cell: list(trials) for cell, trials in self.waiting.items() if trials}
+        self.waiting = {cell: trials for cell, trials in self.waiting.items() if trials}
         self._loops = {cell: self.cells[cell].loop for cell in self.waiting}
 
     def loops(self) -> list[Scenario]:
@@ -61,7 +61,7 @@ class Schedule:
         size = 1
         if cell in self.seconds:
             size = max(1, int(CHUNK_SECONDS / max(self.seconds[cell], 1e-6)))
-        chunk, rest = trials[:size], trials[size:]
+        chunk, rest = list(trials[:size]), trials[size:]
         if rest:
             self.waiting[cell] = rest
         else:

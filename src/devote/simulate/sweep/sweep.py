@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from devote.simulate.block import Block
 from devote.simulate.engine.gpu.run import run_batches
 from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.errors import SweepError, SweepInterrupted, check
@@ -19,10 +22,10 @@ from devote.simulate.progress import Progress, progress_line
 from devote.simulate.results import Results
 from devote.simulate.scenario import Scenario
 from devote.simulate.sweep.cluster import dask_executor, lost_on_dask
-from devote.simulate.sweep.results_file import Done, Header, ResultsFile, gather
+from devote.simulate.sweep.pieces import Pieces
+from devote.simulate.sweep.results_file import Header, ResultsFile, gather
 from devote.simulate.sweep.schedule import Schedule
 from devote.simulate.sweep.workers import local_executor, worker_count
-from devote.simulate.trial import Trial
 from devote.simulate.trials import compile_loop, run_chunk
 
 __all__ = ["Progress", "Sweep", "run_sweep", "run_sweeps"]
@@ -39,17 +42,18 @@ def run_sweep(
     progress: Progress | bool | None = None,
     record: bool = False,
     trace: bool = False,
-    on_trial: Callable[[int, int, Trial], None] | None = None,
+    on_block: Callable[[int, Block], None] | None = None,
 ) -> Results:
     """Run trials 0, 1, ... of every cell; one result per cell, in order.
 
     ``workers`` processes share the work, all cores by default; with ``dask`` a Dask cluster does:
-    give the address of its scheduler, the cluster or a client. With ``results``, each finished
-    trial is written to that file, and a sweep that was interrupted goes on where it stopped. The
-    same file with more trials or other cells runs only what is missing. ``progress`` is called
-    once at the start and after each finished trial; True shows a line in a terminal. ``record``
-    and ``trace`` are those of ``simulate``. ``on_trial`` is called with the place of a cell, the
-    number of a trial and the trial, for those in the file and for each that ends.
+    give the address of its scheduler, the cluster or a client. Trials end in blocks: those that a
+    worker was given together, .4 s of work at most, or that a GPU ran at once. With ``results``,
+    each finished block is written to that file, and a sweep that was interrupted goes on where it
+    stopped. The same file with more trials or other cells runs only what is missing. ``progress``
+    is called once at the start and after each finished block; True shows a line in a terminal.
+    ``record`` and ``trace`` are those of ``simulate``. ``on_block`` is called with the place of a
+    cell and a block of its trials, for those in the file and for each that ends.
 
     A script that uses several workers must guard its entry with
     ``if __name__ == "__main__":``, as for every use of ``multiprocessing``.
@@ -68,7 +72,7 @@ def run_sweep(
         progress=progress,
         record=record,
         trace=trace,
-        on_trial=on_trial,
+        on_block=on_block,
     )
     return found
 
@@ -92,7 +96,7 @@ def run_sweeps(
     progress: Progress | bool | None = None,
     record: bool = False,
     trace: bool = False,
-    on_trial: Callable[[int, int, Trial], None] | None = None,
+    on_block: Callable[[int, Block], None] | None = None,
 ) -> list[Results]:
     """Run several sweeps as if they were one, so that no core waits for the end of another.
 
@@ -130,44 +134,43 @@ def run_sweeps(
             files.append(file)
             if file is not None:
                 stack.callback(file.close)
-        done: list[Done] = [{} if file is None else dict(file.done) for file in files]
-        heard = on_trial or (lambda cell, trial, run: None)
-        for n, (j, i) in enumerate(places):
-            for trial in range(headers[j].trials):
-                if (i, trial) in done[j]:
-                    heard(n, trial, done[j][i, trial])
-        tell = stack.enter_context(progress_line(progress))
-        total = sum(len(header.cells) * header.trials for header in headers)
-        tell(_count(done), total, "")
-        left = {
-            n: [t for t in range(headers[j].trials) if (i, t) not in done[j]]
-            for n, (j, i) in enumerate(places)
+        done = [Pieces() if file is None else file.done for file in files]
+        heard = on_block or (lambda cell, block: None)
+        left: dict[int, Sequence[int]] = {
+            n: range(headers[j].trials) for n, (j, _) in enumerate(places)
         }
+        total = sum(map(len, left.values()))
+        for n, (j, i) in enumerate(places):
+            there, block = done[j].of(i, cells[n])
+            if len(there):
+                heard(n, block)
+                left[n] = np.setdiff1d(left[n], there).tolist()
+        tell = stack.enter_context(progress_line(progress))
+        finished = total - sum(map(len, left.values()))
+        tell(finished, total, "")
 
-        def note(n: int, trial: int, run: Trial) -> None:
+        def note(n: int, numbers: Sequence[int], block: Block) -> None:
+            nonlocal finished
             j, i = places[n]
-            done[j][i, trial] = run
+            done[j].add(i, numbers, block)
+            finished += len(block)
             if (file := files[j]) is not None:
-                file.add(i, trial, run)
-            heard(n, trial, run)
-            tell(_count(done), total, cells[n].label)
+                file.add(i, np.asarray(numbers), block)
+            heard(n, block)
+            tell(finished, total, cells[n].label)
 
         try:
             for n in on_device:
-                for trial, run in run_batches(cells[n], seed=seed, trials=left.pop(n)):
-                    note(n, trial, run)
+                for numbers, block in run_batches(cells[n], seed=seed, trials=left.pop(n)):
+                    note(n, numbers, block)
             schedule = Schedule(cells, left)
             if schedule.waiting:
                 pool, at_once = executor or stack.enter_context(local_executor(n_workers))
-                for n, trial, run in _run(schedule, seed, pool, at_once, trace, record):
-                    note(n, trial, run)
+                for n, some, block in _run(schedule, seed, pool, at_once, trace, record):
+                    note(n, some, block)
         except KeyboardInterrupt:
-            raise _interrupted(_count(done), total, [sweep.results for sweep in sweeps]) from None
-    return [gather(header, runs) for header, runs in zip(headers, done, strict=True)]
-
-
-def _count(done: Sequence[Done]) -> int:
-    return sum(map(len, done))
+            raise _interrupted(finished, total, [sweep.results for sweep in sweeps]) from None
+    return [gather(header, pieces) for header, pieces in zip(headers, done, strict=True)]
 
 
 def _interrupted(done: int, total: int, results: Sequence[str | Path | None]) -> SweepInterrupted:
@@ -182,8 +185,8 @@ def _interrupted(done: int, total: int, results: Sequence[str | Path | None]) ->
 
 def _run(
     schedule: Schedule, seed: int, executor: Executor, at_once: int, trace: bool, record: bool
-) -> Iterator[tuple[int, int, Trial]]:
-    """Hand out chunks and pass on trials as they are finished."""
+) -> Iterator[tuple[int, list[int], Block]]:
+    """Hand out chunks and pass on their trials as they are finished."""
     compiled: set[tuple[str, str, str]] = set()
     # One worker alone compiles what it needs when it needs it.
     loops = schedule.loops() if at_once > 1 else []
@@ -214,10 +217,9 @@ def _run(
                 compiled.add(compiling.pop(future).loop)
                 continue
             i, trials = running.pop(future)
-            runs, seconds = outcome
+            block, seconds = outcome
             schedule.took(i, seconds)
-            for trial, run in zip(trials, runs, strict=True):
-                yield i, trial, run
+            yield i, trials, block
 
 
 def _result(future: Future[Any]) -> Any:
