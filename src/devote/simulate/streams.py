@@ -1,9 +1,9 @@
-"""Named streams of uniform numbers, the same with and without numpy.
+"""Named streams of uniform numbers, the same in plain Python and in compiled code.
 
 A trial draws from three streams of its own: who wakes, what a player chooses, what an arm
 pays. Each is a Mersenne Twister seeded by the text ``seed/trial/name``, so a result depends on
 nothing else: not on the number of workers, the order of trials, or what is compared with what.
-``random.Random`` and numpy produce the same numbers from the same state.
+``engine.twister`` draws the numbers of ``random.Random`` in blocks.
 
 On independent clocks each player draws numbers of its own instead, see ``Clock``.
 """
@@ -17,7 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 NAMES = ("wake", "choose", "pay")
 
@@ -38,32 +38,6 @@ def triples(seed: int, trial: int) -> Iterator[Triple]:
     wake, choose, pay = (stream(seed, trial, name).random for name in NAMES)
     for _ in count():
         yield wake(), choose(), pay()
-
-
-def numpy_stream(seed: int, trial: int, name: str) -> "np.random.Generator":
-    """The same stream as ``stream``, drawn in blocks."""
-    import numpy as np
-
-    # As ``random.Random`` is seeded by a text, without a walk through its 624 words.
-    text = f"{seed}/{trial}/{name}".encode()
-    number = int.from_bytes(text + hashlib.sha512(text).digest())
-    words = number.to_bytes(-(-number.bit_length() // 32) * 4, "little")
-    twister = np.random.MT19937(_unseeded())
-    np.random.RandomState(twister).seed(np.frombuffer(words, dtype="<u4"))
-    return np.random.Generator(twister)
-
-
-@cache
-def _unseeded() -> Any:
-    """A seed that costs nothing, for a twister that is seeded next: ten times as quick."""
-    import numpy as np
-    from numpy.random.bit_generator import ISeedSequence
-
-    class Unseeded(ISeedSequence):
-        def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
-            return np.zeros(n_words, dtype)
-
-    return Unseeded()
 
 
 class CountedStream:

@@ -11,8 +11,9 @@ from devote.simulate.block import Block
 from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.engine.outcomes import outcome_of
 from devote.simulate.engine.setting import environment_arrays, learner_buffers, new_arena
+from devote.simulate.engine.twister import Twister
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import NAMES, counted_stream, numpy_stream
+from devote.simulate.streams import NAMES, counted_stream
 from devote.simulate.trial import Event, Trial
 
 BLOCK = 8192
@@ -68,7 +69,7 @@ class Run:
         names = (*NAMES, "noise") if scheme.noisy else NAMES
         # Where every pull concerns all, clocks are merged into one.
         clocks = scenario.runs_on in ("clocks", "cuda") and not scenario.own_clocks
-        make: Any = counted_stream if clocks else numpy_stream
+        make: Any = counted_stream if clocks else Twister
         self._streams = [make(seed, trial, name) for name in names]
 
     @property
