@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from devote.kernels.jitable import jitable
-from devote.kernels.state import Rule, State, least_pulled, start
+from devote.kernels.state import NEXT, Rule, State, in_turn, start
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Algorithm:
 @jitable
 def choose_in_turn(rule: Rule, state: State, u: float) -> int:
     """Round robin."""
-    return least_pulled(state)
+    return in_turn(state)
 
 
-round_robin = partial(Algorithm, choose=choose_in_turn)
-"""An algorithm that plays the remaining arms in turn, and keeps no words of its own."""
+round_robin = partial(Algorithm, choose=choose_in_turn, n_ints=lambda n_arms: NEXT + 1)
+"""An algorithm that plays the remaining arms in turn, and keeps no other word of its own."""

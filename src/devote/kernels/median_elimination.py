@@ -11,6 +11,7 @@ from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
 from devote.kernels.state import (
     COUNT,
+    NEXT,
     Rule,
     State,
     add,
@@ -20,9 +21,8 @@ from devote.kernels.state import (
     mean,
 )
 
-EPOCH, NEXT, ENOUGH, N_INTS = 1, 2, 3, 4
-"""Words of ``State.ints``: the epoch; where to look for the next arm; the budget of the epoch, 0
-before it was asked for."""
+EPOCH, ENOUGH, N_INTS = 2, 3, 4
+"""Words of ``State.ints``: the epoch; its budget, 0 before it was asked for."""
 
 TIE_BREAKER = 0
 MOST = 2**31 - 1
@@ -46,7 +46,7 @@ def budget(rule: Rule, epoch: int) -> int:
 def choose(rule: Rule, state: State, u: float) -> int:
     """Round robin; the uniform is kept to break ties at the end of the epoch."""
     state.floats[TIE_BREAKER] = u
-    return in_turn(state, state.ints[NEXT])
+    return in_turn(state)
 
 
 @jitable

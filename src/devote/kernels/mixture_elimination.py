@@ -14,6 +14,7 @@ from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
 from devote.kernels.state import (
     COUNT,
+    NEXT,
     Rule,
     State,
     add,
@@ -23,9 +24,9 @@ from devote.kernels.state import (
     next_alive,
 )
 
-NEXT, LAST, N_INTS = 1, 2, 3
-"""Words of ``State.ints``: the next arm of the round, or where to look for it, 0 once it is judged;
-the last arm that remained when a round was judged, which only ``laborious`` asks."""
+LAST, N_INTS = 2, 3
+"""Words of ``State.ints``: the last arm that remained when a round was judged, which only
+``laborious`` asks. ``NEXT`` is 0 once a round is judged."""
 
 RHO = 0
 """Position of the option. A larger one makes the bound looser early and tighter late."""
@@ -45,7 +46,7 @@ def bound(rule: Rule, tau: int) -> float:
 @jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """Round robin, by index."""
-    return in_turn(state, state.ints[NEXT])
+    return in_turn(state)
 
 
 @jitable

@@ -16,6 +16,9 @@ from devote.kernels.jitable import jitable
 COUNT = 0
 """Word of ``State.ints`` that holds the number of remaining arms; a subroutine's own follow."""
 
+NEXT = 1
+"""Word of ``State.ints`` of whoever plays arms in turn: where to look for the next one."""
+
 RESET = -1
 """What ``observe`` returns when the subroutine has reset itself (SER4)."""
 
@@ -109,21 +112,21 @@ def next_alive(state: State, begin: int) -> int:
 
 
 @jitable
-def in_turn(state: State, begin: int) -> int:
-    """The first remaining arm from ``begin`` on, or the first of all: round robin by index.
+def in_turn(state: State) -> int:
+    """The first remaining arm from ``NEXT`` on, or the first of all: round robin.
 
-    Where each turn begins after the arm of the last one, this is ``least_pulled``: the remaining
-    arms below ``begin`` have one pull more than the others.
+    It is that of ``least_pulled``: remaining arms before ``NEXT`` have one pull more than others.
     """
-    arm = next_alive(state, begin)
+    arm = next_alive(state, state.ints[NEXT])
     return arm if arm < len(state.alive) else next_alive(state, 0)
 
 
 @jitable
 def ends_round(state: State, arm: int, reward: float) -> bool:
-    """Count a pull; returns whether it ended a round in which several arms remain."""
+    """Count a pull of the arm whose turn it was; whether it ended a round of several arms."""
     add(state, arm, reward)
-    return state.ints[COUNT] > 1 and state.pulls[least_pulled(state)] >= state.pulls[arm]
+    state.ints[NEXT] = next_alive(state, arm + 1)
+    return state.ints[COUNT] > 1 and state.ints[NEXT] == len(state.alive)
 
 
 @jitable

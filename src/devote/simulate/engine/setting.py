@@ -24,15 +24,24 @@ def environment_arrays(environment: Environment) -> Any:
     return environment._replace(**buffers)
 
 
-def learner_buffers(scenario: Scenario, rows: int) -> Any:
-    """Every learner's buffers, a row each."""
+def fresh_learner(scenario: Scenario) -> State:
+    """The buffers of a learner at its start, as arrays."""
     fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
     kinds: dict[str, Any] = {"alive": np.int8, "pulls": np.int32, "ints": np.int32}
     buffers: dict[str, Any] = {
-        name: np.tile(np.array(values or [0.0], dtype=kinds.get(name, np.float64)), (rows, 1))
+        name: np.array(values or [0.0], dtype=kinds.get(name, np.float64))
         for name, values in fresh._asdict().items()
     }
     return State(**buffers)
+
+
+def learner_buffers(fresh: State, rows: int) -> Any:
+    """Every learner's buffers, a row each."""
+    buffers: list[Any] = []
+    for values in fresh:
+        buffers.append(np.empty((rows, len(values)), dtype=np.asarray(values).dtype))
+        buffers[-1][:] = values
+    return State(*buffers)
 
 
 def good_arms(environment: Environment, epsilon: float) -> Any:

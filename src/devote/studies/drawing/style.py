@@ -134,7 +134,9 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     with house_style():
         for suffix, undated in UNDATED.items():
             buffer = BytesIO()
-            figure.savefig(buffer, format=suffix, metadata={undated: None})
+            # The picture is packed when it has been shrunk.
+            unpacked: Any = {"pil_kwargs": {"compress_level": 0}} if suffix == "png" else {}
+            figure.savefig(buffer, format=suffix, metadata={undated: None}, **unpacked)
             data = _shrunk(buffer) if suffix == "png" else buffer.getvalue()
             written.append(write_whole(folder / f"{name}.{suffix}", data))
     return written

@@ -21,7 +21,7 @@ from devote.simulate.engine.gpu.events import make_events
 from devote.simulate.engine.gpu.tables import Merged, Shape
 from devote.simulate.engine.gpu.target import compile_kernel
 from devote.simulate.engine.outcomes import outcomes_of
-from devote.simulate.engine.setting import learner_buffers, new_arena
+from devote.simulate.engine.setting import fresh_learner, learner_buffers, new_arena
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import NAMES, trial_keys
 from devote.simulate.votes import Votes
@@ -56,7 +56,7 @@ class MergedBatch:
         self.arena = arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
         uniform = isinstance(scenario.problem.activity, Uniform)
         threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
-        buffers = learner_buffers(scenario, rows)
+        buffers = learner_buffers(fresh_learner(scenario), rows)
         self.learners = buffers._replace(
             **{name: repeated(values, n_trials) for name, values in buffers._asdict().items()}
         )
