@@ -15,6 +15,7 @@ from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.simulate import Scenario, SweepError, load_results, run_sweep, simulate
 from devote.simulate.sweep.schedule import CHUNK_SECONDS, Schedule
+from devote.simulate.sweep.sweep import Sweep, run_sweeps
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +48,32 @@ def test_progress_is_told_from_none_to_all_with_the_cell():
     assert told == sorted(set(told))
     assert {total for _, total, _ in calls} == {6}
     assert {label for _, _, label in calls[1:]} == {cell.label for cell in cells}
+
+
+def test_several_sweeps_at_once_are_each_what_it_is_alone(tmp_path):
+    cells = small_cells()
+    sweeps = [
+        Sweep(cells[:2], 3, tmp_path / "first.jsonl"),
+        Sweep(cells[1:], 2, tmp_path / "second.jsonl"),
+        Sweep(cells[:1], 1),
+    ]
+    alone = [run_sweep(sweep.cells, trials=sweep.trials, seed=5, workers=1) for sweep in sweeps]
+    total = 2 * 3 + 5 * 2 + 1
+
+    def interrupt(done, total, label):
+        if done == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match=rf"after 8 of {total} trials.\n.*{tmp_path}"):
+        run_sweeps(sweeps, seed=5, workers=1, progress=interrupt)
+    told = []
+    together = run_sweeps(sweeps, seed=5, workers=2, progress=lambda *call: told.append(call[:2]))
+    assert 0 < told[0][0] <= 8, "those without a file are run again"
+    assert told[-1] == (total, total)
+    for found, expected in zip(together, alone, strict=True):
+        assert_same_results(found, expected)
+    for sweep, expected in zip(sweeps[:2], alone, strict=False):
+        assert_same_results(load_results(sweep.results), expected)
 
 
 def test_an_empty_sweep_has_no_results():
