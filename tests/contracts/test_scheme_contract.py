@@ -31,7 +31,7 @@ from devote.protocol.messages import KINDS, kind_of, to_dict
 from devote.protocol.scheme import make_scheme
 from devote.schemes import SCHEMES
 from devote.simulate import Scenario, run_players, run_trial
-from devote.simulate.engine.outcomes import READ, outcomes_of
+from devote.simulate.engine.outcomes import READ, closed, outcomes_of
 from devote.simulate.engine.run import Run
 from devote.simulate.votes import Votes
 
@@ -496,9 +496,13 @@ def test_many_runs_at_once_come_to_what_each_does(scheme):
         while not run.over:
             run.advance()
         runs.append(run)
-    tables = {name: np.stack([getattr(run.arena, name) for run in runs], axis=-1) for name in READ}
+    tables = {
+        name: np.stack([getattr(run.arena, name) for run in runs], axis=-1)
+        for name in (*READ, "alive")
+    }
     votes = Votes.of(np.stack([run.arena.first_vote for run in runs]))
-    together = outcomes_of(scenario, runs[0].arena._replace(**tables), votes)
+    arena = closed(scenario, runs[0].arena._replace(**tables))
+    together = outcomes_of(scenario, arena, votes)
     assert list(together) == [run.outcome() for run in runs]
     assert len(set(together.status)) > 1
 
