@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from tests.simulate.sweeps import assert_same_results, small_cells, trials_in
 
-from devote.simulate import ResultError, load_results, run_sweep
+from devote.simulate import Result, ResultError, load_results, run_sweep
+from devote.simulate.block import Block
+from devote.simulate.sweep.lines import LONG
 from devote.simulate.sweep.results_file import Header, ResultsFile
 from devote.simulate.trials import run_chunk
 
@@ -178,6 +180,46 @@ def test_a_sweep_saved_by_version_2_is_read_and_not_gone_on_with(tmp_path):
     assert old == run_sweep(cells, trials=2, workers=1)
     with pytest.raises(ResultError, match="begun by an earlier version"):
         sweep(path, cells=cells, trials=2)
+
+
+def test_a_sweep_saved_by_version_3_a_line_per_trial_is_read_and_not_gone_on_with(tmp_path):
+    """It was recorded, and had grown by a trial of its first cell."""
+    path = tmp_path / "sweep.jsonl"
+    path.write_bytes((VERSION_1.parent / "version_3" / "sweep.jsonl").read_bytes())
+    old = load_results(path)
+    cells = [result.scenario for result in old]
+    for result, trials in zip(old, (3, 2), strict=True):
+        assert [result] == run_sweep([result.scenario], trials=trials, workers=1, record=True)
+    with pytest.raises(ResultError, match="begun by an earlier version"):
+        sweep(path, cells=cells, trials=2)
+
+
+@pytest.mark.parametrize("keep", range(0, 1_000, 143))
+def test_a_long_block_is_whole_or_run_again_and_damage_in_it_is_refused(tmp_path, keep):
+    path, trials = tmp_path / "long.jsonl", range(LONG)
+    [cell] = cells = CELLS[:1]
+    header = Header((cell,), LONG, 0)
+    some, _ = run_chunk(cell, range(10), 0)
+    block = Block.join([some] * (LONG // 10))
+    keeping = ResultsFile(path, header)
+    begin = path.stat().st_size
+    keeping.add(0, np.array(trials), block)
+    keeping.close()
+    [result] = load_results(path)
+    assert result == Result.of(cell, block, seed=0)
+    content = path.read_bytes()
+    place = begin + (len(content) - begin) * keep // 1_000
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    with pytest.raises(ResultError, match="damaged at line 2"):
+        load_results(path)
+    path.write_bytes(content[:place])
+    again = ResultsFile(path, header)
+    assert len(again.done.of(0, cell)[0]) == 0
+    again.add(0, np.array(trials), block)
+    again.close()
+    assert path.read_bytes() == content
+    assert load_results(path) == [result]
+    assert sweep(path, cells=cells, trials=LONG) == [result]
 
 
 def test_results_of_other_code_are_not_mixed_in(file, monkeypatch):

@@ -18,6 +18,8 @@ from devote.schemes.lone import one_device, right_answer, why_unproved
 
 DONE = OWN
 IS_DONE = ACTIVE + 1
+LEARNERS = 0
+"""Place of the scheme's one constant."""
 
 
 class NoTally(Tally):
@@ -56,7 +58,7 @@ def learn(arena: Arena, state: State, player: int, n_out: int) -> None:
 @jitable
 def ended(arena: Arena) -> int:
     """Over once every learner is done; whether they agree is seen by the arms they hold."""
-    code: int = (arena.counters[DONE] >= len(arena.alive)) * AGREED
+    code: int = (arena.counters[DONE] >= arena.scheme[LEARNERS]) * AGREED
     return code
 
 
@@ -106,6 +108,10 @@ class Isolated(Scheme):
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta/N``; with N unknown, what one device alone would be allowed."""
         return spec.delta / (n_players or 1)
+
+    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
+        """How many learners there are."""
+        return (n_players,)
 
     def standing(
         self, players: Sequence[Player], n_players: int

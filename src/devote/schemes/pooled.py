@@ -65,6 +65,10 @@ class Pooled(Isolated):
         """``delta``."""
         return spec.delta
 
+    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
+        """One learner."""
+        return (1,)
+
     def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
         """The same one, N times."""
         return [self.player(spec, "0", n_players)] * n_players

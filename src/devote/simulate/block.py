@@ -1,7 +1,7 @@
 """Trials of one scenario side by side: each count, ending and judgement a column."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -119,10 +119,6 @@ class Block(Columns, Sequence[Trial]):
             for kept in (self.traces, self.records)
         )
         return Block(**columns, votes=self.votes.take(places), traces=traces, records=records)
-
-    def with_traces(self, traces: tuple[tuple[Event, ...] | None, ...]) -> "Block":
-        """The same trials with their events."""
-        return replace(self, traces=traces)
 
     def __len__(self) -> int:
         return len(self.samples)

@@ -4,11 +4,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from devote.kernels.tables import BROADCASTS, SUBOPTIMAL
+from devote.kernels.tables import BROADCASTS, SUBOPTIMAL, Arena
 from devote.problems import Problem
 from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu.run import run_batches
+from devote.simulate.engine.outcomes import block_of
 from devote.simulate.engine.room import check_room
 from devote.simulate.engine.run import BLOCK, Run
 from devote.simulate.players import run_players
@@ -32,19 +33,11 @@ def run_trial(
     ``threads``, all cores by default, share the players of a large trial on clocks; the result
     is the same for any number.
     """
-    return next(iter(_run_one(scenario, seed, trial, trace, record, threads)))
-
-
-def _run_one(
-    scenario: Scenario, seed: int, trial: int, trace: bool, record: bool, threads: int | None
-) -> Block:
-    """A block of one trial."""
     check_room(scenario)
     if trace or record:
         scenario = scenario.in_order()
-    engine = scenario.scheme.engine
-    if engine is None:
-        run = run_players(
+    if scenario.scheme.engine is None:
+        return run_players(
             scenario.spec,
             scenario.problem,
             scenario.n_players,
@@ -54,26 +47,33 @@ def _run_one(
             trace=trace,
             record=record,
         )
-        return Block.of([run], scenario.spec.n_arms, scenario.n_players)
     if scenario.runs_on == "cuda":
-        [(_, outcome)] = run_batches(scenario, seed=seed, trials=[trial])
-        return outcome
-    if scenario.runs_on == "clocks" and engine.clocks is not None:
+        [(_, [one])] = run_batches(scenario, seed=seed, trials=[trial])
+        return one
+    if record:
+        return _record(Run(scenario, seed=seed, trial=trial, tracing=trace, recording=True))
+    return _played(scenario, seed, trial, trace, threads).outcome()
+
+
+def _played(
+    scenario: Scenario, seed: int, trial: int, trace: bool, threads: int | None
+) -> Run | ClocksRun:
+    """A run of the engine at its end."""
+    engine = scenario.scheme.engine
+    if scenario.runs_on == "clocks" and engine is not None and engine.clocks is not None:
         on_clocks = ClocksRun(
             scenario, seed=seed, trial=trial, threads=threads or worker_count(None)
         )
         on_clocks.play()
-        return on_clocks.block()
-    loop = Run(scenario, seed=seed, trial=trial, tracing=trace, recording=record)
-    if record:
-        return _record(loop)
-    while not loop.over:
-        loop.advance()
-        scenario.check_goes_on(loop.samples, int(loop.counters[BROADCASTS]))
-    return loop.block()
+        return on_clocks
+    run = Run(scenario, seed=seed, trial=trial, tracing=trace)
+    while not run.over:
+        run.advance()
+        scenario.check_goes_on(run.samples, int(run.counters[BROADCASTS]))
+    return run
 
 
-def _record(run: Run) -> Block:
+def _record(run: Run) -> Trial:
     """Run to the end, looking at it at the checkpoints and at the end."""
     points: list[Point] = []
     for stop in checkpoints():
@@ -85,7 +85,7 @@ def _record(run: Run) -> Block:
             break
         run.scenario.check_goes_on(run.samples, sent)
     pulls = run.arena.arm_pulls.tolist(), run.arena.player_pulls.tolist()
-    return replace(run.block(), records=(Record(tuple(points), *map(tuple, pulls)),))
+    return replace(run.outcome(), record=Record(tuple(points), *map(tuple, pulls)))
 
 
 def run_chunk(
@@ -101,13 +101,22 @@ def run_chunk(
     if scenario.runs_on == "cuda" and not (trace or record):
         blocks = [block for _, block in run_batches(scenario, seed=seed, trials=trials)]
         return Block.join(blocks), (time.perf_counter() - begin) / len(trials)
-    blocks = []
+    check_room(scenario)
+    singly = trace or record or scenario.scheme.engine is None
     quickest = float("inf")
+    runs: list[Trial] = []
+    ended: list[Arena] = []
     for trial in trials:
-        blocks.append(_run_one(scenario, seed, trial, trace, record, threads))
+        if singly:
+            keep = {"trace": trace, "record": record}
+            runs.append(run_trial(scenario, seed=seed, trial=trial, **keep))
+        else:
+            ended.append(_played(scenario, seed, trial, False, threads).close())
         end = time.perf_counter()
         begin, quickest = end, min(quickest, end - begin)
-    return Block.join(blocks), quickest
+    if singly:
+        return Block.of(runs, scenario.spec.n_arms, scenario.n_players), quickest
+    return block_of(scenario, ended), quickest
 
 
 def compile_loop(scenario: Scenario) -> None:

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from devote.simulate.trial import NEVER
 
+AT_ONCE = 1 << 20
+"""Players that are looked at together: fresh memory for all takes longer."""
+
 
 @dataclass(frozen=True, eq=False)
 class Votes:
@@ -34,7 +37,11 @@ class Votes:
         """From a row per trial with each player's number of pulls, ``NEVER`` for who was silent."""
         n_trials, n_players = first_vote.shape
         flat = first_vote.reshape(-1)
-        places = np.flatnonzero(flat != NEVER)
+        found = [
+            begin + np.flatnonzero(flat[begin : begin + AT_ONCE] != NEVER)
+            for begin in range(0, max(1, len(flat)), AT_ONCE)
+        ]
+        places = np.concatenate(found)
         trials, who = np.divmod(places, max(1, n_players))
         counts = np.bincount(trials, minlength=n_trials)
         parts = counts, who, flat[places]

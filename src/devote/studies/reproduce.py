@@ -126,11 +126,15 @@ def reproduce(
     with ExitStack() as stack:
         local = local_executor(worker_count(workers))
         pool = stack.enter_context(local if dask is None else dask_executor(dask))
+        # Figures are for this machine.
+        painter = pool[0] if dask is None else InProcess()
+        if engine == "cuda":
+            # Meanwhile workers import what drawing takes.
+            for _ in range(min(len(chosen), pool[1])):
+                painter.submit(get_ready)
         table = run(
             chosen, asked, folder / "results", engine=engine, executor=pool, progress=progress
         )
-        # Figures are for this machine.
-        painter = pool[0] if dask is None else InProcess()
         pages = [
             painter.submit(draw_and_judge, study.name, table.of(study, asked), folder)
             for study in chosen
@@ -147,6 +151,14 @@ def reproduce(
     for form, text in (("md", report.as_markdown), ("json", report.as_json)):
         write_whole(folder / f"claims.{form}", text(claims, asked, versions()).encode())
     return Reproduction(asked, folder, tuple(written), tuple(claims))
+
+
+def get_ready() -> None:
+    """Import what drawing takes, in a worker that will draw later."""
+    from devote.studies.drawing import style
+
+    studies()
+    style.get_ready()
 
 
 def draw_and_judge(name: str, table: Table, folder: Path) -> tuple[list[Path], list[Claim]]:

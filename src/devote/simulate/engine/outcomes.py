@@ -1,5 +1,6 @@
 """What runs came to: from their tables to a block of trials, for every engine."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,14 @@ from devote.kernels.tables import AGREED, STALLED, Arena
 from devote.simulate.block import Block
 from devote.simulate.optimality import judge_answers
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import NEVER, STATUSES, Event
+from devote.simulate.trial import NEVER, STATUSES
 from devote.simulate.votes import Votes
 
 AT_ONCE = 8192
 """Players that are looked at together: their memory fits a fast cache."""
 
-READ = ("counters", "tally", "by_arm", "shared", "alive")
-"""The tables that say what a run came to, beside ``first_vote``."""
+READ = ("counters", "tally", "by_arm", "shared")
+"""The tables that say what a run came to, beside ``alive`` and ``first_vote``."""
 
 AGREE, STALL, UNFINISHED = range(len(STATUSES))
 
@@ -29,26 +30,43 @@ def count_holders(alive: Any, shared: Any) -> Any:
     )
 
 
-def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Block:
-    """What one run came to, as a block of one; it may have been cut short."""
-    columns = {name: getattr(arena, name)[..., None] for name in READ}
-    votes = Votes.of(arena.first_vote[None])
-    block = outcomes_of(scenario, arena._replace(**columns), votes)
-    return block.with_traces((tuple(events),)) if arena.tracing else block
+def closed(scenario: Scenario, arena: Arena) -> Arena:
+    """The tables of a run that is over or was cut short, without what nobody asks for any more.
+
+    ``alive`` has one row: the arms that somebody holds; none where players vote. There it may be
+    None if no run was cut short. Several runs at once are as for ``outcomes_of``.
+    """
+    engine = scenario.scheme.engine
+    assert engine is not None
+    alive = None
+    if not scenario.scheme.by_message:
+        alive = arena.alive.any(axis=0)[None]
+    elif not engine.one_learner and arena.alive is not None:
+        is_known = np.all(arena.counters[tables.ENDED])
+        if not is_known:
+            arena.counters[tables.HOLDING] = count_holders(arena.alive, arena.shared)
+    return arena._replace(alive=alive, own=None, voted=None)
+
+
+def block_of(scenario: Scenario, runs: Sequence[Arena]) -> Block:
+    """What some runs came to, of each of which the tables are ``closed``."""
+    columns: dict[str, Any] = {
+        name: np.stack([getattr(arena, name) for arena in runs], axis=-1) for name in READ
+    }
+    if not scenario.scheme.by_message:
+        columns["alive"] = np.stack([arena.alive for arena in runs], axis=-1)
+    votes = Votes.of(np.stack([arena.first_vote for arena in runs]))
+    return outcomes_of(scenario, runs[0]._replace(**columns), votes)
 
 
 def outcomes_of(scenario: Scenario, arena: Arena, votes: Votes) -> Block:
-    """What some runs came to; they may have been cut short.
+    """What some runs came to, whose tables have one more axis, the last: a place for each run.
 
-    The tables of ``arena`` named in ``READ`` have one more axis, the last: a place for each run.
-    ``alive`` may be None where no run was cut short and players vote.
+    These are the tables named in ``READ`` and, where players do not vote, ``alive``.
     """
     engine = scenario.scheme.engine
     assert engine is not None
     counters, by_message = arena.counters, scenario.scheme.by_message
-    if by_message and not engine.one_learner and arena.alive is not None:
-        # Counted anew: a run may have been cut short.
-        counters[tables.HOLDING] = count_holders(arena.alive, arena.shared)
     code = engine.ended(arena)
     left = _ranked(*engine.ranks(arena, code))
     several = left[:, 1] != NEVER if left.shape[1] > 1 else False

@@ -1,5 +1,6 @@
 """One run in progress: its arrays, its streams, and the compiled loop that advances it."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -7,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from devote.kernels import Rule, State, tables
+from devote.kernels.tables import Arena
 from devote.problems import Uniform
-from devote.simulate.block import Block
 from devote.simulate.engine.compiling import compiled_loop
-from devote.simulate.engine.outcomes import outcome_of
+from devote.simulate.engine.outcomes import block_of, closed
 from devote.simulate.engine.setting import (
     environment_arrays,
     fresh_learner,
@@ -163,8 +164,9 @@ class Run:
 
     def outcome(self) -> Trial:
         """What the run came to."""
-        return next(iter(self.block()))
+        [trial] = block_of(self.scenario, [self.close()])
+        return replace(trial, trace=tuple(self.events) if self.arena.tracing else None)
 
-    def block(self) -> Block:
-        """The same as a block of one trial."""
-        return outcome_of(self.scenario, self.arena, self.events)
+    def close(self) -> Arena:
+        """The tables that say what it came to."""
+        return closed(self.scenario, self.arena)

@@ -24,7 +24,7 @@ from devote.simulate.engine.gpu.rows import (
 )
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
 from devote.simulate.engine.gpu.target import compile_kernel
-from devote.simulate.engine.outcomes import outcomes_of
+from devote.simulate.engine.outcomes import closed, outcomes_of
 from devote.simulate.engine.setting import new_arena
 from devote.simulate.engine.windows import N_TIMES, N_WORDS, PHASE, START, WIDTH
 from devote.simulate.scenario import Scenario
@@ -168,14 +168,14 @@ class Batch:
         names = ("counters", "tally", "by_arm", "shared")
         columns = {name: last_first(getattr(self.trials, name)) for name in names}
         arena = self.arena._replace(alive=self._alive(), **columns)
-        return outcomes_of(self.scenario, arena, votes)
+        return outcomes_of(self.scenario, closed(self.scenario, arena), votes)
 
     def _alive(self) -> Any:
         """Every player's remaining arms, if they are asked for: ``[player, arm, trial]``."""
-        scenario, players = self.scenario, self.players
-        if scenario.scheme.by_message and scenario.horizon is None:
+        players = self.players
+        if self.scenario.scheme.by_message and self.scenario.horizon is None:
             return None
-        n, k, n_trials = scenario.n_players, scenario.spec.n_arms, len(self.trials.keys)
+        n, k, n_trials = self.scenario.n_players, self.scenario.spec.n_arms, len(self.trials.keys)
         moved = players.moved.copy_to_host().reshape(n_trials, n)
         half = players.half.copy_to_host().reshape(n_trials, n)
         half ^= moved & self.trials.keep.copy_to_host()[:, None]

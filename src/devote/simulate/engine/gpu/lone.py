@@ -27,7 +27,7 @@ from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
 from devote.simulate.engine.gpu.tables import arena_of_one
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
-from devote.simulate.engine.outcomes import outcomes_of
+from devote.simulate.engine.outcomes import closed, outcomes_of
 from devote.simulate.engine.setting import new_arena
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import trial_keys
@@ -210,4 +210,6 @@ class LoneBatch:
         counters, alive = self.counters.copy_to_host().T, self.alive.copy_to_host()[None]
         columns = {name: getattr(self.arena, name)[..., None] for name in ("tally", "by_arm")}
         arena = self.arena._replace(counters=counters, alive=alive, **columns)
-        return outcomes_of(self.scenario, arena, Votes.none(counters.shape[1], 1))
+        return outcomes_of(
+            self.scenario, closed(self.scenario, arena), Votes.none(counters.shape[1], 1)
+        )

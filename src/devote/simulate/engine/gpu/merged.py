@@ -20,7 +20,7 @@ from devote.simulate.engine.gpu.arrays import (
 from devote.simulate.engine.gpu.events import make_events
 from devote.simulate.engine.gpu.tables import Merged, Shape
 from devote.simulate.engine.gpu.target import compile_kernel
-from devote.simulate.engine.outcomes import outcomes_of
+from devote.simulate.engine.outcomes import closed, outcomes_of
 from devote.simulate.engine.setting import fresh_learner, learner_buffers, new_arena
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import NAMES, trial_keys
@@ -99,4 +99,4 @@ class MergedBatch:
         columns = {name: last_first(getattr(self.tables, name)) for name in names}
         arena = self.arena._replace(alive=last_first(self.learners.alive), **columns)
         votes = Votes.of(self.tables.first_vote.copy_to_host())
-        return outcomes_of(self.scenario, arena, votes)
+        return outcomes_of(self.scenario, closed(self.scenario, arena), votes)
