@@ -11,6 +11,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from devote.simulate.engine.twister import Twister
+
 BLOCK = 8192
 
 
@@ -48,7 +50,7 @@ def minimal(n_pulls: int, n_players: int, means: Any) -> None:
 def from_blocks(n_pulls: int, n_players: int, means: Any) -> None:
     """Make that many pulls from blocks of uniforms; three are drawn per pull, two are used."""
     tables = _tables(n_players, len(means))
-    streams = [np.random.Generator(np.random.MT19937(seed)) for seed in range(3)]
+    streams = [Twister(0, trial, "minimal") for trial in range(3)]
     for begin in range(0, n_pulls, BLOCK):
         size = min(BLOCK, n_pulls - begin)
         u_wake, _, u_pay = (stream.random(size) for stream in streams)

@@ -80,13 +80,3 @@ def test_radii_and_levels_are_as_documented(t):
         b = sqrt((1 + rho / t) / t * log(sqrt(1 + t / rho) * (K - 1) / eta))
         mixture = rule("mixture_elimination", rho=rho)
         assert mixture_elimination.bound(mixture, t) == shown(t * b)
-
-
-@pytest.mark.parametrize("eta", [1e-6, 0.05, 0.9, 1.0])
-@pytest.mark.parametrize("epsilon", [0.01, 0.25, 0.9])
-def test_pulls_that_are_too_few_for_median_elimination_are_below_its_budget(eta, epsilon):
-    for epoch in range(8):
-        constants = get_algorithm("median_elimination").rule(n_arms=K, epsilon=epsilon, eta=eta)
-        budget = median_elimination.budget(constants, epoch)
-        assert not median_elimination.too_few(constants, epoch, budget)
-        assert median_elimination.too_few(constants, epoch, 1)

@@ -4,6 +4,7 @@ Prints a line for each setting: its name, and ``equal`` if all trials equal thos
 """
 
 import sys
+from operator import eq
 
 from devote.problems import Problem
 from devote.problems.activity import Weights
@@ -68,10 +69,10 @@ def main() -> None:
     batches.WARP = lone.THREADS = 8  # each thread of the device is one of Python's here
     for name, what in SETTINGS.items():
         scenario = setting(*what)
-        found = dict(run_batches(scenario, seed=SEED, trials=[0, 2]))
-        report(name, all(run == on_the_cpu(scenario, t) for t, run in found.items()))
+        [(trials, block)] = run_batches(scenario, seed=SEED, trials=[0, 2])
+        report(name, all(map(eq, block, [on_the_cpu(scenario, trial) for trial in trials])))
         if name == "decentralized":
-            report("a trial by itself", run_trial(scenario, seed=SEED, trial=2) == found[2])
+            report("a trial by itself", run_trial(scenario, seed=SEED, trial=2) == block[1])
     # Few threads: then a trial takes a block or several, as it does with many players.
     scenario = setting(*SETTINGS["decentralized"])
     runs = []

@@ -4,6 +4,7 @@ import itertools
 import math
 from dataclasses import replace
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -39,7 +40,7 @@ from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.engine.packing import Layout, shrink, widen
 from devote.simulate.engine.windows import LIMIT, OVER, PHASE
-from devote.simulate.scenario import CLOCKS_PAY
+from devote.simulate.scenario import CLOCKS_PAY, CLOCKS_PAY_EARLY
 from devote.simulate.streams import Clock, counted_stream, trial_key
 from devote.studies.reproduce import with_engine
 
@@ -259,6 +260,32 @@ def test_clocks_refuse_what_changes_with_the_number_of_pulls(name):
     with pytest.raises(SpecError, match="no player alone can know"):
         Scenario(scenario.spec, PROBLEMS[name], 8, engine="clocks")
     assert Scenario(scenario.spec, PROBLEMS[name], 100_000).runs_on == "event"
+
+
+def test_auto_takes_clocks_for_many_players_and_sooner_where_each_runs_long_alone():
+    """The rule looks at the scenario only, so that nothing else changes a result."""
+
+    def runs_on(n_players, *, algorithm="ser3", scheme="decentralized", problem="plain"):
+        spec = ExperimentSpec(arms=4, algorithm=algorithm, scheme=scheme)
+        return Scenario(spec, PROBLEMS[problem], n_players).runs_on
+
+    assert [runs_on(n) for n in (CLOCKS_PAY - 1, CLOCKS_PAY)] == ["event", "clocks"]
+    for early in ({"algorithm": "median_elimination"}, {"scheme": "isolated"}):
+        sizes = (CLOCKS_PAY_EARLY - 1, CLOCKS_PAY_EARLY)
+        assert [runs_on(n, **early) for n in sizes] == ["event", "clocks"]
+        assert runs_on(CLOCKS_PAY, **early, problem="drift") == "event"
+    assert runs_on(CLOCKS_PAY, scheme="pooled") == "event"
+
+
+def test_one_player_and_many_run_the_same_compiled_code():
+    """Numba compiles anew for arrays that lie otherwise in memory, which takes seconds."""
+
+    def types(n_players):
+        run = ClocksRun(setting("ser3", "isolated", PROBLEMS["plain"], n_players))
+        room = run.rows, run.plan, run.desks[0], run.narrow[0], run.real
+        return [numba.typeof(argument) for argument in (*run.given, *room)]
+
+    assert types(1) == types(2)
 
 
 def test_the_result_says_which_engine_ran(tmp_path):

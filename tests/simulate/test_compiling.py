@@ -99,3 +99,27 @@ def test_what_was_compiled_first_is_loaded_later_and_each_loop_has_an_index_of_i
         assert out[0] == 4
     assert [sum(loop.stats.cache_misses.values()) for loop in loops] == [1, 0, 1]
     assert len([*tmp_path.rglob("*.nbi")]) == 2
+
+
+def test_what_a_kernel_raises_reaches_the_caller(tmp_path, monkeypatch):
+    """Functions have no machine code of their own; the loop must find their constants."""
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    @jitable
+    def refuse(x):
+        if x > 1:
+            raise ValueError("too large", x)
+        return x
+
+    compiling._register_kernels()
+    JITABLE.remove(refuse)
+
+    def loop(x, out):
+        out[0] = refuse(x)
+
+    compiled = compiling._compiled_once(numba.njit(loop, cache=True))
+    compiled(1, np.zeros(1))
+    with pytest.raises(ValueError, match=r"too large.*2"):
+        compiled(2, np.zeros(1))

@@ -18,7 +18,8 @@ from devote.problems import Problem, Weights, get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, run_players
 from devote.simulate.engine.run import Run
-from devote.simulate.streams import NAMES, numpy_stream, stream
+from devote.simulate.engine.twister import Twister
+from devote.simulate.streams import NAMES, stream
 
 SCHEMES = ("decentralized", "isolated", "pooled")
 TOO_LONG = {("median_elimination", "isolated")}
@@ -155,12 +156,11 @@ def test_a_trace_longer_than_its_buffer_is_kept_whole(monkeypatch):
     assert len(run.trace) > 1
 
 
-def test_streams_are_the_same_with_and_without_numpy():
-    for name in NAMES:
-        slow = stream(11, 3, name)
-        assert numpy_stream(11, 3, name).random(2_000).tolist() == [
-            slow.random() for _ in range(2_000)
-        ]
+def test_streams_are_those_of_plain_python_however_they_are_drawn():
+    for name, trial in zip(NAMES, (0, 3, 10**40), strict=True):
+        slow, quick = stream(11, trial, name), Twister(11, trial, name)
+        for size in (1, 0, 310, 1, 2, 2_000):
+            assert quick.random(size).tolist() == [slow.random() for _ in range(size)]
     assert stream(11, 3, "wake").random() != stream(11, 4, "wake").random()
 
 

@@ -20,7 +20,7 @@ import pytest
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, run_trial
-from devote.simulate.streams import numpy_stream
+from devote.simulate.engine.twister import Twister
 from devote.theory import coupon_collector
 
 SEED = 2019
@@ -87,7 +87,7 @@ def everybody_has_woken(scenario, trial, since):
     """The number of pulls by which every player has been active after pull ``since``."""
     n = scenario.n_players
     threshold, alias = map(np.array, scenario.problem.waking(n))
-    wake = numpy_stream(SEED, trial, "wake")
+    wake = Twister(SEED, trial, "wake")
     wake.random(since + 1)
     woken, first = np.empty(0, dtype=int), ()
     while len(first) < n:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from tests.simulate import sweep_script
-from tests.simulate.sweeps import assert_same_results, long_cells, small_cells
+from tests.simulate.sweeps import assert_same_results, long_cells, small_cells, trials_in
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.simulate import Scenario, SweepError, load_results, run_sweep, simulate
 from devote.simulate.sweep.schedule import CHUNK_SECONDS, Schedule
+from devote.simulate.sweep.sweep import Sweep, run_sweeps
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,9 +43,37 @@ def test_progress_is_told_from_none_to_all_with_the_cell():
     calls = []
     cells = small_cells()[:2]
     run_sweep(cells, trials=3, workers=1, progress=lambda *call: calls.append(call))
-    assert [done for done, _, _ in calls] == list(range(7))
+    told = [done for done, _, _ in calls]
+    assert (told[0], told[-1]) == (0, 6)
+    assert told == sorted(set(told))
     assert {total for _, total, _ in calls} == {6}
     assert {label for _, _, label in calls[1:]} == {cell.label for cell in cells}
+
+
+def test_several_sweeps_at_once_are_each_what_it_is_alone(tmp_path):
+    cells = small_cells()
+    sweeps = [
+        Sweep(cells[:2], 3, tmp_path / "first.jsonl"),
+        Sweep(cells[1:], 2, tmp_path / "second.jsonl"),
+        Sweep(cells[:1], 1),
+    ]
+    alone = [run_sweep(sweep.cells, trials=sweep.trials, seed=5, workers=1) for sweep in sweeps]
+    total = 2 * 3 + 5 * 2 + 1
+
+    def interrupt(done, total, label):
+        if done == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match=rf"after 8 of {total} trials.\n.*{tmp_path}"):
+        run_sweeps(sweeps, seed=5, workers=1, progress=interrupt)
+    told = []
+    together = run_sweeps(sweeps, seed=5, workers=2, progress=lambda *call: told.append(call[:2]))
+    assert 0 < told[0][0] <= 8, "those without a file are run again"
+    assert told[-1] == (total, total)
+    for found, expected in zip(together, alone, strict=True):
+        assert_same_results(found, expected)
+    for sweep, expected in zip(sweeps[:2], alone, strict=False):
+        assert_same_results(load_results(sweep.results), expected)
 
 
 def test_an_empty_sweep_has_no_results():
@@ -82,9 +111,9 @@ def start(path, workers):
     )
 
 
-def wait_for(process, line):
+def wait_for(process, trials):
     for said in process.stdout:
-        if said.startswith(line):
+        if int(said.split()[1]) >= trials:
             return
     raise AssertionError(process.stderr.read())
 
@@ -117,17 +146,17 @@ def whole():
 def test_a_sweep_killed_halfway_and_started_again_gives_the_very_results(tmp_path, workers, whole):
     path = tmp_path / "sweep.jsonl"
     process = start(path, workers)
-    wait_for(process, "trial 9 ")
+    wait_for(process, 9)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     finish(process)
     assert group_is_gone(process.pid)
-    n_lines = path.read_bytes().count(b"\n")
-    assert 10 <= n_lines < 1 + 2 * sweep_script.TRIALS
+    n_kept = len(trials_in(path))
+    assert 9 <= n_kept < 2 * sweep_script.TRIALS
     again = start(path, workers)
     out, err = again.communicate(timeout=120)
     assert again.returncode == 0, err
-    assert out.splitlines()[0] == f"trial {n_lines - 1} {2 * sweep_script.TRIALS}"
+    assert out.splitlines()[0] == f"trials {n_kept} {2 * sweep_script.TRIALS}"
     assert_same_results(load_results(path), whole)
 
 
@@ -135,7 +164,7 @@ def test_a_sweep_killed_halfway_and_started_again_gives_the_very_results(tmp_pat
 def test_ctrl_c_leaves_no_process_and_a_file_to_go_on_with(tmp_path, whole):
     path = tmp_path / "sweep.jsonl"
     process = start(path, 2)
-    wait_for(process, "trial 4 ")
+    wait_for(process, 4)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode != 0

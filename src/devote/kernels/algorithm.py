@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from devote.kernels.jitable import jitable
-from devote.kernels.state import Rule, State, least_pulled, start
+from devote.kernels.state import NEXT, Rule, State, in_turn, start
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Algorithm:
     ``options`` maps an option's name to its allowed words, of which the first is the default, or to
     its default, a number above 0. A subroutine finds the values in ``rule.options``, in this order;
     a word is given by its position. ``endless`` subroutines never stop by themselves and need a
-    horizon.
+    horizon; ``patient`` ones make thousands of pulls of each arm, which helps to choose an engine.
     ``laborious``, if given, says whether the next pull takes far more work than most, as at the end
     of a round: a GPU then makes such pulls of many players together. It changes no result.
 
@@ -37,6 +37,7 @@ class Algorithm:
     n_floats: int = 0
     options: Mapping[str, tuple[str, ...] | float] = field(default_factory=dict)
     endless: bool = False
+    patient: bool = False
     laborious: Callable[[State], bool] | None = None
     counts_pulls: bool = True
     adds_rewards: bool = False
@@ -79,8 +80,8 @@ class Algorithm:
 @jitable
 def choose_in_turn(rule: Rule, state: State, u: float) -> int:
     """Round robin."""
-    return least_pulled(state)
+    return in_turn(state)
 
 
-round_robin = partial(Algorithm, choose=choose_in_turn)
-"""An algorithm that plays the remaining arms in turn, and keeps no words of its own."""
+round_robin = partial(Algorithm, choose=choose_in_turn, n_ints=lambda n_arms: NEXT + 1)
+"""An algorithm that plays the remaining arms in turn, and keeps no other word of its own."""

@@ -9,12 +9,23 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.state import COUNT, Rule, State, add, drop, least_pulled, mean
+from devote.kernels.state import (
+    COUNT,
+    NEXT,
+    Rule,
+    State,
+    add,
+    drop,
+    in_turn,
+    least_pulled,
+    mean,
+)
 
-EPOCH = 1
+EPOCH, ENOUGH, N_INTS = 2, 3, 4
+"""Words of ``State.ints``: the epoch; its budget, 0 before it was asked for."""
+
 TIE_BREAKER = 0
-LN_2, LN_6 = math.log(2.0), math.log(6.0)
-MARGIN = 1.0 - 1e-9
+MOST = 2**31 - 1
 
 
 @jitable
@@ -32,23 +43,10 @@ def budget(rule: Rule, epoch: int) -> int:
 
 
 @jitable
-def too_few(rule: Rule, epoch: int, pulls: int) -> bool:
-    """Whether so many pulls are certainly below the budget; told without a logarithm.
-
-    ``ln(3/eta_l)`` is at least ``ln 6 + (l - 1) ln 2``, since eta is at most 1. MARGIN is far above
-    rounding.
-    """
-    epsilon = rule.epsilon / 4.0
-    for _ in range(epoch):
-        epsilon *= 0.75
-    return pulls * epsilon * epsilon < MARGIN * 4.0 * (LN_6 + epoch * LN_2)
-
-
-@jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """Round robin; the uniform is kept to break ties at the end of the epoch."""
     state.floats[TIE_BREAKER] = u
-    return least_pulled(state)
+    return in_turn(state)
 
 
 @jitable
@@ -88,9 +86,12 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     rewards tie.
     """
     add(state, arm, reward)
-    if too_few(rule, state.ints[EPOCH], state.pulls[arm]):
+    state.ints[NEXT] = arm + 1
+    if state.pulls[arm] < state.ints[ENOUGH]:
         return 0
-    if state.pulls[least_pulled(state)] < budget(rule, state.ints[EPOCH]):
+    enough = budget(rule, state.ints[EPOCH])
+    state.ints[ENOUGH] = min(enough, MOST)
+    if state.pulls[least_pulled(state)] < enough:
         return 0
     n_out = state.ints[COUNT] // 2
     for i in range(n_out):
@@ -99,6 +100,8 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
         state.pulls[k] = 0
         state.sums[k] = 0.0
     state.ints[EPOCH] += 1
+    state.ints[NEXT] = 0
+    state.ints[ENOUGH] = 0
     return n_out
 
 
@@ -106,9 +109,10 @@ ALGORITHM = Algorithm(
     name="median_elimination",
     summary="halves the arms each epoch after a fixed number of fresh pulls",
     source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = log2 K, f(l) = 2^-l",
-    n_ints=lambda n_arms: 2,
+    n_ints=lambda n_arms: N_INTS,
     n_floats=1,
     choose=choose,
     observe=observe,
+    patient=True,
     adds_rewards=True,
 )

@@ -12,11 +12,21 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.state import COUNT, Rule, State, add, drop_behind, keep_only
+from devote.kernels.state import (
+    COUNT,
+    NEXT,
+    Rule,
+    State,
+    add,
+    drop_behind,
+    in_turn,
+    keep_only,
+    next_alive,
+)
 
-NEXT, LAST, N_INTS = 1, 2, 3
-"""Words of ``State.ints``: the next arm of the round, or where to look for it, 0 once it is judged;
-the last arm that remained when a round was judged, which only ``laborious`` asks."""
+LAST, N_INTS = 2, 3
+"""Words of ``State.ints``: the last arm that remained when a round was judged, which only
+``laborious`` asks. ``NEXT`` is 0 once a round is judged."""
 
 RHO = 0
 """Position of the option. A larger one makes the bound looser early and tighter late."""
@@ -34,21 +44,9 @@ def bound(rule: Rule, tau: int) -> float:
 
 
 @jitable
-def next_alive(state: State, begin: int) -> int:
-    """The first remaining arm from ``begin`` on; the number of arms if there is none."""
-    k = begin
-    while k < len(state.alive) and not state.alive[k]:
-        k += 1
-    return k
-
-
-@jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """Round robin, by index."""
-    arm = next_alive(state, state.ints[NEXT])
-    if arm == len(state.alive):
-        arm = next_alive(state, 0)
-    return arm
+    return in_turn(state)
 
 
 @jitable

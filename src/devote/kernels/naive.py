@@ -8,7 +8,7 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import round_robin
 from devote.kernels.jitable import jitable
-from devote.kernels.state import Rule, State, add, best_mean, keep_only, least_pulled
+from devote.kernels.state import NEXT, Rule, State, add, best_mean, keep_only, least_pulled
 
 
 @jitable
@@ -21,6 +21,7 @@ def budget(rule: Rule) -> int:
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """Once every remaining arm has its budget, keep the empirical best."""
     add(state, arm, reward)
+    state.ints[NEXT] = arm + 1
     if state.pulls[least_pulled(state)] < budget(rule):
         return 0
     return keep_only(state, best_mean(state), out)

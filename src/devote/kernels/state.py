@@ -16,6 +16,9 @@ from devote.kernels.jitable import jitable
 COUNT = 0
 """Word of ``State.ints`` that holds the number of remaining arms; a subroutine's own follow."""
 
+NEXT = 1
+"""Word of ``State.ints`` of whoever plays arms in turn: where to look for the next one."""
+
 RESET = -1
 """What ``observe`` returns when the subroutine has reset itself (SER4)."""
 
@@ -100,10 +103,30 @@ def least_pulled(state: State) -> int:
 
 
 @jitable
+def next_alive(state: State, begin: int) -> int:
+    """The first remaining arm from ``begin`` on; the number of arms if there is none."""
+    k = begin
+    while k < len(state.alive) and not state.alive[k]:
+        k += 1
+    return k
+
+
+@jitable
+def in_turn(state: State) -> int:
+    """The first remaining arm from ``NEXT`` on, or the first of all: round robin.
+
+    It is that of ``least_pulled``: remaining arms before ``NEXT`` have one pull more than others.
+    """
+    arm = next_alive(state, state.ints[NEXT])
+    return arm if arm < len(state.alive) else next_alive(state, 0)
+
+
+@jitable
 def ends_round(state: State, arm: int, reward: float) -> bool:
-    """Count a pull; returns whether it ended a round in which several arms remain."""
+    """Count a pull of the arm whose turn it was; whether it ended a round of several arms."""
     add(state, arm, reward)
-    return state.ints[COUNT] > 1 and state.pulls[least_pulled(state)] >= state.pulls[arm]
+    state.ints[NEXT] = next_alive(state, arm + 1)
+    return state.ints[COUNT] > 1 and state.ints[NEXT] == len(state.alive)
 
 
 @jitable

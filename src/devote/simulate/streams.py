@@ -1,9 +1,9 @@
-"""Named streams of uniform numbers, the same with and without numpy.
+"""Named streams of uniform numbers, the same in plain Python and in compiled code.
 
 A trial draws from three streams of its own: who wakes, what a player chooses, what an arm
 pays. Each is a Mersenne Twister seeded by the text ``seed/trial/name``, so a result depends on
 nothing else: not on the number of workers, the order of trials, or what is compared with what.
-``random.Random`` and numpy produce the same numbers from the same state.
+``engine.twister`` draws the numbers of ``random.Random`` in blocks.
 
 On independent clocks each player draws numbers of its own instead, see ``Clock``.
 """
@@ -11,13 +11,13 @@ On independent clocks each player draws numbers of its own instead, see ``Clock`
 import hashlib
 import math
 import random
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 NAMES = ("wake", "choose", "pay")
 
@@ -38,32 +38,6 @@ def triples(seed: int, trial: int) -> Iterator[Triple]:
     wake, choose, pay = (stream(seed, trial, name).random for name in NAMES)
     for _ in count():
         yield wake(), choose(), pay()
-
-
-def numpy_stream(seed: int, trial: int, name: str) -> "np.random.Generator":
-    """The same stream as ``stream``, drawn in blocks."""
-    import numpy as np
-
-    # As ``random.Random`` is seeded by a text, without a walk through its 624 words.
-    text = f"{seed}/{trial}/{name}".encode()
-    number = int.from_bytes(text + hashlib.sha512(text).digest())
-    words = number.to_bytes(-(-number.bit_length() // 32) * 4, "little")
-    twister = np.random.MT19937(_unseeded())
-    np.random.RandomState(twister).seed(np.frombuffer(words, dtype="<u4"))
-    return np.random.Generator(twister)
-
-
-@cache
-def _unseeded() -> Any:
-    """A seed that costs nothing, for a twister that is seeded next: ten times as quick."""
-    import numpy as np
-    from numpy.random.bit_generator import ISeedSequence
-
-    class Unseeded(ISeedSequence):
-        def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
-            return np.zeros(n_words, dtype)
-
-    return Unseeded()
 
 
 class CountedStream:
@@ -98,6 +72,31 @@ def trial_key(seed: int, trial: int, name: str = "players") -> int:
     """64 bits for the clocks of one trial."""
     text = f"{seed}/{trial}/clocks/{name}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8])
+
+
+KEYS_AT_ONCE = 1024
+
+
+def trial_keys(seed: int, trials: Sequence[int], name: str = "players") -> Any:
+    """``trial_key`` of many trials, as an array; scenarios have the same, which are kept."""
+    import numpy as np
+
+    places = np.asarray(trials, dtype=np.int64)
+    keys = np.zeros(len(places), dtype=np.uint64)
+    blocks = places // KEYS_AT_ONCE
+    for block in np.unique(blocks).tolist():
+        here = blocks == block
+        keys[here] = _some_keys(seed, block, name)[places[here] % KEYS_AT_ONCE]
+    return keys
+
+
+@lru_cache(maxsize=1024)
+def _some_keys(seed: int, block: int, name: str) -> Any:
+    import numpy as np
+
+    first = block * KEYS_AT_ONCE
+    keys = [trial_key(seed, trial, name) for trial in range(first, first + KEYS_AT_ONCE)]
+    return np.array(keys, dtype=np.uint64)
 
 
 def scramble(x: int) -> int:

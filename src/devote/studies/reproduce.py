@@ -6,17 +6,22 @@ later run finds them.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from devote.files import write_whole
 from devote.protocol import SpecError
-from devote.simulate import Result, ResultError, Scenario, run_sweep
+from devote.simulate import ResultError, Scenario
 from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.result import versions
 from devote.simulate.scenario import check_engine
-from devote.simulate.sweep.sweep import Progress
+from devote.simulate.sweep.cluster import dask_executor
+from devote.simulate.sweep.sweep import Progress, Sweep, run_sweeps
+from devote.simulate.sweep.workers import InProcess, local_executor, worker_count
 from devote.studies import report
 from devote.studies.claim import Claim
 from devote.studies.registry import choose, studies
@@ -55,35 +60,22 @@ def run(
     *,
     engine: str = "auto",
     workers: int | None = None,
-    dask: str | None = None,
+    executor: tuple[Executor, int] | None = None,
     progress: Progress | None = None,
 ) -> Table:
     """Run what is missing, and gather everything the chosen studies read."""
-    sweeps = sweeps_for(chosen, settings)
-    total = sum(trials * len(scenarios) for (_, trials), scenarios in sweeps.items())
-    gathered: list[Result] = []
-    before = 0
-    for (owner, trials), scenarios in sweeps.items():
+    asked = []
+    for (owner, trials), scenarios in sweeps_for(chosen, settings).items():
         suffix = "" if trials == settings.trials else f"-{trials}-trials"
-
-        def tell(done: int, _: int, label: str, before: int = before) -> None:
-            if progress is not None:
-                progress(before + done, total, label)
-
-        try:
-            gathered += run_sweep(
-                [with_engine(one, engine) for one in scenarios],
-                trials=trials,
-                seed=settings.seed,
-                workers=workers,
-                results=folder / f"{owner}{suffix}.jsonl",
-                dask=dask,
-                progress=tell,
-            )
-        except ResultError as error:
-            raise StudyError(f"{error}\nThe results are in {folder}.") from None
-        before += trials * len(scenarios)
-    return Table(gathered, settings)
+        cells = [with_engine(one, engine) for one in scenarios]
+        asked.append(Sweep(cells, trials, folder / f"{owner}{suffix}.jsonl"))
+    try:
+        found = run_sweeps(
+            asked, seed=settings.seed, workers=workers, executor=executor, progress=progress
+        )
+    except ResultError as error:
+        raise StudyError(f"{error}\nThe results are in {folder}.") from None
+    return Table(chain.from_iterable(found), settings)
 
 
 @dataclass(frozen=True)
@@ -131,23 +123,52 @@ def reproduce(
         check_device()
     asked = settings or Settings()
     folder = _folder(Path(out))
-    how: dict[str, Any] = {"engine": engine, "workers": workers, "dask": dask}
-    table = run(chosen, asked, folder / "results", progress=progress, **how)
-    from devote.studies.drawing.style import house_style, save
-
-    written: list[Path] = []
-    claims: list[Claim] = []
-    for study in chosen:
-        for claim in study.claims(table):
-            # A verdict that rests on the range of players is marked if the range was cut.
-            claims.append(replace(claim, missing=asked.missing if claim.over_players else ()))
-        with house_style():
-            figure = study.figure(table)
-        written += save(figure, folder, study.name)
+    with ExitStack() as stack:
+        local = local_executor(worker_count(workers))
+        pool = stack.enter_context(local if dask is None else dask_executor(dask))
+        # Figures are for this machine.
+        painter = pool[0] if dask is None else InProcess()
+        if engine == "cuda":
+            # Meanwhile workers import what drawing takes.
+            for _ in range(min(len(chosen), pool[1])):
+                painter.submit(get_ready)
+        table = run(
+            chosen, asked, folder / "results", engine=engine, executor=pool, progress=progress
+        )
+        pages = [
+            painter.submit(draw_and_judge, study.name, table.of(study, asked), folder)
+            for study in chosen
+        ]
+        done = [page.result() for page in pages]
+    written = [path for paths, _ in done for path in paths]
+    # A verdict that rests on the range of players is marked if the range was cut.
+    claims = [
+        replace(claim, missing=asked.missing if claim.over_players else ())
+        for _, judged in done
+        for claim in judged
+    ]
     claims.sort(key=lambda claim: bool(claim.uncounted))
     for form, text in (("md", report.as_markdown), ("json", report.as_json)):
         write_whole(folder / f"claims.{form}", text(claims, asked, versions()).encode())
     return Reproduction(asked, folder, tuple(written), tuple(claims))
+
+
+def get_ready() -> None:
+    """Import what drawing takes, in a worker that will draw later."""
+    from devote.studies.drawing import style
+
+    studies()
+    style.get_ready()
+
+
+def draw_and_judge(name: str, table: Table, folder: Path) -> tuple[list[Path], list[Claim]]:
+    """Draw the figure of a study and judge its claims; in a worker, beside others."""
+    from devote.studies.drawing.style import house_style, save
+
+    [study] = choose([name])
+    with house_style():
+        figure = study.figure(table)
+    return save(figure, folder, name), study.claims(table)
 
 
 def _folder(out: Path) -> Path:

@@ -118,6 +118,10 @@ class Table:
     def __getitem__(self, scenario: Scenario) -> Result:
         return self._results[scenario]
 
+    def of(self, study: "Study", settings: Settings) -> "Table":
+        """What one study reads."""
+        return Table([self[planned.scenario] for planned in study.scenarios(settings)], settings)
+
     def samples(
         self, variant: Variant, scheme: str, problem: str, n_players: int
     ) -> NDArray[np.float64]:

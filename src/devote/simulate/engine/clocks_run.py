@@ -9,17 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from devote.kernels import Rule, tables
+from devote.kernels.tables import Arena
 from devote.problems import Uniform
 from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.engine.memory import sparse_zeros
+from devote.simulate.engine.outcomes import AT_ONCE, block_of, closed
 from devote.simulate.engine.packing import Layout
-from devote.simulate.engine.setting import (
-    AT_ONCE,
-    environment_arrays,
-    good_arms,
-    new_arena,
-    outcome_of,
-)
+from devote.simulate.engine.setting import environment_arrays, good_arms, new_arena
 from devote.simulate.engine.windows import (
     ALL_SET,
     ENDLESS,
@@ -110,12 +106,17 @@ class ClocksRun:
         algorithm = scenario.algorithm
         ready = prepare(scenario, algorithm.choose, algorithm.observe)
         self.rows = ready.layout.rows(n)
+        self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
+        desks = [ready.layout.new_desk() for _ in range(self.threads)]
+        self.desks, self.narrow = zip(*desks, strict=True)
+        # Players are in ``rows``. A desk stands here: one player's rows, unlike those of several,
+        # are contiguous, which would be compiled anew.
         self.real = new_arena(
             scenario,
             ready.environment,
             vast=int(n > CACHED_PLAYERS),
-            alive=self.rows.alive[0],
-            own=self.rows.own[0],
+            alive=self.desks[0].alive,
+            own=self.desks[0].own,
             voted=sparse_zeros((n, k), np.int8),
             good=ready.good,
         )
@@ -130,9 +131,6 @@ class ClocksRun:
         )
         self.plan.words[PHASE] = START
         self.plan.times[WIDTH] = first_width(scenario)
-        self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
-        desks = [ready.layout.new_desk() for _ in range(self.threads)]
-        self.desks, self.narrow = zip(*desks, strict=True)
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
         key = np.uint64(trial_key(seed, trial))
         noisy = int(scenario.scheme.noisy)
@@ -189,9 +187,14 @@ class ClocksRun:
 
     def outcome(self) -> Trial:
         """What the run came to."""
+        [trial] = block_of(self.scenario, [self.close()])
+        return trial
+
+    def close(self) -> Arena:
+        """The tables that say what it came to."""
         first, second = self.rows.alive
         half = self.rows.half
         for begin in range(0, len(half), AT_ONCE):
             some = slice(begin, begin + AT_ONCE)
             np.copyto(first[some], second[some], where=half[some, None] != 0)
-        return outcome_of(self.scenario, self.real._replace(alive=first), [])
+        return closed(self.scenario, self.real._replace(alive=first))

@@ -17,6 +17,7 @@ from devote.kernels import get_algorithm
 from devote.kernels.jitable import JITABLE
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.engine.clocks import make_clocks
+from devote.simulate.engine.inner import InnerCompiler, hand_over_constants
 from devote.simulate.engine.loop import make_loop
 
 RARE = {"moment_after"}
@@ -66,6 +67,7 @@ def _compiled_once(loop: Any) -> Callable[..., None]:
             lock = Path(loop.stats.cache_path) / f"{loop.__qualname__}.lock"
             with _alone(lock), _without_collector():
                 loop.compile(tuple(type_of(argument) for argument in args))
+                hand_over_constants()
         loop(*args)
 
     return call
@@ -111,7 +113,8 @@ def _register_kernels() -> None:
             # They are called by compiled code alone: no wrapper for C. Ours make no arrays: no
             # counting of references, else one for each table at each call.
             ours = function.__module__.startswith("devote.")
-            options = {"forceinline": not rare, "no_cfunc_wrapper": True, "_nrt": not ours}
+            options: Any = {"forceinline": not rare, "no_cfunc_wrapper": True, "_nrt": not ours}
+            options["pipeline_class"] = InnerCompiler
             register_jitable(error_model="numpy", **options)(function)
             _registered.add(function)
 

@@ -1,21 +1,27 @@
 """One run in progress: its arrays, its streams, and the compiled loop that advances it."""
 
-from typing import Any
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from devote.kernels import tables
+from devote.kernels import Rule, State, tables
+from devote.kernels.tables import Arena
 from devote.problems import Uniform
 from devote.simulate.engine.compiling import compiled_loop
+from devote.simulate.engine.outcomes import block_of, closed
 from devote.simulate.engine.setting import (
     environment_arrays,
+    fresh_learner,
+    good_arms,
     learner_buffers,
     new_arena,
-    outcome_of,
 )
+from devote.simulate.engine.twister import Twister
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import NAMES, counted_stream, numpy_stream
+from devote.simulate.streams import NAMES, counted_stream
 from devote.simulate.trial import Event, Trial
 
 BLOCK = 8192
@@ -25,6 +31,34 @@ FIRST_BLOCK = 512
 TRACE_ROWS = 4096
 CACHED_PLAYERS = 4096
 """With more players, their memory no longer fits the fast caches."""
+
+
+class Ready(NamedTuple):
+    """What is the same in all trials of a scenario."""
+
+    environment: Any
+    waking: tuple[Any, Any]
+    even: int
+    good: Any
+    learner: State
+    rule: Rule
+
+
+@lru_cache(maxsize=1)
+def prepare(scenario: Scenario, *functions: object) -> Ready:
+    """Make it once; ``functions`` are the algorithm's, whose name may come to mean others."""
+    problem, n = scenario.problem, scenario.n_players
+    uniform = isinstance(problem.activity, Uniform)
+    threshold, alias = map(np.array, ([1.0], [0]) if uniform else problem.waking(n))
+    environment = problem.environment(n)
+    return Ready(
+        environment=environment_arrays(environment),
+        waking=(threshold, alias),
+        even=int(np.all(threshold == 1.0)),
+        good=good_arms(environment, scenario.spec.epsilon),
+        learner=fresh_learner(scenario),
+        rule=scenario.rule,
+    )
 
 
 class Run:
@@ -46,32 +80,30 @@ class Run:
         n, k = scenario.n_players, scenario.spec.n_arms
         rows = 1 if self.engine.one_learner else n
         own = n if self.engine.apart else rows
-        self.learners = learner_buffers(scenario, rows)
-        environment = scenario.problem.environment(n)
-        self.environment = environment_arrays(environment)
-        uniform = isinstance(scenario.problem.activity, Uniform)
-        threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
-        self.waking = (np.array(threshold), np.array(alias))
+        algorithm = scenario.algorithm
+        ready = prepare(scenario, algorithm.choose, algorithm.observe)
+        self.learners = learner_buffers(ready.learner, rows)
+        self.environment, self.waking, self.rule = ready.environment, ready.waking, ready.rule
         self.arena = new_arena(
             scenario,
-            environment,
-            even=int(np.all(self.waking[0] == 1.0)),
+            ready.environment,
+            even=ready.even,
+            good=ready.good,
             vast=int(n > CACHED_PLAYERS),
             tracing=int(tracing),
             recording=int(recording),
             alive=self.learners.alive,
             own=np.zeros((own, self.engine.words), dtype=np.int32),
             voted=np.zeros((BLOCK if self.engine.keeps_log else own, k), dtype=np.int8),
-            events=np.zeros((TRACE_ROWS + 2 * k + 2, 5), dtype=np.int64),
+            events=np.zeros((TRACE_ROWS + 2 * k + 2 if tracing else 1, 5), dtype=np.int64),
         )
         self.counters: NDArray[np.int64] = self.arena.counters
         self.events: list[Event] = []
-        self.rule = scenario.rule
         self.loop = compiled_loop(*scenario.loop[:2])
         names = (*NAMES, "noise") if scheme.noisy else NAMES
         # Where every pull concerns all, clocks are merged into one.
         clocks = scenario.runs_on in ("clocks", "cuda") and not scenario.own_clocks
-        make: Any = counted_stream if clocks else numpy_stream
+        make: Any = counted_stream if clocks else Twister
         self._streams = [make(seed, trial, name) for name in names]
 
     @property
@@ -132,4 +164,9 @@ class Run:
 
     def outcome(self) -> Trial:
         """What the run came to."""
-        return outcome_of(self.scenario, self.arena, self.events)
+        [trial] = block_of(self.scenario, [self.close()])
+        return replace(trial, trace=tuple(self.events) if self.arena.tracing else None)
+
+    def close(self) -> Arena:
+        """The tables that say what it came to."""
+        return closed(self.scenario, self.arena)

@@ -31,11 +31,13 @@ ENDLESS = math.inf
 
 JUST_AFTER = 1.0 + 2.0**-52
 SHORTEST, CAREFUL, LONGEST = 1.0 / 64.0, 16.0, 32.0
+LATE = 1.0 / 64.0
 FEWEST_PULLS = 16.0
 FEW_LOUD = 16.0
 """How wide a window is: LONGEST while nobody is loud, then so that about as many activations are as
 make a decision, FEW_LOUD if that is unknown; replaying a window costs as much as running it, and
-visiting every player as much as some activations."""
+visiting every player as much as some activations. In a long run it may be LATE of what has passed:
+then all decisions together replay little of it."""
 
 FEWEST = 8
 """Players who have halted, before it is asked whether the window is too long."""
@@ -272,7 +274,7 @@ def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) 
         if times[LIMIT] == ENDLESS:
             real.counters[DECIDED] = real.counters[TIME]
     if words[N_LOUD] == 0:
-        times[WIDTH] = min(2.0 * times[WIDTH], LONGEST)
+        times[WIDTH] = min(2.0 * times[WIDTH], max(LONGEST, LATE * times[BEGIN]))
     else:
         factor = min(4.0, expected(words) / (1 + words[N_LOUD]))
         times[WIDTH] = bounded(words, factor * (times[LIMIT] - times[BEGIN]), real.n_players)

@@ -21,23 +21,30 @@ class Schedule:
     """The trials still to be handed out, by cell."""
 
     cells: Sequence[Scenario]
-    waiting: dict[int, list[int]]
+    waiting: dict[int, Sequence[int]]
     seconds: dict[int, float] = field(default_factory=dict)
     _piloted: set[int] = field(default_factory=set)
+    _loops: dict[int, tuple[str, str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.waiting = {cell: list(trials) for cell, trials in self.waiting.items() if trials}
+        self.waiting = {cell: trials for cell, trials in self.waiting.items() if trials}
+        self._loops = {cell: self.cells[cell].loop for cell in self.waiting}
 
     def loops(self) -> list[Scenario]:
-        """One cell for each loop that the waiting trials need."""
+        """One cell for each loop that the waiting trials need, those of the most work first."""
         first: dict[tuple[str, str, str], Scenario] = {}
-        for cell in self.waiting:
-            first.setdefault(self.cells[cell].loop, self.cells[cell])
-        return list(first.values())
+        work: dict[tuple[str, str, str], int] = {}
+        for cell, trials in self.waiting.items():
+            loop = self._loops[cell]
+            first.setdefault(loop, self.cells[cell])
+            work[loop] = work.get(loop, 0) + self._guess(cell)[0] * len(trials)
+        # Clocks take longest to compile.
+        by_work = sorted(first, key=lambda loop: (loop[2] == "clocks", work[loop]), reverse=True)
+        return [first[loop] for loop in by_work]
 
     def next_chunk(self, compiled: set[tuple[str, str, str]]) -> tuple[int, list[int]] | None:
         """A cell and some of its trials; None if all that is left waits for its loop."""
-        ready = [cell for cell in self.waiting if self.cells[cell].loop in compiled]
+        ready = [cell for cell in self.waiting if self._loops[cell] in compiled]
         if not ready:
             return None
         unknown = [cell for cell in ready if cell not in self._piloted]
@@ -54,7 +61,7 @@ class Schedule:
         size = 1
         if cell in self.seconds:
             size = max(1, int(CHUNK_SECONDS / max(self.seconds[cell], 1e-6)))
-        chunk, rest = trials[:size], trials[size:]
+        chunk, rest = list(trials[:size]), trials[size:]
         if rest:
             self.waiting[cell] = rest
         else:
@@ -66,7 +73,8 @@ class Schedule:
         engine = scenario.scheme.engine
         learners = 1 if engine is not None and engine.one_learner else scenario.n_players
         alone = 1 if scenario.scheme.by_message else 2
-        return alone * learners * scenario.spec.n_arms, -cell
+        patient = 16 if scenario.algorithm.patient else 1
+        return alone * learners * scenario.spec.n_arms * patient, -cell
 
     def _left(self, cell: int) -> tuple[float, int]:
         known = self.seconds.get(cell, 0.0)

@@ -8,9 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from devote.simulate.block import Block
 from devote.simulate.engine.gpu.run import run_batches
 from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.errors import SweepError, SweepInterrupted, check
@@ -18,13 +22,13 @@ from devote.simulate.progress import Progress, progress_line
 from devote.simulate.results import Results
 from devote.simulate.scenario import Scenario
 from devote.simulate.sweep.cluster import dask_executor, lost_on_dask
-from devote.simulate.sweep.results_file import Done, Header, ResultsFile, gather
+from devote.simulate.sweep.pieces import Pieces
+from devote.simulate.sweep.results_file import Header, ResultsFile, gather
 from devote.simulate.sweep.schedule import Schedule
 from devote.simulate.sweep.workers import local_executor, worker_count
-from devote.simulate.trial import Trial
 from devote.simulate.trials import compile_loop, run_chunk
 
-__all__ = ["Progress", "run_sweep"]
+__all__ = ["Progress", "Sweep", "run_sweep", "run_sweeps"]
 
 
 def run_sweep(
@@ -38,17 +42,18 @@ def run_sweep(
     progress: Progress | bool | None = None,
     record: bool = False,
     trace: bool = False,
-    on_trial: Callable[[int, int, Trial], None] | None = None,
+    on_block: Callable[[int, Block], None] | None = None,
 ) -> Results:
     """Run trials 0, 1, ... of every cell; one result per cell, in order.
 
     ``workers`` processes share the work, all cores by default; with ``dask`` a Dask cluster does:
-    give the address of its scheduler, the cluster or a client. With ``results``, each finished
-    trial is written to that file, and a sweep that was interrupted goes on where it stopped. The
-    same file with more trials or other cells runs only what is missing. ``progress`` is called
-    once at the start and after each finished trial; True shows a line in a terminal. ``record``
-    and ``trace`` are those of ``simulate``. ``on_trial`` is called with the place of a cell, the
-    number of a trial and the trial, for those in the file and for each that ends.
+    give the address of its scheduler, the cluster or a client. Trials end in blocks: those that a
+    worker was given together, .4 s of work at most, or that a GPU ran at once. With ``results``,
+    each finished block is written to that file, and a sweep that was interrupted goes on where it
+    stopped. The same file with more trials or other cells runs only what is missing. ``progress``
+    is called once at the start and after each finished block; True shows a line in a terminal.
+    ``record`` and ``trace`` are those of ``simulate``. ``on_block`` is called with the place of a
+    cell and a block of its trials, for those in the file and for each that ends.
 
     A script that uses several workers must guard its entry with
     ``if __name__ == "__main__":``, as for every use of ``multiprocessing``.
@@ -59,68 +64,129 @@ def run_sweep(
     >>> [result.trials for result in run_sweep([cell], trials=3, workers=1)]
     [3]
     """
-    check.whole("trials", trials, least=1, remedy="Raise it.")
+    [found] = run_sweeps(
+        [Sweep(cells, trials, results)],
+        seed=seed,
+        workers=workers,
+        dask=dask,
+        progress=progress,
+        record=record,
+        trace=trace,
+        on_block=on_block,
+    )
+    return found
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Trials 0, 1, ... of some cells, kept in the file ``results`` if one is named."""
+
+    cells: Sequence[Scenario]
+    trials: int = 20
+    results: str | Path | None = None
+
+
+def run_sweeps(
+    sweeps: Sequence[Sweep],
+    *,
+    seed: int = 0,
+    workers: int | None = None,
+    executor: tuple[Executor, int] | None = None,
+    dask: Any = None,
+    progress: Progress | bool | None = None,
+    record: bool = False,
+    trace: bool = False,
+    on_block: Callable[[int, Block], None] | None = None,
+) -> list[Results]:
+    """Run several sweeps as if they were one, so that no core waits for the end of another.
+
+    All is as in ``run_sweep``. ``executor`` does the work if it is given, with how many chunks it
+    runs at once; it is left open.
+    """
+    for sweep in sweeps:
+        check.whole("trials", sweep.trials, least=1, remedy="Raise it.")
+        if trace and sweep.results is not None:
+            raise SweepError("A results file keeps no traces.\nLeave out trace or results.")
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise SweepError(f"seed={seed!r} must be a whole number.\nUse 0, or any other.")
     n_workers = worker_count(workers)
-    if trace and results is not None:
-        raise SweepError("A results file keeps no traces.\nLeave out trace or results.")
-    if trace or record:
-        cells = [cell.in_order() for cell in cells]
-    header = Header(tuple(cells), trials, seed, record)
-    on_device = [i for i, cell in enumerate(cells) if cell.runs_on == "cuda"]
+    headers = [
+        Header(
+            tuple(cell.in_order() if trace or record else cell for cell in sweep.cells),
+            sweep.trials,
+            seed,
+            record,
+        )
+        for sweep in sweeps
+    ]
+    cells = [cell for header in headers for cell in header.cells]
+    places = [(j, i) for j, header in enumerate(headers) for i in range(len(header.cells))]
+    on_device = [n for n, cell in enumerate(cells) if cell.runs_on == "cuda"]
     if on_device:
         check_device()
     with ExitStack() as stack:
         # An address that nobody answers at is found out before a file is made.
-        cluster = stack.enter_context(dask_executor(dask)) if dask is not None else None
-        file = None
-        done: Done = {}
-        if results is not None:
-            file = ResultsFile(results, header)
-            stack.callback(file.close)
-            done.update(file.done)
-        heard = on_trial or (lambda cell, trial, run: None)
-        for (i, trial), run in done.items():
-            heard(i, trial, run)
-        tell = stack.enter_context(progress_line(progress))
-        total = len(cells) * trials
-        tell(len(done), total, "")
-        left = {i: [t for t in range(trials) if (i, t) not in done] for i in range(len(cells))}
-
-        def note(i: int, trial: int, run: Trial) -> None:
-            done[i, trial] = run
+        if dask is not None:
+            executor = stack.enter_context(dask_executor(dask))
+        files: list[ResultsFile | None] = []
+        for sweep, header in zip(sweeps, headers, strict=True):
+            file = None if sweep.results is None else ResultsFile(sweep.results, header)
+            files.append(file)
             if file is not None:
-                file.add(i, trial, run)
-            heard(i, trial, run)
-            tell(len(done), total, cells[i].label)
+                stack.callback(file.close)
+        done = [Pieces() if file is None else file.done for file in files]
+        heard = on_block or (lambda cell, block: None)
+        left: dict[int, Sequence[int]] = {
+            n: range(headers[j].trials) for n, (j, _) in enumerate(places)
+        }
+        total = sum(map(len, left.values()))
+        for n, (j, i) in enumerate(places):
+            there, block = done[j].of(i, cells[n])
+            if len(there):
+                heard(n, block)
+                left[n] = np.setdiff1d(left[n], there).tolist()
+        tell = stack.enter_context(progress_line(progress))
+        finished = total - sum(map(len, left.values()))
+        tell(finished, total, "")
+
+        def note(n: int, numbers: Sequence[int], block: Block) -> None:
+            nonlocal finished
+            j, i = places[n]
+            done[j].add(i, numbers, block)
+            finished += len(block)
+            if (file := files[j]) is not None:
+                file.add(i, np.asarray(numbers), block)
+            heard(n, block)
+            tell(finished, total, cells[n].label)
 
         try:
-            for i in on_device:
-                for trial, run in run_batches(cells[i], seed=seed, trials=left.pop(i)):
-                    note(i, trial, run)
-            schedule = Schedule(header.cells, left)
+            for n in on_device:
+                for numbers, block in run_batches(cells[n], seed=seed, trials=left.pop(n)):
+                    note(n, numbers, block)
+            schedule = Schedule(cells, left)
             if schedule.waiting:
-                executor, at_once = cluster or stack.enter_context(local_executor(n_workers))
-                for i, trial, run in _run(schedule, seed, executor, at_once, trace, record):
-                    note(i, trial, run)
+                pool, at_once = executor or stack.enter_context(local_executor(n_workers))
+                for n, some, block in _run(schedule, seed, pool, at_once, trace, record):
+                    note(n, some, block)
         except KeyboardInterrupt:
-            raise _interrupted(len(done), total, results) from None
-    return gather(header, done)
+            raise _interrupted(finished, total, [sweep.results for sweep in sweeps]) from None
+    return [gather(header, pieces) for header, pieces in zip(headers, done, strict=True)]
 
 
-def _interrupted(done: int, total: int, results: str | Path | None) -> SweepInterrupted:
-    if results is None:
+def _interrupted(done: int, total: int, results: Sequence[str | Path | None]) -> SweepInterrupted:
+    paths = [Path(path) for path in results if path is not None]
+    if not paths:
         way = "Nothing is kept. Give a results file, such as sweep.jsonl, to go on next time."
     else:
-        way = f"They are kept in {Path(results).name}. Run the same again to go on from there."
+        where = paths[0].name if len(paths) == 1 else paths[0].parent
+        way = f"They are kept in {where}. Run the same again to go on from there."
     return SweepInterrupted(f"Stopped after {done:,} of {total:,} trials.\n{way}")
 
 
 def _run(
     schedule: Schedule, seed: int, executor: Executor, at_once: int, trace: bool, record: bool
-) -> Iterator[tuple[int, int, Trial]]:
-    """Hand out chunks and pass on trials as they are finished."""
+) -> Iterator[tuple[int, list[int], Block]]:
+    """Hand out chunks and pass on their trials as they are finished."""
     compiled: set[tuple[str, str, str]] = set()
     # One worker alone compiles what it needs when it needs it.
     loops = schedule.loops() if at_once > 1 else []
@@ -151,10 +217,9 @@ def _run(
                 compiled.add(compiling.pop(future).loop)
                 continue
             i, trials = running.pop(future)
-            runs, seconds = outcome
+            block, seconds = outcome
             schedule.took(i, seconds)
-            for trial, run in zip(trials, runs, strict=True):
-                yield i, trial, run
+            yield i, trials, block
 
 
 def _result(future: Future[Any]) -> Any:

@@ -17,6 +17,11 @@ def repeated(values: Any, n_trials: int) -> Any:
     return cuda.to_device(np.repeat(values[None], n_trials, axis=0))
 
 
+def last_first(values: Any) -> Any:
+    """An array of the device here, its first axis, the trials, last."""
+    return np.moveaxis(values.copy_to_host(), 0, -1)
+
+
 def device_environment(plain: Environment) -> Any:
     """The buffers behind ``pay``."""
     arrays = environment_arrays(plain)

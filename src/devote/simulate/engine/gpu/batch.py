@@ -9,8 +9,9 @@ from numba import cuda
 
 from devote.kernels import Rule, get_algorithm, tables
 from devote.protocol.scheme import SCHEMES
+from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import cell_spans, first_width
-from devote.simulate.engine.gpu.arrays import device_environment, device_setting
+from devote.simulate.engine.gpu.arrays import device_environment, device_setting, last_first
 from devote.simulate.engine.gpu.begin import make_begin
 from devote.simulate.engine.gpu.merge import TEAM, make_merge
 from devote.simulate.engine.gpu.recording import recorded
@@ -23,11 +24,12 @@ from devote.simulate.engine.gpu.rows import (
 )
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
 from devote.simulate.engine.gpu.target import compile_kernel
-from devote.simulate.engine.setting import new_arena, outcome_of
+from devote.simulate.engine.outcomes import closed, outcomes_of
+from devote.simulate.engine.setting import new_arena
 from devote.simulate.engine.windows import N_TIMES, N_WORDS, PHASE, START, WIDTH
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import trial_key
-from devote.simulate.trial import Trial
+from devote.simulate.streams import trial_keys
+from devote.simulate.votes import Votes
 
 WARP = 32
 REGISTERS = 112
@@ -105,9 +107,8 @@ class Batch:
             nth=room(total, np.int32),
             place=room((2, total, 2), np.int32),
         )
-        keys = [trial_key(seed, trial) for trial in trials]
         self.trials = Trials(
-            keys=put(np.array(keys, dtype=np.uint64)),
+            keys=put(trial_keys(seed, trials)),
             counters=room((n_trials, tables.N_COUNTERS), np.int64),
             past=room((n_trials, tables.N_COUNTERS), np.int64),
             added=room((n_trials, tables.N_COUNTERS), np.int64),
@@ -160,30 +161,23 @@ class Batch:
             for _ in range(AT_ONCE):
                 self.advance()
 
-    def outcomes(self) -> list[Trial]:
+    def outcomes(self) -> Block:
         """What each trial came to."""
-        n, k = self.scenario.n_players, self.scenario.spec.n_arms
-        n_trials = len(self.trials.keys)
+        n, n_trials = self.scenario.n_players, len(self.trials.keys)
+        votes = Votes.of(self.players.first_vote.copy_to_host().reshape(n_trials, n))
+        names = ("counters", "tally", "by_arm", "shared")
+        columns = {name: last_first(getattr(self.trials, name)) for name in names}
+        arena = self.arena._replace(alive=self._alive(), **columns)
+        return outcomes_of(self.scenario, closed(self.scenario, arena), votes)
+
+    def _alive(self) -> Any:
+        """Every player's remaining arms, if they are asked for: ``[player, arm, trial]``."""
         players = self.players
-        fetched = {
-            name: getattr(self.trials, name).copy_to_host()
-            for name in ("counters", "tally", "by_arm", "shared", "before", "keep")
-        }
+        if self.scenario.scheme.by_message and self.scenario.horizon is None:
+            return None
+        n, k, n_trials = self.scenario.n_players, self.scenario.spec.n_arms, len(self.trials.keys)
         moved = players.moved.copy_to_host().reshape(n_trials, n)
         half = players.half.copy_to_host().reshape(n_trials, n)
-        half ^= moved & fetched.pop("keep")[:, None]
+        half ^= moved & self.trials.keep.copy_to_host()[:, None]
         both = players.alive.copy_to_host().reshape(2, k, n_trials, n)
-        alive = np.where(half == 1, both[1], both[0]).transpose(1, 2, 0)
-        first_vote = players.first_vote.copy_to_host().reshape(n_trials, n)
-        return [
-            outcome_of(
-                self.scenario,
-                self.arena._replace(
-                    alive=alive[t],
-                    first_vote=first_vote[t],
-                    **{name: values[t] for name, values in fetched.items()},
-                ),
-                [],
-            )
-            for t in range(n_trials)
-        ]
+        return np.where(half == 1, both[1], both[0]).transpose(2, 0, 1)

@@ -20,16 +20,18 @@ from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME
 from devote.problems import pay
 from devote.problems.rewards import Environment
 from devote.protocol.scheme import SCHEMES, Engine
+from devote.simulate.block import Block
 from devote.simulate.engine.alone import bad_play
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting
 from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
 from devote.simulate.engine.gpu.tables import arena_of_one
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
-from devote.simulate.engine.setting import new_arena, outcome_of
+from devote.simulate.engine.outcomes import closed, outcomes_of
+from devote.simulate.engine.setting import new_arena
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import trial_key
-from devote.simulate.trial import Trial
+from devote.simulate.streams import trial_keys
+from devote.simulate.votes import Votes
 
 THREADS = ROWS
 """Of a block."""
@@ -186,14 +188,13 @@ class LoneBatch:
         code = scenario.algorithm
         facts = facts_of(scenario, plain, self.arena)
         self.kernel = compiled_lone(*scenario.loop[:2], k, facts, code.choose, code.observe)
-        keys = np.array([trial_key(seed, trial) for trial in trials], dtype=np.uint64)
         self.counters = cuda.device_array((n_trials, N_COUNTERS), np.int64)
         self.alive = cuda.device_array((k, n_trials), np.int8)
         self.given = (
             device_environment(plain),
             scenario.rule,
             device_setting(scenario, self.arena),
-            cuda.to_device(keys),
+            cuda.to_device(trial_keys(seed, trials)),
             cuda.to_device(self.arena.counters),
             self.counters,
             self.alive,
@@ -204,12 +205,11 @@ class LoneBatch:
         """Run all trials to their end."""
         self.kernel[self.blocks, THREADS](*self.given)
 
-    def outcomes(self) -> list[Trial]:
+    def outcomes(self) -> Block:
         """What each trial came to."""
-        counters, alive = self.counters.copy_to_host(), self.alive.copy_to_host().T
-        return [
-            outcome_of(
-                self.scenario, self.arena._replace(counters=counters[t], alive=alive[t : t + 1]), []
-            )
-            for t in range(len(counters))
-        ]
+        counters, alive = self.counters.copy_to_host().T, self.alive.copy_to_host()[None]
+        columns = {name: getattr(self.arena, name)[..., None] for name in ("tally", "by_arm")}
+        arena = self.arena._replace(counters=counters, alive=alive, **columns)
+        return outcomes_of(
+            self.scenario, closed(self.scenario, arena), Votes.none(counters.shape[1], 1)
+        )

@@ -10,14 +10,21 @@ from numba import cuda
 from devote.kernels import get_algorithm
 from devote.problems import Uniform
 from devote.protocol.scheme import SCHEMES
-from devote.simulate.engine.gpu.arrays import device_environment, device_setting, repeated
+from devote.simulate.block import Block
+from devote.simulate.engine.gpu.arrays import (
+    device_environment,
+    device_setting,
+    last_first,
+    repeated,
+)
 from devote.simulate.engine.gpu.events import make_events
 from devote.simulate.engine.gpu.tables import Merged, Shape
 from devote.simulate.engine.gpu.target import compile_kernel
-from devote.simulate.engine.setting import learner_buffers, new_arena, outcome_of
+from devote.simulate.engine.outcomes import closed, outcomes_of
+from devote.simulate.engine.setting import fresh_learner, learner_buffers, new_arena
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import NAMES, trial_key
-from devote.simulate.trial import Trial
+from devote.simulate.streams import NAMES, trial_keys
+from devote.simulate.votes import Votes
 
 WARP = 32
 FEW = 4096
@@ -49,7 +56,7 @@ class MergedBatch:
         self.arena = arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
         uniform = isinstance(scenario.problem.activity, Uniform)
         threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
-        buffers = learner_buffers(scenario, rows)
+        buffers = learner_buffers(fresh_learner(scenario), rows)
         self.learners = buffers._replace(
             **{name: repeated(values, n_trials) for name, values in buffers._asdict().items()}
         )
@@ -62,7 +69,7 @@ class MergedBatch:
                 if name not in ("own", "voted")
             },
         )
-        keys = [[trial_key(seed, t, name) for name in (*NAMES, "noise")] for t in trials]
+        keys = [trial_keys(seed, trials, name) for name in (*NAMES, "noise")]
         self.given = (
             device_environment(plain),
             scenario.rule,
@@ -71,7 +78,7 @@ class MergedBatch:
             Shape(n_trials, n, 0),
             self.learners,
             self.tables,
-            cuda.to_device(np.array(keys, dtype=np.uint64)),
+            cuda.to_device(np.stack(keys, axis=1)),
             MOST,
         )
         self.kernel = compiled_events(*scenario.loop[:2])
@@ -86,16 +93,10 @@ class MergedBatch:
             busy.copy_to_device(idle)
             self.kernel[self.blocks, self.threads](*self.given, busy)
 
-    def outcomes(self) -> list[Trial]:
+    def outcomes(self) -> Block:
         """What each trial came to."""
-        names = ("counters", "first_vote", "tally", "by_arm", "shared", "before")
-        fetched = {name: getattr(self.tables, name).copy_to_host() for name in names}
-        fetched["alive"] = self.learners.alive.copy_to_host()
-        return [
-            outcome_of(
-                self.scenario,
-                self.arena._replace(**{name: values[t] for name, values in fetched.items()}),
-                [],
-            )
-            for t in range(len(fetched["counters"]))
-        ]
+        names = ("counters", "tally", "by_arm", "shared")
+        columns = {name: last_first(getattr(self.tables, name)) for name in names}
+        arena = self.arena._replace(alive=last_first(self.learners.alive), **columns)
+        votes = Votes.of(self.tables.first_vote.copy_to_host())
+        return outcomes_of(self.scenario, closed(self.scenario, arena), votes)

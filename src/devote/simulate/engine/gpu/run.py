@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import runs_by_itself
 from devote.simulate.engine.gpu.target import check_device, free_bytes
 from devote.simulate.engine.room import bytes_per_player
 from devote.simulate.errors import SweepError
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import Trial
 
 PER_TRIAL = 4096
 """Bytes of a trial beside its players, at most."""
@@ -33,8 +33,8 @@ def trials_at_once(scenario: Scenario) -> int:
 
 def run_batches(
     scenario: Scenario, *, seed: int, trials: Sequence[int]
-) -> Iterator[tuple[int, Trial]]:
-    """Each trial with its number, one batch after another."""
+) -> Iterator[tuple[Sequence[int], Block]]:
+    """The numbers of some trials and what they came to, one batch after another."""
     check_device()
     from devote.simulate.engine.gpu.batch import Batch
     from devote.simulate.engine.gpu.lone import LoneBatch
@@ -48,4 +48,4 @@ def run_batches(
         some = trials[first : first + size]
         batch = form(scenario, seed=seed, trials=some)
         batch.play()
-        yield from zip(some, batch.outcomes(), strict=True)
+        yield some, batch.outcomes()

@@ -1,0 +1,94 @@
+"""Functions that only compiled code calls: translated for the compiler, but not compiled alone.
+
+By itself numba optimises each function, makes machine code of it, and does both again where it is
+inlined. That of the functions alone is never run: here each is simplified and linked into what
+calls it, and the loop is optimised as a whole. That takes a quarter to a third less time.
+"""
+
+from typing import Any, ClassVar
+
+from numba.core import codegen as numba_codegen
+from numba.core import compiler as numba_compiler
+from numba.core import compiler_machinery as numba_machinery
+from numba.core import typed_passes as numba_passes
+from numba.core.registry import cpu_target
+
+codegen: Any = numba_codegen
+compiler: Any = numba_compiler
+passes: Any = numba_passes
+machinery: Any = numba_machinery
+target: Any = cpu_target
+
+
+class _NowhereYet:
+    """Where a function's constants are to be found: nowhere, until the loop has machine code."""
+
+    def __init__(self, waiting: list[tuple[str, Any]]) -> None:
+        self._waiting = waiting
+
+    def set_env(self, name: str, constants: Any) -> None:
+        """Called by numba once a function is lowered."""
+        self._waiting.append((name, constants))
+
+
+class InnerLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """What callers link; it never becomes machine code."""
+
+    waiting: ClassVar[list[tuple[str, Any]]] = []
+    """Functions' constants by the symbol that is to point at them, for all libraries."""
+
+    @property
+    def codegen(self) -> Any:
+        """Asked by numba for nothing but ``set_env``."""
+        return _NowhereYet(self.waiting)
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+        simplify, builder = self._codegen._function_pass_manager()
+        for function in module.functions:
+            if not function.is_declaration:
+                simplify.run(function, builder)
+
+    def _optimize_final_module(self) -> None:
+        return
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """None: there is no machine code."""
+        return 0
+
+
+@machinery.register_pass(mutates_CFG=True, analysis_only=False)
+class InnerLowering(passes.NativeLowering):  # type: ignore[misc]
+    """Numba's own lowering, into an ``InnerLibrary``."""
+
+    _name = "inner_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Called by numba's pipeline."""
+        state.library = InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        done: bool = super().run_pass(state)
+        return done
+
+
+class InnerCompiler(compiler.CompilerBase):  # type: ignore[misc]
+    """Numba's pipeline but for its lowering."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Called by numba."""
+        pipeline = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        for i, (step, what) in enumerate(pipeline.passes):
+            if step is passes.NativeLowering:
+                pipeline.passes[i] = InnerLowering, what
+        pipeline.finalize()
+        return [pipeline]
+
+
+def hand_over_constants() -> None:
+    """Let the loop that has just been compiled find the constants of functions inlined in it."""
+    whole = target.target_context.codegen()
+    for name, constants in InnerLibrary.waiting:
+        if whole._engine.is_symbol_defined(name):
+            whole.set_env(name, constants)
