@@ -30,8 +30,11 @@ os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 # some among them takes a quarter of that time, and some of each test's.
 gc.disable()
 
-COMPILE = ("test_engine_equals_players", "test_jury_engine", "test_survey_engine", "test_clocks")
-"""Between them they compile nearly every loop."""
+COMPILE = (
+    *("test_engine_equals_players", "test_jury_engine", "test_survey_engine", "test_clocks"),
+    "test_algorithm_contract",
+)
+"""Between them they compile nearly every loop and every kernel."""
 
 ROOMS = (
     *("simulate", "schemes", "statistical", "audit", "studies", "paper", "guarantees", "theory"),
