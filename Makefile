@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Else each of the hundreds of processes of the tests compiles the same sources.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup demo banner docs test check lint types imports tools client
-.PHONY: faults cluster gossip browsers crowds clocks format clean deploy
+.PHONY: bytecode faults cluster gossip browsers crowds clocks format clean deploy
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -56,7 +59,12 @@ client: clients/js/node_modules/.package-lock.json
 clients/js/node_modules/.package-lock.json: clients/js/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix clients/js --silent --no-audit --no-fund || true; fi
 
-test: lint types imports tools client ## everything, the slow statistical part included
+# What each worker would compile for itself, while the other core checks types.
+bytecode: setup
+	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true  # the tests tell what is wrong
+
+test: setup ## everything, the slow statistical part included
+	@$(MAKE) --no-print-directory -j 2 types bytecode lint imports tools client
 	@$(BIN)/pytest -n 3 --dist worksteal  # one more than cores: many tests wait for processes
 
 faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000 devices over HTTP

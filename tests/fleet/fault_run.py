@@ -68,20 +68,24 @@ class SimulatedDevice:
         self.expiry = Expiry(self.rng.choice((None, 5.0)), on_expire)
         identity = Identity.from_private_bytes(self.rng.randbytes(32))
         self.voter = identity.voter
-        self.store = CrashingStore(self.disk)
         self.noise = 0.0
         self.means = fleet.means
+        self.store = CrashingStore(self.disk)
         self.store.set_up("mock", here(fleet.spec, players=fleet.n_devices), identity)
-        self.start()
+        self.store.is_new = False  # as one that was closed and is opened again
+        self._start()
 
     def start(self) -> None:
         if self.core is None:
-            clock = Clock(lambda: self.fleet.clock.now() + self.offset, self.fleet.clock.now)
             self.store.close()
             self.store = CrashingStore(self.disk)
-            self.core = DeviceCore(
-                self.store, expiry=self.expiry, clock=clock, noise=lambda: self.noise
-            )
+            self._start()
+
+    def _start(self) -> None:
+        clock = Clock(lambda: self.fleet.clock.now() + self.offset, self.fleet.clock.now)
+        self.core = DeviceCore(
+            self.store, expiry=self.expiry, clock=clock, noise=lambda: self.noise
+        )
 
     def kill(self, *, power: bool = False) -> None:
         self.core = None

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 
 import httpx
 import pytest
@@ -67,6 +68,21 @@ def test_who_never_ends_a_request_is_dropped_however_steadily_bytes_come(tmp_pat
         assert (await posted(url)).status_code == 201
 
     run(test, tmp_path, patience=0.5)
+
+
+def test_an_answer_is_sent_at_once_and_does_not_wait_for_the_peer_to_confirm_its_first_half(
+    tmp_path,
+):
+    async def test(server, url):
+        _, writer = await connect(url)
+        while not (connections := server.app.state.service.connections._open):
+            await asyncio.sleep(0.01)
+        for connection in connections:
+            opened = connection.transport.get_extra_info("socket")
+            assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        writer.close()
+
+    run(test, tmp_path)
 
 
 def test_a_body_that_never_comes_to_an_end_is_answered_and_ended(tmp_path):

@@ -114,13 +114,14 @@ class Database:
         self._layout = layout
         self._lock = threading.RLock()
         self._durable: bool | None = None
-        if self.path != ":memory:":
+        self._on_disk = self.path != ":memory:"
+        if self._on_disk:
             self._make_private(must_write=alone)
         with self._translated():
             self._connection = self._connect(timeout=0.0 if alone else PATIENCE)
         try:
             with self._translated():
-                if self.path == ":memory:":  # where thousands of devices may share a process
+                if not self._on_disk:  # where thousands of devices may share a process
                     self._connection.execute("PRAGMA page_size=512")
                 self._connection.execute("PRAGMA secure_delete=ON")
                 if alone:
@@ -156,7 +157,7 @@ class Database:
         db = self._connection
         with self._lock:
             try:  # one `with` only: a device does this at every pull
-                if durable is not self._durable:
+                if durable is not self._durable and self._on_disk:
                     db.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
                     self._durable = durable
                 db.execute("BEGIN IMMEDIATE")

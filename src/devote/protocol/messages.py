@@ -63,6 +63,8 @@ class Kind:
     question: tuple[str, ...]
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)  # to make one takes longer
+
 KINDS: dict[str, Kind] = {}
 _BY_FORM: dict[type, Kind] = {}
 
@@ -134,14 +136,14 @@ def from_dict(values: object, n_arms: int) -> Message:
             f"Message type {name!r} is not one of: {', '.join(KINDS)}.\nDiscard it."
         )
     kind = KINDS[name]
-    expected = {"v", "type", *TEXTS, *kind.numbers}
-    if set(values) != expected:
-        odd = ", ".join(sorted(map(str, set(values) ^ expected)))
+    expected = ("v", "type", *TEXTS, *kind.numbers)
+    if len(values) != len(expected) or not all(map(values.__contains__, expected)):
+        odd = ", ".join(sorted(map(str, set(values) ^ set(expected))))
         raise RemoteProtocolError(
             f"A {kind.name} has exactly the fields {', '.join(sorted(expected))}; "
             f"wrong or missing: {odd}.\nDiscard it."
         )
-    item: Message = kind.form(**{name: values[name] for name in expected - {"v", "type"}})
+    item: Message = kind.form(**{name: values[name] for name in expected[2:]})
     check_fields(item, n_arms)
     return item
 
@@ -170,7 +172,7 @@ def _is_whole(value: object) -> bool:
 
 def to_json(item: Message) -> str:
     """The JSON form of a message, as text."""
-    return json.dumps(to_dict(item), separators=(",", ":"), sort_keys=True)
+    return _ENCODER.encode(to_dict(item))
 
 
 def from_json(text: str | bytes, n_arms: int) -> Message:

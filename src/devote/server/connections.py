@@ -8,6 +8,7 @@ costs the peer to wait.
 
 import asyncio
 import resource
+import socket
 from collections import OrderedDict
 from typing import Any
 
@@ -37,6 +38,16 @@ def raise_file_limit() -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         soft = wanted
     return MOST_FILES if soft == resource.RLIM_INFINITY else soft
+
+
+def answer_at_once(transport: asyncio.BaseTransport) -> None:
+    """Send the second half of an answer without waiting for the peer to confirm the first.
+
+    That would take 40 ms at each request; asyncio sees to it only for sockets that it makes itself.
+    """
+    opened = transport.get_extra_info("socket")
+    if opened is not None and opened.family in (socket.AF_INET, socket.AF_INET6):
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 class Connections:
@@ -100,6 +111,7 @@ class GuardedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, if there is room."""
         super().connection_made(transport)
+        answer_at_once(transport)
         self._since = self.loop.time()
         self._unread = 0
         self._unread_since = self._since
