@@ -39,7 +39,12 @@ def lone(algorithm: str, n_players: int) -> None:
     scenario = Scenario(spec, PROBLEMS["1"], 1, engine="cuda")
     play(LoneBatch(scenario, trials=range(1024)))
     # Keys in place of hashes of names, which would take longer than all the rest.
-    lone_players.trial_key = lambda seed, trial: (ODD * (trial + 1)) % 2**64  # type: ignore[assignment]
+    lone_players.trial_keys = lambda seed, trials: (
+        np.uint64(ODD)
+        * (  # type: ignore[assignment]
+            np.arange(1, len(trials) + 1, dtype=np.uint64)
+        )
+    )
     one = LoneBatch(scenario, trials=range(n_players))
     took = [play(one) for _ in range(3)]
     pulls = one.counters.copy_to_host()[:, 0]

@@ -24,7 +24,10 @@ SEED = 3
 MEANS = (1.0, 0.5, 0.0)
 STEADY = Problem("steady", MEANS)
 DRIFTING = Problem("drifting", MEANS, drift=(0.0, -1e-4, 0.0))
-UNEVEN = Problem("uneven", MEANS, activity=Weights((4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5)))
+WEIGHTS = Weights((4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5))
+UNEVEN = Problem("uneven", MEANS, activity=WEIGHTS)
+DRIFTING_UNEVEN = Problem("both", MEANS, drift=(0.0, -1e-4, 0.0), activity=WEIGHTS)
+SWITCHING = Problem("switching", MEANS, switches=((120, (0.0, 0.5, 1.0)),))
 JURY = {"name": "jury", "seats": 4, "seat_after": 3}
 
 SETTINGS = {
@@ -32,6 +35,11 @@ SETTINGS = {
     "uneven activity": ("decentralized", UNEVEN, 7, None),
     "cut at a horizon": ("decentralized", STEADY, 7, 150),
     "drifting rewards": ("decentralized", DRIFTING, 7, None),
+    "drifting rewards, uneven activity": ("decentralized", DRIFTING_UNEVEN, 7, None),
+    "drifting rewards, isolated": ("isolated", DRIFTING, 3, None),
+    "drifting rewards, cut at a horizon": ("decentralized", DRIFTING, 7, 150),
+    "drifting rewards, pooled": ("pooled", DRIFTING, 3, None),
+    "switches and resets": ("decentralized", SWITCHING, 7, 400, "ser4", {"phi": 0.01}),
     "jury": (JURY, STEADY, 7, None),
     "isolated": ("isolated", STEADY, 3, None),
     "one alone": ("isolated", STEADY, 1, None),
@@ -39,8 +47,23 @@ SETTINGS = {
 }
 
 
-def setting(scheme: object, problem: Problem, n_players: int, horizon: int | None) -> Scenario:
-    spec = ExperimentSpec(arms=3, epsilon=0.6, eta=0.5, delta=0.1, scheme=make_scheme(scheme))
+def setting(
+    scheme: object,
+    problem: Problem,
+    n_players: int,
+    horizon: int | None,
+    algorithm: str = "ser3",
+    options: dict[str, float] | None = None,
+) -> Scenario:
+    spec = ExperimentSpec(
+        arms=3,
+        epsilon=0.6,
+        eta=0.5,
+        delta=0.1,
+        scheme=make_scheme(scheme),
+        algorithm=algorithm,
+        options=options or {},
+    )
     return Scenario(spec, problem, n_players, horizon, engine="cuda")
 
 
@@ -73,13 +96,14 @@ def main() -> None:
         if name == "decentralized":
             report("a trial by itself", run_trial(scenario, seed=SEED, trial=2) == found[2])
     # Few threads: then a trial takes a block or several, as it does with many players.
-    scenario = setting(*SETTINGS["decentralized"])
-    runs = []
-    for threads in (4, 8):
-        batch = Batch(scenario, seed=SEED, trials=[1], threads=threads)
-        batch.play()
-        runs += batch.outcomes()
-    report("any number of threads", runs[0] == runs[1] == on_the_cpu(scenario, 1))
+    for name in ("decentralized", "drifting rewards"):
+        scenario = setting(*SETTINGS[name])
+        runs = []
+        for threads in (4, 8):
+            batch = Batch(scenario, seed=SEED, trials=[1], threads=threads)
+            batch.play()
+            runs += batch.outcomes()
+        report(f"{name}, any threads", runs[0] == runs[1] == on_the_cpu(scenario, 1))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from devote.simulate.engine.setting import (
 from devote.simulate.engine.windows import (
     ALL_SET,
     ENDLESS,
+    GAP,
     MERGE,
     N_HALTED,
     N_TIMES,
@@ -129,7 +130,7 @@ class ClocksRun:
             nth=sparse_zeros((n,), np.int32),
         )
         self.plan.words[PHASE] = START
-        self.plan.times[WIDTH] = first_width(scenario)
+        self.plan.times[WIDTH], self.plan.times[GAP] = first_width(scenario), 1.0
         self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
         desks = [ready.layout.new_desk() for _ in range(self.threads)]
         self.desks, self.narrow = zip(*desks, strict=True)

@@ -9,9 +9,16 @@ from numba import cuda
 
 from devote.kernels import Rule, get_algorithm, tables
 from devote.protocol.scheme import SCHEMES
-from devote.simulate.engine.clocks_run import cell_spans, first_width
-from devote.simulate.engine.gpu.arrays import device_environment, device_setting
+from devote.simulate.engine.clocks_run import FIRST_WIDTH, cell_spans, first_width
+from devote.simulate.engine.gpu.arrays import (
+    device_environment,
+    device_setting,
+    device_waking,
+    stream_keys,
+    trial_keys,
+)
 from devote.simulate.engine.gpu.begin import make_begin
+from devote.simulate.engine.gpu.deal import DEALERS, make_deal
 from devote.simulate.engine.gpu.merge import TEAM, make_merge
 from devote.simulate.engine.gpu.recording import recorded
 from devote.simulate.engine.gpu.rows import (
@@ -24,9 +31,16 @@ from devote.simulate.engine.gpu.rows import (
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
 from devote.simulate.engine.gpu.target import compile_kernel
 from devote.simulate.engine.setting import new_arena, outcome_of
-from devote.simulate.engine.windows import N_TIMES, N_WORDS, PHASE, START, WIDTH
+from devote.simulate.engine.windows import (
+    GAP,
+    LONGEST,
+    N_TIMES,
+    N_WORDS,
+    PHASE,
+    START,
+    WIDTH,
+)
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import trial_key
 from devote.simulate.trial import Trial
 
 WARP = 32
@@ -34,17 +48,18 @@ REGISTERS = 112
 """Of a thread that does a row: a few more, and one block less has room; far fewer, and what they
 held is kept in memory."""
 
+FULL = 4 * 132
+"""Blocks that keep the device busy: a trial takes no more, its threads do several players each."""
+
 AT_ONCE = 8
 """Phases that are launched before it is asked whether any trial goes on."""
 
 
-_loaded: set[tuple[Any, Any, Any]] = set()
+_loaded: set[tuple[Any, ...]] = set()
 
 
 @cache
-def compiled(
-    algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool
-) -> tuple[Any, Any, Any]:
+def compiled(algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool) -> tuple[Any, ...]:
     """The kernels for a subroutine, a scheme and a number of arms; compiled when first run."""
     engine = SCHEMES[scheme].engine
     assert engine is not None
@@ -55,6 +70,7 @@ def compiled(
         compile_kernel(make_begin, n_arms),
         compile_kernel(make_rows, code, engine, *size, facts, shared, registers=REGISTERS),
         compile_kernel(make_merge, code, engine, *size, facts, team),
+        compile_kernel(make_deal),
     )
 
 
@@ -71,6 +87,7 @@ class Batch:
         threads: int = ROWS,
     ) -> None:
         self.scenario = scenario
+        self.in_order = not scenario.own_clocks
         engine = scenario.scheme.engine
         assert engine is not None
         n, k = scenario.n_players, scenario.spec.n_arms
@@ -84,7 +101,7 @@ class Batch:
         self.threads = threads
         while self.threads > WARP and self.threads >= 2 * n:
             self.threads //= 2
-        each = -(-n // self.threads) if team else 0
+        each = min(-(-n // self.threads), FULL) if team else 0
         self.blocks = each * n_trials if team else -(-total // self.threads)
         self.mergers = (n_trials, min(TEAM, self.threads)) if team else (-(-n_trials // WARP), WARP)
         shape = Shape(n_trials, n, each)
@@ -104,10 +121,12 @@ class Batch:
             when=room(total, np.float64),
             nth=room(total, np.int32),
             place=room((2, total, 2), np.int32),
+            dealt=room((n_trials, int(LONGEST) * n + 1) if self.in_order else (1, 1), np.int32),
+            ends=room(total if self.in_order else 1, np.int32),
         )
-        keys = [trial_key(seed, trial) for trial in trials]
         self.trials = Trials(
-            keys=put(np.array(keys, dtype=np.uint64)),
+            keys=put(trial_keys(seed, trials)),
+            streams=put(stream_keys(seed, trials if self.in_order else trials[:1])),
             counters=room((n_trials, tables.N_COUNTERS), np.int64),
             past=room((n_trials, tables.N_COUNTERS), np.int64),
             added=room((n_trials, tables.N_COUNTERS), np.int64),
@@ -123,26 +142,33 @@ class Batch:
         )
         words, times = np.zeros((1, N_WORDS), dtype=np.int64), np.zeros((1, N_TIMES))
         words[0, PHASE] = START
-        times[0, WIDTH] = first_width(scenario)
+        times[0, WIDTH], times[0, GAP] = first_width(scenario), 1.0
+        if self.in_order:
+            times[0, WIDTH], times[0, GAP] = FIRST_WIDTH, n
         self.fresh = Fresh(put(self.arena.counters[None].copy()), put(words), put(times))
         setting = device_setting(scenario, self.arena)
         spans = put(cell_spans(scenario))
         given = (device_environment(plain), rule or scenario.rule, spans, setting, shape)
         self.given = (*given, self.players, self.trials)
+        self.waking = device_waking(scenario)
         self.busy = cuda.device_array(1, np.int8)
         self._prepare()
 
     def _prepare(self) -> None:
         """Record the launches that ``play`` makes."""
-        begin, rows, merge = self.kernels
+        begin, rows, merge, deal = self.kernels
         shape = self.given[4]
         total = shape.n_trials * shape.n_players
+        dealers = min(DEALERS, max(WARP, 1 << (shape.n_players - 1).bit_length()))
 
         def start(stream: Any) -> None:
             begin[-(-total // ROWS), ROWS, stream](shape, self.players, self.trials, self.fresh)
             merge[(*self.mergers, stream)](*self.given, self.busy)
 
         def advance(stream: Any) -> None:
+            if self.in_order:
+                dealing = deal[shape.n_trials, dealers, stream]
+                dealing(self.waking, shape, self.players, self.trials)
             rows[self.blocks, self.threads, stream](*self.given, self.busy)
             merge[(*self.mergers, stream)](*self.given, self.busy)
 

@@ -18,17 +18,15 @@ from devote.kernels import Algorithm, State, get_algorithm
 from devote.kernels.state import start
 from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME
 from devote.problems import pay
-from devote.problems.rewards import Environment
 from devote.protocol.scheme import SCHEMES, Engine
 from devote.simulate.engine.alone import bad_play
-from devote.simulate.engine.gpu.arrays import device_environment, device_setting
+from devote.simulate.engine.gpu.arrays import device_environment, device_setting, trial_keys
 from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
-from devote.simulate.engine.gpu.tables import arena_of_one
+from devote.simulate.engine.gpu.tables import arena_of_one, environment_of
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
 from devote.simulate.engine.setting import new_arena, outcome_of
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import trial_key
 from devote.simulate.trial import Trial
 
 THREADS = ROWS
@@ -65,7 +63,7 @@ def make_lone(
     in_step = laborious is not None and not simulated()
     n_own, part = engine.words, PART
     arm_room, int_room, flag_room = n_arms | 1, n_ints | 1, 4 * (-(-n_arms // 4) | 1)
-    kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
+    kind, n_groups, n_segments, resampled, steady, endless, noisy, _ = facts
 
     def lone(buffers, rule, setting, keys, fresh, counters, alive_at_end):  # type: ignore[no-untyped-def]
         me = cuda.threadIdx.x
@@ -104,21 +102,7 @@ def make_lone(
             setting.shared,
             out,
         )
-        env = Environment(
-            kind,
-            n_arms,
-            n_groups,
-            n_segments,
-            resampled,
-            buffers.n_rows,
-            buffers.means,
-            buffers.slopes,
-            buffers.starts,
-            buffers.groups,
-            buffers.table,
-            buffers.firsts,
-            buffers.lengths,
-        )
+        env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
         subroutine = (rule, choose, observe)
         active, bad, key = -1, 0, keys[0]
         trial = cuda.grid(1)
@@ -145,7 +129,7 @@ def make_lone(
                 own[0, ACTIVE] = active
                 wake(arena, state, 0, noise)
                 arm = play(subroutine, arena, state, 0, unit(word))
-                bad += bad_play(env, arena, 0, arm)
+                bad += bad_play(env, arena, 0, 0, arm)
                 reward = pay(env, 0, 0, arm, unit(onward(word)))
                 n_out = take(subroutine, arena, state, 0, arm, reward, noise)
                 if n_out != 0:
@@ -186,14 +170,13 @@ class LoneBatch:
         code = scenario.algorithm
         facts = facts_of(scenario, plain, self.arena)
         self.kernel = compiled_lone(*scenario.loop[:2], k, facts, code.choose, code.observe)
-        keys = np.array([trial_key(seed, trial) for trial in trials], dtype=np.uint64)
         self.counters = cuda.device_array((n_trials, N_COUNTERS), np.int64)
         self.alive = cuda.device_array((k, n_trials), np.int8)
         self.given = (
             device_environment(plain),
             scenario.rule,
             device_setting(scenario, self.arena),
-            cuda.to_device(keys),
+            cuda.to_device(trial_keys(seed, trials)),
             cuda.to_device(self.arena.counters),
             self.counters,
             self.alive,

@@ -6,6 +6,7 @@ threads finds who is the earliest of the halted, the first of them makes the lou
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from numba import cuda, float64, int8, int32, int64
 
@@ -19,14 +20,20 @@ from devote.kernels.tables import (
     VERSION,
     Arena,
 )
-from devote.problems.rewards import Environment
 from devote.protocol.scheme import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
 from devote.simulate.engine.clocks import at_desk
+from devote.simulate.engine.gpu.in_order import (
+    end_at_pull,
+    next_dealt,
+    pulls_before,
+    run_in_order,
+)
 from devote.simulate.engine.gpu.rows import Facts
-from devote.simulate.engine.gpu.tables import pick_up, put_down
+from devote.simulate.engine.gpu.tables import environment_of, pick_up, put_down
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
+    BEGIN,
     LAST,
     LIMIT,
     N_HALTED,
@@ -69,7 +76,8 @@ def make_merge(
     speaks, tells, rests = clocks.speaks, clocks.tells, clocks.rests
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
     n_own, counts_pulls = engine.words, algorithm.counts_pulls
-    kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
+    kind, n_groups, n_segments, resampled, steady, endless, noisy, in_order = facts
+    run: Callable[..., Any] = run_in_order if in_order else run_alone
 
     def merge(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
         times_of = cuda.shared.array(TEAM, float64)
@@ -145,24 +153,11 @@ def make_merge(
             setting.good,
             setting.good,
         )
-        env = Environment(
-            kind,
-            n_arms,
-            n_groups,
-            n_segments,
-            resampled,
-            buffers.n_rows,
-            buffers.means,
-            buffers.slopes,
-            buffers.starts,
-            buffers.groups,
-            buffers.table,
-            buffers.firsts,
-            buffers.lengths,
-        )
+        env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
         arena = at_desk(real, desk, scratch, plan.seen)
         # Players keep their moves themselves when they are next run, unless all are counted here.
-        lazy = setting.horizon == 0
+        horizon = 0 if in_order else setting.horizon
+        lazy = horizon == 0
         end = low if lazy else high
         half_of, moved = players.half[low:end], players.moved[low:end]
         rows = Rows(
@@ -179,7 +174,9 @@ def make_merge(
             over = words[LAST] != 0
             if phase == SET:
                 count_set(rows, plan, desk, real, counts, n_counts)
-            open_window(rows, plan, real, trials.keys[trial], spans, setting.horizon)
+            open_window(rows, plan, real, trials.keys[trial], spans, horizon)
+            if in_order:
+                end_at_pull(plan, setting.horizon)
             if phase == SET:
                 copy(counters, scratch)
                 if over or ended(arena) != 0:
@@ -212,14 +209,26 @@ def make_merge(
                 close_window(rows, plan, desk, real, awaited)
                 trials.keep[trial] = lazy and words[PHASE] != SET
                 if words[PHASE] == SCAN:
-                    open_window(rows, plan, real, trials.keys[trial], spans, setting.horizon)
+                    open_window(rows, plan, real, trials.keys[trial], spans, horizon)
+                    if in_order:
+                        end_at_pull(plan, setting.horizon)
             elif me == 0:
                 player = int(who[place])
                 i = low + player
                 half = int(players.half[i])
-                span = spans[player] if len(spans) > 1 else spans[0]
-                key = player_key(trials.keys[trial], player)
-                clock = (key, span, noisy, awaited)
+                if in_order:
+                    begin, last = pulls_before(times[BEGIN]), int(players.ends[i])
+                    clock = (
+                        trials.streams[trial],
+                        players.dealt[trial],
+                        last,
+                        begin,
+                        noisy,
+                        awaited,
+                    )
+                else:
+                    span = spans[player] if len(spans) > 1 else spans[0]
+                    clock = (player_key(trials.keys[trial], player), span, noisy, awaited)
                 calls = (wake, learn, play, take, speaks, tells, rests)
                 subroutine = (rule, choose, observe)
                 loud = int(nth[place])
@@ -233,7 +242,10 @@ def make_merge(
                     copy(counters, scratch)
                     first = own[0, ACTIVE]
                     cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
-                    how, cell, made, t, bad, changed = run_alone(
+                    if in_order:
+                        cell = int(players.ends[i - 1]) if player > 0 else 0
+                        cell = next_dealt(clock[1], cell, last, begin, players.next[half, i])
+                    how, cell, made, t, bad, changed = run(
                         calls,
                         subroutine,
                         env,

@@ -8,15 +8,19 @@ import numpy as np
 from numba import cuda
 
 from devote.kernels import get_algorithm
-from devote.problems import Uniform
 from devote.protocol.scheme import SCHEMES
-from devote.simulate.engine.gpu.arrays import device_environment, device_setting, repeated
+from devote.simulate.engine.gpu.arrays import (
+    device_environment,
+    device_setting,
+    device_waking,
+    repeated,
+    stream_keys,
+)
 from devote.simulate.engine.gpu.events import make_events
 from devote.simulate.engine.gpu.tables import Merged, Shape
 from devote.simulate.engine.gpu.target import compile_kernel
 from devote.simulate.engine.setting import learner_buffers, new_arena, outcome_of
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import NAMES, trial_key
 from devote.simulate.trial import Trial
 
 WARP = 32
@@ -47,8 +51,6 @@ class MergedBatch:
         own = n if engine.apart else rows
         plain = scenario.problem.environment(n)
         self.arena = arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
-        uniform = isinstance(scenario.problem.activity, Uniform)
-        threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
         buffers = learner_buffers(scenario, rows)
         self.learners = buffers._replace(
             **{name: repeated(values, n_trials) for name, values in buffers._asdict().items()}
@@ -62,16 +64,15 @@ class MergedBatch:
                 if name not in ("own", "voted")
             },
         )
-        keys = [[trial_key(seed, t, name) for name in (*NAMES, "noise")] for t in trials]
         self.given = (
             device_environment(plain),
             scenario.rule,
-            (cuda.to_device(np.array(threshold)), cuda.to_device(np.array(alias))),
+            device_waking(scenario),
             device_setting(scenario, arena),
             Shape(n_trials, n, 0),
             self.learners,
             self.tables,
-            cuda.to_device(np.array(keys, dtype=np.uint64)),
+            cuda.to_device(stream_keys(seed, trials)),
             MOST,
         )
         self.kernel = compiled_events(*scenario.loop[:2])

@@ -40,7 +40,9 @@ def run_batches(
     from devote.simulate.engine.gpu.lone import LoneBatch
     from devote.simulate.engine.gpu.merged import MergedBatch
 
-    form: Any = Batch if scenario.own_clocks else MergedBatch
+    engine = scenario.scheme.engine
+    assert engine is not None
+    form: Any = MergedBatch if engine.one_learner or engine.clocks is None else Batch
     if scenario.own_clocks and runs_by_itself(scenario):
         form = LoneBatch
     size = trials_at_once(scenario)

@@ -9,10 +9,14 @@ from typing import Any, NamedTuple
 from devote.kernels import State
 from devote.kernels.jitable import jitable
 from devote.kernels.tables import Arena
+from devote.problems.rewards import Environment
 
 
 class Shape(NamedTuple):
-    """How large it all is; ``blocks_each`` is how many blocks a trial takes, 0 if it shares one."""
+    """How large it all is; ``blocks_each`` is how many blocks a trial takes, 0 if it shares one.
+
+    A thread does one player after another if there are fewer threads than players.
+    """
 
     n_trials: int
     n_players: int
@@ -23,6 +27,8 @@ class Players(NamedTuple):
     """As ``windows.Rows``: ``[half, place, number]``, with ``own`` and ``voted`` by number first.
 
     ``pulls`` and ``ints`` of a learner are in ``ints``, ``sums`` and ``floats`` in ``reals``.
+    ``dealt[trial]`` has the pulls of a window by player, if time counts pulls (``deal``); ``ends``
+    says where a player's end, which is where those of the next one begin.
     """
 
     alive: Any
@@ -38,15 +44,19 @@ class Players(NamedTuple):
     when: Any
     nth: Any
     place: Any
+    dealt: Any
+    ends: Any
 
 
 class Trials(NamedTuple):
     """A row for each trial: what ``Plan``, ``Arena`` and ``Desk`` have of it.
 
     ``keep``: whether it is certain that players are where the last phase has brought them.
+    ``keys`` are those of the players' numbers, ``streams`` those of the trial's.
     """
 
     keys: Any
+    streams: Any
     counters: Any
     past: Any
     added: Any
@@ -139,6 +149,28 @@ def arena_of_one(
         setting.events,
         setting.good,
         setting.good,
+    )
+
+
+@jitable
+def environment_of(
+    kind: int, n_arms: int, n_groups: int, n_segments: int, resampled: int, buffers: Environment
+) -> Environment:
+    """The environment, of which the first words are known when it is compiled."""
+    return Environment(
+        kind,
+        n_arms,
+        n_groups,
+        n_segments,
+        resampled,
+        buffers.n_rows,
+        buffers.means,
+        buffers.slopes,
+        buffers.starts,
+        buffers.groups,
+        buffers.table,
+        buffers.firsts,
+        buffers.lengths,
     )
 
 
