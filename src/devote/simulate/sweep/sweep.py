@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from devote.simulate.engine.gpu.run import run_batches
+from devote.simulate.engine.gpu.run import run_jobs
 from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.errors import SweepError, SweepInterrupted, check
 from devote.simulate.progress import Progress, progress_line
@@ -96,9 +96,9 @@ def run_sweep(
             tell(len(done), total, cells[i].label)
 
         try:
-            for i in on_device:
-                for trial, run in run_batches(cells[i], seed=seed, trials=left.pop(i)):
-                    note(i, trial, run)
+            jobs = [(i, cells[i], left.pop(i)) for i in on_device]
+            for i, trial, run in run_jobs(jobs, seed=seed) if jobs else ():
+                note(i, trial, run)
             schedule = Schedule(header.cells, left)
             if schedule.waiting:
                 executor, at_once = cluster or stack.enter_context(local_executor(n_workers))

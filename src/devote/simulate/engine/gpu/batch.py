@@ -1,6 +1,6 @@
 """Many trials of one scenario at once on the device: its arrays, and one launch after another."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,8 +19,8 @@ from devote.simulate.engine.gpu.arrays import (
 )
 from devote.simulate.engine.gpu.begin import make_begin
 from devote.simulate.engine.gpu.deal import DEALERS, make_deal
+from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.merge import TEAM, make_merge
-from devote.simulate.engine.gpu.recording import recorded
 from devote.simulate.engine.gpu.rows import (
     ROWS,
     Facts,
@@ -85,8 +85,10 @@ class Batch:
         trials: Sequence[int] = (0,),
         rule: Rule | None = None,
         threads: int = ROWS,
+        lane: Lane | None = None,
     ) -> None:
         self.scenario = scenario
+        self.lane = lane or Lane()
         self.in_order = not scenario.own_clocks
         engine = scenario.scheme.engine
         assert engine is not None
@@ -172,19 +174,29 @@ class Batch:
             rows[self.blocks, self.threads, stream](*self.given, self.busy)
             merge[(*self.mergers, stream)](*self.given, self.busy)
 
+        self.lane.begin()
         if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
-            start(0)
-            advance(0)
+            start(self.lane.stream)
+            advance(self.lane.stream)
             _loaded.add(self.kernels)
-        self.start, self.advance = recorded(start, advance)
+        self.start, self.advance = self.lane.record(start, advance)
+
+    def steps(self) -> Iterator[None]:
+        """Run all trials to their end, each step once the lane has answered."""
+        self.start()
+        self.advance()
+        self.lane.ask(self.busy)
+        yield
+        while self.lane.answer:
+            for _ in range(AT_ONCE):
+                self.advance()
+            self.lane.ask(self.busy)
+            yield
 
     def play(self) -> None:
         """Run all trials to their end."""
-        self.start()
-        self.advance()
-        while self.busy.copy_to_host()[0]:
-            for _ in range(AT_ONCE):
-                self.advance()
+        for _ in self.steps():
+            pass
 
     def outcomes(self) -> list[Trial]:
         """What each trial came to."""

@@ -7,7 +7,7 @@ state is in shared memory if it fits, a row for each thread: threads look up dif
 once. A row has an odd number of words, so that no two rows are in each other's way.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -21,6 +21,7 @@ from devote.problems import pay
 from devote.protocol.scheme import SCHEMES, Engine
 from devote.simulate.engine.alone import bad_play
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting, trial_keys
+from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
 from devote.simulate.engine.gpu.tables import arena_of_one, environment_of
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
@@ -162,8 +163,16 @@ def compiled_lone(algorithm: str, scheme: str, n_arms: int, facts: Facts, *funct
 class LoneBatch:
     """Some trials of one scenario, each of one player, all at once."""
 
-    def __init__(self, scenario: Scenario, *, seed: int = 0, trials: Sequence[int] = (0,)) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int = 0,
+        trials: Sequence[int] = (0,),
+        lane: Lane | None = None,
+    ) -> None:
         self.scenario = scenario
+        self.lane = lane or Lane()
         k, n_trials = scenario.spec.n_arms, len(trials)
         plain = scenario.problem.environment(1)
         self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
@@ -183,9 +192,20 @@ class LoneBatch:
         )
         self.blocks = min(-(-n_trials // THREADS), BLOCKS * multiprocessors())
 
+        self.busy = cuda.to_device(np.zeros(1, dtype=np.int8))
+        self.lane.begin()
+
+    def steps(self) -> Iterator[None]:
+        """Run all trials to their end, which is when the lane has answered."""
+        self.kernel[self.blocks, THREADS, self.lane.stream](*self.given)
+        self.lane.ask(self.busy)
+        yield
+
     def play(self) -> None:
         """Run all trials to their end."""
-        self.kernel[self.blocks, THREADS](*self.given)
+        for _ in self.steps():
+            pass
+        assert self.lane.answer == 0
 
     def outcomes(self) -> list[Trial]:
         """What each trial came to."""

@@ -218,14 +218,8 @@ def make_merge(
                 half = int(players.half[i])
                 if in_order:
                     begin, last = pulls_before(times[BEGIN]), int(players.ends[i])
-                    clock = (
-                        trials.streams[trial],
-                        players.dealt[trial],
-                        last,
-                        begin,
-                        noisy,
-                        awaited,
-                    )
+                    dealt = players.dealt[trial]
+                    clock: Any = (trials.streams[trial], dealt, last, begin, noisy, awaited)
                 else:
                     span = spans[player] if len(spans) > 1 else spans[0]
                     clock = (player_key(trials.keys[trial], player), span, noisy, awaited)
@@ -244,7 +238,7 @@ def make_merge(
                     cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
                     if in_order:
                         cell = int(players.ends[i - 1]) if player > 0 else 0
-                        cell = next_dealt(clock[1], cell, last, begin, players.next[half, i])
+                        cell = next_dealt(dealt, cell, last, begin, players.next[half, i])
                     how, cell, made, t, bad, changed = run(
                         calls,
                         subroutine,

@@ -1,6 +1,6 @@
 """Many trials of one scenario at once, each with the clocks of its players merged into one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from devote.simulate.engine.gpu.arrays import (
     stream_keys,
 )
 from devote.simulate.engine.gpu.events import make_events
+from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.tables import Merged, Shape
 from devote.simulate.engine.gpu.target import compile_kernel
 from devote.simulate.engine.setting import learner_buffers, new_arena, outcome_of
@@ -42,8 +43,16 @@ def compiled_events(algorithm: str, scheme: str) -> Any:
 class MergedBatch:
     """Some trials of one scenario, all at once."""
 
-    def __init__(self, scenario: Scenario, *, seed: int = 0, trials: Sequence[int] = (0,)) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int = 0,
+        trials: Sequence[int] = (0,),
+        lane: Lane | None = None,
+    ) -> None:
         self.scenario = scenario
+        self.lane = lane or Lane()
         engine = scenario.scheme.engine
         assert engine is not None
         n, k, n_trials = scenario.n_players, scenario.spec.n_arms, len(trials)
@@ -79,13 +88,24 @@ class MergedBatch:
         self.threads = 1 if n_trials <= FEW else WARP
         self.blocks = -(-n_trials // self.threads)
 
+        self.busy = cuda.to_device(np.zeros((2, 1), dtype=np.int8))
+
+    def steps(self) -> Iterator[None]:
+        """Run all trials to their end, each step once the lane has answered."""
+        self.lane.begin()
+        stream, busy, idle = self.lane.stream, self.busy[0], self.busy[1]
+        while True:
+            busy.copy_to_device(idle, stream=stream)
+            self.kernel[self.blocks, self.threads, stream](*self.given, busy)
+            self.lane.ask(busy)
+            yield
+            if not self.lane.answer:
+                break
+
     def play(self) -> None:
         """Run all trials to their end."""
-        busy = cuda.to_device(np.ones(1, dtype=np.int8))
-        idle = np.zeros(1, dtype=np.int8)
-        while busy.copy_to_host()[0]:
-            busy.copy_to_device(idle)
-            self.kernel[self.blocks, self.threads](*self.given, busy)
+        for _ in self.steps():
+            pass
 
     def outcomes(self) -> list[Trial]:
         """What each trial came to."""

@@ -189,7 +189,7 @@ def make_rows(
                 calls = (wake, learn, play, take, speaks, tells, rests)
                 subroutine = (rule, choose, observe)
                 if in_order:
-                    clock = (trials.streams[trial], dealt, last, begin, noisy, awaited)
+                    clock: Any = (trials.streams[trial], dealt, last, begin, noisy, awaited)
                 else:
                     span = spans[player] if len(spans) > 1 else spans[0]
                     clock = (player_key(trials.keys[trial], player), span, noisy, awaited)

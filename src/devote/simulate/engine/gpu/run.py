@@ -1,6 +1,9 @@
-"""Trials on the device, as many at once as its memory holds."""
+"""Trials on the device: as many at once as its memory holds, of several scenarios."""
 
+import time
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from devote.simulate.engine.clocks_run import runs_by_itself
@@ -15,6 +18,18 @@ PER_TRIAL = 4096
 
 SHARE = 0.8
 """Of the free memory that players may take."""
+
+LANES = 8
+"""Batches on the device at once: alone, most have too few players for it."""
+
+FETCHERS = 4
+"""Threads that fetch and judge what batches came to."""
+
+PAUSE = 2e-5
+"""Seconds between two questions whether a batch has gone on."""
+
+Job = tuple[int, Scenario, Sequence[int]]
+"""The place of a scenario, the scenario, and numbers of trials."""
 
 
 def trials_at_once(scenario: Scenario) -> int:
@@ -35,19 +50,81 @@ def run_batches(
     scenario: Scenario, *, seed: int, trials: Sequence[int]
 ) -> Iterator[tuple[int, Trial]]:
     """Each trial with its number, one batch after another."""
+    for _, trial, run in run_jobs([(0, scenario, trials)], seed=seed):
+        yield trial, run
+
+
+def run_jobs(jobs: Sequence[Job], *, seed: int) -> Iterator[tuple[int, int, Trial]]:
+    """The place of a scenario, the number of a trial and the trial, as they are done."""
     check_device()
+    from numba import cuda
+
+    # The largest first: small ones fill what is left of the device.
+    waiting = deque(sorted((job for job in jobs if job[2]), key=_bytes, reverse=True))
+    with ThreadPoolExecutor(FETCHERS) as pool:
+        while waiting:
+            with cuda.defer_cleanup():  # to free memory, the device would end all else first
+                for i, trials, fetched in _run_some(waiting, seed, pool):
+                    for trial, run in zip(trials, fetched.result(), strict=True):
+                        yield i, trial, run
+
+
+def _run_some(
+    waiting: deque[Job], seed: int, pool: ThreadPoolExecutor
+) -> Iterator[tuple[int, Sequence[int], Future[list[Trial]]]]:
+    """Run jobs until none is left, or memory that has been used up must be freed first."""
+    from devote.simulate.engine.gpu.lane import Lane
+
+    lanes = [Lane() for _ in range(min(LANES, len(waiting)))]
+    flying: list[tuple[int, Sequence[int], Any, Iterator[None]]] = []
+    fetching: list[tuple[int, Sequence[int], Future[list[Trial]]]] = []
+    short = False
+    while flying or fetching or (waiting and not short):
+        if waiting and lanes and not short and len(fetching) < LANES:
+            short = bool(flying or fetching) and _bytes(waiting[0]) > SHARE * free_bytes()
+            if not short:
+                flying.append(_launch(waiting, seed, lanes.pop()))
+        went_on = False
+        for one in [one for one in flying if one[2].lane.answered]:
+            i, trials, batch, steps = one
+            went_on = True
+            if next(steps, steps) is steps:
+                flying.remove(one)
+                lanes.append(batch.lane)
+                fetching.append((i, trials, pool.submit(batch.outcomes)))
+        for done in [done for done in fetching if done[2].done()]:
+            went_on = True
+            fetching.remove(done)
+            yield done
+        if not went_on and (short or not waiting or not lanes):
+            time.sleep(PAUSE)
+
+
+def _bytes(job: Job) -> int:
+    """What the trials of a job take."""
+    _, scenario, trials = job
+    return (bytes_per_player(scenario) * scenario.n_players + PER_TRIAL) * len(trials)
+
+
+def _launch(
+    waiting: deque[Job], seed: int, lane: Any
+) -> tuple[int, Sequence[int], Any, Iterator[None]]:
+    """Begin the next trials that wait, as many as there is room for."""
     from devote.simulate.engine.gpu.batch import Batch
     from devote.simulate.engine.gpu.lone import LoneBatch
     from devote.simulate.engine.gpu.merged import MergedBatch
 
+    i, scenario, trials = waiting.popleft()
     engine = scenario.scheme.engine
     assert engine is not None
     form: Any = MergedBatch if engine.one_learner or engine.clocks is None else Batch
     if scenario.own_clocks and runs_by_itself(scenario):
         form = LoneBatch
     size = trials_at_once(scenario)
-    for first in range(0, len(trials), size):
-        some = trials[first : first + size]
-        batch = form(scenario, seed=seed, trials=some)
-        batch.play()
-        yield from zip(some, batch.outcomes(), strict=True)
+    some, rest = trials[:size], trials[size:]
+    if rest:
+        waiting.appendleft((i, scenario, rest))
+    batch = form(scenario, seed=seed, trials=some, lane=lane)
+    steps = batch.steps()
+    next(steps)
+    return i, some, batch, steps
