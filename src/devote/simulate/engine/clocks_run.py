@@ -25,6 +25,7 @@ from devote.simulate.engine.windows import (
     ENDLESS,
     GAP,
     MERGE,
+    MOST,
     N_HALTED,
     N_TIMES,
     N_WORDS,
@@ -130,7 +131,7 @@ class ClocksRun:
             nth=sparse_zeros((n,), np.int32),
         )
         self.plan.words[PHASE] = START
-        self.plan.times[WIDTH], self.plan.times[GAP] = first_width(scenario), 1.0
+        self.plan.times[[WIDTH, GAP, MOST]] = first_width(scenario), 1.0, ENDLESS
         self.threads = max(1, min(threads, n // ROWS_PER_THREAD))
         desks = [ready.layout.new_desk() for _ in range(self.threads)]
         self.desks, self.narrow = zip(*desks, strict=True)

@@ -1,5 +1,6 @@
 """Many trials of one scenario at once on the device: its arrays, and one launch after another."""
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -22,6 +23,7 @@ from devote.simulate.engine.gpu.deal import DEALERS, make_deal
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.merge import TEAM, make_merge
 from devote.simulate.engine.gpu.rows import (
+    CHUNK,
     ROWS,
     Facts,
     facts_of,
@@ -29,11 +31,13 @@ from devote.simulate.engine.gpu.rows import (
     make_rows,
 )
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
-from devote.simulate.engine.gpu.target import compile_kernel
+from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors
+from devote.simulate.engine.room import most_dealt
 from devote.simulate.engine.setting import new_arena, outcome_of
 from devote.simulate.engine.windows import (
+    DUE,
     GAP,
-    LONGEST,
+    MOST,
     N_TIMES,
     N_WORDS,
     PHASE,
@@ -44,12 +48,14 @@ from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Trial
 
 WARP = 32
-REGISTERS = 112
-"""Of a thread that does a row: a few more, and one block less has room; far fewer, and what they
-held is kept in memory."""
+REGISTERS = 128
+"""Of a thread that does a row: with more, one block less has room; with fewer, what they held is
+kept in memory."""
 
-FULL = 4 * 132
-"""Blocks that keep the device busy: a trial takes no more, its threads do several players each."""
+FULL = 8
+"""Blocks for each multiprocessor, so that none is idle: with fewer trials they take several."""
+
+FEW_DUE = 0
 
 AT_ONCE = 8
 """Phases that are launched before it is asked whether any trial goes on."""
@@ -103,7 +109,8 @@ class Batch:
         self.threads = threads
         while self.threads > WARP and self.threads >= 2 * n:
             self.threads //= 2
-        each = min(-(-n // self.threads), FULL) if team else 0
+        full = -(-FULL * multiprocessors() // n_trials)
+        each = max(-(-n // CHUNK), min(full, -(-n // self.threads))) if team else 0
         self.blocks = each * n_trials if team else -(-total // self.threads)
         self.mergers = (n_trials, min(TEAM, self.threads)) if team else (-(-n_trials // WARP), WARP)
         shape = Shape(n_trials, n, each)
@@ -123,7 +130,7 @@ class Batch:
             when=room(total, np.float64),
             nth=room(total, np.int32),
             place=room((2, total, 2), np.int32),
-            dealt=room((n_trials, int(LONGEST) * n + 1) if self.in_order else (1, 1), np.int32),
+            dealt=room((n_trials, most_dealt(n)) if self.in_order else (1, 1), np.int32),
             ends=room(total if self.in_order else 1, np.int32),
         )
         self.trials = Trials(
@@ -143,10 +150,10 @@ class Batch:
             before=room((n_trials, k), np.int8),
         )
         words, times = np.zeros((1, N_WORDS), dtype=np.int64), np.zeros((1, N_TIMES))
-        words[0, PHASE] = START
-        times[0, WIDTH], times[0, GAP] = first_width(scenario), 1.0
+        words[0, PHASE], words[0, DUE] = START, FEW_DUE
+        times[0, [WIDTH, GAP, MOST]] = first_width(scenario), 1.0, math.inf
         if self.in_order:
-            times[0, WIDTH], times[0, GAP] = FIRST_WIDTH, n
+            times[0, [WIDTH, GAP, MOST]] = FIRST_WIDTH, n, most_dealt(n) / n
         self.fresh = Fresh(put(self.arena.counters[None].copy()), put(words), put(times))
         setting = device_setting(scenario, self.arena)
         spans = put(cell_spans(scenario))

@@ -18,7 +18,6 @@ from devote.kernels import Algorithm, State
 from devote.kernels.tables import (
     ACTIVE,
     N_COUNTERS,
-    N_SHARED,
     SUBOPTIMAL,
     TIME,
     Arena,
@@ -34,18 +33,15 @@ from devote.simulate.engine.gpu.tables import (
     pick_up,
     put_down,
     put_own,
+    stand,
 )
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     BEGIN,
-    LIMIT,
     N_HALTED,
     NOT_NOW,
-    OVER,
-    PHASE,
     SCAN,
     SET,
-    STOCK,
     copy,
 )
 from devote.simulate.scenario import Scenario
@@ -77,9 +73,13 @@ SHARED_BYTES = 48 * 1024
 """What a block may have of the shared memory."""
 
 
+CHUNK = 1024
+"""Players of a block, at most."""
+
+
 def fits(n_arms: int, n_ints: int) -> bool:
     """Whether the states of a block's players fit into its shared memory."""
-    return ROWS * (13 * n_arms + 4 * n_ints + 32) <= SHARED_BYTES
+    return ROWS * (13 * n_arms + 4 * n_ints + 32) + 4 * CHUNK <= SHARED_BYTES
 
 
 def make_rows(
@@ -110,15 +110,19 @@ def make_rows(
     def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
         busy[0] = known < 0
         part = cuda.shared.array(ROWS, int64)
-        me = cuda.threadIdx.x
+        todo = cuda.shared.array(CHUNK, int32)
+        n_todo = cuda.shared.array(1, int32)
+        me, n = cuda.threadIdx.x, shape.n_players
+        # The players of this block, from low on.
         if shape.blocks_each > 0:
+            chunk = -(-n // shape.blocks_each)
             trial = cuda.blockIdx.x // shape.blocks_each
-            player = (cuda.blockIdx.x % shape.blocks_each) * cuda.blockDim.x + me
-            stride = shape.blocks_each * cuda.blockDim.x
+            first = (cuda.blockIdx.x % shape.blocks_each) * chunk
+            low, beyond = trial * n + first, trial * n + min(n, first + chunk)
         else:
-            trial = cuda.grid(1) // shape.n_players
-            player = cuda.grid(1) % shape.n_players
-            stride = shape.n_players
+            low = cuda.blockIdx.x * cuda.blockDim.x
+            beyond = min(shape.n_trials * n, low + cuda.blockDim.x)
+            trial = min(low + me, beyond - 1) // n
         gain = cuda.local.array(N_COUNTERS, int64)
         for j in range(N_COUNTERS):
             gain[j] = 0
@@ -139,23 +143,30 @@ def make_rows(
         out = cuda.local.array(n_arms, int32)
         scratch = cuda.local.array(N_COUNTERS, int64)
         state = State(alive[0], pulls, sums, ints, floats)
-        phase, limit, stock, keep = OVER, 0.0, 0, False
-        if trial < shape.n_trials:
-            phase = trials.words[trial, PHASE]
-            limit = trials.times[trial, LIMIT]
-            keep = trials.keep[trial] != 0
-            if trials.words[trial, STOCK] != 0:
-                # Who has said nothing matters to a decision only once one arm is left.
-                stock = 2 if trials.counters[trial, N_SHARED] == 1 else 1
-        if phase not in (SCAN, SET):
-            player = shape.n_players
-        while player < shape.n_players:
-            i = trial * shape.n_players + player
+        if me == 0:
+            n_todo[0] = 0
+        cuda.syncthreads()
+        # Who has something to do is found first, so that all threads of a warp have.
+        phase, limit, stock = stand(trials, trial)
+        if phase in (SCAN, SET):
+            for i in range(low + me, beyond, cuda.blockDim.x):
+                half = int(players.half[i])
+                if trials.keep[trial] and players.moved[i]:
+                    half = 1 - half
+                    players.half[i] = half
+                players.moved[i] = 0
+                if players.next[half, i] < limit or (
+                    stock > 1 or (stock > 0 and players.first_vote[i] >= 0)
+                ):
+                    todo[cuda.atomic.add(n_todo, 0, 1)] = i - low
+        cuda.syncthreads()
+        for q in range(me, n_todo[0], cuda.blockDim.x):
+            i = low + todo[q]
+            if shape.blocks_each == 0:
+                trial = i // n
+                phase, limit, stock = stand(trials, trial)
+            player = i - trial * n
             half = int(players.half[i])
-            if keep and players.moved[i]:
-                half = 1 - half
-                players.half[i] = half
-            players.moved[i] = 0
             moves = players.next[half, i] < limit
             cell, made = 0, 0
             if in_order:
@@ -216,9 +227,9 @@ def make_rows(
                     players.place[half, i, 1] = made
                 else:
                     place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
-                    players.who[trial * shape.n_players + place] = player
-                    players.when[trial * shape.n_players + place] = t
-                    players.nth[trial * shape.n_players + place] = own[0, ACTIVE]
+                    players.who[trial * n + place] = player
+                    players.when[trial * n + place] = t
+                    players.nth[trial * n + place] = own[0, ACTIVE]
             elif counted:
                 look_at(players, half, i, state, own)
             if counted:
@@ -250,7 +261,6 @@ def make_rows(
                 put_down(players, half, i, counts_pulls, state, own)
             elif counted:
                 put_own(players, half, i, own)
-            player += stride
         for j in range(N_COUNTERS):
             if shape.blocks_each == 0:
                 if gain[j] != 0:

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 from devote.kernels import State
 from devote.kernels.jitable import jitable
-from devote.kernels.tables import Arena
+from devote.kernels.tables import N_SHARED, Arena
 from devote.problems.rewards import Environment
+from devote.simulate.engine.windows import LIMIT, PHASE, STOCK
 
 
 class Shape(NamedTuple):
     """How large it all is; ``blocks_each`` is how many blocks a trial takes, 0 if it shares one.
 
-    A thread does one player after another if there are fewer threads than players.
+    A thread does several players if there are fewer threads than players.
     """
 
     n_trials: int
@@ -150,6 +151,18 @@ def arena_of_one(
         setting.good,
         setting.good,
     )
+
+
+@jitable
+def stand(trials: Trials, trial: int) -> tuple[int, float, int]:
+    """What a trial does now, to where, and who is to be counted anew: all (2), or who has spoken.
+
+    Who has said nothing matters to a decision only once one arm is left.
+    """
+    stock = 0
+    if trials.words[trial, STOCK] != 0:
+        stock = 2 if trials.counters[trial, N_SHARED] == 1 else 1
+    return trials.words[trial, PHASE], trials.times[trial, LIMIT], stock
 
 
 @jitable
