@@ -52,7 +52,10 @@ REGISTERS = 128
 """Of a thread that does a row: with more, one block less has room; with fewer, what they held is
 kept in memory."""
 
-FULL = 8
+MERGING = 64
+"""Of a thread that merges: most of them wait, and with few registers more trials have room."""
+
+FULL = 4
 """Blocks for each multiprocessor, so that none is idle: with fewer trials they take several."""
 
 FEW_DUE = 0
@@ -75,7 +78,7 @@ def compiled(algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool)
     return (
         compile_kernel(make_begin, n_arms),
         compile_kernel(make_rows, code, engine, *size, facts, shared, registers=REGISTERS),
-        compile_kernel(make_merge, code, engine, *size, facts, team),
+        compile_kernel(make_merge, code, engine, *size, facts, team, registers=MERGING),
         compile_kernel(make_deal),
     )
 
@@ -112,7 +115,8 @@ class Batch:
         full = -(-FULL * multiprocessors() // n_trials)
         each = max(-(-n // CHUNK), min(full, -(-n // self.threads))) if team else 0
         self.blocks = each * n_trials if team else -(-total // self.threads)
-        self.mergers = (n_trials, min(TEAM, self.threads)) if team else (-(-n_trials // WARP), WARP)
+        mates = min(TEAM, self.threads) if n_trials < multiprocessors() else min(WARP, self.threads)
+        self.mergers = (n_trials, mates) if team else (-(-n_trials // WARP), WARP)
         shape = Shape(n_trials, n, each)
         put = cuda.to_device
         room = cuda.device_array

@@ -1,10 +1,12 @@
 """The kernel that takes each trial to its next phase, once ``rows`` has done the last one.
 
 It does what ``clocks.make_clocks`` does, in the same order, with the same functions: a team of
-threads finds who is the earliest of the halted, the first of them makes the loud activation.
+threads finds who is the earliest of the halted, and one of them makes the loud activation. They do
+that one after another, so a window in which that would take long is scanned again, shorter.
 ``known`` is as for ``rows``.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +32,7 @@ from devote.simulate.engine.gpu.in_order import (
     run_in_order,
 )
 from devote.simulate.engine.gpu.rows import Facts
-from devote.simulate.engine.gpu.tables import environment_of, pick_up, put_down
+from devote.simulate.engine.gpu.tables import environment_of, less_to_merge, pick_up, put_down
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     BEGIN,
@@ -50,12 +52,20 @@ from devote.simulate.engine.windows import (
     close_window,
     copy,
     count_set,
+    end_earlier,
     note_decision,
     open_window,
 )
 
 TEAM = 256
-"""Threads that look for the earliest together."""
+"""Threads of a trial, at most."""
+
+BEFORE, LOUD, ON = range(3)
+"""What is done with a player: it is brought to just before its loud activation, makes it, and goes
+on to the end of the window."""
+
+NEVER_AGAIN = math.inf
+"""In place of when a player has halted: it has arrived at the end of the window."""
 
 
 def make_merge(
@@ -89,7 +99,7 @@ def make_merge(
         if trial >= shape.n_trials:
             return
         words, times = trials.words[trial], trials.times[trial]
-        phase = words[PHASE]
+        phase, n_halted = words[PHASE], words[N_HALTED]
         if team:
             cuda.syncthreads()  # everybody has read it before it is changed
         if phase == OVER:
@@ -107,6 +117,7 @@ def make_merge(
         first_vote = cuda.local.array(1, int32)
         out = cuda.local.array(n_arms, int32)
         scratch = cuda.local.array(N_COUNTERS, int64)
+        gain = cuda.local.array(N_COUNTERS, int64)
         state = State(alive[0], pulls, sums, ints, floats)
         plan = Plan(words, times, trials.past[trial], trials.seen[trial], who, when, nth)
         desk = Desk(
@@ -184,10 +195,13 @@ def make_merge(
                         counters[DECIDED] = plan.past[DECIDED] = counters[TIME]
                     if real.endless == 0:
                         words[PHASE] = OVER
-        while phase == SCAN:
+        # Each thread first brings a player of its own to just before its loud activation.
+        work, ready, goes_on = BEFORE, -1, phase == SCAN
+        cell, made, first = 0, 0, 0
+        while goes_on:
             place = -1
-            for j in range(me, words[N_HALTED], mates):
-                if place < 0 or when[j] < when[place]:
+            for j in range(me, n_halted, mates):
+                if when[j] < NEVER_AGAIN and (place < 0 or when[j] < when[place]):
                     place = j
             if team:
                 places[me] = place
@@ -205,14 +219,33 @@ def make_merge(
                     width //= 2
                 cuda.syncthreads()
                 place = places[0]
-            if me == 0 and place < 0:
-                close_window(rows, plan, desk, real, awaited)
-                trials.keep[trial] = lazy and words[PHASE] != SET
-                if words[PHASE] == SCAN:
-                    open_window(rows, plan, real, trials.keys[trial], spans, horizon)
+            sooner = times[LIMIT]
+            if work == BEFORE and place >= 0:
+                sooner = less_to_merge(times, n_halted, when[place])
+            if team:
+                cuda.syncthreads()  # everybody has read it before it is changed
+            if sooner < times[LIMIT]:
+                goes_on = False
+                if me == 0:
+                    end_earlier(plan, sooner)
                     if in_order:
-                        end_at_pull(plan, setting.horizon)
-            elif me == 0:
+                        times[LIMIT] = math.floor(times[LIMIT]) + 1.0
+                    trials.keep[trial] = 0
+            elif place < 0:
+                goes_on = False
+                if me == 0:
+                    close_window(rows, plan, desk, real, awaited)
+                    trials.keep[trial] = lazy and words[PHASE] != SET
+                    if words[PHASE] == SCAN:
+                        open_window(rows, plan, real, trials.keys[trial], spans, horizon)
+                        if in_order:
+                            end_at_pull(plan, setting.horizon)
+            mine = goes_on and me == place % mates
+            if work == BEFORE:
+                place = me
+                mine = goes_on and team and me < n_halted
+            while mine:
+                mine = False
                 player = int(who[place])
                 i = low + player
                 half = int(players.half[i])
@@ -226,19 +259,28 @@ def make_merge(
                 calls = (wake, learn, play, take, speaks, tells, rests)
                 subroutine = (rule, choose, observe)
                 loud = int(nth[place])
-                speaking = True
-                while speaking:
-                    speaking = False
+                if work == ON:
+                    loud = QUIET
+                elif work == LOUD and ready == place:
+                    for j in range(N_COUNTERS):
+                        scratch[j] = counters[j] + gain[j]
+                else:
                     pick_up(players, half, i, counts_pulls, state, own)
                     for k in range(n_arms):
                         voted[0, k] = players.voted[i, k]
                     first_vote[0] = players.first_vote[i]
                     copy(counters, scratch)
-                    first = own[0, ACTIVE]
                     cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
                     if in_order:
                         cell = int(players.ends[i - 1]) if player > 0 else 0
                         cell = next_dealt(dealt, cell, last, begin, players.next[half, i])
+                ready = -1
+                first = own[0, ACTIVE]
+                how, t, bad, changed = SPOKEN, 0.0, 0, NOT_NOW
+                runs = work != BEFORE or loud > first
+                if work == BEFORE:
+                    loud -= 1
+                if runs:
                     how, cell, made, t, bad, changed = run(
                         calls,
                         subroutine,
@@ -252,48 +294,51 @@ def make_merge(
                         times[LIMIT],
                         loud,
                     )
-                    if how == HALTED:
-                        when[place], nth[place] = t, own[0, ACTIVE]
+                scratch[TIME] += own[0, ACTIVE] - first
+                scratch[SUBOPTIMAL] += bad
+                if work == BEFORE:
+                    for j in range(N_COUNTERS):
+                        gain[j] = scratch[j] - counters[j]
+                    ready = place
+                elif how == HALTED:
+                    when[place], nth[place] = t, own[0, ACTIVE]
+                elif how == SPOKEN:
+                    words[N_LOUD] += 1
+                    put_down(players, half, i, counts_pulls, state, own)
+                    players.next[half, i] = t
+                    players.place[half, i, 0] = cell
+                    players.place[half, i, 1] = made
+                    for k in range(n_arms):
+                        players.voted[i, k] = voted[0, k]
+                    players.first_vote[i] = first_vote[0]
+                    decided = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
+                        counters[DECIDED] != 0
+                    )
+                    copy(scratch, counters)
+                    over = not decided and real.endless == 0 and ended(arena) != 0
+                    if decided or over:
+                        note_decision(plan, real, when[place], decided, over)
+                        trials.keep[trial] = 0
                     else:
-                        scratch[TIME] += own[0, ACTIVE] - first
-                        scratch[SUBOPTIMAL] += bad
-                        if how == SPOKEN:
-                            words[N_LOUD] += 1
-                            put_down(players, half, i, counts_pulls, state, own)
-                            players.next[half, i] = t
-                            players.place[half, i, 0] = cell
-                            players.place[half, i, 1] = made
-                            for k in range(n_arms):
-                                players.voted[i, k] = voted[0, k]
-                            players.first_vote[i] = first_vote[0]
-                            decided = scratch[VERSION] != counters[VERSION] or (
-                                scratch[DECIDED] != 0
-                            ) != (counters[DECIDED] != 0)
-                            copy(scratch, counters)
-                            over = not decided and real.endless == 0 and ended(arena) != 0
-                            if decided or over:
-                                note_decision(plan, real, when[place], decided, over)
-                                trials.keep[trial] = 0
-                            else:
-                                loud = QUIET
-                                speaking = True
-                        else:
-                            trials.last[trial, 0] = max(trials.last[trial, 0], changed)
-                            for j in range(N_COUNTERS):
-                                added[j] += scratch[j] - counters[j]
-                            words[N_HALTED] -= 1
-                            who[place] = who[words[N_HALTED]]
-                            when[place] = when[words[N_HALTED]]
-                            nth[place] = nth[words[N_HALTED]]
-                            players.moved[i] = 1
-                            put_down(players, 1 - half, i, counts_pulls, state, own)
-                            players.next[1 - half, i] = t
-                            players.place[1 - half, i, 0] = cell
-                            players.place[1 - half, i, 1] = made
+                        work = ON
+                        mine = True
+                else:
+                    trials.last[trial, 0] = max(trials.last[trial, 0], changed)
+                    for j in range(N_COUNTERS):
+                        added[j] += scratch[j] - counters[j]
+                    words[N_HALTED] -= 1
+                    when[place] = NEVER_AGAIN
+                    players.moved[i] = 1
+                    put_down(players, 1 - half, i, counts_pulls, state, own)
+                    players.next[1 - half, i] = t
+                    players.place[1 - half, i, 0] = cell
+                    players.place[1 - half, i, 1] = made
+            work = LOUD
             if team:
                 cuda.syncthreads()
-            if place < 0 or words[PHASE] != SCAN:
-                phase = OVER
+            goes_on = goes_on and words[PHASE] == SCAN
+            if team:
+                cuda.syncthreads()
         if me == 0:
             words[N_HALTED] = 0
             trials.last[trial, 0] = NOT_NOW

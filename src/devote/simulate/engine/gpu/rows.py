@@ -34,10 +34,12 @@ from devote.simulate.engine.gpu.tables import (
     put_down,
     put_own,
     stand,
+    where_now,
 )
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     BEGIN,
+    GAP,
     N_HALTED,
     NOT_NOW,
     SCAN,
@@ -75,6 +77,9 @@ SHARED_BYTES = 48 * 1024
 
 CHUNK = 1024
 """Players of a block, at most."""
+
+FEW_WAKE = 0.5
+"""In a window that is shorter than so many mean activations."""
 
 
 def fits(n_arms: int, n_ints: int) -> bool:
@@ -146,27 +151,32 @@ def make_rows(
         if me == 0:
             n_todo[0] = 0
         cuda.syncthreads()
-        # Who has something to do is found first, so that all threads of a warp have.
         phase, limit, stock = stand(trials, trial)
-        if phase in (SCAN, SET):
+        count = 0
+        # If few wake, they are found first, so that all threads of a warp have something to do.
+        few = limit - trials.times[trial, BEGIN] < FEW_WAKE * trials.times[trial, GAP]
+        few = few or shape.blocks_each == 0
+        if not few and phase in (SCAN, SET):
+            count = beyond - low
+        elif phase in (SCAN, SET):
             for i in range(low + me, beyond, cuda.blockDim.x):
-                half = int(players.half[i])
-                if trials.keep[trial] and players.moved[i]:
-                    half = 1 - half
-                    players.half[i] = half
-                players.moved[i] = 0
+                half = where_now(players, trials.keep[trial], i)
                 if players.next[half, i] < limit or (
                     stock > 1 or (stock > 0 and players.first_vote[i] >= 0)
                 ):
                     todo[cuda.atomic.add(n_todo, 0, 1)] = i - low
         cuda.syncthreads()
-        for q in range(me, n_todo[0], cuda.blockDim.x):
-            i = low + todo[q]
+        if few:
+            count = n_todo[0]
+        for q in range(me, count, cuda.blockDim.x):
+            i = low + q
+            if few:
+                i = low + todo[q]
             if shape.blocks_each == 0:
                 trial = i // n
                 phase, limit, stock = stand(trials, trial)
             player = i - trial * n
-            half = int(players.half[i])
+            half = int(players.half[i]) if few else where_now(players, trials.keep[trial], i)
             moves = players.next[half, i] < limit
             cell, made = 0, 0
             if in_order:

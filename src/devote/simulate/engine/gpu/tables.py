@@ -10,7 +10,11 @@ from devote.kernels import State
 from devote.kernels.jitable import jitable
 from devote.kernels.tables import N_SHARED, Arena
 from devote.problems.rewards import Environment
-from devote.simulate.engine.windows import LIMIT, PHASE, STOCK
+from devote.simulate.engine.windows import GAP, LIMIT, PHASE, STOCK
+
+FAR, MANY, FEW = 1024.0, 32, 8.0
+"""Activations of halted players that a single thread should make at most after each other; as many
+players as are counted for that; as many as halt in a window that was shortened."""
 
 
 class Shape(NamedTuple):
@@ -163,6 +167,29 @@ def stand(trials: Trials, trial: int) -> tuple[int, float, int]:
     if trials.words[trial, STOCK] != 0:
         stock = 2 if trials.counters[trial, N_SHARED] == 1 else 1
     return trials.words[trial, PHASE], trials.times[trial, LIMIT], stock
+
+
+@jitable
+def where_now(players: Players, keep: int, number: int) -> int:
+    """The half that is certain, after the moves of the last phase if they are kept."""
+    half = int(players.half[number])
+    if keep and players.moved[number]:
+        half = 1 - half
+        players.half[number] = half
+    players.moved[number] = 0
+    return half
+
+
+@jitable
+def less_to_merge(times: Any, n_halted: int, first: float) -> float:
+    """Where a window should end: earlier, if those who have halted would have far to go after it.
+
+    ``first`` is when the first of them has.
+    """
+    rest = times[LIMIT] - first
+    if min(n_halted, MANY) * rest <= FAR * times[GAP]:
+        return float(times[LIMIT])
+    return float(first + rest * min(0.25, FEW / n_halted))
 
 
 @jitable
