@@ -14,7 +14,7 @@ from devote.simulate.engine import clocks, loop
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu import batch as batches
-from devote.simulate.engine.gpu import lone, rows, tables
+from devote.simulate.engine.gpu import lone, merge, tables
 from devote.simulate.engine.gpu.batch import Batch
 from devote.simulate.engine.gpu.run import run_batches
 from devote.simulate.engine.loop import make_loop
@@ -95,8 +95,8 @@ def main() -> None:
         report(name, all(run == on_the_cpu(scenario, t) for t, run in found.items()))
         if name == "decentralized":
             report("a trial by itself", run_trial(scenario, seed=SEED, trial=2) == found[2])
-    # Windows that are shortened, and in which few wake.
-    tables.FAR, rows.FEW_WAKE = 1.0, 100.0
+    # Windows that are shortened.
+    tables.FAR, merge.NEAR = 1.0, 0
     for name in ("decentralized", "drifting rewards"):
         scenario = setting(*SETTINGS[name])
         batch = Batch(scenario, seed=SEED, trials=[1, 2], threads=4)

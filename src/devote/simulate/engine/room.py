@@ -10,16 +10,8 @@ from devote.simulate.scenario import Scenario
 EXTRA = 64
 """Bytes of a player beside its learner and its words: lists that only exist at first or at last."""
 
-FEWEST_DEALT = 8192
-"""Pulls of a window that take next to no room."""
-
 SMALL = 1 << 20
 """Players times arms that fit anywhere."""
-
-
-def most_dealt(n_players: int) -> int:
-    """How many pulls of all players a window has at most where they are dealt out beforehand."""
-    return max(int(LONGEST) * n_players, FEWEST_DEALT)
 
 
 def bytes_per_player(scenario: Scenario) -> int:
@@ -35,8 +27,7 @@ def bytes_per_player(scenario: Scenario) -> int:
     copies, dealt = 1, 0
     if scenario.runs_on == "cuda":
         copies = 2
-        n = scenario.n_players
-        dealt = 0 if scenario.own_clocks else WORD * (-(-most_dealt(n) // n) + 1)
+        dealt = 0 if scenario.own_clocks else WORD * (int(LONGEST) + 1)
     return copies * learner + len(fresh.alive) + EXTRA + dealt
 
 

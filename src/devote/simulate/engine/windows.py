@@ -34,7 +34,7 @@ JUST_AFTER = 1.0 + 2.0**-52
 SHORTEST, CAREFUL, LONGEST = 1.0 / 64.0, 16.0, 32.0
 FEWEST_PULLS = 16.0
 FEW_LOUD = 16.0
-IN_VAIN = 8.0
+IN_VAIN = 32.0
 """How wide a window is: LONGEST while nobody is loud, or a part IN_VAIN of what is past, then so
 that about as many activations are as make a decision, FEW_LOUD if that is unknown; replaying a
 window costs as much as running it, and visiting every player as much as some activations."""

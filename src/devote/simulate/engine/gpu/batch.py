@@ -23,7 +23,6 @@ from devote.simulate.engine.gpu.deal import DEALERS, make_deal
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.merge import TEAM, make_merge
 from devote.simulate.engine.gpu.rows import (
-    CHUNK,
     ROWS,
     Facts,
     facts_of,
@@ -32,11 +31,10 @@ from devote.simulate.engine.gpu.rows import (
 )
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors
-from devote.simulate.engine.room import most_dealt
 from devote.simulate.engine.setting import new_arena, outcome_of
 from devote.simulate.engine.windows import (
-    DUE,
     GAP,
+    LONGEST,
     MOST,
     N_TIMES,
     N_WORDS,
@@ -51,14 +49,6 @@ WARP = 32
 REGISTERS = 128
 """Of a thread that does a row: with more, one block less has room; with fewer, what they held is
 kept in memory."""
-
-MERGING = 64
-"""Of a thread that merges: most of them wait, and with few registers more trials have room."""
-
-FULL = 4
-"""Blocks for each multiprocessor, so that none is idle: with fewer trials they take several."""
-
-FEW_DUE = 0
 
 AT_ONCE = 8
 """Phases that are launched before it is asked whether any trial goes on."""
@@ -78,7 +68,7 @@ def compiled(algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool)
     return (
         compile_kernel(make_begin, n_arms),
         compile_kernel(make_rows, code, engine, *size, facts, shared, registers=REGISTERS),
-        compile_kernel(make_merge, code, engine, *size, facts, team, registers=MERGING),
+        compile_kernel(make_merge, code, engine, *size, facts, team),
         compile_kernel(make_deal),
     )
 
@@ -112,8 +102,7 @@ class Batch:
         self.threads = threads
         while self.threads > WARP and self.threads >= 2 * n:
             self.threads //= 2
-        full = -(-FULL * multiprocessors() // n_trials)
-        each = max(-(-n // CHUNK), min(full, -(-n // self.threads))) if team else 0
+        each = -(-n // self.threads) if team else 0
         self.blocks = each * n_trials if team else -(-total // self.threads)
         mates = min(TEAM, self.threads) if n_trials < multiprocessors() else min(WARP, self.threads)
         self.mergers = (n_trials, mates) if team else (-(-n_trials // WARP), WARP)
@@ -134,7 +123,7 @@ class Batch:
             when=room(total, np.float64),
             nth=room(total, np.int32),
             place=room((2, total, 2), np.int32),
-            dealt=room((n_trials, most_dealt(n)) if self.in_order else (1, 1), np.int32),
+            dealt=room((n_trials, int(LONGEST) * n) if self.in_order else (1, 1), np.int32),
             ends=room(total if self.in_order else 1, np.int32),
         )
         self.trials = Trials(
@@ -154,10 +143,10 @@ class Batch:
             before=room((n_trials, k), np.int8),
         )
         words, times = np.zeros((1, N_WORDS), dtype=np.int64), np.zeros((1, N_TIMES))
-        words[0, PHASE], words[0, DUE] = START, FEW_DUE
+        words[0, PHASE] = START
         times[0, [WIDTH, GAP, MOST]] = first_width(scenario), 1.0, math.inf
         if self.in_order:
-            times[0, [WIDTH, GAP, MOST]] = FIRST_WIDTH, n, most_dealt(n) / n
+            times[0, [WIDTH, GAP, MOST]] = FIRST_WIDTH, n, LONGEST
         self.fresh = Fresh(put(self.arena.counters[None].copy()), put(words), put(times))
         setting = device_setting(scenario, self.arena)
         spans = put(cell_spans(scenario))

@@ -5,7 +5,7 @@ that is recorded once is made again in a few microseconds.
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,12 @@ def _made(answer: Any) -> Any:
     error, *values = answer
     assert int(error) == 0, error
     return values[0] if values else None
+
+
+@cache
+def lane(number: int) -> "Lane":
+    """One of those that are used again and again."""
+    return Lane()
 
 
 class Lane:

@@ -64,6 +64,9 @@ BEFORE, LOUD, ON = range(3)
 """What is done with a player: it is brought to just before its loud activation, makes it, and goes
 on to the end of the window."""
 
+NEAR = 4
+"""Loud activations, at most so many, before a decision that is near."""
+
 NEVER_AGAIN = math.inf
 """In place of when a player has halted: it has arrived at the end of the window."""
 
@@ -83,7 +86,7 @@ def make_merge(
     assert clocks is not None
     wake, learn, ended = engine.wake, engine.learn, engine.ended
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
-    speaks, tells, rests = clocks.speaks, clocks.tells, clocks.rests
+    speaks, tells, rests, due = clocks.speaks, clocks.tells, clocks.rests, clocks.due
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
     n_own, counts_pulls = engine.words, algorithm.counts_pulls
     kind, n_groups, n_segments, resampled, steady, endless, noisy, in_order = facts
@@ -196,7 +199,11 @@ def make_merge(
                     if real.endless == 0:
                         words[PHASE] = OVER
         # Each thread first brings a player of its own to just before its loud activation.
+        # That is in vain if a decision is near.
+        copy(counters, scratch)
+        near = due(arena)
         work, ready, goes_on = BEFORE, -1, phase == SCAN
+        helps = team and not 0 < near <= NEAR
         cell, made, first = 0, 0, 0
         while goes_on:
             place = -1
@@ -243,7 +250,7 @@ def make_merge(
             mine = goes_on and me == place % mates
             if work == BEFORE:
                 place = me
-                mine = goes_on and team and me < n_halted
+                mine = goes_on and helps and me < n_halted
             while mine:
                 mine = False
                 player = int(who[place])

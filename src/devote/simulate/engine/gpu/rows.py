@@ -18,6 +18,7 @@ from devote.kernels import Algorithm, State
 from devote.kernels.tables import (
     ACTIVE,
     N_COUNTERS,
+    N_SHARED,
     SUBOPTIMAL,
     TIME,
     Arena,
@@ -33,17 +34,17 @@ from devote.simulate.engine.gpu.tables import (
     pick_up,
     put_down,
     put_own,
-    stand,
-    where_now,
 )
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     BEGIN,
-    GAP,
+    LIMIT,
     N_HALTED,
     NOT_NOW,
+    PHASE,
     SCAN,
     SET,
+    STOCK,
     copy,
 )
 from devote.simulate.scenario import Scenario
@@ -75,16 +76,9 @@ SHARED_BYTES = 48 * 1024
 """What a block may have of the shared memory."""
 
 
-CHUNK = 1024
-"""Players of a block, at most."""
-
-FEW_WAKE = 0.5
-"""In a window that is shorter than so many mean activations."""
-
-
 def fits(n_arms: int, n_ints: int) -> bool:
     """Whether the states of a block's players fit into its shared memory."""
-    return ROWS * (13 * n_arms + 4 * n_ints + 32) + 4 * CHUNK <= SHARED_BYTES
+    return ROWS * (13 * n_arms + 4 * n_ints + 32) <= SHARED_BYTES
 
 
 def make_rows(
@@ -115,22 +109,39 @@ def make_rows(
     def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
         busy[0] = known < 0
         part = cuda.shared.array(ROWS, int64)
-        todo = cuda.shared.array(CHUNK, int32)
-        n_todo = cuda.shared.array(1, int32)
-        me, n = cuda.threadIdx.x, shape.n_players
-        # The players of this block, from low on.
+        me = cuda.threadIdx.x
         if shape.blocks_each > 0:
-            chunk = -(-n // shape.blocks_each)
             trial = cuda.blockIdx.x // shape.blocks_each
-            first = (cuda.blockIdx.x % shape.blocks_each) * chunk
-            low, beyond = trial * n + first, trial * n + min(n, first + chunk)
+            player = (cuda.blockIdx.x % shape.blocks_each) * cuda.blockDim.x + me
         else:
-            low = cuda.blockIdx.x * cuda.blockDim.x
-            beyond = min(shape.n_trials * n, low + cuda.blockDim.x)
-            trial = min(low + me, beyond - 1) // n
+            trial = cuda.grid(1) // shape.n_players
+            player = cuda.grid(1) % shape.n_players
+        here = trial < shape.n_trials and player < shape.n_players
         gain = cuda.local.array(N_COUNTERS, int64)
         for j in range(N_COUNTERS):
             gain[j] = 0
+        if here:
+            phase = trials.words[trial, PHASE]
+            here = phase in (SCAN, SET)
+        i, half, limit, counted, moves, cell = 0, 0, 0.0, False, False, 0
+        if here:
+            i = trial * shape.n_players + player
+            half = int(players.half[i])
+            if trials.keep[trial] and players.moved[i]:
+                half = 1 - half
+                players.half[i] = half
+            players.moved[i] = 0
+            limit = trials.times[trial, LIMIT]
+            moves = players.next[half, i] < limit
+            if trials.words[trial, STOCK] != 0:
+                # Who has said nothing matters to a decision only once one arm is left.
+                counted = trials.counters[trial, N_SHARED] == 1 or players.first_vote[i] >= 0
+            if in_order:
+                dealt, last = players.dealt[trial], int(players.ends[i])
+                begin = pulls_before(trials.times[trial, BEGIN])
+                cell = int(players.ends[i - 1]) if player > 0 else 0
+                cell = next_dealt(dealt, cell, last, begin, players.next[half, i])
+                moves = cell < last and begin + dealt[cell] + 0.5 < limit
         if shared:
             alive = cuda.shared.array((ROWS, 1, n_arms), int8)[me]
             pulls = cuda.shared.array((ROWS, arm_room), int32)[me, :n_arms]
@@ -148,129 +159,92 @@ def make_rows(
         out = cuda.local.array(n_arms, int32)
         scratch = cuda.local.array(N_COUNTERS, int64)
         state = State(alive[0], pulls, sums, ints, floats)
-        if me == 0:
-            n_todo[0] = 0
-        cuda.syncthreads()
-        phase, limit, stock = stand(trials, trial)
-        count = 0
-        # If few wake, they are found first, so that all threads of a warp have something to do.
-        few = limit - trials.times[trial, BEGIN] < FEW_WAKE * trials.times[trial, GAP]
-        few = few or shape.blocks_each == 0
-        if not few and phase in (SCAN, SET):
-            count = beyond - low
-        elif phase in (SCAN, SET):
-            for i in range(low + me, beyond, cuda.blockDim.x):
-                half = where_now(players, trials.keep[trial], i)
-                if players.next[half, i] < limit or (
-                    stock > 1 or (stock > 0 and players.first_vote[i] >= 0)
-                ):
-                    todo[cuda.atomic.add(n_todo, 0, 1)] = i - low
-        cuda.syncthreads()
-        if few:
-            count = n_todo[0]
-        for q in range(me, count, cuda.blockDim.x):
-            i = low + q
-            if few:
-                i = low + todo[q]
-            if shape.blocks_each == 0:
-                trial = i // n
-                phase, limit, stock = stand(trials, trial)
-            player = i - trial * n
-            half = int(players.half[i]) if few else where_now(players, trials.keep[trial], i)
-            moves = players.next[half, i] < limit
-            cell, made = 0, 0
+        if counted and not moves:
+            look_at(players, half, i, state, own)
+        arrived = False
+        if moves:
+            pick_up(players, half, i, counts_pulls, state, own)
+            copy(trials.past[trial], scratch)
+            arena = arena_of_one(
+                shape.n_players,
+                setting,
+                endless,
+                steady,
+                scratch,
+                alive,
+                own,
+                voted,
+                first_vote,
+                trials.tally[trial],
+                trials.by_arm[trial],
+                trials.seen[trial],
+                trials.before[trial],
+                out,
+            )
+            env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
+            calls = (wake, learn, play, take, speaks, tells, rests)
+            subroutine = (rule, choose, observe)
+            made = 0
             if in_order:
-                dealt, last = players.dealt[trial], int(players.ends[i])
-                begin = pulls_before(trials.times[trial, BEGIN])
-                cell = int(players.ends[i - 1]) if player > 0 else 0
-                cell = next_dealt(dealt, cell, last, begin, players.next[half, i])
-                moves = cell < last and begin + dealt[cell] + 0.5 < limit
-            counted = stock > 1 or (stock > 0 and players.first_vote[i] >= 0)
-            arrived = False
-            if moves:
-                pick_up(players, half, i, counts_pulls, state, own)
-                copy(trials.past[trial], scratch)
-                arena = arena_of_one(
-                    shape.n_players,
-                    setting,
-                    endless,
-                    steady,
-                    scratch,
-                    alive,
-                    own,
-                    voted,
-                    first_vote,
-                    trials.tally[trial],
-                    trials.by_arm[trial],
-                    trials.seen[trial],
-                    trials.before[trial],
-                    out,
-                )
-                env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
-                calls = (wake, learn, play, take, speaks, tells, rests)
-                subroutine = (rule, choose, observe)
-                if in_order:
-                    clock: Any = (trials.streams[trial], dealt, last, begin, noisy, awaited)
-                else:
-                    span = spans[player] if len(spans) > 1 else spans[0]
-                    clock = (player_key(trials.keys[trial], player), span, noisy, awaited)
-                    cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
-                first = own[0, ACTIVE]
-                how, cell, made, t, bad, changed = run(
-                    calls, subroutine, env, arena, state, player, clock, cell, made, limit, QUIET
-                )
-                arrived = how != HALTED
-                if arrived:
-                    if stock > 0:  # what is counted anew has not been gained
-                        for j in range(n_counts):
-                            scratch[counts[j]] = trials.past[trial, counts[j]]
-                    for j in range(N_COUNTERS):
-                        gain[j] += scratch[j] - trials.past[trial, j]
-                    gain[TIME] += own[0, ACTIVE] - first
-                    gain[SUBOPTIMAL] += bad
-                    if changed != NOT_NOW:
-                        cuda.atomic.max(trials.last, (trial, 0), changed)
-                    players.moved[i] = 1
-                    half = 1 - half
-                    players.next[half, i] = t
-                    players.place[half, i, 0] = cell
-                    players.place[half, i, 1] = made
-                else:
-                    place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
-                    players.who[trial * n + place] = player
-                    players.when[trial * n + place] = t
-                    players.nth[trial * n + place] = own[0, ACTIVE]
-            elif counted:
-                look_at(players, half, i, state, own)
-            if counted:
-                copy(trials.counters[trial], scratch)
-                for j in range(n_counts):
-                    scratch[counts[j]] = 0
-                for k in range(n_arms):
-                    voted[0, k] = players.voted[i, k]
-                after = arena_of_one(
-                    shape.n_players,
-                    setting,
-                    endless,
-                    steady,
-                    scratch,
-                    alive,
-                    own,
-                    voted,
-                    first_vote,
-                    trials.tally[trial],
-                    trials.by_arm[trial],
-                    trials.shared[trial],
-                    trials.before[trial],
-                    out,
-                )
-                take_stock(after, 0)
-                for j in range(n_counts):
-                    gain[counts[j]] += scratch[counts[j]]
+                clock: Any = (trials.streams[trial], dealt, last, begin, noisy, awaited)
+            else:
+                span = spans[player] if len(spans) > 1 else spans[0]
+                clock = (player_key(trials.keys[trial], player), span, noisy, awaited)
+                cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
+            first = own[0, ACTIVE]
+            how, cell, made, t, bad, changed = run(
+                calls, subroutine, env, arena, state, player, clock, cell, made, limit, QUIET
+            )
+            arrived = how != HALTED
             if arrived:
-                put_down(players, half, i, counts_pulls, state, own)
-            elif counted:
+                for j in range(N_COUNTERS):
+                    gain[j] = scratch[j] - trials.past[trial, j]
+                if trials.words[trial, STOCK] != 0:  # what is counted anew has not been gained
+                    for j in range(n_counts):
+                        gain[counts[j]] = 0
+                gain[TIME] += own[0, ACTIVE] - first
+                gain[SUBOPTIMAL] += bad
+                if changed != NOT_NOW:
+                    cuda.atomic.max(trials.last, (trial, 0), changed)
+                half = 1 - half
+                players.moved[i] = 1
+                players.next[half, i] = t
+                players.place[half, i, 0] = cell
+                players.place[half, i, 1] = made
+            else:
+                place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
+                players.who[trial * shape.n_players + place] = player
+                players.when[trial * shape.n_players + place] = t
+                players.nth[trial * shape.n_players + place] = own[0, ACTIVE]
+        if counted:
+            copy(trials.counters[trial], scratch)
+            for j in range(n_counts):
+                scratch[counts[j]] = 0
+            for k in range(n_arms):
+                voted[0, k] = players.voted[i, k]
+            after = arena_of_one(
+                shape.n_players,
+                setting,
+                endless,
+                steady,
+                scratch,
+                alive,
+                own,
+                voted,
+                first_vote,
+                trials.tally[trial],
+                trials.by_arm[trial],
+                trials.shared[trial],
+                trials.before[trial],
+                out,
+            )
+            take_stock(after, 0)
+            for j in range(n_counts):
+                gain[counts[j]] += scratch[counts[j]]
+            if not arrived:
                 put_own(players, half, i, own)
+        if arrived:
+            put_down(players, half, i, counts_pulls, state, own)
         for j in range(N_COUNTERS):
             if shape.blocks_each == 0:
                 if gain[j] != 0:

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from devote.simulate.engine.clocks_run import runs_by_itself
-from devote.simulate.engine.gpu.target import check_device, free_bytes
+from devote.simulate.engine.gpu.target import check_device, free_bytes, freed_later
 from devote.simulate.engine.room import bytes_per_player
 from devote.simulate.errors import SweepError
 from devote.simulate.scenario import Scenario
@@ -19,7 +19,7 @@ PER_TRIAL = 4096
 SHARE = 0.8
 """Of the free memory that players may take."""
 
-LANES = 8
+LANES = 16
 """Batches on the device at once: alone, most have too few players for it."""
 
 FETCHERS = 4
@@ -57,13 +57,11 @@ def run_batches(
 def run_jobs(jobs: Sequence[Job], *, seed: int) -> Iterator[tuple[int, int, Trial]]:
     """The place of a scenario, the number of a trial and the trial, as they are done."""
     check_device()
-    from numba import cuda
-
     # The largest first: small ones fill what is left of the device.
     waiting = deque(sorted((job for job in jobs if job[2]), key=_bytes, reverse=True))
     with ThreadPoolExecutor(FETCHERS) as pool:
         while waiting:
-            with cuda.defer_cleanup():  # to free memory, the device would end all else first
+            with freed_later():
                 for i, trials, fetched in _run_some(waiting, seed, pool):
                     for trial, run in zip(trials, fetched.result(), strict=True):
                         yield i, trial, run
@@ -73,9 +71,9 @@ def _run_some(
     waiting: deque[Job], seed: int, pool: ThreadPoolExecutor
 ) -> Iterator[tuple[int, Sequence[int], Future[list[Trial]]]]:
     """Run jobs until none is left, or memory that has been used up must be freed first."""
-    from devote.simulate.engine.gpu.lane import Lane
+    from devote.simulate.engine.gpu.lane import lane
 
-    lanes = [Lane() for _ in range(min(LANES, len(waiting)))]
+    lanes = [lane(i) for i in range(LANES)]
     flying: list[tuple[int, Sequence[int], Any, Iterator[None]]] = []
     fetching: list[tuple[int, Sequence[int], Future[list[Trial]]]] = []
     short = False

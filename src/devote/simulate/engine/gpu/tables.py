@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from devote.kernels import State
 from devote.kernels.jitable import jitable
-from devote.kernels.tables import N_SHARED, Arena
+from devote.kernels.tables import Arena
 from devote.problems.rewards import Environment
-from devote.simulate.engine.windows import GAP, LIMIT, PHASE, STOCK
+from devote.simulate.engine.windows import GAP, LIMIT
 
 FAR, MANY, FEW = 1024.0, 32, 8.0
 """Activations of halted players that a single thread should make at most after each other; as many
@@ -18,10 +18,7 @@ players as are counted for that; as many as halt in a window that was shortened.
 
 
 class Shape(NamedTuple):
-    """How large it all is; ``blocks_each`` is how many blocks a trial takes, 0 if it shares one.
-
-    A thread does several players if there are fewer threads than players.
-    """
+    """How large it all is; ``blocks_each`` is how many blocks a trial takes, 0 if it shares one."""
 
     n_trials: int
     n_players: int
@@ -155,29 +152,6 @@ def arena_of_one(
         setting.good,
         setting.good,
     )
-
-
-@jitable
-def stand(trials: Trials, trial: int) -> tuple[int, float, int]:
-    """What a trial does now, to where, and who is to be counted anew: all (2), or who has spoken.
-
-    Who has said nothing matters to a decision only once one arm is left.
-    """
-    stock = 0
-    if trials.words[trial, STOCK] != 0:
-        stock = 2 if trials.counters[trial, N_SHARED] == 1 else 1
-    return trials.words[trial, PHASE], trials.times[trial, LIMIT], stock
-
-
-@jitable
-def where_now(players: Players, keep: int, number: int) -> int:
-    """The half that is certain, after the moves of the last phase if they are kept."""
-    half = int(players.half[number])
-    if keep and players.moved[number]:
-        half = 1 - half
-        players.half[number] = half
-    players.moved[number] = 0
-    return half
 
 
 @jitable
