@@ -23,7 +23,7 @@ from devote.simulate.engine.gpu.target import check_device
 SUBROUTINES = ("ser3", "ugapec", "kl_lucb", "mixture_elimination", "successive_elimination")
 LONE = 1 << 24
 MILLION = 1_000_000
-ODD = 0x9E3779B97F4A7C15
+ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def play(one: Batch | LoneBatch) -> float:
@@ -39,12 +39,7 @@ def lone(algorithm: str, n_players: int) -> None:
     scenario = Scenario(spec, PROBLEMS["1"], 1, engine="cuda")
     play(LoneBatch(scenario, trials=range(1024)))
     # Keys in place of hashes of names, which would take longer than all the rest.
-    lone_players.trial_keys = lambda seed, trials: (
-        np.uint64(ODD)
-        * (  # type: ignore[assignment]
-            np.arange(1, len(trials) + 1, dtype=np.uint64)
-        )
-    )
+    lone_players.trial_keys = lambda _, trials: np.arange(1, len(trials) + 1, dtype=np.uint64) * ODD  # type: ignore[assignment]
     one = LoneBatch(scenario, trials=range(n_players))
     took = [play(one) for _ in range(3)]
     pulls = one.counters.copy_to_host()[:, 0]

@@ -8,6 +8,7 @@ import json
 from dataclasses import FrozenInstanceError, fields
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -30,6 +31,9 @@ from devote.protocol.messages import KINDS, kind_of, to_dict
 from devote.protocol.scheme import make_scheme
 from devote.schemes import SCHEMES
 from devote.simulate import Scenario, run_players, run_trial
+from devote.simulate.engine.outcomes import READ, closed, outcomes_of
+from devote.simulate.engine.run import Run
+from devote.simulate.votes import Votes
 
 assert first_to_finish.FirstToFinish.name in SCHEMES
 
@@ -476,6 +480,31 @@ def test_the_engine_is_the_players_at_any_pull(
     if fast != slow:
         pytest.fail(f"{spec}, {n_players} players, {means}, {horizon=} {seed=}")
     event(fast.status)
+
+
+@every_example
+def test_many_runs_at_once_come_to_what_each_does(scheme):
+    """``ended`` and ``ranks`` on tables with a place for each run, cut short or to their end."""
+    spec = spec_of(scheme)
+    if spec.scheme.engine is None:
+        pytest.skip("the slow path has players in place of tables")
+    n_players = enough_players(spec)
+    runs = []
+    for trial in range(40):
+        scenario = Scenario(spec, Problem("near", (0.7, 0.6, 0.1)), n_players, 2 + 3 * trial**2)
+        run = Run(scenario, seed=5, trial=trial)
+        while not run.over:
+            run.advance()
+        runs.append(run)
+    tables = {
+        name: np.stack([getattr(run.arena, name) for run in runs], axis=-1)
+        for name in (*READ, "alive")
+    }
+    votes = Votes.of(np.stack([run.arena.first_vote for run in runs]))
+    arena = closed(scenario, runs[0].arena._replace(**tables))
+    together = outcomes_of(scenario, arena, votes)
+    assert list(together) == [run.outcome() for run in runs]
+    assert len(set(together.status)) > 1
 
 
 @every_example

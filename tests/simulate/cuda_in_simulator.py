@@ -4,6 +4,7 @@ Prints a line for each setting: its name, and ``equal`` if all trials equal thos
 """
 
 import sys
+from operator import eq
 
 from devote.problems import Problem
 from devote.problems.activity import Weights
@@ -91,10 +92,10 @@ def main() -> None:
     batches.WARP = lone.THREADS = 8  # each thread of the device is one of Python's here
     for name, what in SETTINGS.items():
         scenario = setting(*what)
-        found = dict(run_batches(scenario, seed=SEED, trials=[0, 2]))
-        report(name, all(run == on_the_cpu(scenario, t) for t, run in found.items()))
+        [(trials, block)] = run_batches(scenario, seed=SEED, trials=[0, 2])
+        report(name, all(map(eq, block, [on_the_cpu(scenario, trial) for trial in trials])))
         if name == "decentralized":
-            report("a trial by itself", run_trial(scenario, seed=SEED, trial=2) == found[2])
+            report("a trial by itself", run_trial(scenario, seed=SEED, trial=2) == block[1])
     # Windows that are shortened.
     tables.FAR, merge.NEAR = 1.0, 0
     for name in ("decentralized", "drifting rewards"):

@@ -1,6 +1,6 @@
 """A sweep in a process of its own, for tests that kill it: ``sweep_script.py FILE WORKERS``.
 
-It says ``trial`` on each finished one, and ``done`` at the end.
+It says how many trials are finished after each block of them, and ``done`` at the end.
 """
 
 import signal
@@ -23,7 +23,7 @@ def main() -> None:
         seed=SEED,
         workers=int(sys.argv[2]),
         results=sys.argv[1],
-        progress=lambda done, total, label: print("trial", done, total, flush=True),
+        progress=lambda done, total, label: print("trials", done, total, flush=True),
     )
     print("done", flush=True)
 

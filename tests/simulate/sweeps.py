@@ -1,6 +1,7 @@
 """Sweeps to run and to interrupt, and what it means for two to have the same results."""
 
 import dataclasses
+import json
 
 import numpy as np
 
@@ -21,6 +22,13 @@ def long_cells():
     """One scheme, trials of some tens of milliseconds: long enough to be killed in one."""
     problem = Problem("toy", (0.7, 0.5, 0.3, *[0.1] * 7))
     return [Scenario(ExperimentSpec(arms=10, epsilon=0.25), problem, n) for n in (400, 800)]
+
+
+def trials_in(file):
+    """The cell and the number of each trial in the whole lines of a file, in order."""
+    whole = file.read_bytes().rpartition(b"\n")[0].splitlines()
+    lines = [json.loads(line) for line in whole]
+    return sorted((line["cell"], t) for line in lines if "trial" in line for t in line["trial"])
 
 
 def assert_same_results(one, other):

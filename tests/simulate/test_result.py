@@ -73,7 +73,7 @@ def test_a_file_of_another_format_is_refused_as_such(result, tmp_path, monkeypat
     path = result.save(tmp_path / "result.npz")
     monkeypatch.setattr("devote.simulate.result.FORMATS", (1,))
     monkeypatch.setattr("devote.simulate.result.FORMAT", 1)
-    with pytest.raises(ResultError, match="has format 3, not 1"):
+    with pytest.raises(ResultError, match="has format 4, not 1"):
         Result.load(path)
 
 

@@ -3,11 +3,15 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
-from tests.simulate.sweeps import assert_same_results, small_cells
+from tests.simulate.sweeps import assert_same_results, small_cells, trials_in
 
-from devote.simulate import ResultError, load_results, run_sweep
+from devote.simulate import Result, ResultError, load_results, run_sweep
+from devote.simulate.block import Block
+from devote.simulate.sweep.lines import LONG
 from devote.simulate.sweep.results_file import Header, ResultsFile
+from devote.simulate.trials import run_chunk
 
 VERSION_1 = Path(__file__).parents[1] / "data" / "version_1"
 CELLS = small_cells()[:2]
@@ -33,14 +37,15 @@ def test_loaded_results_are_the_ones_that_were_run(file, expected):
     assert_same_results(load_results(file), expected)
 
 
-def test_a_line_per_trial_each_json_and_the_file_says_what_it_is(file):
+def test_a_line_per_block_each_json_and_the_file_says_what_it_is(file, expected):
     head, *lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert head["kind"] == "devote sweep"
     assert head["cells"] == [cell.to_dict() for cell in CELLS]
     assert {"devote", "numba", "numpy", "python"} == set(head["versions"])
-    assert {(line["cell"], line["trial"]) for line in lines} == {
-        (cell, trial) for cell in range(2) for trial in range(3)
-    }
+    assert trials_in(file) == [(cell, trial) for cell in range(2) for trial in range(3)]
+    for line in lines:
+        samples = expected[line["cell"]].samples[line["trial"]]
+        assert line["samples"] == samples.tolist()
 
 
 def test_a_finished_sweep_is_read_not_run(file, expected, monkeypatch):
@@ -59,12 +64,14 @@ def test_wherever_a_file_is_cut_off_the_sweep_goes_on_to_the_same_results(file, 
     file.write_bytes(content[:cut])
     assert_same_results(sweep(file), expected)
     assert_same_results(load_results(file), expected)
-    assert sorted(file.read_bytes().splitlines()) == sorted(content.splitlines())
+    whole = content[:cut].rfind(b"\n") + 1
+    assert file.read_bytes()[:whole] == content[:whole]
+    assert trials_in(file) == [(cell, trial) for cell in range(2) for trial in range(3)]
 
 
 def test_a_cut_off_file_is_not_taken_for_a_whole_one(file):
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(ResultError, match=r"holds 5 of 6 trials\.\nRun the same sweep again"):
+    with pytest.raises(ResultError, match=r"holds [345] of 6 trials\.\nRun the same sweep again"):
         load_results(file)
 
 
@@ -120,7 +127,7 @@ def test_a_sweep_grows_by_trials_and_by_cells_and_runs_only_what_is_new(file):
         before = file.read_bytes()
         calls = []
         grown = sweep(file, progress=lambda *call, calls=calls: calls.append(call), **changes)
-        assert len(calls) - 1 == missing
+        assert calls[-1][0] - calls[0][0] == missing
         assert file.read_bytes().startswith(before)
         assert grown == run_sweep(**{"cells": CELLS, "trials": 3, "workers": 1, **changes})
     assert load_results(file) == run_sweep(more, trials=6, workers=1)
@@ -136,14 +143,15 @@ def test_a_sweep_cut_off_while_it_grew_goes_on(file, keep):
     assert sweep(file, cells=small_cells()[:3], trials=4) == run_sweep(
         small_cells()[:3], trials=4, workers=1
     )
-    assert sorted(file.read_bytes().splitlines()) == sorted(content.splitlines())
+    assert trials_in(file) == [(cell, trial) for cell in range(3) for trial in range(4)]
 
 
 def test_a_partial_file_is_loaded_as_far_as_it_goes(file, expected):
-    head, *lines = file.read_bytes().splitlines(keepends=True)
-    by_trial = {(line["cell"], line["trial"]): raw for raw in lines for line in [json.loads(raw)]}
-    there = [(0, 0), (0, 2), (1, 0), (1, 1)]
-    file.write_bytes(head + b"".join(by_trial[place] for place in there))
+    file.unlink()
+    keeping = ResultsFile(file, Header(tuple(CELLS), 3, 0))
+    for cell, trial in [(0, 0), (0, 2), (1, 0), (1, 1)]:
+        keeping.add(cell, np.array([trial]), run_chunk(CELLS[cell], [trial], 0)[0])
+    keeping.close()
     with pytest.raises(ResultError, match=r"holds 4 of 6 trials\.\n.*partial=True"):
         load_results(file)
     partial = load_results(file, partial=True)
@@ -174,6 +182,46 @@ def test_a_sweep_saved_by_version_2_is_read_and_not_gone_on_with(tmp_path):
         sweep(path, cells=cells, trials=2)
 
 
+def test_a_sweep_saved_by_version_3_a_line_per_trial_is_read_and_not_gone_on_with(tmp_path):
+    """It was recorded, and had grown by a trial of its first cell."""
+    path = tmp_path / "sweep.jsonl"
+    path.write_bytes((VERSION_1.parent / "version_3" / "sweep.jsonl").read_bytes())
+    old = load_results(path)
+    cells = [result.scenario for result in old]
+    for result, trials in zip(old, (3, 2), strict=True):
+        assert [result] == run_sweep([result.scenario], trials=trials, workers=1, record=True)
+    with pytest.raises(ResultError, match="begun by an earlier version"):
+        sweep(path, cells=cells, trials=2)
+
+
+@pytest.mark.parametrize("keep", range(0, 1_000, 143))
+def test_a_long_block_is_whole_or_run_again_and_damage_in_it_is_refused(tmp_path, keep):
+    path, trials = tmp_path / "long.jsonl", range(LONG)
+    [cell] = cells = CELLS[:1]
+    header = Header((cell,), LONG, 0)
+    some, _ = run_chunk(cell, range(10), 0)
+    block = Block.join([some] * (LONG // 10))
+    keeping = ResultsFile(path, header)
+    begin = path.stat().st_size
+    keeping.add(0, np.array(trials), block)
+    keeping.close()
+    [result] = load_results(path)
+    assert result == Result.of(cell, block, seed=0)
+    content = path.read_bytes()
+    place = begin + (len(content) - begin) * keep // 1_000
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    with pytest.raises(ResultError, match="damaged at line 2"):
+        load_results(path)
+    path.write_bytes(content[:place])
+    again = ResultsFile(path, header)
+    assert len(again.done.of(0, cell)[0]) == 0
+    again.add(0, np.array(trials), block)
+    again.close()
+    assert path.read_bytes() == content
+    assert load_results(path) == [result]
+    assert sweep(path, cells=cells, trials=LONG) == [result]
+
+
 def test_results_of_other_code_are_not_mixed_in(file, monkeypatch):
     monkeypatch.setattr("devote.simulate.sweep.results_file.sources_digest", lambda names: "other")
     with pytest.raises(ResultError, match="code behind ser3 differs"):
@@ -183,7 +231,7 @@ def test_results_of_other_code_are_not_mixed_in(file, monkeypatch):
 def test_a_file_of_a_later_format_is_refused(file, monkeypatch):
     monkeypatch.setattr("devote.simulate.result.FORMATS", (1,))
     monkeypatch.setattr("devote.simulate.result.FORMAT", 1)
-    with pytest.raises(ResultError, match="has format 3, not 1"):
+    with pytest.raises(ResultError, match="has format 4, not 1"):
         load_results(file)
 
 

@@ -70,6 +70,15 @@ def test_a_second_run_only_draws_the_very_same_files(done):
     assert [(done.folder / name).read_bytes() for name in files] == before
 
 
+def test_figures_are_the_same_whoever_saves_them(tmp_path):
+    """With four workers two processes save; these two figures need no trials."""
+    names = ("mean-gap", "mean-gap-switch")
+    made = [reproduce(names, settings=TINY, out=tmp_path / str(n), workers=n) for n in (1, 4)]
+    one, other = ([path.read_bytes() for path in run.figures] for run in made)
+    assert len(one) == 6
+    assert one == other
+
+
 def test_progress_counts_up_to_the_total(tmp_path):
     calls = []
     reproduce(

@@ -52,8 +52,7 @@ def as_markdown(results: Iterable[Result]) -> Iterator[str]:
     rows = iter(results)
     for vote, jury in zip(rows, rows, strict=True):
         before, after = vote.samples.mean(), jury.samples.mean()
-        ended = zip(jury.epsilon_optimal, jury.status, strict=True)
-        right = sum(good and status == "agreed" for good, status in ended)
+        right = int((jury.epsilon_optimal & jury.ended("agreed")).sum())
         yield (
             f"| {vote.problem.name} | {vote.n_players:,} | {before:,.0f} | {after:,.0f} "
             f"| {after / before:.2f} | {vote.broadcasts.mean():,.0f} "

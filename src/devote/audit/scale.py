@@ -74,12 +74,10 @@ def as_markdown(results: Iterable[Result]) -> Iterator[str]:
     )
     yield "|---" * 9 + "|"
     for result in results:
-        done = [status == "agreed" for status in result.status]
-        wrong = sum(
-            ended and not good for ended, good in zip(done, result.epsilon_optimal, strict=True)
-        )
+        done = result.ended("agreed")
+        wrong = int((done & ~result.epsilon_optimal).sum())
         low, high = clopper_pearson(wrong, result.trials)
-        samples = result.samples_to_decision[done].mean() if any(done) else float("nan")
+        samples = result.samples_to_decision[done].mean() if done.any() else float("nan")
         yield (
             f"| {result.problem.name} | `{result.spec.scheme.name}` | {result.n_players:,} "
             f"| {result.trials:,} | {samples:,.0f} | {samples / result.n_players:,.3g} "

@@ -56,7 +56,7 @@ def sweep(
     from devote.simulate import run_sweep
 
     with LiveTable(asked.cells, how["trials"]) as live:
-        done = run_sweep(asked.cells, on_trial=live.take, **how)
+        done = run_sweep(asked.cells, on_block=live.take, **how)
     if csv is not None:
         done.to_csv(csv)
     told = {"results": str(kept), "seed": how["seed"], "cells": told_cells(done)}

@@ -6,11 +6,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 from rich.console import Console, RenderableType
 from rich.live import Live
 
 from devote.cli.terminal import CLOSE, console, number, probability, table
-from devote.simulate import Result, Scenario, Trial
+from devote.simulate import Result, Scenario
+from devote.simulate.block import Columns
 from devote.simulate.dataframe import setting
 from devote.simulate.summary import mean_row
 
@@ -26,24 +28,27 @@ def varying(cells: Sequence[Scenario]) -> list[str]:
     return names or ["algorithm"]
 
 
-def cells_table(cells: Sequence[Scenario], runs: Sequence[Sequence[Trial]]) -> RenderableType:
-    """The table, of the trials there are."""
+def cells_table(cells: Sequence[Scenario], blocks: Sequence[Sequence[Columns]]) -> RenderableType:
+    """The table, of the trials there are in the blocks of each cell."""
     names = varying(cells)
     rows = []
-    for cell, trials in zip(cells, runs, strict=True):
+    for cell, some in zip(cells, blocks, strict=True):
         values = setting(cell)
-        rows.append([*(str(values[name]) for name in names), *_numbers(trials)])
+        rows.append([*(str(values[name]) for name in names), *_numbers(some)])
     return table("l" * len(names) + "r", [*names, *HEADS], rows, **CLOSE)
 
 
-def _numbers(trials: Sequence[Any]) -> list[str]:
-    if not trials:
+def _numbers(blocks: Sequence[Columns]) -> list[str]:
+    if not sum(len(block.samples) for block in blocks):
         return ["0", "", "", "", ""]
-    samples = mean_row("", [trial.samples for trial in trials])
-    half = "" if samples.high is None else number(samples.high - samples.value)
-    sent = sum(trial.broadcasts for trial in trials) / len(trials)
-    good = sum(trial.epsilon_optimal for trial in trials) / len(trials)
-    return [str(len(trials)), number(samples.value), half, number(sent), probability(good)]
+    samples, sent, good = (
+        np.concatenate([getattr(block, name) for block in blocks])
+        for name in ("samples", "broadcasts", "epsilon_optimal")
+    )
+    row = mean_row("", samples)
+    half = "" if row.high is None else number(row.high - row.value)
+    told = number(float(sent.mean())), probability(float(good.mean()))
+    return [str(row.trials), number(row.value), half, *told]
 
 
 class LiveTable:
@@ -52,7 +57,7 @@ class LiveTable:
     def __init__(self, cells: Sequence[Scenario], trials: int) -> None:
         self._cells = cells
         self._total = len(cells) * trials
-        self._runs: list[list[Trial]] = [[] for _ in cells]
+        self._blocks: list[list[Columns]] = [[] for _ in cells]
         self._live: Live | None = None
         if sys.stderr.isatty():
             self._live = Live(
@@ -63,11 +68,11 @@ class LiveTable:
             )
 
     def _render(self) -> RenderableType:
-        return cells_table(self._cells, self._runs)
+        return cells_table(self._cells, self._blocks)
 
-    def take(self, cell: int, trial: int, run: Trial) -> None:
-        """A trial has ended, now or in an earlier run."""
-        self._runs[cell].append(run)
+    def take(self, cell: int, block: Columns) -> None:
+        """Trials have ended, now or in an earlier run."""
+        self._blocks[cell].append(block)
 
     def __enter__(self) -> "LiveTable":
         if self._live is not None:
@@ -87,22 +92,9 @@ class LiveTable:
 def show_cells(results: Sequence[Result], kept: Path) -> None:
     """Print the table of a finished sweep."""
     out = console()
-    out.print(cells_table([one.scenario for one in results], [_trials(one) for one in results]))
+    out.print(cells_table([one.scenario for one in results], [[one] for one in results]))
     out.print("\nMean per trial; ± is half of the 95 % Student t interval.", style="dim")
     out.print(f"Trials are kept in {kept}: raise trials or add values, and run it again.")
-
-
-class _Row:
-    """One trial of a result."""
-
-    def __init__(self, result: Result, i: int) -> None:
-        self.samples = int(result.samples[i])
-        self.broadcasts = int(result.broadcasts[i])
-        self.epsilon_optimal = bool(result.epsilon_optimal[i])
-
-
-def _trials(result: Result) -> list[Any]:
-    return [_Row(result, i) for i in range(result.trials)]
 
 
 def told_cells(results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -126,11 +126,7 @@ def note_eliminations(arena: Arena, player: int) -> int:
 @jitable
 def ending(arena: Arena, without_answer: int) -> int:
     """AGREED once everybody holds the one shared arm; while several are, what is given."""
-    if arena.counters[N_SHARED] == 1:
-        return AGREED if arena.counters[HOLDING] == arena.n_players else 0
-    return without_answer
-
-
-def shared_arms(arena: Arena) -> list[int]:
-    """The arms still open to all."""
-    return [k for k, kept in enumerate(arena.shared.tolist()) if kept]
+    is_one = (arena.counters[N_SHARED] == 1) * 1
+    all_hold = (arena.counters[HOLDING] == arena.n_players) * 1
+    code: int = is_one * all_hold * AGREED + (1 - is_one) * without_answer
+    return code

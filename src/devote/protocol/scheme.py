@@ -200,10 +200,15 @@ class Clocks:
 class Engine:
     """A scheme's part of the compiled loop; the functions are jitable and work on its tables.
 
-    ``ended`` runs after each pull. ``winners`` is plain Python: the arms that a run comes to,
-    the likeliest first. ``wake`` runs at each activation, before the play; ``learn`` when the
-    play has eliminated arms or reset the subroutine. ``words`` is how many words each player has
-    beside its learner (``kernels.tables``), ``events`` names what ``note`` writes.
+    ``ended`` runs after each pull. ``ranks`` is plain Python: a number for each arm and whether it
+    is among those that a run comes to, of which the lowest number is the likeliest. Both are asked
+    of many runs at once when these are over: each table then has one more axis, its last, a place
+    for each run. So they have no ``if``, and work on numbers as on arrays of them. A run that has
+    ended AGREED with several arms has stalled.
+
+    ``wake`` runs at each activation, before the play; ``learn`` when the play has eliminated arms
+    or reset the subroutine. ``words`` is how many words each player has beside its learner
+    (``kernels.tables``), ``events`` names what ``note`` writes.
 
     ``one_learner``: all players share one; ``apart``: each has words of its own all the same.
     A scheme with its own ``choose`` and ``observe`` picks the arm and takes the reward itself,
@@ -213,7 +218,7 @@ class Engine:
     """
 
     ended: Callable[..., int]
-    winners: Callable[..., tuple[int, ...]]
+    ranks: Callable[..., tuple[Any, Any]]
     wake: Callable[..., None] = do_nothing
     learn: Callable[..., None] = do_nothing
     words: int = 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from devote.kernels import COUNT, RESET, State, jitable
-from devote.kernels.tables import ACTIVE, AGREED, OWN, RESETS, STALLED, Arena
+from devote.kernels.tables import ACTIVE, AGREED, OWN, RESETS, Arena
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
@@ -18,6 +18,8 @@ from devote.schemes.lone import one_device, right_answer, why_unproved
 
 DONE = OWN
 IS_DONE = ACTIVE + 1
+LEARNERS = 0
+"""Place of the scheme's one constant."""
 
 
 class NoTally(Tally):
@@ -55,19 +57,15 @@ def learn(arena: Arena, state: State, player: int, n_out: int) -> None:
 
 @jitable
 def ended(arena: Arena) -> int:
-    """Over once every learner is done: agreed if all hold the same arm, else stalled."""
-    if arena.counters[DONE] < len(arena.alive):
-        return 0
-    for n in range(1, len(arena.alive)):
-        for k in range(len(arena.tally)):
-            if arena.alive[n, k] != arena.alive[0, k]:
-                return STALLED
-    return AGREED
+    """Over once every learner is done; whether they agree is seen by the arms they hold."""
+    code: int = (arena.counters[DONE] >= arena.scheme[LEARNERS]) * AGREED
+    return code
 
 
-def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
-    """The arms that somebody holds."""
-    return tuple(k for k, held in enumerate(arena.alive.any(axis=0).tolist()) if held)
+def ranks(arena: Arena, code: Any) -> tuple[Any, Any]:
+    """The arms that somebody holds, in order."""
+    held = arena.alive.any(axis=0)
+    return held, held
 
 
 @jitable
@@ -104,12 +102,16 @@ class Isolated(Scheme):
         Promise("one answer", "claimed", "Players may end with different arms."),
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
-    engine: ClassVar[Engine | None] = Engine(ended, winners, learn=learn, words=2, clocks=CLOCKS)
+    engine: ClassVar[Engine | None] = Engine(ended, ranks, learn=learn, words=2, clocks=CLOCKS)
     sends: ClassVar[str] = "nothing"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta/N``; with N unknown, what one device alone would be allowed."""
         return spec.delta / (n_players or 1)
+
+    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
+        """How many learners there are."""
+        return (n_players,)
 
     def standing(
         self, players: Sequence[Player], n_players: int

@@ -13,7 +13,7 @@ from devote.protocol.player import Player
 from devote.protocol.promises import Promise
 from devote.protocol.scheme import Engine
 from devote.protocol.spec import ExperimentSpec
-from devote.schemes.isolated import Isolated, ended, learn, winners
+from devote.schemes.isolated import Isolated, ended, learn, ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,16 @@ class Pooled(Isolated):
         Promise("one answer", "proved", "There is one learner in effect."),
         Promise("privacy", "refuted", "There is none: every reward is sent to everybody."),
     )
-    engine: ClassVar[Engine | None] = Engine(ended, winners, wake, learn, words=2, one_learner=True)
+    engine: ClassVar[Engine | None] = Engine(ended, ranks, wake, learn, words=2, one_learner=True)
     sends: ClassVar[str] = "every sample"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta``."""
         return spec.delta
+
+    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
+        """One learner."""
+        return (1,)
 
     def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
         """The same one, N times."""

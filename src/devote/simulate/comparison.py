@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from devote.simulate.block import COUNTS, JUDGEMENTS
 from devote.simulate.errors import ResultError
 from devote.simulate.estimates import CONFIDENCE, mean
-from devote.simulate.result import COLUMNS, JUDGEMENTS, Result
+from devote.simulate.result import Result
 from devote.simulate.summary import number
 from devote.simulate.trial import NEVER
 from devote.theory import binomial_tail, clopper_pearson
@@ -86,8 +87,8 @@ def compare(first: Result, second: Result, column: str = "samples") -> Compariso
     >>> found.difference < 0, found.high < 0, found.test
     (True, True, 'paired t test')
     """
-    if column not in (*COLUMNS, *JUDGEMENTS):
-        known = ", ".join((*COLUMNS, *JUDGEMENTS))
+    if column not in (*COUNTS, *JUDGEMENTS):
+        known = ", ".join((*COUNTS, *JUDGEMENTS))
         raise ResultError(f"{column!r} cannot be compared.\nUse one of: {known}.")
     if first.seed != second.seed:
         raise ResultError(
@@ -110,11 +111,7 @@ def compare(first: Result, second: Result, column: str = "samples") -> Compariso
         raise ResultError(
             f"There are {len(one)} pairs of trials to compare.\nRun at least 2 trials of each."
         )
-    cut = [
-        "unfinished" in pair
-        for pair, kept in zip(zip(first.status, second.status, strict=False), there, strict=False)
-        if kept
-    ]
+    cut = [result.ended("unfinished")[:n][there] for result in (first, second)]
     differ = _judged if column in JUDGEMENTS else _counted
     difference, low, high, p_value, test = differ(one, other)
     return Comparison(
@@ -130,7 +127,7 @@ def compare(first: Result, second: Result, column: str = "samples") -> Compariso
         p_value=p_value,
         test=test,
         left_out=int(n - there.sum()),
-        unfinished=sum(cut),
+        unfinished=int((cut[0] | cut[1]).sum()),
     )
 
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ def rows(result: "Result", of: str = "trials") -> list[Row]:
         raise ResultError(f"There is no table of {of!r}.\nUse one of: {', '.join(TABLES)}.")
     first = {**setting(result.scenario), "seed": result.seed}
     if of == "trials":
-        return [{**first, "trial": i, **_trial(result, i)} for i in range(result.trials)]
+        return [{**first, "trial": i, **row} for i, row in enumerate(_trials(result))]
     if of == "curves":
         from devote.simulate.result import CURVES
 
@@ -85,15 +85,16 @@ def _pairs(values: Any) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-def _trial(result: "Result", i: int) -> Row:
-    from devote.simulate.result import COLUMNS, JUDGEMENTS
+def _trials(result: "Result") -> Iterator[Row]:
+    from devote.simulate.block import COUNTS, JUDGEMENTS
 
-    values: Row = {name: getattr(result, name)[i].item() for name in (*COLUMNS, *JUDGEMENTS)}
-    if values["samples_to_decision"] == NEVER:
-        values["samples_to_decision"] = None
-    answer = result.answers[i]
-    named = None if answer is None else arm_names(result)[answer]
-    return {"status": result.status[i], "answer": named, **values}
+    columns = [getattr(result, name).tolist() for name in (*COUNTS, *JUDGEMENTS)]
+    names, arms = (*COUNTS, *JUDGEMENTS), arm_names(result)
+    for status, answer, *values in zip(result.status, result.answers, *columns, strict=True):
+        row: Row = dict(zip(names, values, strict=True))
+        if row["samples_to_decision"] == NEVER:
+            row["samples_to_decision"] = None
+        yield {"status": status, "answer": None if answer is None else arms[answer], **row}
 
 
 def dataframe(table: list[Row]) -> Any:

@@ -6,7 +6,6 @@ trial; a ratio of means is linearised (the delta method).
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,16 +70,17 @@ def mean_count(values: ArrayLike, *, most: float = math.inf) -> Estimate:
     return Estimate(value, max(0.0, value + half - reach), min(most, value + half + reach))
 
 
-def proportion(outcomes: Iterable[bool]) -> Estimate:
+def proportion(outcomes: ArrayLike) -> Estimate:
     """How often something was so, with its exact interval.
 
     >>> estimate = proportion([True] * 20)
     >>> estimate.value, round(estimate.low, 3), estimate.high
     (1.0, 0.832, 1.0)
     """
-    seen = list(outcomes)
-    low, high = clopper_pearson(sum(seen), len(seen), confidence=CONFIDENCE)
-    return Estimate(sum(seen) / len(seen), low, high)
+    seen = np.asarray(outcomes, dtype=np.bool_)
+    count = int(seen.sum())
+    low, high = clopper_pearson(count, len(seen), confidence=CONFIDENCE)
+    return Estimate(count / len(seen), low, high)
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Estimate:
@@ -113,15 +113,18 @@ def deviation_ratio(numerator: ArrayLike, denominator: ArrayLike) -> Estimate:
     """The ratio of two standard deviations, by the jackknife of its logarithm."""
     pair = _paired(numerator, denominator)
     n = len(pair[0])
-
-    def log_ratio(left_out: list[int]) -> float:
-        above, below = (float(np.delete(side, left_out).std(ddof=1)) for side in pair)
-        return math.log(above / below)
-
-    whole = log_ratio([])
-    pseudo = n * whole - (n - 1) * np.array([log_ratio([i]) for i in range(n)])
+    whole = math.log(pair[0].std(ddof=1) / pair[1].std(ddof=1))
+    above, below = map(_variances_without, pair)
+    pseudo = n * whole - (n - 1) * np.log(above / below) / 2
     logs = _around(whole, pseudo)
     return Estimate(math.exp(whole), math.exp(logs.low), math.exp(logs.high))
+
+
+def _variances_without(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sample variance without each of the values in turn."""
+    n = len(values)
+    squares = (values - values.mean()) ** 2
+    return np.asarray((squares.sum() - squares * n / (n - 1)) / (n - 2))
 
 
 def _paired(above: ArrayLike, below: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

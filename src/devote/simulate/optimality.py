@@ -1,7 +1,8 @@
 """Whether answers were good, told from the problem that nobody playing knows."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from devote.problems.optimality import TOLERANCE
 from devote.protocol import RunStatus
 from devote.simulate.scenario import Scenario
 
@@ -30,3 +31,41 @@ def judge_answer(
         right = optimal.issuperset(winners)
         return Goodness(right, right)
     return Goodness(winners[0] in optimal, not optimal.isdisjoint(winners))
+
+
+def judge_answers(scenario: Scenario, unfinished: Any, left: Any, times: Any) -> tuple[Any, Any]:
+    """The same of many runs: a column for ``first``, one for ``holds``.
+
+    ``left`` has a row for each run: the arms left, the likeliest first, then -1.
+    """
+    good = good_arms_at(scenario, times)
+    there = left >= 0
+    right = good[0, left] if len(good) == 1 else good[range(len(left)), left.T].T
+    if not scenario.scheme.by_message:
+        first = holds = (right | ~there).all(axis=1) & ~unfinished
+    else:
+        first = right[:, 0] & ~unfinished
+        holds = (right & there).any(axis=1) & ~unfinished
+    return first, holds
+
+
+def good_arms_at(scenario: Scenario, times: Any) -> Any:
+    """Which arms are epsilon-optimal at each of these times, a row each, as ``Scenario.optimal``.
+
+    One row stands for all where it never changes.
+    """
+    import numpy as np
+
+    problem, n_arms = scenario.problem, scenario.spec.n_arms
+    if problem.drift is None and not problem.switches:
+        return np.array([[k in scenario.optimal(0) for k in range(n_arms)]])
+    if problem.groups:
+        sets = [scenario.optimal(t) for t in times.tolist()]
+        return np.array([[k in one for k in range(n_arms)] for one in sets])
+    env = problem.environment(1)
+    segments = np.searchsorted(env.starts, times, side="right") - 1
+    means = np.reshape(env.means, (-1, n_arms))[segments]
+    # A mean that was not moved is not clipped.
+    moved = np.clip(means + np.array(env.slopes) * times[:, None], 0.0, 1.0)
+    means = np.where(times[:, None] == 0, means, moved)
+    return ~(means.max(axis=1, keepdims=True) - means > scenario.spec.epsilon + TOLERANCE)

@@ -52,7 +52,7 @@ def new_axes() -> "Axes":
 def _samples(result: "Result", axes: "Axes") -> None:
     """The fraction of trials that were decided, and that everybody knew of, by so many samples."""
     decided = result.samples_to_decision[result.samples_to_decision != NEVER]
-    ended = result.samples[[status != "unfinished" for status in result.status]]
+    ended = result.samples[~result.ended("unfinished")]
     for values, words in ((decided, "to the decision"), (ended, "until everybody knows")):
         if len(values):
             fractions = np.arange(1, len(values) + 1) / result.trials

@@ -4,6 +4,7 @@ import io
 import json
 import platform
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -15,35 +16,45 @@ from numpy.typing import NDArray
 from devote.files import write_whole
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
+from devote.simulate.block import COUNTS, JUDGEMENTS, Block, Columns, ends
 from devote.simulate.errors import ResultError
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import NEVER, STATUSES, Event, Point, RunStatus, Trial, checkpoints
+from devote.simulate.trial import (
+    NEVER,
+    STATUSES,
+    Event,
+    Point,
+    Record,
+    RunStatus,
+    Trial,
+    checkpoints,
+)
+from devote.simulate.votes import Votes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from devote.simulate.summary import Summary
 
-FORMAT = 3
-FORMATS = (1, 2, FORMAT)
+FORMAT = 4
+FORMATS = (1, 2, 3, FORMAT)
 """What can be read. In format 1 nobody had counted the samples until the decision. Before format
-3 nothing could be recorded, a sweep could not grow, and there was one engine, ``event``."""
+3 nothing could be recorded, a sweep could not grow, and there was one engine, ``event``. Before
+format 4 a sweep had a line for each trial."""
 
-COLUMNS = tuple(item.name for item in fields(Trial) if item.type is int)
-JUDGEMENTS = tuple(item.name for item in fields(Trial) if item.type is bool)
 RECORDED = ("checkpoints", "curves", "pulls_per_arm", "pulls_per_player")
 CURVES = Point._fields[1:]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Columns):
     """Per trial: costs, ending, winners; and the scenario, seed and versions behind them.
 
     ``samples`` counts until everybody holds the answer, ``samples_to_decision`` until the group
     has it; the latter is -1 where the group had no answer, and in files that were made before it
     was counted. ``first_vote[i, n]`` is player n's number of pulls at its first message about an
     arm in trial i, -1 if there was none. ``epsilon_optimal`` and ``holds_epsilon_optimal`` are as
-    in ``Trial``.
+    in ``Trial``, the other columns as in ``Columns``.
 
     With ``record=True`` also ``pulls_per_arm[i, k]``, ``pulls_per_player[i, n]`` and curves: after
     ``checkpoints[j]`` pulls ``curves[i, j]`` has the suboptimal plays, broadcasts and arms left of
@@ -54,18 +65,6 @@ class Result:
 
     scenario: Scenario
     seed: int
-    samples: NDArray[np.int64]
-    samples_to_decision: NDArray[np.int64]
-    broadcasts: NDArray[np.int64]
-    deliveries: NDArray[np.int64]
-    conflicts: NDArray[np.int64]
-    resets: NDArray[np.int64]
-    suboptimal_plays: NDArray[np.int64]
-    epsilon_optimal: NDArray[np.bool_]
-    holds_epsilon_optimal: NDArray[np.bool_]
-    status: tuple[RunStatus, ...]
-    winners: tuple[tuple[int, ...], ...]
-    first_vote: NDArray[np.int32]
     traces: tuple[tuple[Event, ...], ...] | None = None
     versions: dict[str, str] = field(default_factory=dict)
     checkpoints: NDArray[np.int64] | None = None
@@ -77,30 +76,24 @@ class Result:
     def of(
         cls,
         scenario: Scenario,
-        runs: list[Trial],
+        runs: Sequence[Trial],
         *,
         seed: int,
         made_with: dict[str, str] | None = None,
     ) -> "Result":
         """Gather trials of one scenario; ``made_with`` are their versions, if not today's."""
-        columns: dict[str, Any] = {
-            name: np.array([getattr(run, name) for run in runs], dtype=kind)
-            for names, kind in ((COLUMNS, np.int64), (JUDGEMENTS, np.bool_))
-            for name in names
-        }
-        traced = [run.trace for run in runs if run.trace is not None]
+        block = runs
+        if not isinstance(block, Block):
+            block = Block.of(runs, scenario.spec.n_arms, scenario.n_players)
+        columns: dict[str, Any] = {item.name: getattr(block, item.name) for item in fields(Columns)}
+        traced = [trace for trace in block.traces or () if trace is not None]
         return cls(
             scenario=scenario,
             seed=seed,
-            status=tuple(run.status for run in runs),
-            winners=tuple(run.winners for run in runs),
-            first_vote=np.array([run.first_vote for run in runs], dtype=np.int32).reshape(
-                len(runs), -1
-            ),
             traces=tuple(traced) if traced else None,
             versions=versions() if made_with is None else made_with,
             **columns,
-            **_recorded(runs),
+            **_recorded(block.records or ()),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -149,9 +142,10 @@ class Result:
             for arms, status in zip(self.winners, self.status, strict=True)
         )
 
-    def status_counts(self) -> dict[str, int]:
+    def status_counts(self) -> dict[RunStatus, int]:
         """How many trials ended in which way."""
-        return {name: self.status.count(name) for name in STATUSES}
+        counts = np.bincount(self.ending, minlength=len(STATUSES)).tolist()
+        return dict(zip(STATUSES, counts, strict=True))
 
     def curve(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of pulls, and one row per trial of how it stood then; needs ``record=True``.
@@ -215,7 +209,7 @@ class Result:
             "traces": None if self.traces is None else [[list(e) for e in t] for t in self.traces],
             "versions": self.versions,
         }
-        names = (*COLUMNS, *JUDGEMENTS, *(n for n in RECORDED if getattr(self, n) is not None))
+        names = (*COUNTS, *JUDGEMENTS, *(n for n in RECORDED if getattr(self, n) is not None))
         file = io.BytesIO()
         np.savez_compressed(
             file,
@@ -240,22 +234,24 @@ class Result:
                 "Run the simulation again, or restore the file from a copy."
             ) from None
         check_format(Path(path).name, header["format"])
-        traces = header["traces"]
+        traces, scenario = header["traces"], Scenario.from_dict(header)
+        ending, left = ends(header["status"], header["winners"], scenario.spec.n_arms)
         return cls(
-            scenario=Scenario.from_dict(header),
+            scenario=scenario,
             seed=header["seed"],
-            status=tuple(header["status"]),
-            winners=tuple(tuple(arms) for arms in header["winners"]),
+            ending=ending,
+            left=left,
+            votes=Votes.of(columns.pop("first_vote")),
             traces=None if traces is None else tuple(tuple(Event(*e) for e in t) for t in traces),
             versions=header["versions"],
             **columns,
         )
 
 
-def _recorded(runs: list[Trial]) -> dict[str, Any]:
+def _recorded(kept: Sequence[Record | None]) -> dict[str, Any]:
     """The records of trials on one row of checkpoints, the last one the end of the longest."""
-    records = [run.record for run in runs if run.record is not None]
-    if not records or len(records) < len(runs):
+    records = [record for record in kept if record is not None]
+    if not records or len(records) < len(kept):
         return {}
     end = max(record.points[-1].samples for record in records)
     grid = []
@@ -263,7 +259,7 @@ def _recorded(runs: list[Trial]) -> dict[str, Any]:
         grid.append(min(at, end))
         if at >= end:
             break
-    curves = np.zeros((len(runs), len(grid), len(CURVES)), dtype=np.int64)
+    curves = np.zeros((len(records), len(grid), len(CURVES)), dtype=np.int64)
     for i, record in enumerate(records):
         points = np.array(record.points, dtype=np.int64)
         last = np.searchsorted(points[:, 0], grid, side="right") - 1

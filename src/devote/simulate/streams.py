@@ -11,8 +11,8 @@ On independent clocks each player draws numbers of its own instead, see ``Clock`
 import hashlib
 import math
 import random
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -98,6 +98,31 @@ def trial_key(seed: int, trial: int, name: str = "players") -> int:
     """64 bits for the clocks of one trial."""
     text = f"{seed}/{trial}/clocks/{name}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8])
+
+
+KEYS_AT_ONCE = 1024
+
+
+def trial_keys(seed: int, trials: Sequence[int], name: str = "players") -> Any:
+    """``trial_key`` of many trials, as an array; scenarios have the same, which are kept."""
+    import numpy as np
+
+    places = np.asarray(trials, dtype=np.int64)
+    keys = np.zeros(len(places), dtype=np.uint64)
+    blocks = places // KEYS_AT_ONCE
+    for block in np.unique(blocks).tolist():
+        here = blocks == block
+        keys[here] = _some_keys(seed, block, name)[places[here] % KEYS_AT_ONCE]
+    return keys
+
+
+@lru_cache(maxsize=1024)
+def _some_keys(seed: int, block: int, name: str) -> Any:
+    import numpy as np
+
+    first = block * KEYS_AT_ONCE
+    keys = [trial_key(seed, trial, name) for trial in range(first, first + KEYS_AT_ONCE)]
+    return np.array(keys, dtype=np.uint64)
 
 
 def scramble(x: int) -> int:

@@ -81,7 +81,7 @@ def summarise(result: "Result") -> Summary:
         rows = [mean_row(name, values) for name, values in means if len(values)]
         for status, count in result.status_counts().items():
             if count or status == "agreed":
-                rows.append(_fraction(status, [one == status for one in result.status]))
+                rows.append(_fraction(status, result.ended(status)))
         rows.append(_fraction("good answers", result.epsilon_optimal))
     return Summary(
         f"{result.scenario.label}: {result.trials} trials, seed {result.seed}", tuple(rows)
@@ -105,7 +105,7 @@ def mean_row(name: str, values: Any) -> Row:
 
 
 def _fraction(name: str, outcomes: Any) -> Row:
-    found = proportion(map(bool, outcomes))
+    found = proportion(outcomes)
     return Row(name, found.value, found.low, found.high, EXACT, len(outcomes))
 
 

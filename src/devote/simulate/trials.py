@@ -4,10 +4,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from devote.kernels.tables import BROADCASTS, SUBOPTIMAL
+from devote.kernels.tables import BROADCASTS, SUBOPTIMAL, Arena
 from devote.problems import Problem
+from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu.run import run_batches
+from devote.simulate.engine.outcomes import block_of
 from devote.simulate.engine.room import check_room
 from devote.simulate.engine.run import BLOCK, Run
 from devote.simulate.players import run_players
@@ -34,8 +36,7 @@ def run_trial(
     check_room(scenario)
     if trace or record:
         scenario = scenario.in_order()
-    engine = scenario.scheme.engine
-    if engine is None:
+    if scenario.scheme.engine is None:
         return run_players(
             scenario.spec,
             scenario.problem,
@@ -47,21 +48,29 @@ def run_trial(
             record=record,
         )
     if scenario.runs_on == "cuda":
-        [(_, outcome)] = run_batches(scenario, seed=seed, trials=[trial])
-        return outcome
-    if scenario.runs_on == "clocks" and engine.clocks is not None:
+        [(_, [one])] = run_batches(scenario, seed=seed, trials=[trial])
+        return one
+    if record:
+        return _record(Run(scenario, seed=seed, trial=trial, tracing=trace, recording=True))
+    return _played(scenario, seed, trial, trace, threads).outcome()
+
+
+def _played(
+    scenario: Scenario, seed: int, trial: int, trace: bool, threads: int | None
+) -> Run | ClocksRun:
+    """A run of the engine at its end."""
+    engine = scenario.scheme.engine
+    if scenario.runs_on == "clocks" and engine is not None and engine.clocks is not None:
         on_clocks = ClocksRun(
             scenario, seed=seed, trial=trial, threads=threads or worker_count(None)
         )
         on_clocks.play()
-        return on_clocks.outcome()
-    run = Run(scenario, seed=seed, trial=trial, tracing=trace, recording=record)
-    if record:
-        return _record(run)
+        return on_clocks
+    run = Run(scenario, seed=seed, trial=trial, tracing=trace)
     while not run.over:
         run.advance()
         scenario.check_goes_on(run.samples, int(run.counters[BROADCASTS]))
-    return run.outcome()
+    return run
 
 
 def _record(run: Run) -> Trial:
@@ -86,22 +95,28 @@ def run_chunk(
     trace: bool = False,
     record: bool = False,
     threads: int | None = 1,
-) -> tuple[list[Trial], float]:
-    """Run some trials; returns them, and the seconds that the quickest took."""
+) -> tuple[Block, float]:
+    """Run some trials, at least one; returns them, and the seconds that the quickest took."""
+    begin = time.perf_counter()
     if scenario.runs_on == "cuda" and not (trace or record):
-        begin = time.perf_counter()
-        on_device = [run for _, run in run_batches(scenario, seed=seed, trials=trials)]
-        return on_device, (time.perf_counter() - begin) / max(1, len(trials))
-    runs = []
+        blocks = [block for _, block in run_batches(scenario, seed=seed, trials=trials)]
+        return Block.join(blocks), (time.perf_counter() - begin) / len(trials)
+    check_room(scenario)
+    singly = trace or record or scenario.scheme.engine is None
     quickest = float("inf")
+    runs: list[Trial] = []
+    ended: list[Arena] = []
     for trial in trials:
-        begin = time.perf_counter()
-        run = run_trial(
-            scenario, seed=seed, trial=trial, trace=trace, record=record, threads=threads
-        )
-        runs.append(run)
-        quickest = min(quickest, time.perf_counter() - begin)
-    return runs, quickest
+        if singly:
+            keep = {"trace": trace, "record": record}
+            runs.append(run_trial(scenario, seed=seed, trial=trial, **keep))
+        else:
+            ended.append(_played(scenario, seed, trial, False, threads).close())
+        end = time.perf_counter()
+        begin, quickest = end, min(quickest, end - begin)
+    if singly:
+        return Block.of(runs, scenario.spec.n_arms, scenario.n_players), quickest
+    return block_of(scenario, ended), quickest
 
 
 def compile_loop(scenario: Scenario) -> None:

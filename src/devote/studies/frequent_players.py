@@ -3,11 +3,14 @@
 Paper: section 6, the closing remark on Assumption 2.
 """
 
+import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from devote.problems import Problem, Split, get_problem
-from devote.simulate import Scenario
+from devote.simulate import Result, Scenario
 from devote.simulate.estimates import Estimate, proportion
+from devote.simulate.trial import NEVER
 from devote.studies.claim import Claim, Range, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.labels import EndLabel, write_labels
@@ -52,10 +55,12 @@ def scenarios(settings: Settings) -> list[Planned]:
 
 def found(table: Table, variant: Variant) -> tuple[Estimate, ...]:
     """How often the best arm of the frequent players is the one left, for each number of them."""
+
+    def alone(result: Result) -> NDArray[np.bool_]:
+        return np.asarray(result.leaves(FREQUENT_ARM) & (result.left[:, 1] == NEVER))
+
     return tuple(
-        proportion(
-            arms == (FREQUENT_ARM,) for arms in table[scenario(variant, size)].winners
-        ).located(f"{size} of {N_PLAYERS}")
+        proportion(alone(table[scenario(variant, size)])).located(f"{size} of {N_PLAYERS}")
         for size in SIZES
     )
 

@@ -6,6 +6,7 @@ later run finds them.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.result import versions
 from devote.simulate.scenario import check_engine
 from devote.simulate.sweep.sweep import Progress
+from devote.simulate.sweep.workers import local_executor, worker_count
 from devote.studies import report
 from devote.studies.claim import Claim
 from devote.studies.registry import choose, studies
@@ -132,18 +134,24 @@ def reproduce(
     asked = settings or Settings()
     folder = _folder(Path(out))
     how: dict[str, Any] = {"engine": engine, "workers": workers, "dask": dask}
-    table = run(chosen, asked, folder / "results", progress=progress, **how)
-    from devote.studies.drawing.style import house_style, save
+    from devote.studies.drawing.style import get_ready, house_style, save
 
-    written: list[Path] = []
+    saved: list[Future[list[Path]]] = []
     claims: list[Claim] = []
-    for study in chosen:
-        for claim in study.claims(table):
-            # A verdict that rests on the range of players is marked if the range was cut.
-            claims.append(replace(claim, missing=asked.missing if claim.over_players else ()))
-        with house_style():
-            figure = study.figure(table)
-        written += save(figure, folder, study.name)
+    # A figure takes half a second to save; what it takes is imported while trials run.
+    savers = max(1, min(len(chosen), worker_count(workers) - 2))
+    with local_executor(savers) as (executor, _):
+        for _ in range(savers):
+            executor.submit(get_ready)
+        table = run(chosen, asked, folder / "results", progress=progress, **how)
+        for study in chosen:
+            for claim in study.claims(table):
+                # A verdict that rests on the range of players is marked if the range was cut.
+                claims.append(replace(claim, missing=asked.missing if claim.over_players else ()))
+            with house_style():
+                figure = study.figure(table)
+            saved.append(executor.submit(save, figure, folder, study.name))
+        written = [path for future in saved for path in future.result()]
     claims.sort(key=lambda claim: bool(claim.uncounted))
     for form, text in (("md", report.as_markdown), ("json", report.as_json)):
         write_whole(folder / f"claims.{form}", text(claims, asked, versions()).encode())

@@ -2,6 +2,7 @@
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
@@ -32,6 +33,9 @@ TWO_ARMS = Problem("worst-case", (0.9, 0.1))
 TIED = Problem("tied", (0.7, 0.7, *[0.1] * 8))
 """Two best arms, as in an A/A test."""
 
+START = QUORUM - 1
+"""Where the axis of players begins, without being on it."""
+
 SPEC = ExperimentSpec(arms=10, eta=ETA, delta=DELTA)
 
 # Isolated players get delta / N: alone, and with delta = eta, that is eta.
@@ -51,8 +55,15 @@ def scenarios(settings: Settings) -> list[Planned]:
 
 def lost(table: Table, spec: ExperimentSpec, n_players: int) -> Estimate:
     """How often the best of two arms, arm 0, is not among those left."""
-    winners = table[Scenario(spec, TWO_ARMS, n_players)].winners
-    return proportion(0 not in arms for arms in winners)
+    return proportion(~table[Scenario(spec, TWO_ARMS, n_players)].leaves(0))
+
+
+def _doublings(n: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.log2(np.maximum(n - START, 0.5)))
+
+
+def _players(doublings: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(2.0**doublings + START)
 
 
 def figure(table: Table) -> Figure:
@@ -72,14 +83,10 @@ def figure(table: Table) -> Figure:
     axes.plot(list(grid), exact, color=style.BLACK, linewidth=1.0)
     axes.axhline(CLAIMED, color=style.GREY, linestyle=(0, (4, 2)), linewidth=1.2)
     # A tick for each number that was run, on a scale that opens where all happens: next to M.
-    start = QUORUM - 1
-    axes.set_xscale(
-        "function",
-        functions=(lambda n: np.log2(np.maximum(n - start, 0.5)), lambda x: 2.0**x + start),
-    )
+    axes.set_xscale("function", functions=(_doublings, _players))
     axes.set_xticks(table.players, [f"{n:,}" for n in table.players])
     axes.minorticks_off()
-    axes.set_xlim(start + 0.75, start + 1.25 * (table.players[-1] - start))
+    axes.set_xlim(START + 0.75, START + 1.25 * (table.players[-1] - START))
     axes.set_xlabel("number of players")
     axes.set_ylim(-0.03, 1.05)
     axes.set_ylabel("best arm voted out")
@@ -106,14 +113,14 @@ def claims(table: Table) -> list[Claim]:
     """What Theorem 1 says, judged; and the same sentence for the jury."""
 
     def agreed(n: int) -> Estimate:
-        return proportion(status == "agreed" for status in table[Scenario(SPEC, TIED, n)].status)
+        return proportion(table[Scenario(SPEC, TIED, n)].ended("agreed"))
 
     failed = Case("decentralized", table.at_each(lost, table, WORST), Range(high=CLAIMED))
     jury = Case("jury", table.at_each(lost, table, WORST_JURY), Range(high=DELTA))
     numbers = {"needed": NEEDED, "seats": JURY.seats, "promise": PROMISE}
     numbers |= {"eta": WORST_JURY.eta, "delta": DELTA}
     ended = table.at_each(agreed)
-    named = proportion(table[ALONE].epsilon_optimal.tolist()).located("one player's whole vote")
+    named = proportion(table[ALONE].epsilon_optimal).located("one player's whole vote")
     voter = Case("a player who votes to the end", (named,), Range(high=1 - ETA))
     return [
         judged("theorem-1-failure", [failed], claimed=CLAIMED),

@@ -6,6 +6,8 @@ bookkeeping that lets the loop see the end of a run without looking at every pla
 Paper: Algorithm 2, with errata 1-5 and 14.
 """
 
+from typing import Any
+
 from devote.kernels import COUNT, RESET, State, jitable, merge, shared_set, start, tables
 from devote.kernels.tables import (
     VERSION,
@@ -15,7 +17,7 @@ from devote.kernels.tables import (
     note_eliminations,
     say,
 )
-from devote.protocol.scheme import Clocks, Engine, RunStatus
+from devote.protocol.scheme import Clocks, Engine
 
 SETTLED = tables.OWN
 
@@ -150,13 +152,12 @@ def ended(arena: Arena) -> int:
     Paper: Algorithm 2, line 22; erratum 5.
     """
     is_settled = arena.counters[SETTLED] >= arena.n_players
-    return tables.ending(arena, tables.STALLED if is_settled else 0)
+    return tables.ending(arena, is_settled * tables.STALLED)
 
 
-def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
+def ranks(arena: Arena, code: Any) -> tuple[Any, Any]:
     """The arms still shared, the fewest votes first."""
-    counts = arena.tally.tolist()
-    return tuple(sorted(tables.shared_arms(arena), key=lambda k: (counts[k], k)))
+    return arena.tally, arena.shared
 
 
 @jitable
@@ -187,4 +188,4 @@ def due(arena: Arena) -> int:
 
 EVENTS = ("elimination", "vote", "reset")
 CLOCKS = Clocks(rests=rests, take_stock=take_stock, due=due, counts=(tables.HOLDING, SETTLED))
-ENGINE = Engine(ended, winners, wake, learn, words=AGAINST + 1, events=EVENTS, clocks=CLOCKS)
+ENGINE = Engine(ended, ranks, wake, learn, words=AGAINST + 1, events=EVENTS, clocks=CLOCKS)

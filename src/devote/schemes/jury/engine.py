@@ -1,9 +1,11 @@
 """The jury in the compiled loop."""
 
+from typing import Any
+
 from devote.kernels import COUNT, State, jitable, merge, tables
 from devote.kernels.randomizer import blur
 from devote.kernels.tables import Arena, count_holders, holds_answer, note_eliminations, say
-from devote.protocol.scheme import Clocks, Engine, RunStatus
+from devote.protocol.scheme import Clocks, Engine
 
 SEATED, PICKS = tables.OWN, tables.OWN + 1
 ROLE, KNOWS = tables.ACTIVE + 1, tables.ACTIVE + 2
@@ -98,14 +100,13 @@ def pick(arena: Arena, player: int, arm: int) -> None:
 def ended(arena: Arena) -> int:
     """AGREED once everybody holds the verdict, STALLED without one after all picks, or 0."""
     all_picked = arena.counters[PICKS] == arena.scheme[SEATS]
-    return tables.ending(arena, tables.STALLED if all_picked else 0)
+    return tables.ending(arena, all_picked * tables.STALLED)
 
 
-def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
+def ranks(arena: Arena, code: Any) -> tuple[Any, Any]:
     """The verdict; before it all arms, most picks first; after a stall those with picks."""
-    counts = arena.tally.tolist()
-    ranked = sorted(tables.shared_arms(arena), key=lambda k: (-counts[k], k))
-    return tuple(k for k in ranked if counts[k] or status != "stalled")
+    named = (arena.tally > 0) | (code != tables.STALLED)
+    return -arena.tally, arena.shared * named
 
 
 @jitable
@@ -157,4 +158,4 @@ def due(arena: Arena) -> int:
 
 EVENTS = ("elimination", "claim", "pick")
 CLOCKS = Clocks(rests=rests, speaks=speaks, tells=picks_now, take_stock=take_stock, due=due)
-ENGINE = Engine(ended, winners, wake, learn, words=KNOWS + 1, events=EVENTS, clocks=CLOCKS)
+ENGINE = Engine(ended, ranks, wake, learn, words=KNOWS + 1, events=EVENTS, clocks=CLOCKS)

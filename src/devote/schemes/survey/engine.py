@@ -1,9 +1,11 @@
 """The survey in the compiled loop: one learner, and players who answer it through their noise."""
 
+from typing import Any
+
 from devote.kernels import State, jitable, tables
 from devote.kernels.randomizer import blur_reward
 from devote.kernels.tables import Arena, note_eliminations, say
-from devote.protocol.scheme import Engine, RunStatus, Subroutine
+from devote.protocol.scheme import Engine, Subroutine
 from devote.schemes.survey.rules import leader, uniform
 
 LEADER = tables.OWN
@@ -98,20 +100,19 @@ def feed(subroutine: Subroutine, arena: Arena, state: State) -> None:
 def ended(arena: Arena) -> int:
     """AGREED once everybody has heard of the decision, USED_UP without one after all answers."""
     all_given = arena.counters[tables.BROADCASTS] >= arena.n_players * arena.scheme[ANSWERS]
-    return tables.ending(arena, USED_UP if all_given else 0)
+    return tables.ending(arena, all_given * USED_UP)
 
 
-def winners(arena: Arena, status: RunStatus) -> tuple[int, ...]:
-    """The arms still asked about, the highest estimate first."""
-    counts, ones = arena.tally.tolist(), arena.by_arm[:, ONES].tolist()
-    shared = tables.shared_arms(arena)
-    return tuple(sorted(shared, key=lambda k: (-ones[k] / counts[k] if counts[k] else 0.5, k)))
+def ranks(arena: Arena, code: Any) -> tuple[Any, Any]:
+    """The arms still asked about, the highest estimate first, those without answers last."""
+    unheard = arena.tally == 0
+    return unheard - arena.by_arm[:, ONES] / (arena.tally + unheard), arena.shared
 
 
 ENGINE = Engine(
     wake=wake,
     ended=ended,
-    winners=winners,
+    ranks=ranks,
     words=KNOWS + 1,
     events=("elimination", "answer"),
     one_learner=True,

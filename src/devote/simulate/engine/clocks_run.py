@@ -9,17 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from devote.kernels import Rule, tables
+from devote.kernels.tables import Arena
 from devote.problems import Uniform
 from devote.simulate.engine.compiling import compiled_loop
 from devote.simulate.engine.memory import sparse_zeros
+from devote.simulate.engine.outcomes import AT_ONCE, block_of, closed
 from devote.simulate.engine.packing import Layout
-from devote.simulate.engine.setting import (
-    AT_ONCE,
-    environment_arrays,
-    good_arms,
-    new_arena,
-    outcome_of,
-)
+from devote.simulate.engine.setting import environment_arrays, good_arms, new_arena
 from devote.simulate.engine.windows import (
     ALL_SET,
     ENDLESS,
@@ -191,9 +187,14 @@ class ClocksRun:
 
     def outcome(self) -> Trial:
         """What the run came to."""
+        [trial] = block_of(self.scenario, [self.close()])
+        return trial
+
+    def close(self) -> Arena:
+        """The tables that say what it came to."""
         first, second = self.rows.alive
         half = self.rows.half
         for begin in range(0, len(half), AT_ONCE):
             some = slice(begin, begin + AT_ONCE)
             np.copyto(first[some], second[some], where=half[some, None] != 0)
-        return outcome_of(self.scenario, self.real._replace(alive=first), [])
+        return closed(self.scenario, self.real._replace(alive=first))

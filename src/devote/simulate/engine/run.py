@@ -1,19 +1,17 @@
 """One run in progress: its arrays, its streams, and the compiled loop that advances it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from devote.kernels import tables
+from devote.kernels.tables import Arena
 from devote.problems import Uniform
 from devote.simulate.engine.compiling import compiled_loop
-from devote.simulate.engine.setting import (
-    environment_arrays,
-    learner_buffers,
-    new_arena,
-    outcome_of,
-)
+from devote.simulate.engine.outcomes import block_of, closed
+from devote.simulate.engine.setting import environment_arrays, learner_buffers, new_arena
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import NAMES, counted_stream, numpy_stream
 from devote.simulate.trial import Event, Trial
@@ -132,4 +130,9 @@ class Run:
 
     def outcome(self) -> Trial:
         """What the run came to."""
-        return outcome_of(self.scenario, self.arena, self.events)
+        [trial] = block_of(self.scenario, [self.close()])
+        return replace(trial, trace=tuple(self.events) if self.arena.tracing else None)
+
+    def close(self) -> Arena:
+        """The tables that say what it came to."""
+        return closed(self.scenario, self.arena)

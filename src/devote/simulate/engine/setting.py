@@ -1,30 +1,15 @@
-"""What a run starts from and what it came to, for every engine."""
+"""What a run starts from, for every engine."""
 
-from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from devote.kernels import State, tables
-from devote.kernels.tables import AGREED, STALLED, Arena
+from devote.kernels.tables import Arena
 from devote.problems import is_suboptimal
 from devote.problems.rewards import Environment
-from devote.protocol import RunStatus
-from devote.simulate.optimality import judge_answer
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import NEVER, Event, Trial
-
-STATUS: dict[int, RunStatus] = {AGREED: "agreed", STALLED: "stalled"}
-AT_ONCE = 8192
-"""Players that are looked at together: their memory fits a fast cache."""
-
-_COUNTED = {
-    "broadcasts": tables.BROADCASTS,
-    "conflicts": tables.CONFLICTS,
-    "resets": tables.RESETS,
-    "suboptimal_plays": tables.SUBOPTIMAL,
-}
+from devote.simulate.trial import NEVER
 
 
 def environment_arrays(environment: Environment) -> Any:
@@ -93,49 +78,3 @@ def new_arena(scenario: Scenario, environment: Environment, **given: Any) -> Are
     )
     arena.counters[tables.N_SHARED] = k
     return arena
-
-
-def count_holders(alive: Any, shared: Any) -> int:
-    """How many players' remaining arms are exactly the shared ones; some rows at a time."""
-    return sum(
-        int(np.count_nonzero((alive[begin : begin + AT_ONCE] == shared).all(axis=1)))
-        for begin in range(0, len(alive), AT_ONCE)
-    )
-
-
-def _some(values: Any) -> Iterator[list[int]]:
-    """An array as lists, one after another: a single one of a million would double its memory."""
-    for begin in range(0, len(values), AT_ONCE):
-        yield values[begin : begin + AT_ONCE].tolist()
-
-
-def outcome_of(scenario: Scenario, arena: Arena, events: list[Event]) -> Trial:
-    """What a run came to; it may have been cut short."""
-    engine = scenario.scheme.engine
-    assert engine is not None
-    counters: dict[str, Any] = {name: int(arena.counters[i]) for name, i in _COUNTED.items()}
-    samples = int(arena.counters[tables.TIME])
-    if not engine.one_learner:  # counted anew: a run may have been cut short
-        alike = arena.counters[tables.HOLDING] = count_holders(arena.alive, arena.shared)
-        if (arena.alive[0] != arena.shared).any():
-            alike = count_holders(arena.alive, arena.alive[0])
-        if alike == len(arena.alive) and arena.alive[0].sum() == 1:
-            arena = arena._replace(alive=arena.alive[:1])  # all hold one arm: one stands for all
-    status = STATUS.get(engine.ended(arena), "unfinished")
-    winners = engine.winners(arena, status)
-    decided = int(arena.counters[tables.DECIDED]) or NEVER
-    if not scenario.scheme.by_message and status != "unfinished":
-        decided = samples
-    good = judge_answer(scenario, status, winners, samples)
-    return Trial(
-        samples=samples,
-        samples_to_decision=decided,
-        deliveries=counters["broadcasts"] * (scenario.n_players - 1),
-        status=status,
-        winners=winners,
-        epsilon_optimal=good.first,
-        holds_epsilon_optimal=good.holds,
-        first_vote=tuple(chain.from_iterable(_some(arena.first_vote))),
-        trace=tuple(events) if arena.tracing else None,
-        **counters,
-    )

@@ -1,55 +1,121 @@
-"""The lines of a results file: JSON with a checksum, and a trial as the values of one."""
+"""The lines of a results file: JSON with a checksum, and a block of trials as the values of one.
+
+A column is a list of numbers; a long one is the bytes of its numbers in base 64, under the name of
+their kind, such as ``{"<i2": "AQACAA=="}``: whole numbers of as few bytes as will do, the lowest
+byte first.
+"""
 
 import json
 import zlib
+from base64 import b64decode, b64encode
 from typing import Any
 
-from devote.simulate.result import COLUMNS, JUDGEMENTS
-from devote.simulate.trial import NEVER, STATUSES, Point, Record, Trial
+import numpy as np
+from numpy.typing import NDArray
+
+from devote.simulate.block import COUNTS, JUDGEMENTS, Block, ends
+from devote.simulate.trial import NEVER, Point, Record
+from devote.simulate.votes import Votes
+
+LONG = 1000
+"""Numbers of a column from which on it is written as bytes."""
+
+KINDS = ("<i1", "<i2", "<i4", "<i8")
+VOTES = ("counts", "who", "when")
 
 
 def to_line(values: dict[str, Any]) -> bytes:
     """A whole line."""
-    text = json.dumps(values, separators=(",", ":"))
-    return f'{text[:-1]},"crc":{zlib.crc32(text.encode())}}}\n'.encode()
+    text = json.dumps(values, separators=(",", ":")).encode()
+    return b'%b,"crc":%d}\n' % (text[:-1], zlib.crc32(text))
 
 
 def from_line(line: bytes) -> dict[str, Any] | None:
     """The values of a whole line, None for anything else."""
     text, mark, crc = line.rpartition(b',"crc":')
-    if not mark or crc != b"%d}" % zlib.crc32(text + b"}"):
+    if not mark or crc != b"%d}" % zlib.crc32(b"}", zlib.crc32(text)):
         return None
     values: dict[str, Any] = json.loads(text + b"}")
     return values
 
 
-def trial_to_dict(run: Trial) -> dict[str, Any]:
-    """A trial as JSON values; its trace is left out."""
+def pack(column: NDArray[Any]) -> Any:
+    """A column of whole numbers or of truth values as JSON values.
+
+    >>> pack(np.array([3, -1, 4])), pack(np.full(1000, 7))["<i1"][:8]
+    ([3, -1, 4], 'BwcHBwcH')
+    """
+    if column.size < LONG:
+        return column.ravel().astype(np.int64).tolist()
+    low, high = int(column.min()), int(column.max())
+    for kind in KINDS:
+        room = np.iinfo(kind)
+        if room.min <= low and high <= room.max:
+            break
+    return {kind: b64encode(column.astype(kind).tobytes()).decode()}
+
+
+def unpack(values: Any, kind: Any) -> NDArray[Any]:
+    """The column that ``pack`` was given, of this kind, in one row."""
+    if isinstance(values, list):
+        return np.array(values, dtype=kind)
+    [(found, text)] = values.items()
+    return np.frombuffer(b64decode(text), dtype=found).astype(kind)
+
+
+def block_to_dict(block: Block) -> dict[str, Any]:
+    """A block as JSON values; traces are left out."""
+    # Most trials leave one arm: of the arms left no more are written than some trial has.
+    most = int((block.left != NEVER).sum(axis=1).max())
     values = {
-        **{name: getattr(run, name) for name in (*COLUMNS, *JUDGEMENTS)},
-        "status": run.status,
-        "winners": run.winners,
-        # Few of many players ever vote: pairs of who and when.
-        "first_vote": [[n, pulls] for n, pulls in enumerate(run.first_vote) if pulls != NEVER],
+        **{name: pack(getattr(block, name)) for name in (*COUNTS, *JUDGEMENTS, "ending")},
+        "left": pack(block.left[:, :most]),
+        "votes": [pack(getattr(block.votes, name)) for name in VOTES],
     }
-    return values if run.record is None else {**values, "record": run.record}
+    return values if block.records is None else {**values, "records": block.records}
 
 
-def trial_from_dict(values: dict[str, Any], n_players: int) -> Trial:
-    """The trial of a line, also of one that an earlier version wrote."""
-    first_vote = [NEVER] * n_players
-    for n, pulls in values["first_vote"]:
-        first_vote[n] = pulls
-    record = None
-    if "record" in values:
-        points, arms, players = values["record"]
-        record = Record(tuple(Point(*point) for point in points), tuple(arms), tuple(players))
-    return Trial(
-        **{name: values.get(name, NEVER) for name in COLUMNS},
-        epsilon_optimal=values["epsilon_optimal"],
-        holds_epsilon_optimal=values.get("holds_epsilon_optimal", values["epsilon_optimal"]),
-        status=STATUSES[STATUSES.index(values["status"])],
-        winners=tuple(values["winners"]),
-        first_vote=tuple(first_vote),
-        record=record,
+def block_from_dict(values: dict[str, Any], n_arms: int, n_players: int) -> Block:
+    """The block of a line."""
+    columns: dict[str, Any] = {name: unpack(values[name], np.int64) for name in COUNTS}
+    columns |= {name: unpack(values[name], np.bool_) for name in JUDGEMENTS}
+    n = len(columns["samples"])
+    some = unpack(values["left"], np.int32).reshape(n, -1)
+    left = np.full((n, n_arms), NEVER, dtype=np.int32)
+    left[:, : some.shape[1]] = some
+    votes = Votes(n_players, *(unpack(part, np.int32) for part in values["votes"]))
+    records = None
+    if "records" in values:
+        records = tuple(None if one is None else _record(one) for one in values["records"])
+    return Block(
+        **columns,
+        ending=unpack(values["ending"], np.int8),
+        left=left,
+        votes=votes,
+        records=records,
     )
+
+
+def trial_from_dict(values: dict[str, Any], n_arms: int, n_players: int) -> Block:
+    """The block of a line that an earlier version wrote for one trial."""
+    ending, left = ends([values["status"]], [values["winners"]], n_arms)
+    pairs = np.array(sorted(values["first_vote"]), dtype=np.int32).reshape(-1, 2)
+    counts = np.array([len(pairs)], dtype=np.int32)
+    good = values["epsilon_optimal"]
+    judged = {"epsilon_optimal": good, "holds_epsilon_optimal": good} | {
+        name: values[name] for name in JUDGEMENTS if name in values
+    }
+    columns: dict[str, Any] = {name: np.array([values.get(name, NEVER)]) for name in COUNTS}
+    columns |= {name: np.array([judged[name]]) for name in JUDGEMENTS}
+    return Block(
+        **columns,
+        ending=ending,
+        left=left,
+        votes=Votes(n_players, counts, pairs[:, 0], pairs[:, 1]),
+        records=(_record(values["record"]),) if "record" in values else None,
+    )
+
+
+def _record(values: Any) -> Record:
+    points, arms, players = values
+    return Record(tuple(Point(*point) for point in points), tuple(arms), tuple(players))

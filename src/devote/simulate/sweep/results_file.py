@@ -1,11 +1,16 @@
-"""The append-only file of a sweep: what was asked for, then one line of JSON per finished trial.
+"""The append-only file of a sweep: what was asked for, then a line for each block of trials.
+
+Lines are JSON.
 
 The first line names the seed, the cells and the number of trials. A sweep that grows adds a line
 with its new cells and how many trials of which cells are wanted now; cells keep their numbers.
 
+A block is some trials of one cell that ended together, by column (``lines``): a chunk of a worker,
+or all that a device ran at once. Its line says which ``trial`` each row is.
+
 A line is whole when it ends in a newline and its checksum fits. Only the last one can be cut
-off, by a kill in mid-write; its trial is run again. Anything else that does not fit is damage,
-and the file is refused rather than mended. Lines come in the order in which trials ended.
+off, by a kill in mid-write; its trials are run again. Anything else that does not fit is damage,
+and the file is refused rather than mended. Lines come in the order in which blocks ended.
 """
 
 import json
@@ -14,19 +19,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
+from devote.simulate.block import Block
 from devote.simulate.engine.compiling import sources_digest
 from devote.simulate.errors import ResultError
 from devote.simulate.result import FORMAT, Result, check_format, versions
 from devote.simulate.results import Results
 from devote.simulate.scenario import Scenario
-from devote.simulate.sweep.lines import from_line, to_line, trial_from_dict, trial_to_dict
-from devote.simulate.trial import Trial
+from devote.simulate.sweep.lines import (
+    block_from_dict,
+    block_to_dict,
+    from_line,
+    pack,
+    to_line,
+    trial_from_dict,
+    unpack,
+)
+from devote.simulate.sweep.pieces import Numbers, Pieces
 
 KIND = "devote sweep"
 GROWN = "grown"
-
-Done = dict[tuple[int, int], Trial]
-"""Finished trials by (cell, trial)."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,7 @@ class Contents:
     cells: list[dict[str, Any]] = field(default_factory=list)
     asked: list[int] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
-    done: Done = field(default_factory=dict)
+    done: Pieces = field(default_factory=Pieces)
 
     def grow(self, header: Header) -> tuple[list[int], dict[str, Any]]:
         """The numbers of the cells that are asked for, and the line that adds what is new."""
@@ -68,11 +81,14 @@ class Contents:
         return places, {**line, "sources": _sources(header)} if more else {}
 
     def take(self, values: dict[str, Any]) -> None:
-        """Take in a line: a trial, or what was asked for later."""
+        """Take in a line: a block of trials, or what was asked for later."""
         if "trial" in values:
-            cell = values["cell"]
-            n_players = self.cells[cell]["n_players"]
-            self.done[cell, values["trial"]] = trial_from_dict(values, n_players)
+            cell, trial = values["cell"], values["trial"]
+            shape = len(self.cells[cell]["problem"]["means"]), self.cells[cell]["n_players"]
+            if isinstance(trial, int):  # before format 4
+                self.done.add(cell, [trial], trial_from_dict(values, *shape))
+            else:
+                self.done.add(cell, unpack(trial, np.int64), block_from_dict(values, *shape))
             return
         self.cells += values["cells"]
         self.asked += [0] * len(values["cells"])
@@ -102,13 +118,15 @@ class ResultsFile:
         except BaseException:
             self._file.close()
             raise
-        self.done: Done = {
-            (i, trial): contents.done[place, trial]
-            for i, place in enumerate(self._places)
-            for trial in range(header.trials)
-            if (place, trial) in contents.done
-            and (contents.done[place, trial].record is not None or not header.record)
-        }
+        self.done = Pieces()
+        for i, (place, cell) in enumerate(zip(self._places, header.cells, strict=True)):
+            numbers, block = contents.done.of(place, cell)
+            asked = numbers < header.trials
+            if header.record:
+                kept = block.records or (None,) * len(block)
+                asked &= np.array([record is not None for record in kept], dtype=np.bool_)
+            if asked.any():
+                self.done.add(i, numbers[asked], block.take(np.flatnonzero(asked)))
 
     def _take_up(self, header: Header) -> Contents:
         self._file.seek(0)
@@ -127,9 +145,10 @@ class ResultsFile:
             self._append(to_line({"kind": GROWN, **line}))
         return contents
 
-    def add(self, cell: int, trial: int, run: Trial) -> None:
-        """Write down a finished trial."""
-        self._append(to_line({"cell": self._places[cell], "trial": trial, **trial_to_dict(run)}))
+    def add(self, cell: int, trials: Numbers, block: Block) -> None:
+        """Write down finished trials."""
+        place = {"cell": self._places[cell], "trial": pack(trials)}
+        self._append(to_line({**place, **block_to_dict(block)}))
 
     def _append(self, line: bytes) -> None:
         try:
@@ -162,12 +181,12 @@ def load_results(path: str | Path, *, partial: bool = False) -> Results:
     total, there = sum(found.asked), 0
     results = Results()
     for i, cell in enumerate(found.cells):
-        runs: list[Trial] = []
-        while (i, len(runs)) in found.done and len(runs) < found.asked[i]:
-            runs.append(found.done[i, len(runs)])
-        there += sum((i, trial) in found.done for trial in range(found.asked[i]))
         scenario = Scenario.from_dict(cell)
-        results.append(Result.of(scenario, runs, seed=found.seed, made_with=found.versions))
+        numbers, block = found.done.of(i, scenario)
+        numbers = numbers[numbers < found.asked[i]]
+        there += len(numbers)
+        first = block[: int((numbers == np.arange(len(numbers))).sum())]
+        results.append(Result.of(scenario, first, seed=found.seed, made_with=found.versions))
     if there < total and not partial:
         raise ResultError(
             f"{name} holds {there} of {total} trials.\n"
@@ -177,10 +196,10 @@ def load_results(path: str | Path, *, partial: bool = False) -> Results:
     return results
 
 
-def gather(header: Header, done: Done) -> Results:
+def gather(header: Header, done: Pieces) -> Results:
     """One result per cell, its trials in order."""
     return Results(
-        Result.of(cell, [done[i, trial] for trial in range(header.trials)], seed=header.seed)
+        Result.of(cell, done.of(i, cell)[1], seed=header.seed)
         for i, cell in enumerate(header.cells)
     )
 

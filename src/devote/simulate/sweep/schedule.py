@@ -21,12 +21,12 @@ class Schedule:
     """The trials still to be handed out, by cell."""
 
     cells: Sequence[Scenario]
-    waiting: dict[int, list[int]]
+    waiting: dict[int, Sequence[int]]
     seconds: dict[int, float] = field(default_factory=dict)
     _piloted: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.waiting = {cell: list(trials) for cell, trials in self.waiting.items() if trials}
+        self.waiting = {cell: trials for cell, trials in self.waiting.items() if trials}
 
     def loops(self) -> list[Scenario]:
         """One cell for each loop that the waiting trials need."""
@@ -54,7 +54,7 @@ class Schedule:
         size = 1
         if cell in self.seconds:
             size = max(1, int(CHUNK_SECONDS / max(self.seconds[cell], 1e-6)))
-        chunk, rest = trials[:size], trials[size:]
+        chunk, rest = list(trials[:size]), trials[size:]
         if rest:
             self.waiting[cell] = rest
         else:

@@ -11,6 +11,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from devote.simulate.block import Block
 from devote.simulate.engine.gpu.run import run_jobs
 from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.errors import SweepError, SweepInterrupted, check
@@ -18,10 +21,10 @@ from devote.simulate.progress import Progress, progress_line
 from devote.simulate.results import Results
 from devote.simulate.scenario import Scenario
 from devote.simulate.sweep.cluster import dask_executor, lost_on_dask
-from devote.simulate.sweep.results_file import Done, Header, ResultsFile, gather
+from devote.simulate.sweep.pieces import Pieces
+from devote.simulate.sweep.results_file import Header, ResultsFile, gather
 from devote.simulate.sweep.schedule import Schedule
 from devote.simulate.sweep.workers import local_executor, worker_count
-from devote.simulate.trial import Trial
 from devote.simulate.trials import compile_loop, run_chunk
 
 __all__ = ["Progress", "run_sweep"]
@@ -38,17 +41,18 @@ def run_sweep(
     progress: Progress | bool | None = None,
     record: bool = False,
     trace: bool = False,
-    on_trial: Callable[[int, int, Trial], None] | None = None,
+    on_block: Callable[[int, Block], None] | None = None,
 ) -> Results:
     """Run trials 0, 1, ... of every cell; one result per cell, in order.
 
     ``workers`` processes share the work, all cores by default; with ``dask`` a Dask cluster does:
-    give the address of its scheduler, the cluster or a client. With ``results``, each finished
-    trial is written to that file, and a sweep that was interrupted goes on where it stopped. The
-    same file with more trials or other cells runs only what is missing. ``progress`` is called
-    once at the start and after each finished trial; True shows a line in a terminal. ``record``
-    and ``trace`` are those of ``simulate``. ``on_trial`` is called with the place of a cell, the
-    number of a trial and the trial, for those in the file and for each that ends.
+    give the address of its scheduler, the cluster or a client. Trials end in blocks: those that a
+    worker was given together, .4 s of work at most, or that a GPU ran at once. With ``results``,
+    each finished block is written to that file, and a sweep that was interrupted goes on where it
+    stopped. The same file with more trials or other cells runs only what is missing. ``progress``
+    is called once at the start and after each finished block; True shows a line in a terminal.
+    ``record`` and ``trace`` are those of ``simulate``. ``on_block`` is called with the place of a
+    cell and a block of its trials, for those in the file and for each that ends.
 
     A script that uses several workers must guard its entry with
     ``if __name__ == "__main__":``, as for every use of ``multiprocessing``.
@@ -75,37 +79,43 @@ def run_sweep(
         # An address that nobody answers at is found out before a file is made.
         cluster = stack.enter_context(dask_executor(dask)) if dask is not None else None
         file = None
-        done: Done = {}
+        done = Pieces()
         if results is not None:
             file = ResultsFile(results, header)
             stack.callback(file.close)
-            done.update(file.done)
-        heard = on_trial or (lambda cell, trial, run: None)
-        for (i, trial), run in done.items():
-            heard(i, trial, run)
+            done = file.done
+        heard = on_block or (lambda cell, block: None)
+        left: dict[int, Sequence[int]] = {i: range(trials) for i in range(len(cells))}
+        for i, cell in enumerate(cells):
+            there, block = done.of(i, cell)
+            if len(there):
+                heard(i, block)
+                left[i] = np.setdiff1d(left[i], there).tolist()
         tell = stack.enter_context(progress_line(progress))
         total = len(cells) * trials
-        tell(len(done), total, "")
-        left = {i: [t for t in range(trials) if (i, t) not in done] for i in range(len(cells))}
+        finished = total - sum(map(len, left.values()))
+        tell(finished, total, "")
 
-        def note(i: int, trial: int, run: Trial) -> None:
-            done[i, trial] = run
+        def note(i: int, numbers: Sequence[int], block: Block) -> None:
+            nonlocal finished
+            done.add(i, numbers, block)
+            finished += len(block)
             if file is not None:
-                file.add(i, trial, run)
-            heard(i, trial, run)
-            tell(len(done), total, cells[i].label)
+                file.add(i, np.asarray(numbers), block)
+            heard(i, block)
+            tell(finished, total, cells[i].label)
 
         try:
             jobs = [(i, cells[i], left.pop(i)) for i in on_device]
-            for i, trial, run in run_jobs(jobs, seed=seed) if jobs else ():
-                note(i, trial, run)
+            for i, numbers, block in run_jobs(jobs, seed=seed) if jobs else ():
+                note(i, numbers, block)
             schedule = Schedule(header.cells, left)
             if schedule.waiting:
                 executor, at_once = cluster or stack.enter_context(local_executor(n_workers))
-                for i, trial, run in _run(schedule, seed, executor, at_once, trace, record):
-                    note(i, trial, run)
+                for i, some, block in _run(schedule, seed, executor, at_once, trace, record):
+                    note(i, some, block)
         except KeyboardInterrupt:
-            raise _interrupted(len(done), total, results) from None
+            raise _interrupted(finished, total, results) from None
     return gather(header, done)
 
 
@@ -119,8 +129,8 @@ def _interrupted(done: int, total: int, results: str | Path | None) -> SweepInte
 
 def _run(
     schedule: Schedule, seed: int, executor: Executor, at_once: int, trace: bool, record: bool
-) -> Iterator[tuple[int, int, Trial]]:
-    """Hand out chunks and pass on trials as they are finished."""
+) -> Iterator[tuple[int, list[int], Block]]:
+    """Hand out chunks and pass on their trials as they are finished."""
     compiled: set[tuple[str, str, str]] = set()
     # One worker alone compiles what it needs when it needs it.
     loops = schedule.loops() if at_once > 1 else []
@@ -151,10 +161,9 @@ def _run(
                 compiled.add(compiling.pop(future).loop)
                 continue
             i, trials = running.pop(future)
-            runs, seconds = outcome
+            block, seconds = outcome
             schedule.took(i, seconds)
-            for trial, run in zip(trials, runs, strict=True):
-                yield i, trial, run
+            yield i, trials, block
 
 
 def _result(future: Future[Any]) -> Any:

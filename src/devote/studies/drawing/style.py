@@ -128,6 +128,12 @@ def house_style() -> Iterator[None]:
         yield
 
 
+def get_ready() -> None:
+    """Import what saving takes, in a process that will save figures later."""
+    for suffix in UNDATED:
+        Figure().savefig(BytesIO(), format=suffix)
+
+
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg, NAME.pdf and NAME.png; each appears whole or not at all."""
     written = []
@@ -147,6 +153,10 @@ def _shrunk(buffer: BytesIO) -> bytes:
     shrunk = BytesIO()
     small.save(shrunk, format="png", optimize=True)
     return shrunk.getvalue()
+
+
+def _count_tick(value: float, place: int | None) -> str:
+    return count_text(value)
 
 
 def count_text(value: float) -> str:
@@ -177,5 +187,5 @@ def counts_axis(axes: Axes, label: str) -> None:
     steps = (1.0,) if high > 200 * low else (1.0, 2.0, 5.0)
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: count_text(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(_count_tick))
     axes.set_ylabel(label)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-
 from devote.guarantees.promises import case_of, failure_bounds
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec, Scheme
@@ -65,7 +63,7 @@ def compare_schemes(
     for scheme in SCHEMES:
         scenario = Scenario(spec.with_(scheme=scheme), problem, n_players)
         [result] = run_sweep([scenario], trials=trials, seed=SEED, workers=workers)
-        agreed = np.array([status == "agreed" for status in result.status])
+        agreed = result.ended("agreed")
         right = agreed & result.epsilon_optimal
         promises = {one.name: one.standing for one in scheme.promises(case_of(scenario))}
         rows.append(

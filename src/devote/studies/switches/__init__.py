@@ -77,9 +77,9 @@ def suboptimal_plays(result: Result) -> NDArray[np.float64]:
     times = [0, *(time for time, _ in result.problem.switches), result.horizon]
     for start, stop in pairwise(times):
         good = result.problem.optimal(result.n_players, start, result.spec.epsilon)
-        for i, (end, winners) in enumerate(zip(result.samples, result.winners, strict=True)):
-            if winners[0] not in good:
-                plays[i] += max(0, min(stop, result.horizon) - max(start, int(end)))
+        bad = ~np.isin(result.left[:, 0], list(good))
+        rest = min(stop, result.horizon) - np.maximum(start, result.samples)
+        plays += bad * np.maximum(0, rest)
     return plays
 
 

@@ -1,7 +1,6 @@
 """Arrays on the device that every way of running trials there needs."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,17 @@ from devote.problems.rewards import Environment
 from devote.simulate.engine.gpu.tables import Setting
 from devote.simulate.engine.setting import environment_arrays
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import NAMES, trial_key
+from devote.simulate.streams import NAMES, trial_keys
 
 
 def repeated(values: Any, n_trials: int) -> Any:
     """A copy for each trial."""
     return cuda.to_device(np.repeat(values[None], n_trials, axis=0))
+
+
+def last_first(values: Any) -> Any:
+    """An array of the device here, its first axis, the trials, last."""
+    return np.moveaxis(values.copy_to_host(), 0, -1)
 
 
 def device_environment(plain: Environment) -> Any:
@@ -40,23 +44,9 @@ def device_waking(scenario: Scenario) -> tuple[Any, Any]:
     return cuda.to_device(np.array(table[0])), cuda.to_device(np.array(table[1]))
 
 
-@lru_cache(maxsize=64)
-def _keys(seed: int, trials: Sequence[int], name: str) -> Any:
-    """The key of one stream in each trial. Scenarios share them, and a hash takes its time."""
-    return np.array([trial_key(seed, trial, name) for trial in trials], dtype=np.uint64)
-
-
-def trial_keys(seed: int, trials: Sequence[int], *names: str) -> Any:
-    """The key of the players' numbers in each trial, or those of some streams, a row a trial."""
-    some = trials if isinstance(trials, range) else tuple(trials)
-    if not names:
-        return _keys(seed, some, "players")
-    return np.stack([_keys(seed, some, name) for name in names], axis=1)
-
-
 def stream_keys(seed: int, trials: Sequence[int]) -> Any:
     """The keys of the streams of each trial, see ``in_order.WAKE``."""
-    return trial_keys(seed, trials, *NAMES, "noise")
+    return np.stack([trial_keys(seed, trials, name) for name in (*NAMES, "noise")], axis=1)
 
 
 def device_setting(scenario: Scenario, arena: Arena) -> Setting:

@@ -10,13 +10,14 @@ from numba import cuda
 
 from devote.kernels import Rule, get_algorithm, tables
 from devote.protocol.scheme import SCHEMES
+from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import FIRST_WIDTH, cell_spans, first_width
 from devote.simulate.engine.gpu.arrays import (
     device_environment,
     device_setting,
     device_waking,
+    last_first,
     stream_keys,
-    trial_keys,
 )
 from devote.simulate.engine.gpu.begin import make_begin
 from devote.simulate.engine.gpu.deal import DEALERS, make_deal
@@ -31,7 +32,8 @@ from devote.simulate.engine.gpu.rows import (
 )
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors
-from devote.simulate.engine.setting import new_arena, outcome_of
+from devote.simulate.engine.outcomes import closed, outcomes_of
+from devote.simulate.engine.setting import new_arena
 from devote.simulate.engine.windows import (
     GAP,
     LONGEST,
@@ -43,7 +45,8 @@ from devote.simulate.engine.windows import (
     WIDTH,
 )
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import Trial
+from devote.simulate.streams import trial_keys
+from devote.simulate.votes import Votes
 
 WARP = 32
 REGISTERS = 128
@@ -198,30 +201,23 @@ class Batch:
         for _ in self.steps():
             pass
 
-    def outcomes(self) -> list[Trial]:
+    def outcomes(self) -> Block:
         """What each trial came to."""
-        n, k = self.scenario.n_players, self.scenario.spec.n_arms
-        n_trials = len(self.trials.keys)
+        n, n_trials = self.scenario.n_players, len(self.trials.keys)
+        votes = Votes.of(self.players.first_vote.copy_to_host().reshape(n_trials, n))
+        names = ("counters", "tally", "by_arm", "shared")
+        columns = {name: last_first(getattr(self.trials, name)) for name in names}
+        arena = self.arena._replace(alive=self._alive(), **columns)
+        return outcomes_of(self.scenario, closed(self.scenario, arena), votes)
+
+    def _alive(self) -> Any:
+        """Every player's remaining arms, if they are asked for: ``[player, arm, trial]``."""
         players = self.players
-        fetched = {
-            name: getattr(self.trials, name).copy_to_host()
-            for name in ("counters", "tally", "by_arm", "shared", "before", "keep")
-        }
+        if self.scenario.scheme.by_message and self.scenario.horizon is None:
+            return None
+        n, k, n_trials = self.scenario.n_players, self.scenario.spec.n_arms, len(self.trials.keys)
         moved = players.moved.copy_to_host().reshape(n_trials, n)
         half = players.half.copy_to_host().reshape(n_trials, n)
-        half ^= moved & fetched.pop("keep")[:, None]
+        half ^= moved & self.trials.keep.copy_to_host()[:, None]
         both = players.alive.copy_to_host().reshape(2, k, n_trials, n)
-        alive = np.where(half == 1, both[1], both[0]).transpose(1, 2, 0)
-        first_vote = players.first_vote.copy_to_host().reshape(n_trials, n)
-        return [
-            outcome_of(
-                self.scenario,
-                self.arena._replace(
-                    alive=alive[t],
-                    first_vote=first_vote[t],
-                    **{name: values[t] for name, values in fetched.items()},
-                ),
-                [],
-            )
-            for t in range(n_trials)
-        ]
+        return np.where(half == 1, both[1], both[0]).transpose(2, 0, 1)

@@ -19,16 +19,19 @@ from devote.kernels.state import start
 from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME
 from devote.problems import pay
 from devote.protocol.scheme import SCHEMES, Engine
+from devote.simulate.block import Block
 from devote.simulate.engine.alone import bad_play
-from devote.simulate.engine.gpu.arrays import device_environment, device_setting, trial_keys
+from devote.simulate.engine.gpu.arrays import device_environment, device_setting
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
 from devote.simulate.engine.gpu.tables import arena_of_one, environment_of
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
-from devote.simulate.engine.setting import new_arena, outcome_of
+from devote.simulate.engine.outcomes import closed, outcomes_of
+from devote.simulate.engine.setting import new_arena
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import Trial
+from devote.simulate.streams import trial_keys
+from devote.simulate.votes import Votes
 
 THREADS = ROWS
 """Of a block."""
@@ -207,12 +210,11 @@ class LoneBatch:
             pass
         assert self.lane.answer == 0
 
-    def outcomes(self) -> list[Trial]:
+    def outcomes(self) -> Block:
         """What each trial came to."""
-        counters, alive = self.counters.copy_to_host(), self.alive.copy_to_host().T
-        return [
-            outcome_of(
-                self.scenario, self.arena._replace(counters=counters[t], alive=alive[t : t + 1]), []
-            )
-            for t in range(len(counters))
-        ]
+        counters, alive = self.counters.copy_to_host().T, self.alive.copy_to_host()[None]
+        columns = {name: getattr(self.arena, name)[..., None] for name in ("tally", "by_arm")}
+        arena = self.arena._replace(counters=counters, alive=alive, **columns)
+        return outcomes_of(
+            self.scenario, closed(self.scenario, arena), Votes.none(counters.shape[1], 1)
+        )

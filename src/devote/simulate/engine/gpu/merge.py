@@ -226,12 +226,12 @@ def make_merge(
                     width //= 2
                 cuda.syncthreads()
                 place = places[0]
-            sooner = times[LIMIT]
+            limit = sooner = times[LIMIT]
             if work == BEFORE and place >= 0:
                 sooner = less_to_merge(times, n_halted, when[place])
             if team:
                 cuda.syncthreads()  # everybody has read it before it is changed
-            if sooner < times[LIMIT]:
+            if sooner < limit:
                 goes_on = False
                 if me == 0:
                     end_earlier(plan, sooner)
@@ -298,7 +298,7 @@ def make_merge(
                         clock,
                         cell,
                         made,
-                        times[LIMIT],
+                        limit,
                         loud,
                     )
                 scratch[TIME] += own[0, ACTIVE] - first

@@ -9,10 +9,12 @@ from numba import cuda
 
 from devote.kernels import get_algorithm
 from devote.protocol.scheme import SCHEMES
+from devote.simulate.block import Block
 from devote.simulate.engine.gpu.arrays import (
     device_environment,
     device_setting,
     device_waking,
+    last_first,
     repeated,
     stream_keys,
 )
@@ -20,9 +22,10 @@ from devote.simulate.engine.gpu.events import make_events
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.tables import Merged, Shape
 from devote.simulate.engine.gpu.target import compile_kernel
-from devote.simulate.engine.setting import learner_buffers, new_arena, outcome_of
+from devote.simulate.engine.outcomes import closed, outcomes_of
+from devote.simulate.engine.setting import learner_buffers, new_arena
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import Trial
+from devote.simulate.votes import Votes
 
 WARP = 32
 FEW = 4096
@@ -107,16 +110,10 @@ class MergedBatch:
         for _ in self.steps():
             pass
 
-    def outcomes(self) -> list[Trial]:
+    def outcomes(self) -> Block:
         """What each trial came to."""
-        names = ("counters", "first_vote", "tally", "by_arm", "shared", "before")
-        fetched = {name: getattr(self.tables, name).copy_to_host() for name in names}
-        fetched["alive"] = self.learners.alive.copy_to_host()
-        return [
-            outcome_of(
-                self.scenario,
-                self.arena._replace(**{name: values[t] for name, values in fetched.items()}),
-                [],
-            )
-            for t in range(len(fetched["counters"]))
-        ]
+        names = ("counters", "tally", "by_arm", "shared")
+        columns = {name: last_first(getattr(self.tables, name)) for name in names}
+        arena = self.arena._replace(alive=last_first(self.learners.alive), **columns)
+        votes = Votes.of(self.tables.first_vote.copy_to_host())
+        return outcomes_of(self.scenario, closed(self.scenario, arena), votes)

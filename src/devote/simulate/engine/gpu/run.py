@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import runs_by_itself
 from devote.simulate.engine.gpu.target import check_device, free_bytes, freed_later
 from devote.simulate.engine.room import bytes_per_player
 from devote.simulate.errors import SweepError
 from devote.simulate.scenario import Scenario
-from devote.simulate.trial import Trial
 
 PER_TRIAL = 4096
 """Bytes of a trial beside its players, at most."""
@@ -48,14 +48,14 @@ def trials_at_once(scenario: Scenario) -> int:
 
 def run_batches(
     scenario: Scenario, *, seed: int, trials: Sequence[int]
-) -> Iterator[tuple[int, Trial]]:
-    """Each trial with its number, one batch after another."""
-    for _, trial, run in run_jobs([(0, scenario, trials)], seed=seed):
-        yield trial, run
+) -> Iterator[tuple[Sequence[int], Block]]:
+    """The numbers of some trials and what they came to, one batch after another."""
+    for _, some, block in run_jobs([(0, scenario, trials)], seed=seed):
+        yield some, block
 
 
-def run_jobs(jobs: Sequence[Job], *, seed: int) -> Iterator[tuple[int, int, Trial]]:
-    """The place of a scenario, the number of a trial and the trial, as they are done."""
+def run_jobs(jobs: Sequence[Job], *, seed: int) -> Iterator[tuple[int, Sequence[int], Block]]:
+    """The place of a scenario, the numbers of some trials and what they came to, as they end."""
     check_device()
     # The largest first: small ones fill what is left of the device.
     waiting = deque(sorted((job for job in jobs if job[2]), key=_bytes, reverse=True))
@@ -63,19 +63,18 @@ def run_jobs(jobs: Sequence[Job], *, seed: int) -> Iterator[tuple[int, int, Tria
         while waiting:
             with freed_later():
                 for i, trials, fetched in _run_some(waiting, seed, pool):
-                    for trial, run in zip(trials, fetched.result(), strict=True):
-                        yield i, trial, run
+                    yield i, trials, fetched.result()
 
 
 def _run_some(
     waiting: deque[Job], seed: int, pool: ThreadPoolExecutor
-) -> Iterator[tuple[int, Sequence[int], Future[list[Trial]]]]:
+) -> Iterator[tuple[int, Sequence[int], Future[Block]]]:
     """Run jobs until none is left, or memory that has been used up must be freed first."""
     from devote.simulate.engine.gpu.lane import lane
 
     lanes = [lane(i) for i in range(LANES)]
     flying: list[tuple[int, Sequence[int], Any, Iterator[None]]] = []
-    fetching: list[tuple[int, Sequence[int], Future[list[Trial]]]] = []
+    fetching: list[tuple[int, Sequence[int], Future[Block]]] = []
     short = False
     while flying or fetching or (waiting and not short):
         if waiting and lanes and not short and len(fetching) < LANES:
