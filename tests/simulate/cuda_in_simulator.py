@@ -15,7 +15,7 @@ from devote.simulate.engine import clocks, loop
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu import batch as batches
-from devote.simulate.engine.gpu import lone
+from devote.simulate.engine.gpu import lone, merge, tables
 from devote.simulate.engine.gpu.batch import Batch
 from devote.simulate.engine.gpu.run import run_batches
 from devote.simulate.engine.loop import make_loop
@@ -25,7 +25,10 @@ SEED = 3
 MEANS = (1.0, 0.5, 0.0)
 STEADY = Problem("steady", MEANS)
 DRIFTING = Problem("drifting", MEANS, drift=(0.0, -1e-4, 0.0))
-UNEVEN = Problem("uneven", MEANS, activity=Weights((4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5)))
+WEIGHTS = Weights((4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5))
+UNEVEN = Problem("uneven", MEANS, activity=WEIGHTS)
+DRIFTING_UNEVEN = Problem("both", MEANS, drift=(0.0, -1e-4, 0.0), activity=WEIGHTS)
+SWITCHING = Problem("switching", MEANS, switches=((120, (0.0, 0.5, 1.0)),))
 JURY = {"name": "jury", "seats": 4, "seat_after": 3}
 
 SETTINGS = {
@@ -33,6 +36,11 @@ SETTINGS = {
     "uneven activity": ("decentralized", UNEVEN, 7, None),
     "cut at a horizon": ("decentralized", STEADY, 7, 150),
     "drifting rewards": ("decentralized", DRIFTING, 7, None),
+    "drifting rewards, uneven activity": ("decentralized", DRIFTING_UNEVEN, 7, None),
+    "drifting rewards, isolated": ("isolated", DRIFTING, 3, None),
+    "drifting rewards, cut at a horizon": ("decentralized", DRIFTING, 7, 150),
+    "drifting rewards, pooled": ("pooled", DRIFTING, 3, None),
+    "switches and resets": ("decentralized", SWITCHING, 7, 400, "ser4", {"phi": 0.01}),
     "jury": (JURY, STEADY, 7, None),
     "isolated": ("isolated", STEADY, 3, None),
     "one alone": ("isolated", STEADY, 1, None),
@@ -40,8 +48,23 @@ SETTINGS = {
 }
 
 
-def setting(scheme: object, problem: Problem, n_players: int, horizon: int | None) -> Scenario:
-    spec = ExperimentSpec(arms=3, epsilon=0.6, eta=0.5, delta=0.1, scheme=make_scheme(scheme))
+def setting(
+    scheme: object,
+    problem: Problem,
+    n_players: int,
+    horizon: int | None,
+    algorithm: str = "ser3",
+    options: dict[str, float] | None = None,
+) -> Scenario:
+    spec = ExperimentSpec(
+        arms=3,
+        epsilon=0.6,
+        eta=0.5,
+        delta=0.1,
+        scheme=make_scheme(scheme),
+        algorithm=algorithm,
+        options=options or {},
+    )
     return Scenario(spec, problem, n_players, horizon, engine="cuda")
 
 
@@ -73,14 +96,23 @@ def main() -> None:
         report(name, all(map(eq, block, [on_the_cpu(scenario, trial) for trial in trials])))
         if name == "decentralized":
             report("a trial by itself", run_trial(scenario, seed=SEED, trial=2) == block[1])
-    # Few threads: then a trial takes a block or several, as it does with many players.
-    scenario = setting(*SETTINGS["decentralized"])
-    runs = []
-    for threads in (4, 8):
-        batch = Batch(scenario, seed=SEED, trials=[1], threads=threads)
+    # Windows that are shortened.
+    tables.FAR, merge.NEAR = 1.0, 0
+    for name in ("decentralized", "drifting rewards"):
+        scenario = setting(*SETTINGS[name])
+        batch = Batch(scenario, seed=SEED, trials=[1, 2], threads=4)
         batch.play()
-        runs += batch.outcomes()
-    report("any number of threads", runs[0] == runs[1] == on_the_cpu(scenario, 1))
+        runs = [on_the_cpu(scenario, 1), on_the_cpu(scenario, 2)]
+        report(f"{name}, short windows", list(batch.outcomes()) == runs)
+    # Few threads: then a trial takes a block or several, as it does with many players.
+    for name in ("decentralized", "drifting rewards"):
+        scenario = setting(*SETTINGS[name])
+        runs = []
+        for threads in (4, 8):
+            batch = Batch(scenario, seed=SEED, trials=[1], threads=threads)
+            batch.play()
+            runs += batch.outcomes()
+        report(f"{name}, any threads", runs[0] == runs[1] == on_the_cpu(scenario, 1))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ SPEC = ExperimentSpec(arms=10)
 
 
 def test_kernels_in_the_simulator_make_the_runs_of_the_cpu():
-    """Every scheme, a horizon, uneven activity, drifting rewards, and any number of threads."""
+    """Every scheme, a horizon, uneven activity, changing rewards, and any number of threads."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", HERE / "cuda_in_simulator.py"],
         env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
@@ -32,7 +32,7 @@ def test_kernels_in_the_simulator_make_the_runs_of_the_cpu():
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr
-    assert len(lines) == 10
+    assert len(lines) == 18
     assert [line for line in lines if not line.endswith(": equal")] == []
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from devote.kernels.jitable import jitable
-from devote.problems.rewards import Environment, mean_reward
+from devote.problems.rewards import Environment, mean_in_row, row_at
 
 TOLERANCE = 1e-12
 """A mean that falls short by epsilon and a rounding error is within epsilon."""
@@ -27,11 +27,12 @@ def is_suboptimal(env: Environment, epsilon: float, t: int, player: int, arm: in
 
     Paper: Definition 1.
     """
-    mean = mean_reward(env, t, player, arm)
+    row = row_at(env, t, player)
+    mean = mean_in_row(env, row, t, arm)
+    best = mean
     for k in range(env.n_arms):
-        if falls_short(mean, mean_reward(env, t, player, k), epsilon):
-            return 1
-    return 0
+        best = max(best, mean_in_row(env, row, t, k))
+    return int(falls_short(mean, best, epsilon))
 
 
 def optimal_arms(means: Sequence[float], epsilon: float) -> frozenset[int]:

@@ -83,11 +83,23 @@ def mean_reward(env: Environment, t: int, player: int, arm: int) -> float:
     Paper: section 2, mu^n_k; section 5.1, problem 3, mu(t) = mu(0) - 1e-5 t.
     Differs from print: a drifting mean is clipped to [0, 1] (erratum 13).
     """
+    return mean_in_row(env, row_at(env, t, player), t, arm)
+
+
+@jitable
+def row_at(env: Environment, t: int, player: int) -> int:
+    """The row of means that holds for a player at time t."""
     row = 0
     if env.n_segments > 1:
         row = segment_at(env, t) * env.n_groups
     if env.n_groups > 1:
         row += env.groups[player]
+    return row
+
+
+@jitable
+def mean_in_row(env: Environment, row: int, t: int, arm: int) -> float:
+    """The mean reward of an arm at time t, by a row of means."""
     mean = env.means[row * env.n_arms + arm]
     if t == 0:  # also where players run alone, and nothing changes with time
         return mean

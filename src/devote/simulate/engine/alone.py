@@ -42,11 +42,11 @@ FOREVER = 1 << 60
 
 
 @jitable
-def bad_play(env: Environment, arena: Arena, player: int, arm: int) -> int:
-    """1 if the arm is not epsilon-optimal for the player."""
+def bad_play(env: Environment, arena: Arena, t: int, player: int, arm: int) -> int:
+    """1 if the arm is not epsilon-optimal for the player at time t."""
     if arena.steady:
         return int(1 - arena.good[arm])
-    return is_suboptimal(env, arena.epsilon, 0, player, arm)
+    return is_suboptimal(env, arena.epsilon, t, player, arm)
 
 
 @jitable
@@ -106,7 +106,7 @@ def run_alone(
     how = GOES_ON
     while active < end:
         if arena.endless == 0 and rests(arena, state, 0):
-            bad += (end - active) * bad_play(env, arena, player, first_alive(state))
+            bad += (end - active) * bad_play(env, arena, 0, player, first_alive(state))
             active = end
             break
         arena.own[0, ACTIVE] = active + 1
@@ -125,7 +125,7 @@ def run_alone(
             bad += 1 - arena.good[arm]
             reward = 1.0 * (v < env.means[arm])
         else:
-            bad += bad_play(env, arena, player, arm)
+            bad += bad_play(env, arena, 0, player, arm)
             reward = pay(env, 0, player, arm, v)
         n_out = take(sub, arena, state, 0, arm, reward, noise)
         if n_out != 0:

@@ -19,7 +19,9 @@ from devote.simulate.engine.setting import environment_arrays, good_arms, new_ar
 from devote.simulate.engine.windows import (
     ALL_SET,
     ENDLESS,
+    GAP,
     MERGE,
+    MOST,
     N_HALTED,
     N_TIMES,
     N_WORDS,
@@ -130,7 +132,7 @@ class ClocksRun:
             nth=sparse_zeros((n,), np.int32),
         )
         self.plan.words[PHASE] = START
-        self.plan.times[WIDTH] = first_width(scenario)
+        self.plan.times[[WIDTH, GAP, MOST]] = first_width(scenario), 1.0, ENDLESS
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
         key = np.uint64(trial_key(seed, trial))
         noisy = int(scenario.scheme.noisy)

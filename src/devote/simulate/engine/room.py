@@ -2,7 +2,8 @@
 
 import os
 
-from devote.simulate.engine.packing import Layout
+from devote.simulate.engine.packing import WORD, Layout
+from devote.simulate.engine.windows import LONGEST
 from devote.simulate.errors import SweepError
 from devote.simulate.scenario import Scenario
 
@@ -23,8 +24,11 @@ def bytes_per_player(scenario: Scenario) -> int:
     fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
     numbers = len(fresh.pulls) + len(fresh.ints) + engine.words
     learner = len(fresh.alive) + 4 * numbers + 8 * (len(fresh.sums) + len(fresh.floats) + 1)
-    copies = 2 if scenario.runs_on == "cuda" else 1
-    return copies * learner + len(fresh.alive) + EXTRA
+    copies, dealt = 1, 0
+    if scenario.runs_on == "cuda":
+        copies = 2
+        dealt = 0 if scenario.own_clocks else WORD * (int(LONGEST) + 1)
+    return copies * learner + len(fresh.alive) + EXTRA + dealt
 
 
 def check_room(scenario: Scenario) -> None:

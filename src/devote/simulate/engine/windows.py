@@ -21,9 +21,10 @@ window; whether the run is over once everybody is set; whether a decision was ma
 horizon ends the run at the end of this window; whether the window was shortened when some players
 had run past its new end; the fewest loud activations that make the next decision, 0 if unknown."""
 
-LIMIT, BEGIN, WIDTH, N_TIMES = range(4)
+LIMIT, BEGIN, WIDTH, GAP, MOST, N_TIMES = range(6)
 """Words of ``Plan.times``: to where rows are run; the start of the window; how long the next one
-is to be, in mean activations per player."""
+is to be, in mean activations per player; the mean time between two activations of a player; how
+long a window may be at most."""
 
 NOT_NOW = -1.0
 ENDLESS = math.inf
@@ -234,7 +235,7 @@ def open_window(rows: Rows, plan: Plan, real: Arena, trial: Any, spans: Any, hor
     copy(real.counters, plan.past)
     copy(real.shared, plan.seen)
     times[BEGIN] = times[LIMIT]
-    times[LIMIT] = times[BEGIN] + times[WIDTH]
+    times[LIMIT] = times[BEGIN] + times[WIDTH] * times[GAP]
     if CELL <= times[WIDTH] < ENDLESS:  # at the end of a cell of most clocks no times are needed
         times[LIMIT] = math.floor(times[LIMIT] / CELL) * CELL
     words[PHASE] = SCAN
@@ -274,10 +275,12 @@ def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) 
         if times[LIMIT] == ENDLESS:
             real.counters[DECIDED] = real.counters[TIME]
     if words[N_LOUD] == 0:
-        times[WIDTH] = min(2.0 * times[WIDTH], max(LONGEST, LATE * times[BEGIN]))
+        longest = max(LONGEST, LATE * times[BEGIN] / times[GAP])
+        times[WIDTH] = min(2.0 * times[WIDTH], min(longest, times[MOST]))
     else:
         factor = min(4.0, expected(words) / (1 + words[N_LOUD]))
-        times[WIDTH] = bounded(words, factor * (times[LIMIT] - times[BEGIN]), real.n_players)
+        width = factor * (times[LIMIT] - times[BEGIN]) / times[GAP]
+        times[WIDTH] = bounded(words, width, real.n_players)
 
 
 @jitable
@@ -287,7 +290,7 @@ def note_decision(plan: Plan, real: Arena, moment: float, decided: bool, over: b
     words[PHASE], words[LAST], words[STOCK] = SET, int(over), int(decided)
     # Decisions come in bursts: expect as many loud activations as were to follow.
     width = (times[LIMIT] - moment) * expected(words) / max(1, words[N_HALTED])
-    times[WIDTH] = bounded(words, width, real.n_players)
+    times[WIDTH] = bounded(words, width / times[GAP], real.n_players)
     times[LIMIT] = moment
     # The player at the desk has changed what was seen; from now on that is shared.
     for k in range(len(plan.seen)):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from devote.simulate.block import Block
-from devote.simulate.engine.gpu.run import run_batches
+from devote.simulate.engine.gpu.run import run_jobs
 from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.errors import SweepError, SweepInterrupted, check
 from devote.simulate.progress import Progress, progress_line
@@ -160,9 +160,9 @@ def run_sweeps(
             tell(finished, total, cells[n].label)
 
         try:
-            for n in on_device:
-                for numbers, block in run_batches(cells[n], seed=seed, trials=left.pop(n)):
-                    note(n, numbers, block)
+            jobs = [(n, cells[n], left.pop(n)) for n in on_device]
+            for n, numbers, block in run_jobs(jobs, seed=seed) if jobs else ():
+                note(n, numbers, block)
             schedule = Schedule(cells, left)
             if schedule.waiting:
                 pool, at_once = executor or stack.enter_context(local_executor(n_workers))

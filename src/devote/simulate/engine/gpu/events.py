@@ -12,10 +12,8 @@ from devote.kernels import Algorithm, State
 from devote.kernels.tables import ACTIVE, ENDED, SUBOPTIMAL, TIME, Arena
 from devote.problems import is_suboptimal, pay, pick
 from devote.protocol.scheme import Engine
+from devote.simulate.engine.gpu.in_order import CHOOSE, NOISE, PAY, WAKE
 from devote.simulate.engine.numbers import unit, word_at
-
-WAKE, CHOOSE, PAY, NOISE = range(4)
-"""Columns of the keys."""
 
 
 def make_events(algorithm: Algorithm, engine: Engine, known: int) -> Callable[..., None]:

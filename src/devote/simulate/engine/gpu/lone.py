@@ -7,7 +7,7 @@ state is in shared memory if it fits, a row for each thread: threads look up dif
 once. A row has an odd number of words, so that no two rows are in each other's way.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,13 +18,13 @@ from devote.kernels import Algorithm, State, get_algorithm
 from devote.kernels.state import start
 from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME
 from devote.problems import pay
-from devote.problems.rewards import Environment
 from devote.protocol.scheme import SCHEMES, Engine
 from devote.simulate.block import Block
 from devote.simulate.engine.alone import bad_play
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting
+from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
-from devote.simulate.engine.gpu.tables import arena_of_one
+from devote.simulate.engine.gpu.tables import arena_of_one, environment_of
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
 from devote.simulate.engine.outcomes import closed, outcomes_of
@@ -67,7 +67,7 @@ def make_lone(
     in_step = laborious is not None and not simulated()
     n_own, part = engine.words, PART
     arm_room, int_room, flag_room = n_arms | 1, n_ints | 1, 4 * (-(-n_arms // 4) | 1)
-    kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
+    kind, n_groups, n_segments, resampled, steady, endless, noisy, _ = facts
 
     def lone(buffers, rule, setting, keys, fresh, counters, alive_at_end):  # type: ignore[no-untyped-def]
         me = cuda.threadIdx.x
@@ -106,21 +106,7 @@ def make_lone(
             setting.shared,
             out,
         )
-        env = Environment(
-            kind,
-            n_arms,
-            n_groups,
-            n_segments,
-            resampled,
-            buffers.n_rows,
-            buffers.means,
-            buffers.slopes,
-            buffers.starts,
-            buffers.groups,
-            buffers.table,
-            buffers.firsts,
-            buffers.lengths,
-        )
+        env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
         subroutine = (rule, choose, observe)
         active, bad, key = -1, 0, keys[0]
         trial = cuda.grid(1)
@@ -147,7 +133,7 @@ def make_lone(
                 own[0, ACTIVE] = active
                 wake(arena, state, 0, noise)
                 arm = play(subroutine, arena, state, 0, unit(word))
-                bad += bad_play(env, arena, 0, arm)
+                bad += bad_play(env, arena, 0, 0, arm)
                 reward = pay(env, 0, 0, arm, unit(onward(word)))
                 n_out = take(subroutine, arena, state, 0, arm, reward, noise)
                 if n_out != 0:
@@ -180,8 +166,16 @@ def compiled_lone(algorithm: str, scheme: str, n_arms: int, facts: Facts, *funct
 class LoneBatch:
     """Some trials of one scenario, each of one player, all at once."""
 
-    def __init__(self, scenario: Scenario, *, seed: int = 0, trials: Sequence[int] = (0,)) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int = 0,
+        trials: Sequence[int] = (0,),
+        lane: Lane | None = None,
+    ) -> None:
         self.scenario = scenario
+        self.lane = lane or Lane()
         k, n_trials = scenario.spec.n_arms, len(trials)
         plain = scenario.problem.environment(1)
         self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
@@ -201,9 +195,20 @@ class LoneBatch:
         )
         self.blocks = min(-(-n_trials // THREADS), BLOCKS * multiprocessors())
 
+        self.busy = cuda.to_device(np.zeros(1, dtype=np.int8))
+        self.lane.begin()
+
+    def steps(self) -> Iterator[None]:
+        """Run all trials to their end, which is when the lane has answered."""
+        self.kernel[self.blocks, THREADS, self.lane.stream](*self.given)
+        self.lane.ask(self.busy)
+        yield
+
     def play(self) -> None:
         """Run all trials to their end."""
-        self.kernel[self.blocks, THREADS](*self.given)
+        for _ in self.steps():
+            pass
+        assert self.lane.answer == 0
 
     def outcomes(self) -> Block:
         """What each trial came to."""

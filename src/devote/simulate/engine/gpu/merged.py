@@ -1,6 +1,6 @@
 """Many trials of one scenario at once, each with the clocks of its players merged into one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -8,22 +8,23 @@ import numpy as np
 from numba import cuda
 
 from devote.kernels import get_algorithm
-from devote.problems import Uniform
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.block import Block
 from devote.simulate.engine.gpu.arrays import (
     device_environment,
     device_setting,
+    device_waking,
     last_first,
     repeated,
+    stream_keys,
 )
 from devote.simulate.engine.gpu.events import make_events
+from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.tables import Merged, Shape
 from devote.simulate.engine.gpu.target import compile_kernel
 from devote.simulate.engine.outcomes import closed, outcomes_of
 from devote.simulate.engine.setting import fresh_learner, learner_buffers, new_arena
 from devote.simulate.scenario import Scenario
-from devote.simulate.streams import NAMES, trial_keys
 from devote.simulate.votes import Votes
 
 WARP = 32
@@ -45,8 +46,16 @@ def compiled_events(algorithm: str, scheme: str) -> Any:
 class MergedBatch:
     """Some trials of one scenario, all at once."""
 
-    def __init__(self, scenario: Scenario, *, seed: int = 0, trials: Sequence[int] = (0,)) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int = 0,
+        trials: Sequence[int] = (0,),
+        lane: Lane | None = None,
+    ) -> None:
         self.scenario = scenario
+        self.lane = lane or Lane()
         engine = scenario.scheme.engine
         assert engine is not None
         n, k, n_trials = scenario.n_players, scenario.spec.n_arms, len(trials)
@@ -54,8 +63,6 @@ class MergedBatch:
         own = n if engine.apart else rows
         plain = scenario.problem.environment(n)
         self.arena = arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
-        uniform = isinstance(scenario.problem.activity, Uniform)
-        threshold, alias = ([1.0], [0]) if uniform else scenario.problem.waking(n)
         buffers = learner_buffers(fresh_learner(scenario), rows)
         self.learners = buffers._replace(
             **{name: repeated(values, n_trials) for name, values in buffers._asdict().items()}
@@ -69,29 +76,39 @@ class MergedBatch:
                 if name not in ("own", "voted")
             },
         )
-        keys = [trial_keys(seed, trials, name) for name in (*NAMES, "noise")]
         self.given = (
             device_environment(plain),
             scenario.rule,
-            (cuda.to_device(np.array(threshold)), cuda.to_device(np.array(alias))),
+            device_waking(scenario),
             device_setting(scenario, arena),
             Shape(n_trials, n, 0),
             self.learners,
             self.tables,
-            cuda.to_device(np.stack(keys, axis=1)),
+            cuda.to_device(stream_keys(seed, trials)),
             MOST,
         )
         self.kernel = compiled_events(*scenario.loop[:2])
         self.threads = 1 if n_trials <= FEW else WARP
         self.blocks = -(-n_trials // self.threads)
 
+        self.busy = cuda.to_device(np.zeros((2, 1), dtype=np.int8))
+
+    def steps(self) -> Iterator[None]:
+        """Run all trials to their end, each step once the lane has answered."""
+        self.lane.begin()
+        stream, busy, idle = self.lane.stream, self.busy[0], self.busy[1]
+        while True:
+            busy.copy_to_device(idle, stream=stream)
+            self.kernel[self.blocks, self.threads, stream](*self.given, busy)
+            self.lane.ask(busy)
+            yield
+            if not self.lane.answer:
+                break
+
     def play(self) -> None:
         """Run all trials to their end."""
-        busy = cuda.to_device(np.ones(1, dtype=np.int8))
-        idle = np.zeros(1, dtype=np.int8)
-        while busy.copy_to_host()[0]:
-            busy.copy_to_device(idle)
-            self.kernel[self.blocks, self.threads](*self.given, busy)
+        for _ in self.steps():
+            pass
 
     def outcomes(self) -> Block:
         """What each trial came to."""

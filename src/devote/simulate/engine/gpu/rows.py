@@ -10,6 +10,7 @@ closes over, and so of its key in numba's cache, which by itself would not see t
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from numba import cuda, float64, int8, int32, int64
 
@@ -17,6 +18,7 @@ from devote.kernels import Algorithm, State
 from devote.kernels.tables import (
     ACTIVE,
     N_COUNTERS,
+    N_SHARED,
     SUBOPTIMAL,
     TIME,
     Arena,
@@ -24,9 +26,18 @@ from devote.kernels.tables import (
 from devote.problems.rewards import Environment
 from devote.protocol.scheme import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, run_alone
-from devote.simulate.engine.gpu.tables import arena_of_one, look_at, pick_up, put_down, put_own
+from devote.simulate.engine.gpu.in_order import next_dealt, pulls_before, run_in_order
+from devote.simulate.engine.gpu.tables import (
+    arena_of_one,
+    environment_of,
+    look_at,
+    pick_up,
+    put_down,
+    put_own,
+)
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
+    BEGIN,
     LIMIT,
     N_HALTED,
     NOT_NOW,
@@ -38,10 +49,10 @@ from devote.simulate.engine.windows import (
 )
 from devote.simulate.scenario import Scenario
 
-Facts = tuple[int, int, int, int, int, int, int]
+Facts = tuple[int, int, int, int, int, int, int, int]
 """What kernels are compiled for: what the environment says before its buffers (but the number of
-arms and of rows), whether what is suboptimal never changes, whether runs are endless, and whether
-there is noise. So none of it is asked at each pull."""
+arms and of rows), whether what is suboptimal never changes, whether runs are endless, whether
+there is noise, and whether time counts pulls. So none of it is asked at each pull."""
 
 
 def facts_of(scenario: Scenario, plain: Environment, arena: Arena) -> Facts:
@@ -54,6 +65,7 @@ def facts_of(scenario: Scenario, plain: Environment, arena: Arena) -> Facts:
         arena.steady,
         arena.endless,
         int(scenario.scheme.noisy),
+        int(not scenario.own_clocks),
     )
 
 
@@ -90,8 +102,9 @@ def make_rows(
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
     n_own, counts_pulls = engine.words, algorithm.counts_pulls
-    arm_room, int_room, len_counts = n_arms | 1, n_ints | 1, max(1, n_counts)
-    kind, n_groups, n_segments, resampled, steady, endless, noisy = facts
+    arm_room, int_room = n_arms | 1, n_ints | 1
+    kind, n_groups, n_segments, resampled, steady, endless, noisy, in_order = facts
+    run: Callable[..., Any] = run_in_order if in_order else run_alone
 
     def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
         busy[0] = known < 0
@@ -107,13 +120,10 @@ def make_rows(
         gain = cuda.local.array(N_COUNTERS, int64)
         for j in range(N_COUNTERS):
             gain[j] = 0
-        stood = cuda.local.array(len_counts, int64)
-        for j in range(n_counts):
-            stood[j] = 0
         if here:
             phase = trials.words[trial, PHASE]
             here = phase in (SCAN, SET)
-        i, half, limit, stock, moves = 0, 0, 0.0, False, False
+        i, half, limit, counted, moves, cell = 0, 0, 0.0, False, False, 0
         if here:
             i = trial * shape.n_players + player
             half = int(players.half[i])
@@ -123,7 +133,15 @@ def make_rows(
             players.moved[i] = 0
             limit = trials.times[trial, LIMIT]
             moves = players.next[half, i] < limit
-            stock = trials.words[trial, STOCK] != 0
+            if trials.words[trial, STOCK] != 0:
+                # Who has said nothing matters to a decision only once one arm is left.
+                counted = trials.counters[trial, N_SHARED] == 1 or players.first_vote[i] >= 0
+            if in_order:
+                dealt, last = players.dealt[trial], int(players.ends[i])
+                begin = pulls_before(trials.times[trial, BEGIN])
+                cell = int(players.ends[i - 1]) if player > 0 else 0
+                cell = next_dealt(dealt, cell, last, begin, players.next[half, i])
+                moves = cell < last and begin + dealt[cell] + 0.5 < limit
         if shared:
             alive = cuda.shared.array((ROWS, 1, n_arms), int8)[me]
             pulls = cuda.shared.array((ROWS, arm_room), int32)[me, :n_arms]
@@ -141,33 +159,9 @@ def make_rows(
         out = cuda.local.array(n_arms, int32)
         scratch = cuda.local.array(N_COUNTERS, int64)
         state = State(alive[0], pulls, sums, ints, floats)
-        if here and stock and not moves:
+        if counted and not moves:
             look_at(players, half, i, state, own)
-            copy(trials.counters[trial], scratch)
-            for j in range(n_counts):
-                scratch[counts[j]] = 0
-            for k in range(n_arms):
-                voted[0, k] = players.voted[i, k]
-            as_it_stands = arena_of_one(
-                shape.n_players,
-                setting,
-                endless,
-                steady,
-                scratch,
-                alive,
-                own,
-                voted,
-                first_vote,
-                trials.tally[trial],
-                trials.by_arm[trial],
-                trials.shared[trial],
-                trials.before[trial],
-                out,
-            )
-            take_stock(as_it_stands, 0)
-            for j in range(n_counts):
-                stood[j] = scratch[counts[j]]
-            put_own(players, half, i, own)
+        arrived = False
         if moves:
             pick_up(players, half, i, counts_pulls, state, own)
             copy(trials.past[trial], scratch)
@@ -187,76 +181,70 @@ def make_rows(
                 trials.before[trial],
                 out,
             )
-            env = Environment(
-                kind,
-                n_arms,
-                n_groups,
-                n_segments,
-                resampled,
-                buffers.n_rows,
-                buffers.means,
-                buffers.slopes,
-                buffers.starts,
-                buffers.groups,
-                buffers.table,
-                buffers.firsts,
-                buffers.lengths,
-            )
+            env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
             calls = (wake, learn, play, take, speaks, tells, rests)
             subroutine = (rule, choose, observe)
-            span = spans[player] if len(spans) > 1 else spans[0]
-            key = player_key(trials.keys[trial], player)
-            clock = (key, span, noisy, awaited)
+            made = 0
+            if in_order:
+                clock: Any = (trials.streams[trial], dealt, last, begin, noisy, awaited)
+            else:
+                span = spans[player] if len(spans) > 1 else spans[0]
+                clock = (player_key(trials.keys[trial], player), span, noisy, awaited)
+                cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
             first = own[0, ACTIVE]
-            cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
-            how, cell, made, t, bad, changed = run_alone(
+            how, cell, made, t, bad, changed = run(
                 calls, subroutine, env, arena, state, player, clock, cell, made, limit, QUIET
             )
-            if how == HALTED:
-                place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
-                players.who[trial * shape.n_players + place] = player
-                players.when[trial * shape.n_players + place] = t
-                players.nth[trial * shape.n_players + place] = own[0, ACTIVE]
-            else:
+            arrived = how != HALTED
+            if arrived:
                 for j in range(N_COUNTERS):
                     gain[j] = scratch[j] - trials.past[trial, j]
+                if trials.words[trial, STOCK] != 0:  # what is counted anew has not been gained
+                    for j in range(n_counts):
+                        gain[counts[j]] = 0
                 gain[TIME] += own[0, ACTIVE] - first
                 gain[SUBOPTIMAL] += bad
                 if changed != NOT_NOW:
                     cuda.atomic.max(trials.last, (trial, 0), changed)
-                if stock:
-                    copy(trials.counters[trial], scratch)
-                    for j in range(n_counts):
-                        scratch[counts[j]] = 0
-                    for k in range(n_arms):
-                        voted[0, k] = players.voted[i, k]
-                    after = arena_of_one(
-                        shape.n_players,
-                        setting,
-                        endless,
-                        steady,
-                        scratch,
-                        alive,
-                        own,
-                        voted,
-                        first_vote,
-                        trials.tally[trial],
-                        trials.by_arm[trial],
-                        trials.shared[trial],
-                        trials.before[trial],
-                        out,
-                    )
-                    take_stock(after, 0)
-                    for j in range(n_counts):
-                        gain[counts[j]] = scratch[counts[j]]
-                where = 1 - half
+                half = 1 - half
                 players.moved[i] = 1
-                players.next[where, i] = t
-                players.place[where, i, 0] = cell
-                players.place[where, i, 1] = made
-                put_down(players, where, i, counts_pulls, state, own)
-        for j in range(n_counts):
-            gain[counts[j]] += stood[j]
+                players.next[half, i] = t
+                players.place[half, i, 0] = cell
+                players.place[half, i, 1] = made
+            else:
+                place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
+                players.who[trial * shape.n_players + place] = player
+                players.when[trial * shape.n_players + place] = t
+                players.nth[trial * shape.n_players + place] = own[0, ACTIVE]
+        if counted:
+            copy(trials.counters[trial], scratch)
+            for j in range(n_counts):
+                scratch[counts[j]] = 0
+            for k in range(n_arms):
+                voted[0, k] = players.voted[i, k]
+            after = arena_of_one(
+                shape.n_players,
+                setting,
+                endless,
+                steady,
+                scratch,
+                alive,
+                own,
+                voted,
+                first_vote,
+                trials.tally[trial],
+                trials.by_arm[trial],
+                trials.shared[trial],
+                trials.before[trial],
+                out,
+            )
+            take_stock(after, 0)
+            for j in range(n_counts):
+                gain[counts[j]] += scratch[counts[j]]
+            if not arrived:
+                put_own(players, half, i, own)
+        if arrived:
+            put_down(players, half, i, counts_pulls, state, own)
         for j in range(N_COUNTERS):
             if shape.blocks_each == 0:
                 if gain[j] != 0:

@@ -9,6 +9,12 @@ from typing import Any, NamedTuple
 from devote.kernels import State
 from devote.kernels.jitable import jitable
 from devote.kernels.tables import Arena
+from devote.problems.rewards import Environment
+from devote.simulate.engine.windows import GAP, LIMIT
+
+FAR, MANY, FEW = 1024.0, 32, 8.0
+"""Activations of halted players that a single thread should make at most after each other; as many
+players as are counted for that; as many as halt in a window that was shortened."""
 
 
 class Shape(NamedTuple):
@@ -23,6 +29,8 @@ class Players(NamedTuple):
     """As ``windows.Rows``: ``[half, place, number]``, with ``own`` and ``voted`` by number first.
 
     ``pulls`` and ``ints`` of a learner are in ``ints``, ``sums`` and ``floats`` in ``reals``.
+    ``dealt[trial]`` has the pulls of a window by player, if time counts pulls (``deal``); ``ends``
+    says where a player's end, which is where those of the next one begin.
     """
 
     alive: Any
@@ -38,15 +46,19 @@ class Players(NamedTuple):
     when: Any
     nth: Any
     place: Any
+    dealt: Any
+    ends: Any
 
 
 class Trials(NamedTuple):
     """A row for each trial: what ``Plan``, ``Arena`` and ``Desk`` have of it.
 
     ``keep``: whether it is certain that players are where the last phase has brought them.
+    ``keys`` are those of the players' numbers, ``streams`` those of the trial's.
     """
 
     keys: Any
+    streams: Any
     counters: Any
     past: Any
     added: Any
@@ -139,6 +151,40 @@ def arena_of_one(
         setting.events,
         setting.good,
         setting.good,
+    )
+
+
+@jitable
+def less_to_merge(times: Any, n_halted: int, first: float) -> float:
+    """Where a window should end: earlier, if those who have halted would have far to go after it.
+
+    ``first`` is when the first of them has.
+    """
+    rest = times[LIMIT] - first
+    if min(n_halted, MANY) * rest <= FAR * times[GAP]:
+        return float(times[LIMIT])
+    return float(first + rest * min(0.25, FEW / n_halted))
+
+
+@jitable
+def environment_of(
+    kind: int, n_arms: int, n_groups: int, n_segments: int, resampled: int, buffers: Environment
+) -> Environment:
+    """The environment, of which the first words are known when it is compiled."""
+    return Environment(
+        kind,
+        n_arms,
+        n_groups,
+        n_segments,
+        resampled,
+        buffers.n_rows,
+        buffers.means,
+        buffers.slopes,
+        buffers.starts,
+        buffers.groups,
+        buffers.table,
+        buffers.firsts,
+        buffers.lengths,
     )
 
 

@@ -4,7 +4,8 @@
 simulator runs the same kernels in plain Python.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -53,6 +54,23 @@ def free_bytes() -> int:
     from numba import cuda
 
     return int(cuda.current_context().get_memory_info()[0])
+
+
+@contextmanager
+def freed_later() -> Iterator[None]:
+    """Free no memory of the device before the end: it would end all else first."""
+    if simulated():
+        yield
+        return
+    from numba import cuda
+
+    context = cuda.current_context()
+    try:
+        with context.defer_cleanup():
+            yield
+    finally:
+        context.deallocations.clear()
+        context.memory_manager.deallocations.clear()
 
 
 def multiprocessors() -> int:
