@@ -55,13 +55,17 @@ def numpy_stream(seed: int, trial: int, name: str) -> "np.random.Generator":
 
 @cache
 def _unseeded() -> Any:
-    """A seed that costs nothing, for a twister that is seeded next: ten times as quick."""
-    import numpy as np
+    """A seed that costs nothing, for a twister that is seeded next: a hundred times as quick.
+
+    The twister copies it word by word, which takes 30 microseconds from an array, 2 from a list.
+    """
     from numpy.random.bit_generator import ISeedSequence
 
+    zeros = [0] * 624
+
     class Unseeded(ISeedSequence):
-        def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
-            return np.zeros(n_words, dtype)
+        def generate_state(self, n_words: int, dtype: Any = None) -> Any:
+            return zeros[:n_words]
 
     return Unseeded()
 
