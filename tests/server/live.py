@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import to_dict
+from devote.protocol.wire import Scope
 from devote.schemes import Vote
 from devote.server import Settings, create_app
 from devote.server.serve import make_server
@@ -40,8 +42,12 @@ def vote(
     spec: ExperimentSpec = SPEC,
 ) -> Envelope:
     """A vote on the board of tests, in an experiment like ``spec`` but for its name."""
-    said = Vote(experiment, term, arm, voter.voter)
-    return voter.sign(said, scope(spec.with_(name=experiment)))
+    return voter.sign(Vote(experiment, term, arm, voter.voter), _scope(spec, experiment))
+
+
+@cache
+def _scope(spec: ExperimentSpec, name: str) -> Scope:
+    return scope(spec.with_(name=name))
 
 
 def body(envelope: Envelope) -> dict[str, Any]:
