@@ -43,13 +43,6 @@ class InnerLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         """Asked by numba for nothing but ``set_env``."""
         return _NowhereYet(self.waiting)
 
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-        simplify, builder = self._codegen._function_pass_manager()
-        for function in module.functions:
-            if not function.is_declaration:
-                simplify.run(function, builder)
-
     def _optimize_final_module(self) -> None:
         return
 
