@@ -17,8 +17,8 @@ from devote.kernels import get_algorithm
 from devote.kernels.jitable import JITABLE
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.engine.clocks import make_clocks
-from devote.simulate.engine.inner import InnerCompiler, hand_over_constants
 from devote.simulate.engine.loop import make_loop
+from devote.simulate.engine.lowering import Compiler, hand_over_constants
 
 RARE = {"moment_after"}
 """Kernels outside ``windows`` that a run seldom calls."""
@@ -51,9 +51,8 @@ def _compiled_loop(
     # entries: each loop has a name of its own.
     loop.__qualname__ = re.sub(r"\W", "_", f"{engine}_{algorithm}_{scheme}")
     # nogil: the rows of a run on clocks are shared among threads.
-    return _compiled_once(
-        compiler(loop, cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
-    )
+    options: Any = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": Compiler}
+    return _compiled_once(compiler(loop, cache=True, error_model="numpy", **options))
 
 
 def _compiled_once(loop: Any) -> Callable[..., None]:
@@ -114,7 +113,7 @@ def _register_kernels() -> None:
             # counting of references, else one for each table at each call.
             ours = function.__module__.startswith("devote.")
             options: Any = {"forceinline": not rare, "no_cfunc_wrapper": True, "_nrt": not ours}
-            options["pipeline_class"] = InnerCompiler
+            options["pipeline_class"] = Compiler
             register_jitable(error_model="numpy", **options)(function)
             _registered.add(function)
 

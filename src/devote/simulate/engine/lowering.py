@@ -1,8 +1,9 @@
-"""Functions that only compiled code calls: translated for the compiler, but not compiled alone.
+"""How a loop and the functions inlined in it become machine code: once, as a whole.
 
 By itself numba optimises each function, makes machine code of it, and does both again where it is
 inlined. That of the functions alone is never run: here each is simplified and linked into what
-calls it, and the loop is optimised as a whole. That takes a quarter to a third less time.
+calls it. The loop needs no simplifying before it is linked and optimised with all of them. Together
+that takes a quarter to a third less time.
 """
 
 from typing import Any, ClassVar
@@ -42,13 +43,6 @@ class InnerLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         """Asked by numba for nothing but ``set_env``."""
         return _NowhereYet(self.waiting)
 
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-        simplify, builder = self._codegen._function_pass_manager()
-        for function in module.functions:
-            if not function.is_declaration:
-                simplify.run(function, builder)
-
     def _optimize_final_module(self) -> None:
         return
 
@@ -60,20 +54,29 @@ class InnerLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         return 0
 
 
-@machinery.register_pass(mutates_CFG=True, analysis_only=False)
-class InnerLowering(passes.NativeLowering):  # type: ignore[misc]
-    """Numba's own lowering, into an ``InnerLibrary``."""
+class LoopLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """The loop, with all that is inlined in it."""
 
-    _name = "inner_lowering"
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+
+@machinery.register_pass(mutates_CFG=True, analysis_only=False)
+class Lowering(passes.NativeLowering):  # type: ignore[misc]
+    """Numba's own lowering, into a library of ours."""
+
+    _name = "devote_lowering"
 
     def run_pass(self, state: Any) -> bool:
         """Called by numba's pipeline."""
-        state.library = InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        form = InnerLibrary if state.flags.no_cpython_wrapper else LoopLibrary
+        state.library = form(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
         done: bool = super().run_pass(state)
         return done
 
 
-class InnerCompiler(compiler.CompilerBase):  # type: ignore[misc]
+class Compiler(compiler.CompilerBase):  # type: ignore[misc]
     """Numba's pipeline but for its lowering."""
 
     def define_pipelines(self) -> list[Any]:
@@ -81,7 +84,7 @@ class InnerCompiler(compiler.CompilerBase):  # type: ignore[misc]
         pipeline = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
         for i, (step, what) in enumerate(pipeline.passes):
             if step is passes.NativeLowering:
-                pipeline.passes[i] = InnerLowering, what
+                pipeline.passes[i] = Lowering, what
         pipeline.finalize()
         return [pipeline]
 
