@@ -22,7 +22,7 @@ from tests.simulate.clocks_law import (
 from tests.simulate.settings import MEANS, PROBLEMS
 
 from devote.kernels import SUBROUTINES, get_algorithm
-from devote.problems import Problem, Weights
+from devote.problems import Problem, Weights, get_problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.simulate import (
     NeverEnds,
@@ -260,6 +260,13 @@ def test_clocks_refuse_what_changes_with_the_number_of_pulls(name):
     with pytest.raises(SpecError, match="no player alone can know"):
         Scenario(scenario.spec, PROBLEMS[name], 8, engine="clocks")
     assert Scenario(scenario.spec, PROBLEMS[name], 100_000).runs_on == "event"
+
+
+def test_windows_that_grow_with_a_long_run_change_nothing():
+    """After 2,048 activations each they are longer than in the short runs above."""
+    spec = ExperimentSpec(arms=10, options={"radius": "active"}, scheme="isolated")
+    run = compare_exactly(Scenario(spec, get_problem("2"), 32, engine="clocks"), 0)
+    assert run.samples > 1.5 * 2_048 * 32
 
 
 def test_auto_takes_clocks_for_many_players_and_sooner_where_each_runs_long_alone():

@@ -26,7 +26,7 @@ from devote.theory import coupon_collector
 SEED = 2019
 TABLE_ERROR = 0.01
 PLAYERS = (32, 64, 256, 1024)
-TRIALS = {32: 20, 64: 20, 256: 10, 1024: 8}
+TRIALS = {32: 20, 64: 20, 256: 20, 1024: 8}
 
 SUBROUTINES = {
     "ser3-union": ("ser3", {"radius": "union"}),

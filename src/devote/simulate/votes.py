@@ -1,7 +1,9 @@
 """Who first spoke of an arm, and when: in each of many trials, few of many players."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -69,10 +71,18 @@ class Votes:
         """One row of ``dense``."""
         end = int(self.ends[trial])
         some = slice(end - int(self.counts[trial]), end)
-        row = [NEVER] * self.n_players
-        for player, pulls in zip(self.who[some].tolist(), self.when[some].tolist(), strict=True):
-            row[player] = pulls
-        return tuple(row)
+
+        def pieces() -> Iterator[Iterable[int]]:
+            begin = 0
+            for player, pulls in zip(
+                self.who[some].tolist(), self.when[some].tolist(), strict=True
+            ):
+                yield repeat(NEVER, player - begin)
+                yield (pulls,)
+                begin = player + 1
+            yield repeat(NEVER, self.n_players - begin)
+
+        return tuple(chain.from_iterable(pieces()))
 
     def take(self, trials: NDArray[np.int64]) -> "Votes":
         """Those of these trials, in this order."""
