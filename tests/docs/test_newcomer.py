@@ -21,9 +21,9 @@ def test_the_newcomers_script_runs(tmp_path):
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines() == [
-        "Stopped after 5 of 16 trials. They are kept in sweep.jsonl. "
+        "Stopped after 4 of 16 trials. They are kept in sweep.jsonl. "
         "Run the same again to go on from there.",
-        "on disk: 5",
+        "on disk: 4",
         "cells: 8 rows: 48",
         "paired t test 6 True",
         "Clopper-Pearson",

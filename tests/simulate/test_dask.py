@@ -46,15 +46,17 @@ def test_a_dask_worker_killed_in_mid_sweep_changes_nothing(cluster):
     cells = long_cells()
     pids = [worker.pid for worker in cluster.workers.values()]
     assert len(set(pids)) == 2
-    seen = []
+    seen = [-1]
 
     def kill_one(done, total, label):
-        seen.append(done)
-        if done == 6:
+        if done >= 6 > seen[-1]:
             os.kill(pids[0], signal.SIGKILL)
+        seen.append(done)
 
     on_dask = run_sweep(cells, trials=15, seed=3, dask=cluster.scheduler_address, progress=kill_one)
-    assert seen == list(range(31))
+    assert seen[1:] == sorted(set(seen[1:]))
+    assert (seen[1], seen[-1]) == (0, 30)
+    assert len(seen) > 4, "it was killed on the way"
     assert_same_results(on_dask, run_sweep(cells, trials=15, seed=3, workers=1))
 
 

@@ -1,13 +1,18 @@
 """Who first spoke of an arm, and when: in each of many trials, few of many players."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from devote.simulate.trial import NEVER
+
+AT_ONCE = 1 << 20
+"""Players that are looked at together: fresh memory for all takes longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +39,11 @@ class Votes:
         """From a row per trial with each player's number of pulls, ``NEVER`` for who was silent."""
         n_trials, n_players = first_vote.shape
         flat = first_vote.reshape(-1)
-        places = np.flatnonzero(flat != NEVER)
+        found = [
+            begin + np.flatnonzero(flat[begin : begin + AT_ONCE] != NEVER)
+            for begin in range(0, max(1, len(flat)), AT_ONCE)
+        ]
+        places = np.concatenate(found)
         trials, who = np.divmod(places, max(1, n_players))
         counts = np.bincount(trials, minlength=n_trials)
         parts = counts, who, flat[places]
@@ -62,10 +71,18 @@ class Votes:
         """One row of ``dense``."""
         end = int(self.ends[trial])
         some = slice(end - int(self.counts[trial]), end)
-        row = [NEVER] * self.n_players
-        for player, pulls in zip(self.who[some].tolist(), self.when[some].tolist(), strict=True):
-            row[player] = pulls
-        return tuple(row)
+
+        def pieces() -> Iterator[Iterable[int]]:
+            begin = 0
+            for player, pulls in zip(
+                self.who[some].tolist(), self.when[some].tolist(), strict=True
+            ):
+                yield repeat(NEVER, player - begin)
+                yield (pulls,)
+                begin = player + 1
+            yield repeat(NEVER, self.n_players - begin)
+
+        return tuple(chain.from_iterable(pieces()))
 
     def take(self, trials: NDArray[np.int64]) -> "Votes":
         """Those of these trials, in this order."""

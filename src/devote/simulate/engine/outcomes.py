@@ -55,8 +55,10 @@ def block_of(scenario: Scenario, runs: Sequence[Arena]) -> Block:
     }
     if not scenario.scheme.by_message:
         columns["alive"] = np.stack([arena.alive for arena in runs], axis=-1)
-    votes = Votes.of(np.stack([arena.first_vote for arena in runs]))
-    return outcomes_of(scenario, runs[0]._replace(**columns), votes)
+    first_vote = runs[0].first_vote[None]
+    if len(runs) > 1:  # a single one may be of ten million players, and is not copied
+        first_vote = np.stack([arena.first_vote for arena in runs])
+    return outcomes_of(scenario, runs[0]._replace(**columns), Votes.of(first_vote))
 
 
 def outcomes_of(scenario: Scenario, arena: Arena, votes: Votes) -> Block:
