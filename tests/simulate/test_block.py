@@ -86,7 +86,7 @@ def test_a_line_gives_back_its_block_with_columns_as_lists_or_as_bytes(times, ru
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)) | st.lists(st.integers(-128, 127), min_size=LONG))
 def test_whole_numbers_of_any_size_are_kept(numbers):
     column = np.array(numbers, dtype=np.int64)
-    assert unpack(json.loads(json.dumps(pack(column))), np.int64).tolist() == numbers
+    assert unpack(json.loads(pack(column)), np.int64).tolist() == numbers
 
 
 def test_a_byte_that_was_changed_anywhere_in_a_line_is_noticed():

@@ -25,9 +25,16 @@ VOTES = ("counts", "who", "when")
 
 
 def to_line(values: dict[str, Any]) -> bytes:
-    """A whole line."""
-    text = json.dumps(values, separators=(",", ":")).encode()
-    return b'%b,"crc":%d}\n' % (text[:-1], zlib.crc32(text))
+    """A whole line; values that are bytes are JSON already."""
+    pairs = [_to_json(name) + b":" + _to_json(value) for name, value in values.items()]
+    text = b"{" + b",".join(pairs)
+    return b'%b,"crc":%d}\n' % (text, zlib.crc32(b"}", zlib.crc32(text)))
+
+
+def _to_json(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def from_line(line: bytes) -> dict[str, Any] | None:
@@ -39,24 +46,24 @@ def from_line(line: bytes) -> dict[str, Any] | None:
     return values
 
 
-def pack(column: NDArray[Any]) -> Any:
-    """A column of whole numbers or of truth values as JSON values.
+def pack(column: NDArray[Any]) -> bytes:
+    """A column of whole numbers or of truth values as JSON.
 
-    >>> pack(np.array([3, -1, 4])), pack(np.full(1000, 7))["<i1"][:8]
-    ([3, -1, 4], 'BwcHBwcH')
+    >>> pack(np.array([3, -1, 4])), pack(np.full(1000, 7))[:16]
+    (b'[3,-1,4]', b'{"<i1":"BwcHBwcH')
     """
     if column.size < LONG:
-        return column.ravel().astype(np.int64).tolist()
+        return _to_json(column.ravel().astype(np.int64).tolist())
     low, high = int(column.min()), int(column.max())
     for kind in KINDS:
         room = np.iinfo(kind)
         if room.min <= low and high <= room.max:
             break
-    return {kind: b64encode(column.astype(kind).tobytes()).decode()}
+    return b'{"%b":"%b"}' % (kind.encode(), b64encode(column.astype(kind).tobytes()))
 
 
 def unpack(values: Any, kind: Any) -> NDArray[Any]:
-    """The column that ``pack`` was given, of this kind, in one row."""
+    """The column that ``pack`` was given, of this kind, in one row, from the values of its JSON."""
     if isinstance(values, list):
         return np.array(values, dtype=kind)
     [(found, text)] = values.items()
@@ -64,13 +71,13 @@ def unpack(values: Any, kind: Any) -> NDArray[Any]:
 
 
 def block_to_dict(block: Block) -> dict[str, Any]:
-    """A block as JSON values; traces are left out."""
+    """A block as values for ``to_line``; traces are left out."""
     # Most trials leave one arm: of the arms left no more are written than some trial has.
     most = int((block.left != NEVER).sum(axis=1).max())
     values = {
         **{name: pack(getattr(block, name)) for name in (*COUNTS, *JUDGEMENTS, "ending")},
         "left": pack(block.left[:, :most]),
-        "votes": [pack(getattr(block.votes, name)) for name in VOTES],
+        "votes": b"[%b]" % b",".join(pack(getattr(block.votes, name)) for name in VOTES),
     }
     return values if block.records is None else {**values, "records": block.records}
 
