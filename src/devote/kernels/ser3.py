@@ -11,7 +11,7 @@ import math
 from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import Algorithm
-from devote.kernels.jitable import jitable
+from devote.kernels.jitable import jitable, shortcut
 from devote.kernels.state import COUNT, Rule, State, best_sum, drop_behind
 
 TAU, LEFT, SEEN, ROW = range(1, 5)
@@ -82,7 +82,7 @@ def choose(rule: Rule, state: State, u: float) -> int:
     return draw(state, u)[0]
 
 
-@jitable
+@shortcut
 def too_close(rule: Rule, state: State, tau: int) -> bool:
     """Whether certainly no arm is dropped after round tau; told without a logarithm of tau.
 

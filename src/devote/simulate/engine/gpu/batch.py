@@ -53,6 +53,9 @@ REGISTERS = 128
 """Of a thread that does a row: with more, one block less has room; with fewer, what they held is
 kept in memory."""
 
+MERGING = 168
+"""Of a thread that merges: with more, fewer trials have room."""
+
 AT_ONCE = 8
 """Phases that are launched before it is asked whether any trial goes on."""
 
@@ -71,7 +74,7 @@ def compiled(algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool)
     return (
         compile_kernel(make_begin, n_arms),
         compile_kernel(make_rows, code, engine, *size, facts, shared, registers=REGISTERS),
-        compile_kernel(make_merge, code, engine, *size, facts, team),
+        compile_kernel(make_merge, code, engine, *size, facts, team, registers=MERGING),
         compile_kernel(make_deal),
     )
 

@@ -1,7 +1,7 @@
 """Where every pull concerns all: the event loop itself, a thread for each trial.
 
-That is so where all players share one learner, and where rewards change with the number of pulls.
-The loop is that of ``loop.make_loop``, fed with the clocks of all players merged into one.
+That is so where all players share one learner. The loop is that of ``loop.make_loop``, fed with the
+clocks of all players merged into one.
 """
 
 from collections.abc import Callable

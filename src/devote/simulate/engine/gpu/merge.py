@@ -13,15 +13,7 @@ from typing import Any
 from numba import cuda, float64, int8, int32, int64
 
 from devote.kernels import Algorithm, State
-from devote.kernels.tables import (
-    ACTIVE,
-    DECIDED,
-    N_COUNTERS,
-    SUBOPTIMAL,
-    TIME,
-    VERSION,
-    Arena,
-)
+from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME, VERSION
 from devote.protocol.scheme import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
 from devote.simulate.engine.clocks import at_desk
@@ -32,7 +24,15 @@ from devote.simulate.engine.gpu.in_order import (
     run_in_order,
 )
 from devote.simulate.engine.gpu.rows import Facts
-from devote.simulate.engine.gpu.tables import environment_of, less_to_merge, pick_up, put_down
+from devote.simulate.engine.gpu.tables import (
+    arena_of_one,
+    desk_of,
+    environment_of,
+    less_to_merge,
+    pick_up,
+    put_clock,
+    put_down,
+)
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     BEGIN,
@@ -46,7 +46,6 @@ from devote.simulate.engine.windows import (
     SCAN,
     SET,
     START,
-    Desk,
     Plan,
     Rows,
     close_window,
@@ -123,35 +122,14 @@ def make_merge(
         gain = cuda.local.array(N_COUNTERS, int64)
         state = State(alive[0], pulls, sums, ints, floats)
         plan = Plan(words, times, trials.past[trial], trials.seen[trial], who, when, nth)
-        desk = Desk(
-            scratch,
-            alive,
-            pulls,
-            sums,
-            ints,
-            floats,
-            own,
-            scratch,
-            voted,
-            first_vote,
-            out,
-            scratch,
-            scratch,
-            scratch,
-            added,
-            scratch,
-            trials.last[trial],
+        desk = desk_of(
+            state, alive, own, voted, first_vote, out, scratch, added, trials.last[trial]
         )
-        real = Arena(
+        real = arena_of_one(
             shape.n_players,
-            setting.epsilon,
+            setting,
             endless,
-            1,
-            0,
             steady,
-            0,
-            0,
-            setting.scheme,
             counters,
             alive,
             own,
@@ -162,10 +140,6 @@ def make_merge(
             trials.shared[trial],
             trials.before[trial],
             out,
-            setting.good,
-            setting.events,
-            setting.good,
-            setting.good,
         )
         env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
         arena = at_desk(real, desk, scratch, plan.seen)
@@ -288,19 +262,8 @@ def make_merge(
                 if work == BEFORE:
                     loud -= 1
                 if runs:
-                    how, cell, made, t, bad, changed = run(
-                        calls,
-                        subroutine,
-                        env,
-                        arena,
-                        state,
-                        player,
-                        clock,
-                        cell,
-                        made,
-                        limit,
-                        loud,
-                    )
+                    what = (calls, subroutine, env, arena, state, player, clock)
+                    how, cell, made, t, bad, changed = run(*what, cell, made, limit, loud)
                 scratch[TIME] += own[0, ACTIVE] - first
                 scratch[SUBOPTIMAL] += bad
                 if work == BEFORE:
@@ -312,9 +275,7 @@ def make_merge(
                 elif how == SPOKEN:
                     words[N_LOUD] += 1
                     put_down(players, half, i, counts_pulls, state, own)
-                    players.next[half, i] = t
-                    players.place[half, i, 0] = cell
-                    players.place[half, i, 1] = made
+                    put_clock(players, half, i, t, cell, made)
                     for k in range(n_arms):
                         players.voted[i, k] = voted[0, k]
                     players.first_vote[i] = first_vote[0]
@@ -337,9 +298,7 @@ def make_merge(
                     when[place] = NEVER_AGAIN
                     players.moved[i] = 1
                     put_down(players, 1 - half, i, counts_pulls, state, own)
-                    players.next[1 - half, i] = t
-                    players.place[1 - half, i, 0] = cell
-                    players.place[1 - half, i, 1] = made
+                    put_clock(players, 1 - half, i, t, cell, made)
             work = LOUD
             if team:
                 cuda.syncthreads()

@@ -32,6 +32,7 @@ from devote.simulate.engine.gpu.tables import (
     environment_of,
     look_at,
     pick_up,
+    put_clock,
     put_down,
     put_own,
 )
@@ -208,9 +209,7 @@ def make_rows(
                     cuda.atomic.max(trials.last, (trial, 0), changed)
                 half = 1 - half
                 players.moved[i] = 1
-                players.next[half, i] = t
-                players.place[half, i, 0] = cell
-                players.place[half, i, 1] = made
+                put_clock(players, half, i, t, cell, made)
             else:
                 place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
                 players.who[trial * shape.n_players + place] = player

@@ -10,7 +10,7 @@ from devote.kernels import State
 from devote.kernels.jitable import jitable
 from devote.kernels.tables import Arena
 from devote.problems.rewards import Environment
-from devote.simulate.engine.windows import GAP, LIMIT
+from devote.simulate.engine.windows import GAP, LIMIT, Desk
 
 FAR, MANY, FEW = 1024.0, 32, 8.0
 """Activations of halted players that a single thread should make at most after each other; as many
@@ -155,6 +155,40 @@ def arena_of_one(
 
 
 @jitable
+def desk_of(
+    state: State,
+    alive: Any,
+    own: Any,
+    voted: Any,
+    first_vote: Any,
+    out: Any,
+    scratch: Any,
+    added: Any,
+    last: Any,
+) -> Desk:
+    """A desk at which a row is as wide as at work; ``scratch`` stands for what is not used."""
+    return Desk(
+        scratch,
+        alive,
+        state.pulls,
+        state.sums,
+        state.ints,
+        state.floats,
+        own,
+        scratch,
+        voted,
+        first_vote,
+        out,
+        scratch,
+        scratch,
+        scratch,
+        added,
+        scratch,
+        last,
+    )
+
+
+@jitable
 def less_to_merge(times: Any, n_halted: int, first: float) -> float:
     """Where a window should end: earlier, if those who have halted would have far to go after it.
 
@@ -219,6 +253,16 @@ def put_own(players: Players, half: int, number: int, own: Any) -> None:
     """Copy a player's own words back."""
     for i in range(own.shape[1]):
         players.own[half, number, i] = own[0, i]
+
+
+@jitable
+def put_clock(
+    players: Players, half: int, number: int, following: float, cell: int, made: int
+) -> None:
+    """Note how far a player's clock has come."""
+    players.next[half, number] = following
+    players.place[half, number, 0] = cell
+    players.place[half, number, 1] = made
 
 
 @jitable

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from devote.kernels.jitable import JITABLE
+from devote.kernels.jitable import JITABLE, SHORTCUTS
 from devote.protocol import SpecError
 from devote.simulate.engine.compiling import fingerprint
 
@@ -97,12 +97,19 @@ def prepare() -> None:
     _mend_numpy()
     _never_fuse()
     _never_wrap()
-    from numba.cuda.extending import register_jitable
+    from numba.cuda.extending import overload, register_jitable
 
     for function in JITABLE:
-        if function not in _registered:
+        if function in SHORTCUTS and function not in _registered:
+            overload(function, strict=False)(lambda *given: _never)
+        elif function not in _registered:
             register_jitable(function)
-            _registered.add(function)
+        _registered.add(function)
+
+
+def _never(*given: Any) -> bool:
+    """In place of a shortcut."""
+    return False
 
 
 def compile_kernel(make: Callable[..., Any], *given: Any, registers: int | None = None) -> Any:
