@@ -68,13 +68,16 @@ def filled(scenario: Scenario, trials: int) -> tuple[dict[str, Any], Any]:
     return {**columns, "alive": shared[None]}, first_vote
 
 
-def run_batches(
-    scenario: Scenario, *, seed: int, trials: Sequence[int]
-) -> Iterator[tuple[Sequence[int], Block]]:
+def run_jobs(jobs: Sequence[Any], *, seed: int) -> Iterator[tuple[int, Sequence[int], Block]]:
     """In place of the device."""
+    for i, scenario, trials in jobs:
+        if len(trials):
+            yield i, trials, run_job(scenario, seed, trials)
+
+
+def run_job(scenario: Scenario, seed: int, trials: Sequence[int]) -> Block:
+    """Made-up trials of one scenario."""
     global n_trials
-    if not len(trials):
-        return
     n_trials += len(trials)
     plain = scenario.problem.environment(scenario.n_players)
     fresh = new_arena(scenario, plain, alive=None, own=None, voted=None)
@@ -82,14 +85,8 @@ def run_batches(
     timed("keys of trials", trial_keys)(seed, trials)
     votes = timed("first votes", Votes.of)(first_vote)
     arena = closed(scenario, fresh._replace(**columns))
-    yield trials, timed("outcomes and judging", outcomes_of)(scenario, arena, votes)
-
-
-def run_jobs(jobs: Sequence[Any], *, seed: int) -> Iterator[tuple[int, Sequence[int], Block]]:
-    """The same for several scenarios."""
-    for i, scenario, trials in jobs:
-        for some, block in run_batches(scenario, seed=seed, trials=trials):
-            yield i, some, block
+    block: Block = timed("outcomes and judging", outcomes_of)(scenario, arena, votes)
+    return block
 
 
 def show(name: str, settings: Settings, folder: Path) -> None:
@@ -109,7 +106,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=1000)
     settings = Settings(trials=parser.parse_args().trials)
     whole.check_device = sweep.check_device = lambda: None
-    vars(sweep).update(run_batches=run_batches, run_jobs=run_jobs)  # whichever it calls
+    vars(sweep).update(run_jobs=run_jobs)
     for stage, place, name in (
         ("files opened and read", results_file.ResultsFile, "__init__"),
         ("files written", results_file.ResultsFile, "add"),

@@ -57,8 +57,8 @@ def run_batches(
 def run_jobs(jobs: Sequence[Job], *, seed: int) -> Iterator[tuple[int, Sequence[int], Block]]:
     """The place of a scenario, the numbers of some trials and what they came to, as they end."""
     check_device()
-    # The largest first: small ones fill what is left of the device.
-    waiting = deque(sorted((job for job in jobs if job[2]), key=_bytes, reverse=True))
+    # The longest first, then the largest: small ones fill what is left of the device.
+    waiting = deque(sorted((job for job in jobs if job[2]), key=_first, reverse=True))
     with ThreadPoolExecutor(FETCHERS) as pool:
         while waiting:
             with freed_later():
@@ -95,6 +95,10 @@ def _run_some(
             yield done
         if not went_on and (short or not waiting or not lanes):
             time.sleep(PAUSE)
+
+
+def _first(job: Job) -> tuple[bool, int]:
+    return job[1].algorithm.patient, _bytes(job)
 
 
 def _bytes(job: Job) -> int:
