@@ -53,6 +53,11 @@ EXAMPLES = {
 every_scheme = pytest.mark.parametrize("name", SCHEMES)
 every_example = pytest.mark.parametrize("scheme", EXAMPLES.values(), ids=EXAMPLES)
 
+WITH_TABLES = {
+    name: scheme for name, scheme in EXAMPLES.items() if make_scheme(scheme).engine is not None
+}
+"""The slow path has players in place of tables."""
+
 N_ARMS = 3
 VOTERS = [f"n{i}" for i in range(12)]
 
@@ -482,12 +487,10 @@ def test_the_engine_is_the_players_at_any_pull(
     event(fast.status)
 
 
-@every_example
+@pytest.mark.parametrize("scheme", WITH_TABLES.values(), ids=WITH_TABLES)
 def test_many_runs_at_once_come_to_what_each_does(scheme):
     """``ended`` and ``ranks`` on tables with a place for each run, cut short or to their end."""
     spec = spec_of(scheme)
-    if spec.scheme.engine is None:
-        pytest.skip("the slow path has players in place of tables")
     n_players = enough_players(spec)
     runs = []
     for trial in range(40):

@@ -84,23 +84,29 @@ def test_a_crowd_gives_up_on_a_server_that_never_comes(tmp_path, monkeypatch):
 
 
 def test_a_crowd_process_that_is_killed_goes_on_and_all_its_pulls_are_counted(url, store, tmp_path):
-    process = CrowdProcess(task(url, tmp_path, store.invite("banner", N)))
-    process.start()
-    assert process.running
-    while not store.rows("banner")[0] and process.running:
+    invites = store.invite("banner", N)
+    # Alone they are fewer than the quorum: the first cannot end before it is killed.
+    halves = [CrowdProcess(task(url, tmp_path, invites, n, N // 2)) for n in (0, N // 2)]
+    killed = halves[0]
+    killed.start()
+    while not (killed.pulls and store.rows("banner")[0]) and killed.running:
         time.sleep(0.01)
-    process.kill()
-    assert not process.running
-    process.start()
+    assert killed.running
+    killed.kill()
+    assert not killed.running
+    before = killed.pulls
     until = time.monotonic() + 120
-    while process.running and time.monotonic() < until:
-        time.sleep(0.02)
     try:
-        assert not process.failed, (tmp_path / "crowd.log").read_text()
-        assert process.starts == 2
-        assert process.pulls > 0
+        for process in halves:
+            process.start()
+        while any(process.running for process in halves) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert not any(process.failed for process in halves), (tmp_path / "crowd.log").read_text()
+        assert killed.starts == 2
+        assert killed.pulls >= before > 0
     finally:
-        process.kill()
+        for process in halves:
+            process.kill()
     messages = [m for _, m in _read(url)]
     assert tally_of(messages).answer == (0,)
 
