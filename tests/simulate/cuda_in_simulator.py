@@ -24,10 +24,10 @@ from devote.simulate.engine.run import Run
 SEED = 3
 MEANS = (1.0, 0.5, 0.0)
 STEADY = Problem("steady", MEANS)
-DRIFTING = Problem("drifting", MEANS, drift=(0.0, -1e-4, 0.0))
+DRIFTING = Problem("drifting", MEANS, drift=(0.0, -1e-3, 0.0))
 WEIGHTS = Weights((4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5))
 UNEVEN = Problem("uneven", MEANS, activity=WEIGHTS)
-DRIFTING_UNEVEN = Problem("both", MEANS, drift=(0.0, -1e-4, 0.0), activity=WEIGHTS)
+DRIFTING_UNEVEN = Problem("both", MEANS, drift=(0.0, -1e-3, 0.0), activity=WEIGHTS)
 SWITCHING = Problem("switching", MEANS, switches=((120, (0.0, 0.5, 1.0)),))
 JURY = {"name": "jury", "seats": 4, "seat_after": 3}
 
@@ -88,6 +88,8 @@ def report(name: str, equal: bool) -> None:
 
 
 def main() -> None:
+    # The simulator asks its threads in a loop how far they are: else each question takes 5 ms.
+    sys.setswitchinterval(1e-5)
     clocks.borrowed = loop.borrowed = lambda value: value
     batches.WARP = lone.THREADS = 8  # each thread of the device is one of Python's here
     for name, what in SETTINGS.items():
