@@ -17,8 +17,7 @@ $(VENV)/.ready: pyproject.toml
 		{ echo "devote needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) (a minute or so the first time) ..."
-	@# --no-compile: Python compiles what it imports, a small part, when it does.
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 setup: $(VENV)/.ready ## create .venv with everything for development
