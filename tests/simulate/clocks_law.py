@@ -12,9 +12,8 @@ printed.
 import argparse
 import math
 import os
-import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from itertools import product
 
@@ -28,6 +27,7 @@ from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, Split, Zipf
 from devote.protocol import SpecError
 from devote.simulate.engine.clocks_run import ClocksRun
+from devote.simulate.engine.outcomes import block_of
 from devote.simulate.engine.run import Run
 
 STILL = [name for name in PROBLEMS if name not in ("drift", "switches", "replay")]
@@ -43,7 +43,8 @@ CELLS = 420
 """At most are compared in law; each may raise a false alarm with probability 1e-6 / CELLS."""
 
 POWER = 0.999
-BATCH = 64
+PIECE = 64
+"""Trials that a process makes at once, and the first of a cell."""
 
 CLOSE = Problem("close", (0.7, 0.7, 0.6, 0.1))
 
@@ -108,10 +109,14 @@ def finished(scenario, trial):
     return run
 
 
-def numbers_and_ending(scenario, trial):
-    """What is compared of a trial: its numbers, votes per arm among them, and how it ended."""
-    outcome, votes = outcome_and_votes(finished(scenario, trial))
-    return [getattr(outcome, name) for name in NUMBERS] + votes, (outcome.status, outcome.winners)
+def measure(scenario, trials):
+    """What is compared of some trials: their numbers, votes per arm among them, and endings."""
+    runs = [finished(scenario, trial).close() for trial in trials]
+    block = block_of(scenario, runs)
+    votes = np.array([run.tally for run in runs]).T
+    columns = np.array([getattr(block, name) for name in NUMBERS], float)
+    endings = Counter(zip(block.status, block.winners, strict=True))
+    return np.concatenate([columns, votes]), endings
 
 
 def standard_error(a, b):
@@ -126,36 +131,38 @@ def found_shift(a, b):
     return reach * standard_error(a, b) / b.mean()
 
 
-def in_law(scenario, *, shift=0.01, at_most=20_000):
+def in_law(scenario, *, shift=0.01, at_most=20_000, each=map):
     """Compare trials of both engines; how many, the lowest p-value, and the shift that is found.
 
     When to stop depends on the spread of the samples alone, so it favours neither answer.
+    ``each(measure, scenarios, trials)`` does what ``map`` does, perhaps in other processes.
     """
     engines = scenario, replace(scenario, engine="event")
-    runs = [], []
-    trials, found = BATCH, math.inf
-    while len(runs[0]) < trials:
-        more = range(len(runs[0]), trials)
-        for one, engine in zip(runs, engines, strict=True):
-            one += [numbers_and_ending(engine, trial) for trial in more]
-        columns = [np.array([numbers for numbers, _ in one], float).T for one in runs]
-        found = found_shift(columns[0][0], columns[1][0])
+    columns, counts = [[], []], [Counter(), Counter()]
+    made, trials, found = 0, PIECE, math.inf
+    while made < trials:
+        pieces = [range(i, min(i + PIECE, trials)) for i in range(made, trials, PIECE)]
+        for one, count, engine in zip(columns, counts, engines, strict=True):
+            for numbers, endings in each(measure, [engine] * len(pieces), pieces):
+                one.append(numbers)
+                count.update(endings)
+        samples = [np.concatenate([numbers[0] for numbers in one]) for one in columns]
+        made, found = trials, found_shift(*samples)
         if found > shift:
             trials = min(math.ceil(1.02 * trials * (found / shift) ** 2), at_most)
     values = [1.0]
-    for a, b in zip(*columns, strict=True):
+    for a, b in zip(*(np.concatenate(one, axis=1) for one in columns), strict=True):
         if np.ptp(a) or np.ptp(b):
             away = abs(a.mean() - b.mean()) / standard_error(a, b)
             values += [2.0 * stats.norm.sf(away), stats.ks_2samp(a, b, method="asymp").pvalue]
         else:
             assert a[0] == b[0], scenario
-    counts = [Counter(ending for _, ending in one) for one in runs]
     often = [ending for ending, n in (counts[0] + counts[1]).items() if n >= 20]
     if len(often) > 1:
         table = [[count[ending] for ending in often] for count in counts]
         values.append(stats.chi2_contingency(table).pvalue)
     assert min(values) > 1e-6 / CELLS / MOST_TESTS, (scenario, min(values))
-    return len(runs[0]), min(values), found
+    return made, min(values), found
 
 
 PLAIN = Problem("plain", MEANS)
@@ -164,8 +171,8 @@ PLACES = {
     "N = 32": (PLAIN, 32, 8),
     "N = 1,024": (PLAIN, 1024, 256),
     "N = 4,096": (PLAIN, 4096, 1024),
-    "split": (Problem("split", MEANS, activity=Split()), 256, 64),
-    "zipf": (Problem("zipf", MEANS, activity=Zipf(1.1)), 256, 64),
+    "split": (Problem("split", MEANS, activity=Split()), 64, 16),
+    "zipf": (Problem("zipf", MEANS, activity=Zipf(1.1)), 64, 16),
     "ties": (CLOSE, 32, 24),
 }
 """A problem, players, and votes that it takes. So many votes that ties stall."""
@@ -179,28 +186,32 @@ def places_of(i, pair):
     return [common, others[(i + i // len(SCHEMES)) % len(others)]]
 
 
-def exactly_in(cell):
+def exactly_in(pair):
     """The exact comparison of a pair, as a line."""
-    algorithm, scheme = cell
+    algorithm, scheme = pair
     if scheme in ("pooled", "survey"):
         return "(every pull concerns all: clocks are merged by the engine itself)"
     return str(exactly(algorithm, scheme, 2))
 
 
-def compare_in(cell):
+def compare_in(cell, **how):
     """One cell of the comparison in law, as a line."""
-    algorithm, scheme, place, shift, at_most = cell
-    begin = time.process_time()
+    algorithm, scheme, place = cell
     problem, n_players, votes = PLACES[place]
     try:
         scenario = setting(algorithm, scheme, problem, n_players, votes)
     except SpecError as error:  # a survey of so few devices
         return "no such scenario: " + str(error).partition("\n")[0]
-    trials, lowest, found = in_law(scenario, shift=shift, at_most=at_most)
-    return (
-        f"{trials:6} trials, lowest p {lowest:8.2g}, shift {100 * found:5.2f} % | "
-        f"{time.process_time() - begin:5.0f} s"
-    )
+    trials, lowest, found = in_law(scenario, **how)
+    return f"{trials:7,} trials, lowest p {lowest:8.2g}, shift {100 * found:5.2f} %"
+
+
+def tell(lines):
+    """Print the line of each comparison as it ends."""
+    cell_of = {line: cell for cell, line in lines.items()}
+    for done in as_completed(cell_of):
+        algorithm, scheme, place = (*cell_of[done], "exactly")[:3]
+        print(f"{algorithm:22} {scheme:14} {place:10} {done.result()}", flush=True)
 
 
 def main():
@@ -210,7 +221,7 @@ def main():
     parser.add_argument("--everywhere", action="store_true", help="in all places; takes hours")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--shift", type=float, default=0.01)
-    parser.add_argument("--at-most", type=int, default=20_000, help="trials of a cell")
+    parser.add_argument("--at-most", type=int, default=1_000_000, help="trials of a cell")
     options = parser.parse_args()
     pairs = [
         (algorithm, scheme)
@@ -218,17 +229,16 @@ def main():
         if not (ALGORITHMS[algorithm].endless and scheme in ENDING)
     ]
     cells = [
-        (*pair, place, options.shift, options.at_most)
+        (*pair, place)
         for i, pair in enumerate(pairs)
         for place in (PLACES if options.everywhere else places_of(i, pair))
     ]
     assert len(cells) <= CELLS, len(cells)
-    with ProcessPoolExecutor(options.workers) as workers:
-        for compare, these in ((exactly_in, pairs), (compare_in, cells)):
-            cell_of = {workers.submit(compare, cell): cell for cell in these}
-            for done in as_completed(cell_of):
-                algorithm, scheme, place = (*cell_of[done], "exactly")[:3]
-                print(f"{algorithm:22} {scheme:14} {place:10} {done.result()}", flush=True)
+    # Threads only wait: the trials of a few cells at a time are made by all processes.
+    with ProcessPoolExecutor(options.workers) as workers, ThreadPoolExecutor(8) as threads:
+        how = {"shift": options.shift, "at_most": options.at_most, "each": workers.map}
+        tell({pair: workers.submit(exactly_in, pair) for pair in pairs})
+        tell({cell: threads.submit(compare_in, cell, **how) for cell in cells})
 
 
 if __name__ == "__main__":
