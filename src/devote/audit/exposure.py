@@ -77,7 +77,7 @@ def promised_epsilon(spec: ExperimentSpec) -> float | None:
 
     >>> promised_epsilon(ExperimentSpec(arms=3, scheme="survey"))
     1.0
-    >>> promised_epsilon(ExperimentSpec(arms=3, scheme="jury"))
+    >>> promised_epsilon(ExperimentSpec(arms=3))
     """
     return spec.scheme.proved_privacy(spec)
 

@@ -24,14 +24,11 @@ EPSILON = {PROBLEM_1.name: 0.25, HARD.name: 0.09}
 
 PLAYERS = (1_000, 100_000, 1_000_000)
 TRIALS = {
-    PROBLEM_1.name: {
-        "decentralized": (200, 20, 4),
-        "jury": (200, 20, 2),
-        "survey": (200, 20, 4),
-    },
-    HARD.name: {"decentralized": (2_000, 200, 20), "jury": (200, 5, 1), "survey": (200, 20, 4)},
+    PROBLEM_1.name: ((200, 20, 4), (200, 20, 2), (200, 20, 4)),
+    HARD.name: ((2_000, 200, 20), (200, 5, 1), (200, 20, 4)),
 }
-"""How many at each of these sizes; most of the votes on the hard problem, for their errors."""
+"""How many of each scheme at each of these sizes; most of the votes on the hard problem, for
+their errors."""
 
 
 def scenarios() -> list[tuple[Scenario, int]]:
@@ -39,16 +36,16 @@ def scenarios() -> list[tuple[Scenario, int]]:
     return [
         (Scenario(spec, problem, n), trials)
         for problem in (PROBLEM_1, HARD)
-        for spec in (
+        for scheme, of_scheme in zip(SCHEMES, TRIALS[problem.name], strict=True)
+        for spec in [
             ExperimentSpec(
                 arms=problem.n_arms,
                 algorithm=ALGORITHM,
                 epsilon=EPSILON[problem.name],
                 scheme=scheme,
             )
-            for scheme in SCHEMES
-        )
-        for n, trials in zip(PLAYERS, TRIALS[problem.name][spec.scheme.name], strict=True)
+        ]
+        for n, trials in zip(PLAYERS, of_scheme, strict=True)
     ]
 
 

@@ -8,12 +8,13 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 from devote.boards.admission import Receipt, refused
 from devote.boards.board import BoardRefused
 from devote.boards.database import Database
 from devote.boards.invites import InviteCounts, count_invites, revoke_invites
-from devote.boards.standing import REVOKED, Standing, State, unknown, written
+from devote.boards.standing import REVOKED, Change, Standing, unknown, written
 from devote.checks import Checks
 
 OF_AN_EXPERIMENT = ("messages", "enrolled", "invites", "revoked", "standings")
@@ -54,16 +55,15 @@ def check_invites(count: int, expires: int | None, now: float) -> None:
         raise BoardRefused(f"The moment {written(expires)} has passed.\nGive a later one.")
 
 
-def changed(
-    before: Standing, now: float, *, state: State | None, ends: int | None, endless: bool
-) -> Standing:
+def changed(before: Standing, now: float, change: Change) -> Standing:
     """How an experiment stands after a change, see ``Administration.change``."""
+    state, ends = change.get("state"), change.get("ends")
     if ends is not None and ends <= now:
         raise BoardRefused(
             f"The end {written(ends)} has passed.\nGive a later one, or close the experiment."
         )
     is_over = before.ends is not None and before.ends <= now
-    kept = None if endless or (state == "open" and is_over) else before.ends
+    kept = None if change.get("endless") or (state == "open" and is_over) else before.ends
     return Standing(state or before.now(now), kept if ends is None else ends)
 
 
@@ -81,22 +81,14 @@ class Administration:
             standing = _standing(db, name)
         return replace(standing, state=standing.now(self.clock()))
 
-    def change(
-        self,
-        name: str,
-        *,
-        state: State | None = None,
-        ends: int | None = None,
-        endless: bool = False,
-    ) -> Standing:
+    def change(self, name: str, **change: Unpack[Change]) -> Standing:
         """Put an experiment into another state, or give it another end; the rest stays.
 
         ``endless`` takes its end away. One that is opened again loses an end that has passed.
         """
         with self._database.write() as db:
             _check_there(db, name)
-            before = _standing(db, name)
-            new = changed(before, self.clock(), state=state, ends=ends, endless=endless)
+            new = changed(_standing(db, name), self.clock(), change)
             db.execute(
                 "INSERT INTO standings VALUES (?1, ?2, ?3) "
                 "ON CONFLICT (experiment) DO UPDATE SET state = ?2, ends = ?3",

@@ -111,6 +111,18 @@ class Experiment:
         return {**vars(self), **written}
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """What stays the same of it, for lists of experiments."""
+        return {
+            "name": self.name,
+            "board": self.board,
+            "fingerprint": self.fingerprint,
+            "scheme": self.spec.scheme.name,
+            "enrolment": self.enrolment,
+            "players": self.players,
+        }
+
+    @property
     def fingerprint(self) -> str:
         """A digest of the specification: devices with another one must not play along."""
         return self.spec.fingerprint

@@ -64,12 +64,7 @@ class Operator(AbstractContextManager["Operator"]):
         told = self._ask("GET", f"/experiments/{experiment.name}/tally")
         names, tally = experiment.spec.arm_names, told["tally"]
         return {
-            "name": experiment.name,
-            "board": experiment.board,
-            "fingerprint": experiment.fingerprint,
-            "scheme": experiment.spec.scheme.name,
-            "enrolment": experiment.enrolment,
-            "players": experiment.players,
+            **experiment.facts,
             **self._ask("GET", f"/experiments/{experiment.name}/standing"),
             "enrolled": experiment.enrolled,
             "messages": told["number"],

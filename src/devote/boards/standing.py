@@ -8,7 +8,7 @@ given to another: devices that still ask for it, and caches, would take the new 
 
 import time
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypedDict, get_args
 
 from devote.boards.admission import Receipt, refused
 from devote.boards.board import BoardRefused
@@ -54,6 +54,14 @@ def written(moment: float) -> str:
     '2026-11-01 00:00 UTC'
     """
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(moment))
+
+
+class Change(TypedDict, total=False):
+    """What is to be another: the state, the end, or that there is an end at all."""
+
+    state: State | None
+    ends: int | None
+    endless: bool
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from devote.boards.history import History
 from devote.boards.identity import verify_enrolment
 from devote.boards.invites import make_invites
 from devote.boards.standing import UnreadableExperiment, unknown
+from devote.boards.stores import OneByOne
 from devote.boards.tables import BEGUN, LAYOUT
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import Scope
@@ -38,7 +39,7 @@ AT_ONCE = 10_000
 """Rows that are read into memory at once."""
 
 
-class SqliteStore:
+class SqliteStore(OneByOne):
     """The experiments in one file. Every method is one short transaction, safe in any thread.
 
     ``specs`` are the specifications read so far: they never change. ``administration`` is what
@@ -156,18 +157,6 @@ class SqliteStore:
         for kept in (self.specs, self._scopes, self._histories):
             kept.pop(name, None)
 
-    def enrol(
-        self,
-        name: str,
-        *,
-        voter: str,
-        signature: str,
-        invite: str | None = None,
-        most: int | None = None,
-    ) -> Receipt:
-        """Let a voter post: accepted, duplicate if it may already, or refused."""
-        return self.enrol_all([(name, voter, signature, invite)], most=most)[0]
-
     def enrol_all(
         self, requests: Sequence[tuple[str, str, str, str | None]], *, most: int | None = None
     ) -> list[Receipt]:
@@ -234,10 +223,6 @@ class SqliteStore:
                 (name, after, -1 if limit is None else limit),
             ).fetchall()
         return [voter for (voter,) in rows]
-
-    def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
-        """Post a message: accepted, duplicate, or refused; see ``post_all``."""
-        return self.post_all([(name, envelope)], most=most)[0]
 
     def post_all(
         self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, Unpack
 
 from devote.boards.administration import Revocation
 from devote.boards.admission import Receipt
@@ -10,7 +10,7 @@ from devote.boards.board import Envelope, PublicTally
 from devote.boards.experiment import Experiment
 from devote.boards.history import History
 from devote.boards.invites import InviteCounts
-from devote.boards.standing import Standing, State
+from devote.boards.standing import Change, Standing
 from devote.extras import naming_extras
 from devote.protocol import ExperimentSpec
 from devote.protocol.wire import Scope
@@ -20,7 +20,37 @@ Rows = list[tuple[int, str, str]]
 """Number, JSON text and signature of messages."""
 
 
-class BoardStore(Protocol):
+class OneByOne(Protocol):
+    """Requests one by one, for a store that takes them by the dozen."""
+
+    def enrol_all(
+        self, requests: Sequence[tuple[str, str, str, str | None]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Let voters post: each request is an experiment, a voter, a signature, an invite."""
+
+    def post_all(
+        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Post messages in their order."""
+
+    def enrol(
+        self,
+        name: str,
+        *,
+        voter: str,
+        signature: str,
+        invite: str | None = None,
+        most: int | None = None,
+    ) -> Receipt:
+        """Let a voter post: accepted, duplicate if it may already, or refused."""
+        return self.enrol_all([(name, voter, signature, invite)], most=most)[0]
+
+    def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
+        """Post a message: accepted, duplicate, or refused."""
+        return self.post_all([(name, envelope)], most=most)[0]
+
+
+class BoardStore(OneByOne, Protocol):
     """Experiments, who is enrolled, invites and messages; safe in any thread.
 
     ``SqliteStore`` keeps them in a file and ``JetStreamStore`` in a log that servers share. What
@@ -60,32 +90,8 @@ class BoardStore(Protocol):
     def delete(self, name: str) -> None:
         """Delete an experiment and all that belongs to it."""
 
-    def enrol(
-        self,
-        name: str,
-        *,
-        voter: str,
-        signature: str,
-        invite: str | None = None,
-        most: int | None = None,
-    ) -> Receipt:
-        """Let a voter post."""
-
     def voters(self, name: str, after: str = "", limit: int | None = None) -> list[str]:
         """The enrolled voters above a key."""
-
-    def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
-        """Post a message."""
-
-    def enrol_all(
-        self, requests: Sequence[tuple[str, str, str, str | None]], *, most: int | None = None
-    ) -> list[Receipt]:
-        """Let voters post: each request is an experiment, a voter, a signature, an invite."""
-
-    def post_all(
-        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
-    ) -> list[Receipt]:
-        """Post messages in their order."""
 
     def check_writable(self) -> None:
         """Write something; StoreError if that does not work."""
@@ -114,14 +120,7 @@ class Administering(Protocol):
     def standing(self, name: str) -> Standing:
         """How an experiment stands now."""
 
-    def change(
-        self,
-        name: str,
-        *,
-        state: State | None = None,
-        ends: int | None = None,
-        endless: bool = False,
-    ) -> Standing:
+    def change(self, name: str, **change: Unpack[Change]) -> Standing:
         """Put an experiment into another state, or give it another end."""
 
     def archived(self) -> set[str]:

@@ -8,15 +8,7 @@ import typer
 
 from devote.cli import options
 from devote.cli.errors import CommandError
-from devote.cli.operating import (
-    SERVER,
-    TOKEN_FILE,
-    Name,
-    Server,
-    TokenFile,
-    operator,
-    read_moment,
-)
+from devote.cli.operating import SERVER, TOKEN_FILE, Name, Server, TokenFile, operator, read_moment
 from devote.cli.options import takes
 from devote.cli.terminal import tell
 
@@ -77,49 +69,32 @@ def list_(
     tell(told, json, show)
 
 
-@experiments.command()
-def close(
-    experiment: Name,
-    server: Server = SERVER,
-    token_file: TokenFile = TOKEN_FILE,
-    json: options.Json = False,
-) -> None:
-    """Take no new messages and devices; all can still be read, and devices play on.
+def _puts_into(state: str, name: str, does: str) -> None:
+    """Make the command that puts an experiment into a state."""
 
-    Example:
-        devote experiments close banner
-    """
-    _change(experiment, server, token_file, json, state="closed")
+    def command(
+        experiment: Name,
+        server: Server = SERVER,
+        token_file: TokenFile = TOKEN_FILE,
+        json: options.Json = False,
+    ) -> None:
+        _change(experiment, server, token_file, json, state=state)
 
-
-@experiments.command()
-def reopen(
-    experiment: Name,
-    server: Server = SERVER,
-    token_file: TokenFile = TOKEN_FILE,
-    json: options.Json = False,
-) -> None:
-    """Take messages and devices again; an end date that has passed is removed.
-
-    Example:
-        devote experiments reopen banner
-    """
-    _change(experiment, server, token_file, json, state="open")
+    command.__doc__ = f"{does}\n\nExample:\n    devote experiments {name} banner\n"
+    experiments.command(name)(command)
 
 
-@experiments.command()
-def archive(
-    experiment: Name,
-    server: Server = SERVER,
-    token_file: TokenFile = TOKEN_FILE,
-    json: options.Json = False,
-) -> None:
-    """Close an experiment and list it no more; its log and its page stay at their addresses.
-
-    Example:
-        devote experiments archive banner
-    """
-    _change(experiment, server, token_file, json, state="archived")
+_puts_into(
+    "closed", "close", "Take no new messages and devices; all can be read, and devices play on."
+)
+_puts_into(
+    "open", "reopen", "Take messages and devices again; an end date that has passed is removed."
+)
+_puts_into(
+    "archived",
+    "archive",
+    "Close an experiment and list it no more; its log and its page stay.",
+)
 
 
 @experiments.command()

@@ -10,15 +10,7 @@ import typer
 
 from devote.cli import options
 from devote.cli.errors import CommandError
-from devote.cli.operating import (
-    SERVER,
-    TOKEN_FILE,
-    Name,
-    Server,
-    TokenFile,
-    operator,
-    read_moment,
-)
+from devote.cli.operating import SERVER, TOKEN_FILE, Name, Server, TokenFile, operator, read_moment
 from devote.cli.options import takes
 from devote.cli.output_file import check_writable
 from devote.cli.terminal import tell

@@ -126,12 +126,7 @@ def _overview(store: BoardStore, experiment: Experiment) -> OverviewItem:
     invites, revoked = store.administration.counts(experiment.name)
     return OverviewItem.model_validate(
         {
-            "name": experiment.name,
-            "board": experiment.board,
-            "fingerprint": experiment.fingerprint,
-            "scheme": experiment.spec.scheme.name,
-            "enrolment": experiment.enrolment,
-            "players": experiment.players,
+            **experiment.facts,
             **asdict(store.administration.standing(experiment.name)),
             "enrolled": experiment.enrolled,
             "revoked": revoked,

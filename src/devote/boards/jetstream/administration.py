@@ -8,13 +8,13 @@ it has read that an experiment is closed; none refuses one by what it happens to
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from devote.boards.administration import Revocation, changed
 from devote.boards.invites import InviteCounts
 from devote.boards.jetstream.fold import revocation_subject
 from devote.boards.jetstream.invites import hashed
-from devote.boards.standing import Standing, State, unknown
+from devote.boards.standing import Change, Standing, unknown
 
 if TYPE_CHECKING:
     from devote.boards.jetstream.store import JetStreamStore
@@ -32,19 +32,12 @@ class JetStreamAdministration:
         standing = standing_of(self._store.connection.run(self.record(name)))
         return replace(standing, state=standing.now(self.clock()))
 
-    def change(
-        self,
-        name: str,
-        *,
-        state: State | None = None,
-        ends: int | None = None,
-        endless: bool = False,
-    ) -> Standing:
+    def change(self, name: str, **change: Unpack[Change]) -> Standing:
         """Put an experiment into another state, or give it another end; the rest stays."""
         now = self.clock()
 
         def edit(record: dict[str, Any]) -> dict[str, Any]:
-            new = changed(standing_of(record), now, state=state, ends=ends, endless=endless)
+            new = changed(standing_of(record), now, change)
             return {**record, "state": new.state, "ends": new.ends}
 
         return standing_of(self._store.connection.run(self._edit(name, edit)))

@@ -29,6 +29,7 @@ from devote.boards.jetstream.fold import Fold
 from devote.boards.jetstream.invites import Invites, hashed
 from devote.boards.jetstream.log import Log
 from devote.boards.standing import UnreadableExperiment, unknown
+from devote.boards.stores import OneByOne
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import Scope
 
@@ -41,7 +42,7 @@ PROBE_EVERY = 5.0
 """Seconds between two looks at whether the nodes take entries: what is read may be old else."""
 
 
-class JetStreamStore:
+class JetStreamStore(OneByOne):
     """The experiments at one address, such as ``nats://10.0.0.1:4222,10.0.0.2:4222/shop``.
 
     Opening it makes what is missing there, and refuses what cannot hold a store.
@@ -187,18 +188,6 @@ class JetStreamStore:
         if log is not None:
             self._stopping = asyncio.ensure_future(log.stop())
 
-    def enrol(
-        self,
-        name: str,
-        *,
-        voter: str,
-        signature: str,
-        invite: str | None = None,
-        most: int | None = None,
-    ) -> Receipt:
-        """Let a voter post: accepted, duplicate if it may already, or refused."""
-        return self.enrol_all([(name, voter, signature, invite)], most=most)[0]
-
     def enrol_all(
         self, requests: Sequence[tuple[str, str, str, str | None]], *, most: int | None = None
     ) -> list[Receipt]:
@@ -224,10 +213,6 @@ class JetStreamStore:
     def voters(self, name: str, after: str = "", limit: int | None = None) -> list[str]:
         """The enrolled voters above ``after``, in order of their keys; at most ``limit``."""
         return self._look(name, lambda fold: fold.voters(after, limit))
-
-    def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
-        """Post a message: accepted, duplicate, or refused."""
-        return self.post_all([(name, envelope)], most=most)[0]
 
     def post_all(
         self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None

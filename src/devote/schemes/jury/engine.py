@@ -4,6 +4,7 @@ from typing import Any
 
 from devote.kernels import COUNT, State, jitable, merge, tables
 from devote.kernels.randomizer import blur
+from devote.kernels.state import next_alive
 from devote.kernels.tables import Arena, count_holders, holds_answer, note_eliminations, say
 from devote.protocol.scheme import Clocks, Engine
 
@@ -43,11 +44,11 @@ def wake(arena: Arena, state: State, player: int, noise: float) -> None:
     elif role == JUROR:
         if arena.scheme[VOTE_AFTER] == 0:
             if state.ints[COUNT] == 1:
-                pick(arena, player, only_arm(state))
+                pick(arena, player, next_alive(state, 0))
         elif arena.own[player, tables.ACTIVE] >= arena.scheme[VOTE_AFTER]:
             arm = int(noise * n_arms)
             if state.ints[COUNT] == 1:
-                arm = blur(only_arm(state), noise, arena.scheme[TRUTHS], n_arms)
+                arm = blur(next_alive(state, 0), noise, arena.scheme[TRUTHS], n_arms)
             pick(arena, player, arm)
 
 
@@ -55,7 +56,7 @@ def wake(arena: Arena, state: State, player: int, noise: float) -> None:
 def learn(arena: Arena, state: State, player: int, n_out: int) -> None:
     """A juror that is down to one arm picks it."""
     if picks_now(arena, state, player, n_out):
-        pick(arena, player, only_arm(state))
+        pick(arena, player, next_alive(state, 0))
 
 
 @jitable
@@ -67,15 +68,6 @@ def picks_now(arena: Arena, state: State, player: int, n_out: int) -> bool:
         and arena.own[player, ROLE] == JUROR
         and arena.counters[tables.N_SHARED] > 1
     )
-
-
-@jitable
-def only_arm(state: State) -> int:
-    """The one arm left."""
-    for k in range(len(state.alive)):
-        if state.alive[k]:
-            return k
-    return -1
 
 
 @jitable

@@ -18,7 +18,7 @@ Paper: Algorithm 2, lines 2-20, for one player.
 from typing import Any
 
 from devote.kernels.jitable import jitable
-from devote.kernels.state import State
+from devote.kernels.state import State, next_alive
 from devote.kernels.tables import ACTIVE, Arena
 from devote.problems import is_suboptimal, pay
 from devote.problems.rewards import BERNOULLI, Environment
@@ -47,15 +47,6 @@ def bad_play(env: Environment, arena: Arena, t: int, player: int, arm: int) -> i
     if arena.steady:
         return int(1 - arena.good[arm])
     return is_suboptimal(env, arena.epsilon, t, player, arm)
-
-
-@jitable
-def first_alive(state: State) -> int:
-    """The lowest remaining arm."""
-    for k in range(len(state.alive)):
-        if state.alive[k]:
-            return k
-    return -1
 
 
 @jitable
@@ -106,7 +97,7 @@ def run_alone(
     how = GOES_ON
     while active < end:
         if arena.endless == 0 and rests(arena, state, 0):
-            bad += (end - active) * bad_play(env, arena, 0, player, first_alive(state))
+            bad += (end - active) * bad_play(env, arena, 0, player, next_alive(state, 0))
             active = end
             break
         arena.own[0, ACTIVE] = active + 1

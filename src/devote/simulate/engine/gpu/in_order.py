@@ -10,11 +10,11 @@ import math
 from typing import Any
 
 from devote.kernels.jitable import jitable
-from devote.kernels.state import State
+from devote.kernels.state import State, next_alive
 from devote.kernels.tables import ACTIVE, Arena
 from devote.problems import pay
 from devote.problems.rewards import Environment
-from devote.simulate.engine.alone import ARRIVED, GOES_ON, HALTED, SPOKEN, bad_play, first_alive
+from devote.simulate.engine.alone import ARRIVED, GOES_ON, HALTED, SPOKEN, bad_play
 from devote.simulate.engine.numbers import unit, word_at
 from devote.simulate.engine.windows import BEGIN, CUT, LIMIT, OVER, PHASE, Plan
 
@@ -80,7 +80,7 @@ def run_in_order(
         if t + 0.5 >= limit:
             break
         if arena.endless == 0 and rests(arena, state, 0):
-            bad += bad_play(env, arena, t, player, first_alive(state))
+            bad += bad_play(env, arena, t, player, next_alive(state, 0))
             active += 1
             place += 1
             continue
