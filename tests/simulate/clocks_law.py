@@ -36,7 +36,7 @@ ENDING = ("jury", "private jury", "survey")
 """These take no subroutine that never ends."""
 
 JURY = {"name": "jury", "seats": 7, "seat_after": 5}
-LONG = {"naive": 400, "successive_elimination": 400, "median_elimination": 4_000}
+LONG = {"naive": 240, "successive_elimination": 400, "median_elimination": 2_800}
 """When private jurors of these subroutines pick; those of the others after 160 plays."""
 
 CELLS = 420
