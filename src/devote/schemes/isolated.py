@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from devote.kernels import COUNT, RESET, State, jitable
 from devote.kernels.tables import ACTIVE, AGREED, OWN, RESETS, Arena
+from devote.protocol.engine import Clocks, Engine
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
-from devote.protocol.scheme import Clocks, Engine, RunStatus, Scheme, Status, Tally
+from devote.protocol.scheme import RunStatus, Scheme, Status, Tally
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.lone import one_device, right_answer, why_unproved
 

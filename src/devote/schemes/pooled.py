@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from devote.kernels import State, jitable
 from devote.kernels.tables import BROADCASTS, Arena
+from devote.protocol.engine import Engine
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Promise
-from devote.protocol.scheme import Engine
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.isolated import Isolated, ended, learn, ranks
 

@@ -17,7 +17,7 @@ from devote.kernels.tables import (
     note_eliminations,
     say,
 )
-from devote.protocol.scheme import Clocks, Engine
+from devote.protocol.engine import Clocks, Engine
 
 SETTLED = tables.OWN
 

@@ -6,11 +6,12 @@ from typing import ClassVar
 
 from devote import theory
 from devote.kernels.votes import quorum
+from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
 from devote.protocol.planning import Forecast
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
-from devote.protocol.scheme import Engine, Scheme, Tally, check
+from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.course import expected_pulls
 from devote.schemes.decentralized import promises

@@ -6,7 +6,7 @@ from devote.kernels import COUNT, State, jitable, merge, tables
 from devote.kernels.randomizer import blur
 from devote.kernels.state import next_alive
 from devote.kernels.tables import Arena, count_holders, holds_answer, note_eliminations, say
-from devote.protocol.scheme import Clocks, Engine
+from devote.protocol.engine import Clocks, Engine
 
 SEATED, PICKS = tables.OWN, tables.OWN + 1
 ROLE, KNOWS = tables.ACTIVE + 1, tables.ACTIVE + 2

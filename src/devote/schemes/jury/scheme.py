@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import ClassVar
 
 from devote.kernels.randomizer import GRID, truthful
+from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
 from devote.protocol.planning import Forecast, Wish
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
-from devote.protocol.scheme import Engine, Scheme, Tally, check
+from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.course import expected_pulls
 from devote.schemes.jury import promises, sizes

@@ -5,7 +5,7 @@ from typing import Any
 from devote.kernels import State, jitable, tables
 from devote.kernels.randomizer import blur_reward
 from devote.kernels.tables import Arena, note_eliminations, say
-from devote.protocol.scheme import Engine, Subroutine
+from devote.protocol.engine import Engine, Subroutine
 from devote.schemes.survey.rules import leader, uniform
 
 LEADER = tables.OWN

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from devote.kernels.randomizer import GRID, truthful
+from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
 from devote.protocol.planning import Forecast, Wish
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
-from devote.protocol.scheme import Engine, Scheme, Tally, check
+from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.lone import PRIVACY, check_privacy
 from devote.schemes.survey import promises

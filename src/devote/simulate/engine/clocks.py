@@ -33,7 +33,7 @@ from devote.kernels.tables import (
     VERSION,
     Arena,
 )
-from devote.protocol.scheme import Engine
+from devote.protocol.engine import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
 from devote.simulate.engine.memory import borrowed, prefetch_row
 from devote.simulate.engine.numbers import player_key

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from devote.kernels import Algorithm, State
 from devote.kernels.tables import ACTIVE, ENDED, N_EVENTS, SUBOPTIMAL, TIME
 from devote.problems import is_suboptimal, pay, pick
-from devote.protocol.scheme import Engine
+from devote.protocol.engine import Engine
 from devote.simulate.engine.memory import borrowed, prefetch_row
 
 AHEAD = 8

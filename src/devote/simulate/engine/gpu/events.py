@@ -11,7 +11,7 @@ from numba import cuda
 from devote.kernels import Algorithm, State
 from devote.kernels.tables import ACTIVE, ENDED, SUBOPTIMAL, TIME, Arena
 from devote.problems import is_suboptimal, pay, pick
-from devote.protocol.scheme import Engine
+from devote.protocol.engine import Engine
 from devote.simulate.engine.gpu.in_order import CHOOSE, NOISE, PAY, WAKE
 from devote.simulate.engine.numbers import unit, word_at
 

@@ -18,7 +18,8 @@ from devote.kernels import Algorithm, State, get_algorithm
 from devote.kernels.state import start
 from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME
 from devote.problems import pay
-from devote.protocol.scheme import SCHEMES, Engine
+from devote.protocol.engine import Engine
+from devote.protocol.scheme import SCHEMES
 from devote.simulate.block import Block
 from devote.simulate.engine.alone import bad_play
 from devote.simulate.engine.gpu.arrays import device_environment, device_setting

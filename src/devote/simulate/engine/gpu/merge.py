@@ -14,7 +14,7 @@ from numba import cuda, float64, int8, int32, int64
 
 from devote.kernels import Algorithm, State
 from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME, VERSION
-from devote.protocol.scheme import Engine
+from devote.protocol.engine import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
 from devote.simulate.engine.clocks import at_desk
 from devote.simulate.engine.gpu.in_order import (

@@ -24,7 +24,7 @@ from devote.kernels.tables import (
     Arena,
 )
 from devote.problems.rewards import Environment
-from devote.protocol.scheme import Engine
+from devote.protocol.engine import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, run_alone
 from devote.simulate.engine.gpu.in_order import next_dealt, pulls_before, run_in_order
 from devote.simulate.engine.gpu.tables import (
