@@ -30,6 +30,7 @@ IMPORTED = (
     "devote.dashboard",
     "devote.server.serve",
     "httpcore",
+    "anyio._backends._asyncio",
 )
 
 
