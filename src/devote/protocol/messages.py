@@ -51,7 +51,7 @@ ARM = Number()
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of message: its name, its form and its numbers.
+    """One kind of message: its name, its form, its numbers and the names of all its fields.
 
     ``question`` has the numbers that say what a message is about. Of a voter's messages of one
     kind about one question a board needs to take only one.
@@ -61,6 +61,7 @@ class Kind:
     form: type
     numbers: dict[str, Number]
     question: tuple[str, ...]
+    names: tuple[str, ...]
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)  # to make one takes longer
@@ -81,13 +82,15 @@ def message(
     """
 
     def declare(form: type[M]) -> type[M]:
-        known = {item.name for item in fields(form)}  # type: ignore[arg-type]
-        assert known == {*TEXTS, *numbers}, f"{form.__name__} has other fields than it declares"
+        names = tuple(item.name for item in fields(form))  # type: ignore[arg-type]
+        assert set(names) == {*TEXTS, *numbers}, (
+            f"{form.__name__} has other fields than it declares"
+        )
         assert is_identifier(name), f"{name!r} cannot name a kind"
         assert name not in RESERVED, f"{name!r} names something else"
         about = tuple(sorted(numbers)) if question is None else question
         assert numbers.keys() >= set(about), f"{name!r} asks about what it does not tell"
-        KINDS[name] = _BY_FORM[form] = Kind(name, form, numbers, about)
+        KINDS[name] = _BY_FORM[form] = Kind(name, form, numbers, about, names)
         return form
 
     return declare
@@ -111,14 +114,14 @@ def is_identifier(text: object) -> bool:
 def to_bytes(item: Message, scope: Scope) -> bytes:
     """What the voter of a message signs for it to be good in a scope."""
     kind = kind_of(item)
-    values = {name: getattr(item, name) for name in (*TEXTS, *kind.numbers)}
+    values = {name: getattr(item, name) for name in kind.names}
     return signed_bytes(kind.name, values, scope)
 
 
 def to_dict(item: Message) -> dict[str, Any]:
     """The JSON form of a message, as a dictionary."""
     kind = kind_of(item)
-    values = {field.name: getattr(item, field.name) for field in fields(kind.form)}
+    values = {name: getattr(item, name) for name in kind.names}
     return {"v": VERSION, "type": kind.name, **values}
 
 
