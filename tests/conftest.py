@@ -83,6 +83,26 @@ settings.register_profile(
 settings.load_profile("ci")
 
 
+@pytest.fixture(scope="session")
+def nursery(tmp_path_factory):
+    """A process that forks others; see ``tests/fleet/forks.py``."""
+    from tests.fleet.forks import Nursery
+
+    nursery = Nursery(tmp_path_factory.mktemp("nursery") / "log.txt")
+    yield nursery
+    nursery.close()
+
+
+@pytest.fixture
+def forked_programs(nursery, monkeypatch):
+    """Programs of ``devote.demo`` start in milliseconds; as commands: ``test_fleet_commands``."""
+    from tests.fleet.forks import Forking
+
+    from devote.demo import processes
+
+    monkeypatch.setattr(processes, "subprocess", Forking(nursery))
+
+
 @pytest.fixture
 def shipped_schemes(monkeypatch):
     """Without the schemes that tests register: those without a compiled loop run slowly."""

@@ -257,14 +257,13 @@ def test_serve_serves_the_page_and_the_board_and_ends_well_on_a_signal(here, num
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_programs")
 @pytest.mark.parametrize("scheme", ["decentralized", "jury"])
-def test_a_small_demo_finds_the_best_banner(here, scheme):
-    words = ("demo", "--players", "32", "--means", ".9,.1", "--scheme", scheme, "--json")
-    ran = subprocess.run([DEVOTE, *words], capture_output=True, text=True, timeout=280, check=False)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stderr == ""
-    assert ran.stdout.count("\n") == 1
-    told = json.loads(ran.stdout)
+def test_a_small_demo_finds_the_best_banner(devote, here, scheme):
+    ran = devote("demo", "--players", 32, "--means", ".9,.1", "--scheme", scheme, "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.count("\n") == 1
+    told = json.loads(ran.out)
     assert (told["status"], told["answer"], told["n_players"]) == ("agreed", [0], 32)
     needed, arm = {"decentralized": (28, 1), "jury": (10, 0)}[scheme]
     assert told["counts"][arm] >= needed
@@ -276,6 +275,7 @@ def test_a_small_demo_finds_the_best_banner(here, scheme):
 
 @pytest.mark.slow
 def test_a_demo_in_the_terminal_tells_the_story(here):
+    """Its processes are started as commands here, and nowhere else."""
     ran = subprocess.run(
         [DEVOTE, "demo", "--players", "30", "--means", ".9,.1"],
         capture_output=True,
@@ -283,6 +283,6 @@ def test_a_demo_in_the_terminal_tells_the_story(here):
         timeout=280,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr
+    assert (ran.returncode, ran.stderr) == (0, "")
     for part in ("watch it at http://127.0.0.1:", "The answer: Banner 0", "eavesdropper"):
         assert part in ran.stdout

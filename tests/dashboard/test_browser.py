@@ -38,6 +38,7 @@ def test_options_go_out_live_one_by_one_and_the_answer_comes_last(server, onlook
     assert not page.reloaded
 
 
+@pytest.mark.usefixtures("forked_programs")
 def test_real_devices_with_hidden_clicks_bring_the_right_winner_onto_the_page(
     server, onlooker, tmp_path
 ):
@@ -57,6 +58,7 @@ def test_real_devices_with_hidden_clicks_bring_the_right_winner_onto_the_page(
     assert not page.reloaded
 
 
+@pytest.mark.usefixtures("forked_programs")
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_it_survives_a_restart_of_the_server_without_a_reload(tmp_path, onlooker, how):
     process = ServerProcess(tmp_path)

@@ -207,6 +207,7 @@ def test_an_outcome_tells_what_an_eavesdropper_saw():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_programs")
 def test_a_demonstration_ends_with_the_best_banner_in_spite_of_chaos(monkeypatch):
     """Without chaos, votes and jury: ``tests/cli/test_fleet_commands.py``."""
     spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", scheme={"quorum": 10})
@@ -227,6 +228,7 @@ def test_a_demonstration_ends_with_the_best_banner_in_spite_of_chaos(monkeypatch
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_programs")
 def test_a_demonstration_of_a_jury_ends_with_its_verdict_in_spite_of_chaos(capsys):
     jury = Jury(seats=5, seat_after=5)
     spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", scheme=jury)
@@ -243,6 +245,7 @@ def test_a_demonstration_of_a_jury_ends_with_its_verdict_in_spite_of_chaos(capsy
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_programs")
 @pytest.mark.parametrize("chaos", [False, True])
 def test_a_demonstration_of_a_survey_ends_with_its_answer_chaos_or_not(chaos, capsys):
     spec = ExperimentSpec(
@@ -275,6 +278,7 @@ def test_a_survey_is_shown_with_many_devices_that_answer_soon():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_programs")
 def test_chaos_strikes_at_the_first_votes_however_quick_the_run_is(monkeypatch):
     monkeypatch.setattr(demonstration, "FIRST_BLOW", 1e9)
     spec = ExperimentSpec(arms=("red", "green", "blue"), name="banner", scheme={"quorum": 10})
@@ -287,6 +291,7 @@ def test_chaos_strikes_at_the_first_votes_however_quick_the_run_is(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_programs")
 def test_blows_to_the_server_and_to_devices_change_nothing(tmp_path):
     """The demonstration's own blows, one after the other, at random moments."""
     rng = random.Random(2)

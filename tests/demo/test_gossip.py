@@ -10,6 +10,7 @@ from devote.theory import split_possible
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_programs")
 def test_both_sides_of_a_network_that_broke_and_healed_have_the_answer():
     experiment = between_peers(Decentralized(), players=6, arms=3)
     happened = []

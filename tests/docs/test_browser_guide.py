@@ -20,6 +20,7 @@ ERRORS = (ROOT / "clients/js/src/errors.ts").read_text()
 
 
 @pytest.mark.browser
+@pytest.mark.usefixtures("forked_programs")
 def test_every_block_of_the_page_runs_and_a_visitor_answers(tmp_path):
     chromium = needed("chromium")
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -27,7 +27,7 @@ SETTINGS = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \|", re.MULTILINE)
 
 
 @pytest.fixture
-def server(tmp_path):
+def server(tmp_path, forked_programs):
     running = ServerProcess(tmp_path)
     running.start()
     yield running

@@ -4,12 +4,15 @@ A nursery process imports once and then does nothing but fork, so that each proc
 as fresh as one of its own command, without the second of importing and of reading certificates.
 Requests and answers are JSON lines. When its input ends, also because whoever started it was
 killed, it ends what it made.
+
+``Forking`` lets the programs of ``devote.demo`` be made so, by the fixture ``forked_programs``.
 """
 
 import gc
 import json
 import os
 import random
+import runpy
 import signal
 import subprocess
 import sys
@@ -18,7 +21,7 @@ import traceback
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from devote.boards.trust import trusted
 
@@ -26,10 +29,15 @@ ROOT = Path(__file__).parents[2]
 IMPORTED = (
     "tests.fleet.playing_process",
     "tests.fleet.stepping_process",
+    "tests.fleet.survey_run",
+    "devote.cli.main",
     "devote.cli.serve",
+    "devote.demo.crowd",
+    "devote.demo.gossip_crowd",
     "devote.dashboard",
     "devote.server.serve",
     "httpcore",
+    "anyio._backends._asyncio",
 )
 
 
@@ -53,6 +61,16 @@ class Fork:
             os.kill(self.pid, signal.SIGKILL)
         self.wait()
 
+    def terminate(self) -> None:
+        """Ask it to end."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code, if it is known to have ended."""
+        return self._code
+
     def hurry(self) -> None:
         """Let a device that plays do so with hardly a pause."""
         if self.poll() is None:
@@ -61,7 +79,8 @@ class Fork:
     def wait(self, timeout: float = 60.0) -> int:
         until = time.monotonic() + timeout
         while (code := self.poll()) is None:
-            assert time.monotonic() < until, "it did not end"
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
             time.sleep(0.01)
         return code
 
@@ -70,6 +89,7 @@ class Nursery:
     """Makes processes; ``log`` takes what they write to stderr."""
 
     def __init__(self, log: Path) -> None:
+        self.log = log
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.fleet.forks", str(log)],
             stdin=subprocess.PIPE,
@@ -79,7 +99,10 @@ class Nursery:
         )
 
     def start(self, what: str, *arguments: object) -> Fork:
-        """``devote`` with a command line; ``play``, ``answer`` or ``step`` for a device."""
+        """``devote`` with a command line; ``play``, ``answer`` or ``step`` for a device.
+
+        ``run`` for a program: where its output and its errors go, its module, its command line.
+        """
         return Fork(self, self.ask("start", what, *map(str, arguments)))
 
     def ask(self, *request: object) -> Any:
@@ -94,6 +117,43 @@ class Nursery:
         self._process.communicate()
 
 
+class Forking:
+    """In the place of the module ``subprocess`` where a ``Program`` is started."""
+
+    TimeoutExpired = subprocess.TimeoutExpired
+
+    def __init__(self, nursery: Nursery) -> None:
+        self._nursery = nursery
+
+    def Popen(  # noqa: N802
+        self,
+        command: list[str],
+        *,
+        stdout: IO[bytes],
+        stderr: IO[bytes],
+        start_new_session: bool,
+    ) -> Fork:
+        assert start_new_session
+        assert command[:2] == [sys.executable, "-m"]
+        return self._nursery.start("run", stdout.name, stderr.name, *command[2:])
+
+
+def _run(out: str, errors: str, module: str, *arguments: str) -> int:
+    """As ``python -m`` does."""
+    os.setsid()
+    for stream, path in ((1, out), (2, errors)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_APPEND), stream)
+    sys.argv = [module, *arguments]
+    sys.modules.pop(module, None)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    finally:
+        sys.stdout.flush()
+    return 0
+
+
 def _start(log: str, what: str, *arguments: str) -> int:
     pid = os.fork()
     if pid:
@@ -105,7 +165,9 @@ def _start(log: str, what: str, *arguments: str) -> int:
         os.dup2(null, 1)
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 2)
         random.seed()
-        if what == "devote":
+        if what == "run":
+            code = _run(*arguments)
+        elif what == "devote":
             from devote.cli.main import main
 
             code = main(arguments)

@@ -32,8 +32,14 @@ class World:
     """A server and its devices, each a process, started again as they are killed."""
 
     def __init__(
-        self, folder: Path, spec: ExperimentSpec = SPEC, n: int = N_DEVICES, does: str = "play"
+        self,
+        nursery: Nursery,
+        folder: Path,
+        spec: ExperimentSpec = SPEC,
+        n: int = N_DEVICES,
+        does: str = "play",
     ) -> None:
+        self.nursery = nursery
         self.folder = folder
         self.spec = spec
         self.does = does.split()
@@ -41,9 +47,9 @@ class World:
         self.store.create(Experiment(spec, "invite", n if does == "play" else None))
         self.invites = self.store.invite("banner", n)
         self.port = free_port()
-        self.nursery = Nursery(folder / "log.txt")
+        self.devices: list[Fork] = []
         self.start_server()
-        self.devices = [self.start_device(i) for i in range(n)]
+        self.devices += [self.start_device(i) for i in range(n)]
 
     def start_server(self) -> None:
         where = ("--store", self.folder / "server.db", "--port", self.port)
@@ -97,22 +103,27 @@ class World:
             time.sleep(0.005)
         return True
 
+    @property
+    def log(self) -> str:
+        return self.nursery.log.read_text()[-2000:]
+
     def close(self) -> None:
-        self.nursery.close()
+        for process in (self.server, *self.devices):
+            process.kill()
         self.store.close()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_kill_9_of_server_and_devices_loses_no_acknowledged_vote_and_counts_no_reward_twice(
-    tmp_path,
+    tmp_path, nursery
 ):
     rng = random.Random(4)
     server_kills = device_kills = 0
     for name in map(str, count()):
         # An experiment may be over before all kills are spent: then another takes the rest.
         (tmp_path / name).mkdir()
-        killed = one_experiment(tmp_path / name, rng, KILLS - server_kills)
+        killed = one_experiment(nursery, tmp_path / name, rng, KILLS - server_kills)
         server_kills += killed[0]
         device_kills += killed[1]
         if server_kills == KILLS:
@@ -120,14 +131,16 @@ def test_kill_9_of_server_and_devices_loses_no_acknowledged_vote_and_counts_no_r
     assert device_kills >= 40
 
 
-def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[int, int]:
+def one_experiment(
+    nursery: Nursery, folder: Path, rng: random.Random, most_kills: int
+) -> tuple[int, int]:
     """A whole experiment under fire, checked at its end; kills of the server and of devices.
 
     It has as many arms, and so votes, as the kills that are left may take.
     """
     n_arms = min(SPEC.n_arms, 2 + most_kills * VOTES_A_KILL // N_DEVICES)
     spec = SPEC.with_(arms=n_arms)
-    world = World(folder, spec)
+    world = World(nursery, folder, spec)
     server_kills = device_kills = 0
     try:
         while server_kills < most_kills:
@@ -147,7 +160,7 @@ def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[i
         for i in world.silent():
             world.devices[i].hurry()
         for device in world.devices:
-            assert device.wait(timeout=300) == 0, (folder / "log.txt").read_text()[-2000:]
+            assert device.wait(timeout=300) == 0, world.log
         on_board = world.on_board()
         acknowledged = world.acknowledged()
     finally:
@@ -185,9 +198,9 @@ SURVEY = ExperimentSpec(
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_kill_9_amid_a_survey_loses_no_acknowledged_answer_and_changes_no_bit(tmp_path):
+def test_kill_9_amid_a_survey_loses_no_acknowledged_answer_and_changes_no_bit(tmp_path, nursery):
     rng = random.Random(5)
-    world = World(tmp_path, SURVEY, N_ASKED, does=f"answer {ANSWERS}")
+    world = World(nursery, tmp_path, SURVEY, N_ASKED, does=f"answer {ANSWERS}")
     server_kills = device_kills = 0
     try:
         while world.await_votes(len(world.on_board()) + 3):
@@ -199,7 +212,7 @@ def test_kill_9_amid_a_survey_loses_no_acknowledged_answer_and_changes_no_bit(tm
                 device_kills += world.kill_device(i)
             world.start_server()
         for device in world.devices:
-            assert device.wait(timeout=200) == 0, (tmp_path / "log.txt").read_text()[-2000:]
+            assert device.wait(timeout=200) == 0, world.log
         on_board, left = world.on_board(), world.written("*.left")
     finally:
         world.close()

@@ -79,7 +79,7 @@ class InProcess:
     def __init__(self, nursery: Nursery, url: str, store: Path, invite: str) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
         port = self._listener.getsockname()[1]
-        self._process = nursery.start("step", port, url, store, invite)
+        self.process = nursery.start("step", port, url, store, invite)
 
     def await_joined(self) -> None:
         with self._listener:
@@ -100,7 +100,7 @@ class InProcess:
 
     def close(self) -> None:
         self._lines.close()
-        assert self._process.wait() == 0
+        assert self.process.wait() == 0
 
     def _answer(self):
         return json.loads(self._lines.readline())
@@ -166,7 +166,7 @@ def test_32_devices_on_a_board_in_memory_do_what_the_simulator_does(spec):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", [VOTING, JURY], ids=["decentralized", "jury"])
-def test_32_device_processes_over_http_do_what_the_simulator_does(tmp_path, spec):
+def test_32_device_processes_over_http_do_what_the_simulator_does(tmp_path, nursery, spec):
     store = SqliteStore(tmp_path / "server.db")
     store.create(Experiment(spec, "invite", N))
     invites = store.invite("banner", N)
@@ -175,19 +175,20 @@ def test_32_device_processes_over_http_do_what_the_simulator_does(tmp_path, spec
     def read(seen: int) -> list[Message]:
         return [posted.envelope.message for posted in asyncio.run(board.snapshot(seen)).posted]
 
-    nursery = Nursery(tmp_path / "log.txt")
+    port = free_port()
+    server = nursery.start("devote", "serve", "--store", tmp_path / "server.db", "--port", port)
+    devices: list[InProcess] = []
     try:
-        port = free_port()
-        server = nursery.start("devote", "serve", "--store", tmp_path / "server.db", "--port", port)
         await_health(port, lambda: server.poll() is None)
         url = f"http://127.0.0.1:{port}/experiments/banner"
-        devices = [InProcess(nursery, url, tmp_path / f"{n}.db", invites[n]) for n in range(N)]
+        devices += [InProcess(nursery, url, tmp_path / f"{n}.db", invites[n]) for n in range(N)]
         for device in devices:
             device.await_joined()
         ending = play(spec, devices, read)
         for device in devices:
             device.close()
     finally:
-        nursery.close()
+        for process in (server, *(device.process for device in devices)):
+            process.kill()
         store.close()
     assert ending == simulated(spec)

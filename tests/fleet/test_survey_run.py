@@ -21,6 +21,7 @@ MEANS = (0.9, 0.1, 0.1)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_programs")
 def test_kills_lose_no_acknowledged_answer_count_none_twice_and_draw_no_noise_twice(tmp_path):
     """The long run with 5,000 devices is ``python -m tests.fleet.survey_run``.
 

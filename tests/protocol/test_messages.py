@@ -103,7 +103,7 @@ def refused(decode, data, match=None):
     ],
 )
 def test_names_of_messages_and_what_they_are_about_never_change(form, name, question):
-    assert KINDS[name] == Kind(name, form, KINDS[name].numbers, question)
+    assert KINDS[name] == Kind(name, form, KINDS[name].numbers, question, KINDS[name].names)
 
 
 @pytest.mark.parametrize("name", ["enrolment", "log", "two words"])

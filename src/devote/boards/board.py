@@ -11,7 +11,7 @@ decides nothing by itself: it stores, and asks the scheme's tally which messages
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -139,11 +139,15 @@ class PublicTally:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; without what only servers tell, if none has told it."""
-        return {
-            name: value
-            for name, value in asdict(self).items()
-            if self.pace is not None or name not in ("pace", "streams")
+        values = {
+            "board": self.board,
+            "fingerprint": self.fingerprint,
+            "number": self.number,
+            "tally": self.tally,
         }
+        if self.pace is None:
+            return values
+        return {**values, "pace": self.pace, "streams": self.streams}
 
     def to_json(self) -> str:
         """The JSON text, as a server sends it."""

@@ -51,7 +51,7 @@ ARM = Number()
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of message: its name, its form and its numbers.
+    """One kind of message: its name, its form, its numbers and the names of all its fields.
 
     ``question`` has the numbers that say what a message is about. Of a voter's messages of one
     kind about one question a board needs to take only one.
@@ -61,6 +61,7 @@ class Kind:
     form: type
     numbers: dict[str, Number]
     question: tuple[str, ...]
+    names: tuple[str, ...]
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)  # to make one takes longer
@@ -81,13 +82,15 @@ def message(
     """
 
     def declare(form: type[M]) -> type[M]:
-        known = {item.name for item in fields(form)}  # type: ignore[arg-type]
-        assert known == {*TEXTS, *numbers}, f"{form.__name__} has other fields than it declares"
+        names = tuple(item.name for item in fields(form))  # type: ignore[arg-type]
+        assert set(names) == {*TEXTS, *numbers}, (
+            f"{form.__name__} has other fields than it declares"
+        )
         assert is_identifier(name), f"{name!r} cannot name a kind"
         assert name not in RESERVED, f"{name!r} names something else"
         about = tuple(sorted(numbers)) if question is None else question
         assert numbers.keys() >= set(about), f"{name!r} asks about what it does not tell"
-        KINDS[name] = _BY_FORM[form] = Kind(name, form, numbers, about)
+        KINDS[name] = _BY_FORM[form] = Kind(name, form, numbers, about, names)
         return form
 
     return declare
@@ -111,14 +114,14 @@ def is_identifier(text: object) -> bool:
 def to_bytes(item: Message, scope: Scope) -> bytes:
     """What the voter of a message signs for it to be good in a scope."""
     kind = kind_of(item)
-    values = {name: getattr(item, name) for name in (*TEXTS, *kind.numbers)}
+    values = {name: getattr(item, name) for name in kind.names}
     return signed_bytes(kind.name, values, scope)
 
 
 def to_dict(item: Message) -> dict[str, Any]:
     """The JSON form of a message, as a dictionary."""
     kind = kind_of(item)
-    values = {field.name: getattr(item, field.name) for field in fields(kind.form)}
+    values = {name: getattr(item, name) for name in kind.names}
     return {"v": VERSION, "type": kind.name, **values}
 
 
@@ -127,7 +130,7 @@ def from_dict(values: object, n_arms: int) -> Message:
     if not isinstance(values, dict):
         raise RemoteProtocolError("A message must be a JSON object.\nDiscard it.")
     version, name = values.get("v"), values.get("type")
-    if not _is_whole(version) or version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise RemoteProtocolError(
             f"Message version {version!r} is not {VERSION}.\nUpgrade the older of the two ends."
         )
@@ -159,15 +162,11 @@ def check_fields(item: Message, n_arms: int) -> None:
     for name, number in kind.numbers.items():
         value = getattr(item, name)
         most = n_arms - 1 if number.most is None else number.most
-        if not _is_whole(value) or not number.least <= value <= most:
+        if type(value) is not int or not number.least <= value <= most:
             raise RemoteProtocolError(
                 f"{name}={value!r} must be a whole number from {number.least} to {most}.\n"
                 "Discard the message."
             )
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def to_json(item: Message) -> str:
@@ -190,6 +189,8 @@ def parse_json(text: str | bytes, constant: Callable[[str], Any] | None = None) 
     ``constant`` says what NaN and Infinity are to be read as.
     """
     try:
+        if constant is None and isinstance(text, str):
+            return _DECODER.decode(text)
         return json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=constant)
     except RecursionError:
         raise ValueError("nested too deep") from None
@@ -200,3 +201,6 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) != len(pairs):
         raise ValueError("a field twice")
     return values
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates)

@@ -27,6 +27,7 @@ from devote.server.service import Served, Service, on_admin_port
 from devote.server.settings import Settings
 
 ROUTERS = (experiments.router, board.router, operator.router)
+"""Their routes are made once: to include a router makes them again for each application."""
 
 
 def create_app(store: BoardStore, settings: Settings | None = None) -> FastAPI:
@@ -41,11 +42,10 @@ def create_app(store: BoardStore, settings: Settings | None = None) -> FastAPI:
         docs_url=None,  # the usual pages load their scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
+        routes=[route for router in ROUTERS for route in router.routes],
     )
     service = Service(store, settings or Settings())
     app.state.service = service
-    for routes in ROUTERS:
-        app.include_router(routes)
     app.get("/health", responses=errors(503))(health)
     app.get(
         "/metrics",
@@ -135,10 +135,9 @@ async def _explain(request: Request, problem: Any) -> Response:
 
 
 def _methods(request: Request) -> set[str]:
-    routes = (*(route for router in ROUTERS for route in router.routes), *request.app.routes)
     return {
         method
-        for route in routes
+        for route in request.app.routes
         if isinstance(route, APIRoute) and route.path_regex.match(request.scope["path"])
         for method in route.methods or ()
     }

@@ -5,7 +5,7 @@ again. The reward makes the bit; both reward and noise are then forgotten. Once 
 all its answers, or the survey is decided, it plays the arm that leads.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from devote.kernels import merge
@@ -32,6 +32,10 @@ class Told:
     status: Status
     shared: tuple[int, ...]
     answer: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"status": self.status, "shared": self.shared, "answer": self.answer}
 
     @classmethod
     def read(cls, public: dict[str, Any], n_arms: int) -> "Told":
@@ -97,7 +101,7 @@ class Respondent(Player):
 
     def public(self, n_players: int | None = None) -> dict[str, Any]:
         """The public form of the tally, by what this player has read."""
-        return asdict(self._knows())
+        return self._knows().to_dict()
 
     def receive(self, message: Message) -> None:
         """Take in an answer; one of its own, that a lost store forgot, counts as given."""
@@ -171,7 +175,7 @@ class Respondent(Player):
         return Told(tally.status(), tally.shared, tally.answer)
 
     def _own(self) -> dict[str, Any]:
-        told = None if self._told is None else asdict(self._told)
+        told = None if self._told is None else self._told.to_dict()
         return {"given": self._given, "noise": self._noise, "told": told}
 
     def _restore(self, own: dict[str, Any]) -> None:
