@@ -17,7 +17,7 @@ VERSION = 1
 
 def is_reward(x: object) -> bool:
     """Whether x is a number in [0, 1]; ``True`` is a click, ``False`` is none."""
-    return isinstance(x, int | float) and 0.0 <= x <= 1.0
+    return isinstance(x, (int, float)) and 0.0 <= x <= 1.0
 
 
 class Learner:
