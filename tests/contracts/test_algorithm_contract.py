@@ -5,21 +5,21 @@ trajectories are equal to the last bit.
 """
 
 import importlib
-from collections.abc import Callable
-from functools import cache
 from random import Random
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kernels.compiled import array_state, register_kernels
+from tests.kernels.compiled import array_state, driver
 from tests.kernels.instances import instances, play
 
-from devote.kernels import RESET, drop, merge, start
+from devote.kernels import RESET, drop, start
 from devote.kernels.registry import ALGORITHMS
 from devote.kernels.state import COUNT
+from devote.problems import Problem
+from devote.problems.rewards import REPLAY
+from devote.simulate.engine.setting import environment_arrays
 
 NINE = {
     "naive",
@@ -40,40 +40,23 @@ def as_lists(state):
     return [list(buffer) for buffer in state]
 
 
-@cache
-def compiled(name: str) -> Callable[..., None]:
-    """A driver like ``play``, compiled once for each subroutine."""
-    register_kernels()
-    choose, observe = ALGORITHMS[name].choose, ALGORITHMS[name].observe
-
-    @numba.njit
-    def drive(rule, state, uniforms, rewards, shared, out, conflicts, arms, counts, eliminated):
-        for t in range(len(uniforms)):
-            conflicts[t] = merge(state, shared[t])
-            arms[t] = choose(rule, state, uniforms[t])
-            counts[t] = observe(rule, state, arms[t], rewards[t, arms[t]], out)
-            for i in range(counts[t]):
-                eliminated[t, i] = out[i]
-
-    return drive
-
-
 def play_compiled(algorithm, instance, state):
-    steps = len(instance.uniforms)
-    conflicts, arms, counts = np.zeros((3, steps), np.int32)
-    eliminated = np.zeros((steps, instance.n_arms), np.int32)
-    compiled(algorithm.name)(
+    n_steps, n_arms = len(instance.uniforms), instance.n_arms
+    steps = tuple(np.zeros((4, n_steps), np.int32))
+    eliminated = np.zeros((n_steps, n_arms), np.int32)
+    any_problem = environment_arrays(Problem("any", [0.5] * n_arms).environment(1))
+    driver(algorithm.name)(
         instance.rule(algorithm),
         state,
-        np.array(instance.uniforms),
-        np.array(instance.rewards),
+        any_problem._replace(kind=REPLAY, n_rows=n_steps, table=np.array(instance.rewards).ravel()),
+        0,
+        *np.array([instance.uniforms, instance.uniforms]),
         np.array(instance.shared, np.int8),
-        np.zeros(instance.n_arms, np.int32),
-        conflicts,
-        arms,
-        counts,
+        np.zeros(n_arms, np.int32),
+        steps,
         eliminated,
     )
+    conflicts, arms, counts, _ = steps
     gone = [
         "reset" if n == RESET else row[:n].tolist()
         for n, row in zip(counts, eliminated, strict=True)

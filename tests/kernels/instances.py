@@ -5,6 +5,7 @@ each step, and the shared set that the learner is merged with before it. ``play`
 kernels; whoever is compared with them is driven the same way.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
@@ -58,15 +59,15 @@ def instances(draw, algorithm: Algorithm) -> Instance:
         }
         | ({"phi": draw(st.sampled_from([0.001, 0.02, 0.3]))} if algorithm.endless else {}),
         uniforms=[rng.random() for _ in range(steps)],
-        rewards=[[_reward(mean, continuous, rng) for mean in means] for _ in range(steps)],
+        rewards=[_rewards(means, continuous, rng.random) for _ in range(steps)],
         shared=list(_shrinking(n_arms, drops, steps, rng)),
     )
 
 
-def _reward(mean: float, continuous: bool, rng: Random) -> float:
+def _rewards(means: list[float], continuous: bool, draw: Callable[[], float]) -> list[float]:
     if continuous:
-        return mean + min(mean, 1.0 - mean) * rng.uniform(-1.0, 1.0)
-    return float(rng.random() < mean)
+        return [mean + min(mean, 1.0 - mean) * (2.0 * draw() - 1.0) for mean in means]
+    return [1.0 if draw() < mean else 0.0 for mean in means]
 
 
 def _shrinking(n_arms: int, drops: float, steps: int, rng: Random):

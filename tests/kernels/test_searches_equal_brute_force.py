@@ -10,21 +10,24 @@ import functools
 import math
 from random import Random
 
+import numpy as np
 import pytest
-from tests.kernels.compiled import array_state, register_kernels
+from tests.kernels.compiled import array_state, compiled
 from tests.reference.subroutines import SUBROUTINES
 
-from devote.kernels import COUNT, drop, get_algorithm, kl_lucb, lucb, start, ugapec
+from devote.kernels import COUNT, drop, get_algorithm, jitable, kl_lucb, lucb, start, ugapec
 from devote.kernels.bernoulli_kl import lower, upper
 from devote.kernels.rivals import COMPARED, LEADER, RIVAL, TOTAL
-
-numba = pytest.importorskip("numba")
-np = pytest.importorskip("numpy")
+from devote.simulate.engine.memory import borrowed
 
 ROUNDING = 1e-12
 """Kullback-Leibler bounds this close are ordered by rounding."""
 
+STOPPED, ROUNDED, ANOTHER_ARM, STOPPED_ALONE, ANOTHER_ANSWER = range(5)
+"""How a race ends."""
 
+
+@jitable
 def beta_of(kind, n_arms, eta, t):
     """The level of the bounds, or the numerator of the squared radius, after t pulls."""
     if kind == 0:
@@ -35,6 +38,7 @@ def beta_of(kind, n_arms, eta, t):
     return 0.5 * math.log(4.0 * n_arms * t**3.0 / eta)
 
 
+@jitable
 def bound_of(kind, mean, pulls, beta, side):
     """The upper (side 1) or lower (side -1) bound of an arm."""
     if kind != 1:
@@ -42,6 +46,23 @@ def bound_of(kind, mean, pulls, beta, side):
     return upper(mean, beta / pulls) if side > 0 else lower(mean, beta / pulls)
 
 
+@jitable
+def count(alive):
+    total = 0
+    for k in range(len(alive)):
+        total += alive[k]
+    return total
+
+
+@jitable
+def all_pulled(alive, pulls):
+    unpulled = 0
+    for k in range(len(alive)):
+        unpulled += alive[k] and pulls[k] == 0
+    return unpulled == 0
+
+
+@jitable
 def brute_force(kind, alive, pulls, sums, beta):
     """Leader, rival and the gap between them: every arm against every other."""
     least, leader, rival = math.inf, -1, -1
@@ -127,30 +148,21 @@ def test_ugapec_finds_its_pair_again_when_a_third_arm_is_taken_out():
 
 
 @functools.cache
-def register():
-    register_kernels()
-    for function in (beta_of, bound_of, brute_force):
-        numba.extending.register_jitable(function)
-
-
-@functools.cache
 def race(name):
     """Both play the same rewards; returns the first step at which they part, and why."""
-    register()
     kind, _ = KINDS[name]
     choose, observe = get_algorithm(name).choose, get_algorithm(name).observe
 
-    @numba.njit(error_model="numpy")
-    def loop(rule, state, out, means, steps, drops, seed):
+    @compiled
+    def loop(rule, state, out, means, steps, drops, seed, alive, pulls, sums):
+        state, out, means = borrowed(state), borrowed(out), borrowed(means)
+        alive, pulls, sums = borrowed(alive), borrowed(pulls), borrowed(sums)
         np.random.seed(seed)
         n_arms = rule.n_arms
-        alive = np.ones(n_arms, np.int64)
-        pulls = np.zeros(n_arms, np.int64)
-        sums = np.zeros(n_arms)
         pending = -1
         start(state)
         for t in range(steps):
-            if np.random.random() < drops and alive.sum() > 2:
+            if np.random.random() < drops and count(alive) > 2:
                 k = np.random.randint(n_arms)
                 if alive[k]:
                     alive[k] = 0
@@ -173,21 +185,21 @@ def race(name):
             if found != arm:
                 one = bound_of(kind, sums[arm] / pulls[arm], pulls[arm], beta, 1)
                 other = bound_of(kind, sums[found] / pulls[found], pulls[found], beta, 1)
-                return t, "rounding" if kind == 1 and abs(one - other) <= ROUNDING else "arm"
+                return t, ROUNDED if kind == 1 and abs(one - other) <= ROUNDING else ANOTHER_ARM
             reward = 1.0 if np.random.random() < means[arm] else 0.0
             pulls[arm] += 1
             sums[arm] += reward
             stops = 0
-            if pulls[alive == 1].min() > 0:
+            if all_pulled(alive, pulls):
                 beta = beta_of(kind, n_arms, rule.eta, float(t + 1))
                 leader, _, gap = brute_force(kind, alive, pulls, sums, beta)
                 stops = 1 if gap < rule.epsilon else 0
             n_out = observe(rule, state, arm, reward, out)
             if (n_out > 0) != (stops == 1):
-                return t, "one stops alone"
+                return t, STOPPED_ALONE
             if stops:
-                return t, "answers" if not state.alive[leader] else "stopped"
-        return steps, "stopped"
+                return t, ANOTHER_ANSWER if not state.alive[leader] else STOPPED
+        return steps, STOPPED
 
     return loop
 
@@ -212,8 +224,9 @@ def test_a_long_run_plays_and_stops_as_brute_force_does(name):
         n_arms = len(means)
         rule = get_algorithm(name).rule(n_arms=n_arms, epsilon=epsilon, eta=0.05)
         state, out = array_state(get_algorithm(name), n_arms), np.zeros(n_arms, np.int32)
-        parted = race(name)(rule, state, out, np.array(means), steps, drops, seed)
-        assert parted[1] in ("stopped", "rounding"), (means, parted)
+        own = np.ones(n_arms, np.int64), np.zeros(n_arms, np.int64), np.zeros(n_arms)
+        parted = race(name)(rule, state, out, np.array(means), steps, drops, seed, *own)
+        assert parted[1] in (STOPPED, ROUNDED), (means, parted)
 
 
 @pytest.mark.parametrize("name", [name for name in SUBROUTINES if name not in KINDS])

@@ -109,6 +109,27 @@ def test_in_plain_python_too(monkeypatch, n_players, horizon):
         assert outcome_and_votes(run) == outcome_and_votes(expected)
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "scheme"),
+    [
+        (name, scheme)
+        for name in SUBROUTINES
+        for scheme in ("decentralized", "isolated", "jury")
+        if name != "ser3" and not (scheme == "jury" and get_algorithm(name).endless)
+    ],
+)
+def test_every_subroutine_on_clocks_is_that_of_the_merged_clocks(monkeypatch, algorithm, scheme):
+    """In plain Python: each would take seconds to compile."""
+    monkeypatch.setattr("devote.simulate.engine.clocks.borrowed", lambda value: value)
+    for problem in ("plain", "beta"):
+        scenario = replace(setting(algorithm, scheme, PROBLEMS[problem], 8), horizon=1_000)
+        run = ClocksRun(scenario, trial=1)
+        run.work = make_clocks(scenario.algorithm, scenario.scheme.engine, 0)
+        with np.errstate(over="ignore"):
+            run.play()
+        assert outcome_and_votes(run) == outcome_and_votes(merged_run(scenario, trial=1))
+
+
 @pytest.mark.parametrize("problem", ["plain", "zipf"])
 def test_neither_threads_nor_windows_nor_pauses_change_a_run(monkeypatch, problem):
     scenario = setting("ser3", "decentralized", PROBLEMS[problem], 100)

@@ -10,18 +10,13 @@ The kernels run compiled, which they do bit for bit as on lists, so that five hu
 each take little more time than compiling them.
 """
 
-import functools
-
-import numpy as np
 import pytest
-from tests.kernels.compiled import array_state, register_kernels
+from tests.kernels.compiled import play_alone
 
-from devote.kernels import COUNT, start
 from devote.kernels.registry import ALGORITHMS
-from devote.problems import Problem, pay
+from devote.problems import Problem
+from devote.simulate.engine.setting import environment_arrays
 from devote.theory import binomial_tail
-
-numba = pytest.importorskip("numba")
 
 ETA = 0.3
 PHI = 1e-4
@@ -48,31 +43,6 @@ VARIANTS = [
 ]
 
 
-@functools.cache
-def compiled(name):
-    """A loop that plays many runs of one subroutine, each to its last arm."""
-    register_kernels()
-    choose, observe = ALGORITHMS[name].choose, ALGORITHMS[name].observe
-
-    @numba.njit
-    def loop(rule, state, env, out, answers, resets, seed):
-        np.random.seed(seed)
-        for run in range(len(answers)):
-            start(state)
-            t = 0
-            while state.ints[COUNT] > 1 and t < PULLS:
-                arm = choose(rule, state, np.random.random())
-                reward = pay(env, t, 0, arm, np.random.random())
-                resets[run] += observe(rule, state, arm, reward, out) < 0
-                t += 1
-            if state.ints[COUNT] == 1:
-                for k in range(rule.n_arms):
-                    if state.alive[k]:
-                        answers[run] = k
-
-    return loop
-
-
 def answers_of(name, options, problem, epsilon):
     """What RUNS runs answer, -1 where one did not stop, and how often each reset itself."""
     algorithm = ALGORITHMS[name]
@@ -82,14 +52,8 @@ def answers_of(name, options, problem, epsilon):
         eta=ETA,
         options={**options, **({"phi": PHI} if algorithm.endless else {})},
     )
-    state = array_state(algorithm, problem.n_arms)
-    lists = problem.environment(1)._asdict()
-    env = problem.environment(1)._replace(
-        **{key: np.array(value) for key, value in lists.items() if isinstance(value, list)}
-    )
-    answers, resets = np.full(RUNS, -1), np.zeros(RUNS, np.int64)
-    out = np.zeros(problem.n_arms, np.int32)
-    compiled(name)(rule, state, env, out, answers, resets, 1)
+    environment = environment_arrays(problem.environment(1))
+    answers, _, resets = play_alone(algorithm, rule, environment, runs=RUNS, seed=1, most=PULLS)
     return answers, resets
 
 

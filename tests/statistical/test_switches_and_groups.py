@@ -4,7 +4,7 @@ import pytest
 
 from devote.problems import Problem, Split, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import run_players, simulate
+from devote.simulate import Scenario, run_trial, simulate
 from devote.studies.switches.phi_table import FLEETS
 from devote.theory import recommended_phi
 
@@ -50,7 +50,9 @@ def test_dser4_finds_the_new_best_arm_after_each_switch_where_dser3_does_not(see
     """
     assert SPEC.votes_needed == 4
     switching = SPEC.with_(algorithm="ser4", options={"phi": PHI})
-    run = run_players(switching, SWITCHING, N_PLAYERS, seed=seed, horizon=HORIZON, trace=True)
+    run = run_trial(
+        Scenario(switching, SWITCHING, N_PLAYERS, HORIZON), seed=seed, trial=0, trace=True
+    )
     found = list(settled_terms(run.trace))
     for best, begin, end in zip(BEST, STARTS, [*STARTS[1:], HORIZON], strict=True):
         answers = [left for opened, at, left in found if begin <= opened and at < end]
@@ -59,7 +61,7 @@ def test_dser4_finds_the_new_best_arm_after_each_switch_where_dser3_does_not(see
         # below the 1/2 that this asks for.
         assert answers.count(best) > len(answers) / 2
 
-    run = run_players(SPEC, SWITCHING, N_PLAYERS, seed=seed, horizon=HORIZON, trace=True)
+    run = run_trial(Scenario(SPEC, SWITCHING, N_PLAYERS, HORIZON), seed=seed, trial=0, trace=True)
     assert (run.status, run.winners) == ("agreed", (0,))
     assert run.samples < STARTS[1]
     # Votes are never taken back: what was voted out before a switch stays out after it.
@@ -103,7 +105,7 @@ def test_problem_5_the_best_arm_of_the_most_frequent_players_wins(algorithm, sha
     """
     problem = get_problem("5").with_activity(Split(fraction=0.5, share=share))
     spec = ExperimentSpec(arms=10, algorithm=algorithm, epsilon=0.25, eta=0.9, delta=0.05)
-    run = run_players(spec, problem, 64, seed=seed)
+    run = run_trial(Scenario(spec, problem, 64), seed=seed, trial=0)
     assert (run.status, run.winners) == ("agreed", (best,))
     assert run.broadcasts <= 279
     rare = range(32, 64) if share > 0.5 else range(32)

@@ -37,7 +37,7 @@ def study(request):
 
 @pytest.fixture(scope="module")
 def table(study, results):
-    return run([study], TINY, results, workers=1)
+    return run([study], TINY, results, engine="event", workers=1)
 
 
 def homes():
@@ -119,7 +119,7 @@ def test_its_rows_are_well_formed(study, table):
 
 
 def test_names_of_claims_are_unique(results):
-    table = run(list(studies().values()), TINY, results, workers=1)
+    table = run(list(studies().values()), TINY, results, engine="event", workers=1)
     names = [claim.name for study in studies().values() for claim in study.claims(table)]
     assert len(names) == len(set(names))
     assert set(names) == set(sentences()), "every sentence is judged"

@@ -71,8 +71,10 @@ class SimulatedDevice:
 
     def due(self) -> float | None:
         """The next moment of a reply or of a message."""
-        moments = [*self.waiting.values(), *([] if self.reply_at is None else [self.reply_at])]
-        return min(moments, default=None)
+        if not self.waiting:
+            return self.reply_at
+        moment = min(self.waiting.values())
+        return moment if self.reply_at is None else min(moment, self.reply_at)
 
     def leave(self, now: float) -> list[Message]:
         """Each message whose moment has come; it leaves again unless it is acknowledged."""

@@ -9,6 +9,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cache
 from typing import TypeAlias
 
 from devote.audit.wire import Copy, Wire
@@ -23,18 +24,13 @@ MOST = 6
 """A lead of more copies counts as this."""
 
 
-def first_copies(wire: Wire) -> dict[tuple[str, tuple[int, ...]], Copy]:
-    """Each message once, in the order in which they first left."""
-    return {(copy.kind, copy.numbers): copy for copy in reversed(wire.copies)}
-
-
 def readings(taught: Sequence[Wire]) -> Iterator[tuple[str, Reader]]:
     """Every way of looking, with its name; stretches are learned from these wires."""
-    yield "contents", lambda wire: tuple(sorted(first_copies(wire)))
-    yield "how many", lambda wire: (len(first_copies(wire)), len(wire.copies))
+    yield "contents", lambda wire: tuple(sorted(wire.messages))
+    yield "how many", lambda wire: (len(wire.messages), len(wire.copies))
     widths = [len(copy.numbers) for wire in taught for copy in wire.copies]
     places = range(max(widths, default=0))
-    contents = [_leading(place, lambda wire: _firsts(wire)) for place in places]
+    contents = [cache(_leading(place, lambda wire: wire.firsts)) for place in places]
     for leading in contents:
         yield "contents", leading
     for place in places:
@@ -97,14 +93,9 @@ def _opens_before(wire: Wire) -> float:
     return wire.opens_before(wire.copies[0])
 
 
-def _firsts(wire: Wire) -> list[Copy]:
-    return sorted(first_copies(wire).values(), key=lambda copy: copy.time)
-
-
 def _between(wire: Wire) -> float:
-    firsts = _firsts(wire)
-    return round(firsts[-1].time - firsts[0].time, 6)
+    return round(wire.firsts[-1].time - wire.firsts[0].time, 6)
 
 
 def _last(wire: Wire) -> float:
-    return wire.opens_before(_firsts(wire)[-1])
+    return wire.opens_before(wire.firsts[-1])

@@ -10,7 +10,8 @@ import heapq
 import random
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
 from typing import Any, TypeAlias
 
 from devote.audit.device import WatchedDevice
@@ -40,12 +41,22 @@ class Copy:
     numbers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Wire:
     """What an adversary sees of one device: when its app was opened, and every copy that left."""
 
     opens: tuple[float, ...]
     copies: tuple[Copy, ...]
+
+    @cached_property
+    def messages(self) -> dict[tuple[str, tuple[int, ...]], Copy]:
+        """The first copy of each message, by its contents."""
+        return {(copy.kind, copy.numbers): copy for copy in reversed(self.copies)}
+
+    @cached_property
+    def firsts(self) -> list[Copy]:
+        """The first copy of each message, in the order in which they left."""
+        return sorted(self.messages.values(), key=lambda copy: copy.time)
 
     def since_open(self, copy: Copy) -> float:
         """Seconds from the last open before it."""
@@ -107,11 +118,12 @@ def watch(spec: ExperimentSpec, world: World, make: Make, seed: str) -> Wire:
 
 
 def _copy(time: float, message: Message) -> Copy:
-    form: Any = message
+    kind, names = _form(type(message))
+    return Copy(time, kind, tuple(getattr(message, name) for name in names))
+
+
+@cache
+def _form(form: type) -> tuple[str, tuple[str, ...]]:
+    """The kind of a message, and the names of the numbers in it."""
     names = [item.name for item in fields(form)]
-    numbers = [
-        value
-        for name, value in zip(names, astuple(form), strict=True)
-        if name not in ("experiment", "voter")
-    ]
-    return Copy(time, type(message).__name__.lower(), tuple(numbers))
+    return form.__name__.lower(), tuple(n for n in names if n not in ("experiment", "voter"))

@@ -17,7 +17,7 @@ VERSION = 1
 
 def is_reward(x: object) -> bool:
     """Whether x is a number in [0, 1]; ``True`` is a click, ``False`` is none."""
-    return isinstance(x, int | float) and 0.0 <= x <= 1.0
+    return isinstance(x, (int, float)) and 0.0 <= x <= 1.0
 
 
 class Learner:
@@ -59,7 +59,7 @@ class Learner:
     @property
     def best(self) -> int | None:
         """The one arm left, or None while there are several."""
-        return self.remaining[0] if self.state.ints[COUNT] == 1 else None
+        return self.state.alive.index(1) if self.state.ints[COUNT] == 1 else None
 
     def activate(self, u: float, arm: int | None = None) -> int:
         """Play one arm, drawn with the uniform number ``u``; or the arm that is given.

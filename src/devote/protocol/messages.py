@@ -151,8 +151,15 @@ def from_dict(values: object, n_arms: int) -> Message:
     return item
 
 
+_good: tuple[Any, int] = (None, 0)
+"""The message that was found good last, and for how many arms: many players are told the same."""
+
+
 def check_fields(item: Message, n_arms: int) -> None:
     """Refuse anything that is not a message, a malformed name, and a number out of range."""
+    global _good
+    if _good[0] is item and _good[1] == n_arms:
+        return
     kind = kind_of(item)
     for text in TEXTS:
         if not is_identifier(getattr(item, text)):
@@ -167,6 +174,7 @@ def check_fields(item: Message, n_arms: int) -> None:
                 f"{name}={value!r} must be a whole number from {number.least} to {most}.\n"
                 "Discard the message."
             )
+    _good = item, n_arms
 
 
 def to_json(item: Message) -> str:

@@ -221,14 +221,18 @@ class Scheme(Plannable, ABC):
         Agreed once every player holds the settled arm.
         """
         tally = players[0].tally
-        status = tally.status(n_players)
-        if status == "agreed" and all(player.remaining == tally.shared for player in players):
+        status, shared = tally.status(n_players), tally.shared
+        if status == "agreed" and all(player.remaining == shared for player in players):
             return "agreed", tally.answer
         return ("stalled" if status == "stalled" else "unfinished"), tally.answer
 
     def is_over(self, players: Sequence["Player"], n_players: int) -> bool:
-        """Whether a simulated run has ended, with an answer or without."""
-        return self.standing(players, n_players)[0] != "unfinished"
+        """Whether a simulated run has ended, with an answer or without; asked after each pull.
+
+        Not while the tally is open: the answer is then not looked up.
+        """
+        is_open = players[0].tally.status(n_players) == "open"
+        return not is_open and self.standing(players, n_players)[0] != "unfinished"
 
     def constants(self, spec: "ExperimentSpec", n_players: int) -> tuple[int, ...]:
         """What ``engine`` reads as ``arena.scheme``: whole numbers, at least one."""

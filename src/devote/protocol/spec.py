@@ -123,7 +123,7 @@ class ExperimentSpec:
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
-    @property
+    @cached_property
     def n_arms(self) -> int:
         """K, the number of arms."""
         return len(self.arm_names)

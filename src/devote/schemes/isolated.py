@@ -125,7 +125,7 @@ class Isolated(Scheme):
 
     def is_over(self, players: Sequence[Player], n_players: int) -> bool:
         """Once each holds one arm: asked after each pull, and told by the first who does not."""
-        return all(player.best is not None for player in players)
+        return all(player.learner.state.ints[COUNT] == 1 for player in players)
 
     def bounds(self, case: Case) -> tuple[Bound, ...]:
         """The subroutine's own guarantee."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from itertools import count
 
 from devote.problems import Problem, is_suboptimal, pay, pick
+from devote.problems.rewards import row_at
 from devote.protocol import ExperimentSpec, Message, Player
 from devote.protocol.messages import kind_of
 from devote.simulate.optimality import judge_answer
@@ -67,36 +68,41 @@ class _Run:
 
     def play(self, uniforms: Iterable[Triple], seed: int, trial: int) -> None:
         scenario = self.scenario
+        scheme, ends = scenario.scheme, not scenario.algorithm.endless
+        epsilon, players, listeners = scenario.spec.epsilon, self.players, self.listeners
         env = scenario.problem.environment(scenario.n_players)
         waking = scenario.problem.waking(scenario.n_players)
-        noise = stream(seed, trial, "noise").random if scenario.scheme.noisy else float
+        drifts = any(env.slopes)
+        is_poor: dict[tuple[int, int], int] = {}  # by row of means and arm, where nothing drifts
+        noise = stream(seed, trial, "noise").random if scheme.noisy else float
         times = count() if scenario.horizon is None else range(scenario.horizon)
         stops = checkpoints() if self.recording else iter(())
         stop = next(stops, NEVER)
         # In this order: a horizon that is reached must not take one more draw.
         for t, (u_wake, u_choose, u_pay) in zip(times, uniforms, strict=False):
             n = pick(*waking, u_wake)
-            player = self.players[n]
+            player = players[n]
             self.samples += 1
             self.pulls[n] += 1
             arm = player.activate(u_choose, noise())
-            self._deliver(t, n, player, player.outgoing())
-            self.suboptimal += is_suboptimal(env, scenario.spec.epsilon, t, n, arm)
+            if messages := player.outgoing():
+                self._deliver(t, n, player, messages)
+            where = row_at(env, t, n), arm
+            if drifts or where not in is_poor:
+                is_poor[where] = is_suboptimal(env, epsilon, t, n, arm)
+            self.suboptimal += is_poor[where]
             self.arm_pulls[arm] += 1
-            self._deliver(t, n, player, player.reward(pay(env, t, n, arm, u_pay)))
+            if messages := player.reward(pay(env, t, n, arm, u_pay)):
+                self._deliver(t, n, player, messages)
             if self.samples == stop:
                 self.points.append(self._point())
                 stop = next(stops)
             if t % CHECK_EVERY == 0:
                 scenario.check_goes_on(self.samples, self.broadcasts)
-            if not scenario.algorithm.endless and scenario.scheme.is_over(
-                self.listeners, scenario.n_players
-            ):
+            if ends and scheme.is_over(listeners, scenario.n_players):
                 return
 
     def _deliver(self, t: int, n: int, sender: Player, messages: list[Message]) -> None:
-        if not messages:
-            return
         term = getattr(sender, "term", 0)
         before = self.board.shared
         self.broadcasts += len(messages)

@@ -108,7 +108,7 @@ class Scenario:
             return
         if samples >= QUIET and not broadcasts:
             self._check_votes()
-        each = PATIENCE * self.spec.n_arms / self.rule.epsilon**2
+        each = PATIENCE * self.spec.n_arms / self.scheme.subroutine_epsilon(self.spec) ** 2
         # Nobody is rarer than one of N at best, so weights are looked at for long trials only.
         if samples < each * self.n_players:
             return

@@ -15,7 +15,7 @@ from devote.simulate.engine.run import BLOCK, Run
 from devote.simulate.players import run_players
 from devote.simulate.scenario import Scenario
 from devote.simulate.sweep.workers import worker_count
-from devote.simulate.trial import Point, Record, Trial, checkpoints
+from devote.simulate.trial import Event, Point, Record, Trial, checkpoints
 
 
 def run_trial(
@@ -102,21 +102,27 @@ def run_chunk(
         blocks = [block for _, block in run_batches(scenario, seed=seed, trials=trials)]
         return Block.join(blocks), (time.perf_counter() - begin) / len(trials)
     check_room(scenario)
-    singly = trace or record or scenario.scheme.engine is None
+    singly = record or scenario.scheme.engine is None
     quickest = float("inf")
     runs: list[Trial] = []
     ended: list[Arena] = []
+    traces: list[tuple[Event, ...]] = []
+    in_order = scenario.in_order() if trace else scenario
     for trial in trials:
         if singly:
             keep = {"trace": trace, "record": record}
             runs.append(run_trial(scenario, seed=seed, trial=trial, **keep))
         else:
-            ended.append(_played(scenario, seed, trial, False, threads).close())
+            run = _played(in_order, seed, trial, trace, threads)
+            ended.append(run.close())
+            if isinstance(run, Run):
+                traces.append(tuple(run.events))
         end = time.perf_counter()
         begin, quickest = end, min(quickest, end - begin)
     if singly:
         return Block.of(runs, scenario.spec.n_arms, scenario.n_players), quickest
-    return block_of(scenario, ended), quickest
+    block = block_of(in_order, ended)
+    return (replace(block, traces=tuple(traces)) if trace else block), quickest
 
 
 def compile_loop(scenario: Scenario) -> None:

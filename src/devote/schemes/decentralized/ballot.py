@@ -129,11 +129,11 @@ class Ballot(Tally):
         Paper: Algorithm 2, line 22.
         Differs from print: agreement is not assumed to come (erratum 5).
         """
-        shared = self.shared
-        if len(shared) == 1:
+        if sum(self.shared_mask) == 1:
             return "agreed"
         if n_players is None or len(self._by_voter) < n_players:
             return "open"
+        shared = self.shared
         silent = [
             voter
             for voter, arms in self._by_voter.items()

@@ -123,11 +123,6 @@ class Decentralized(Scheme):
 
     why_no_sample_bound = promises.why_no_sample_bound
 
-    def is_over(self, players: Sequence[Player], n_players: int) -> bool:
-        """Asked after each pull: while votes may still come, the answer is not looked up."""
-        is_open = players[0].tally.status(n_players) == "open"
-        return not is_open and super().is_over(players, n_players)
-
     def facts(self, spec: ExperimentSpec) -> dict[str, int]:
         """The quorum under both rules (erratum 6)."""
         return {f"votes by the rule {rule}": quorum(spec.delta, spec.eta, rule) for rule in RULES}

@@ -108,30 +108,30 @@ class Answers(Tally):
     def add(self, message: Message) -> bool:
         """Take in an answer; one that is refused changes nothing."""
         assert isinstance(message, Answer)
-        key = (message.voter, message.number)
-        if key in self._given or self._refusal(message) is not None:
+        key, given = (message.voter, message.number), self._given
+        if key in given or self._refusal(message) is not None:
             return False
-        self._given[key] = (message.arm, message.bit)
+        given[key] = (message.arm, message.bit)
         self._bits[message.arm].append(message.bit)
         self._ones[message.arm] += message.bit
-        if len(self) >= self._next_mark:
+        if len(given) >= self._next_mark:
             self._mark()
         self._feed()
         return True
 
     def _feed(self) -> None:
         """Hand the learner the answers it asks for, as long as they are there."""
-        learner = self.learner
+        learner, eaten = self.learner, self._eaten
         while learner.best is None:
             arm = learner.pending
             if arm is None:
                 arm = learner.activate(uniform(*self._seeds, self._steps))
                 self._steps += 1
-            if self._eaten[arm] == len(self._bits[arm]):
+            bits = self._bits[arm]
+            if eaten[arm] == len(bits):
                 return
-            bit = self._bits[arm][self._eaten[arm]]
-            self._eaten[arm] += 1
-            learner.reward(float(bit))
+            eaten[arm] += 1
+            learner.reward(float(bits[eaten[arm] - 1]))
 
     def status(self, n_players: int | None = None) -> Status:
         """Agreed once the learner is down to one arm; until then more devices may answer."""
