@@ -11,7 +11,6 @@ from devote.problems.activity import Weights
 from devote.protocol import ExperimentSpec
 from devote.schemes import make_scheme
 from devote.simulate import Scenario, run_trial
-from devote.simulate.engine import clocks, loop
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu import batch as batches
@@ -90,7 +89,6 @@ def report(name: str, equal: bool) -> None:
 def main() -> None:
     # The simulator asks its threads in a loop how far they are: else each question takes 5 ms.
     sys.setswitchinterval(1e-5)
-    clocks.borrowed = loop.borrowed = lambda value: value
     batches.WARP = lone.THREADS = 8  # each thread of the device is one of Python's here
     for name, what in SETTINGS.items():
         scenario = setting(*what)

@@ -95,9 +95,8 @@ def test_in_any_small_setting(means, weights, votes, horizon, seed):
 
 @pytest.mark.parametrize("n_players", [1, 8])
 @pytest.mark.parametrize("horizon", [None, 1, 50])
-def test_in_plain_python_too(monkeypatch, n_players, horizon):
+def test_in_plain_python_too(n_players, horizon):
     """Also one player alone, whose arrays would take a compilation of their own."""
-    monkeypatch.setattr("devote.simulate.engine.clocks.borrowed", lambda value: value)
     chosen = setting("ser3", "decentralized", PROBLEMS["plain"], n_players, min(n_players, 3))
     scenario = replace(chosen, horizon=horizon)
     for trial in range(5):
@@ -150,7 +149,6 @@ def test_neither_threads_nor_windows_nor_pauses_change_a_run(monkeypatch, proble
 @pytest.mark.parametrize("fewest", [1, 8])
 def test_a_window_that_is_shortened_changes_nothing(monkeypatch, fewest):
     """Players who have run past its new end are run again, with a decision before it or without."""
-    monkeypatch.setattr("devote.simulate.engine.clocks.borrowed", lambda value: value)
     monkeypatch.setattr("devote.simulate.engine.windows.FEWEST", fewest)
     chosen = setting("ser3", "decentralized", PROBLEMS["plain"], 20, 3)
     shortened = 0

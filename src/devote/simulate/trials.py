@@ -133,3 +133,9 @@ def compile_loop(scenario: Scenario) -> None:
     few = min(scenario.n_players, spec.scheme.fewest_players(spec))
     engine = scenario.runs_on if scenario.scheme.engine is not None else "event"
     run_trial(Scenario(spec, problem, few, 1, engine), seed=0, trial=0)
+
+
+def compile_loops(scenarios: Sequence[Scenario]) -> None:
+    """Compile the loop of each scenario, or load it."""
+    for scenario in scenarios:
+        compile_loop(scenario)

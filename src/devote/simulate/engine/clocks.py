@@ -35,7 +35,7 @@ from devote.kernels.tables import (
 )
 from devote.protocol.engine import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
-from devote.simulate.engine.memory import borrowed, prefetch_row
+from devote.simulate.engine.memory import prefetch_row
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.packing import shrink, widen
 from devote.simulate.engine.windows import (
@@ -172,13 +172,6 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
 
         Without rows it merges, or opens the next window once everybody is set.
         """
-        env = borrowed(env)
-        spans = borrowed(spans)
-        rows = borrowed(rows)
-        plan = borrowed(plan)
-        desk = borrowed(desk)
-        narrow = borrowed(narrow)
-        real = borrowed(real)
         counters, words, times, past = real.counters, plan.words, plan.times, plan.past
         scratch, fresh, added = desk.scratch, desk.fresh, desk.added
         subroutine = (rule, choose, observe)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,9 @@ def _compiled_loop(
     loop.__qualname__ = re.sub(r"\W", "_", f"{engine}_{algorithm}_{scheme}")
     # nogil: the rows of a run on clocks are shared among threads.
     options: Any = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": Compiler}
+    # References to arrays are not counted, the caller has some: to count them at five slices per
+    # pull takes ten times the work itself.
+    options["_nrt"] = False
     return _compiled_once(compiler(loop, cache=True, error_model="numpy", **options))
 
 
@@ -64,7 +67,7 @@ def _compiled_once(loop: Any) -> Callable[..., None]:
     def call(*args: Any) -> None:
         if not loop.overloads:
             lock = Path(loop.stats.cache_path) / f"{loop.__qualname__}.lock"
-            with _alone(lock), _without_collector():
+            with _alone(lock), _in_haste():
                 loop.compile(tuple(type_of(argument) for argument in args))
                 hand_over_constants()
         loop(*args)
@@ -72,14 +75,25 @@ def _compiled_once(loop: Any) -> Callable[..., None]:
     return call
 
 
+PLAIN = SimpleNamespace(errmsg=str, highlight=str, reset=str)
+
+
 @contextmanager
-def _without_collector() -> Iterator[None]:
-    """Leave garbage for a while: the compiler makes so many objects that a tenth goes for it."""
-    was_enabled = gc.isenabled()
+def _in_haste() -> Iterator[None]:
+    """Leave garbage for a while: the compiler makes so many objects that a tenth goes for it.
+
+    As much goes for colours of messages, one for each way to call a function that is not taken.
+    """
+    from numba.core.types import functions as numba_functions
+
+    messages: Any = numba_functions
+    was_enabled, colours = gc.isenabled(), messages._termcolor
     gc.disable()
+    messages._termcolor = PLAIN
     try:
         yield
     finally:
+        messages._termcolor = colours
         if was_enabled:
             gc.enable()
 

@@ -13,7 +13,7 @@ from devote.kernels import Algorithm, State
 from devote.kernels.tables import ACTIVE, ENDED, N_EVENTS, SUBOPTIMAL, TIME
 from devote.problems import is_suboptimal, pay, pick
 from devote.protocol.engine import Engine
-from devote.simulate.engine.memory import borrowed, prefetch_row
+from devote.simulate.engine.memory import prefetch_row
 
 AHEAD = 8
 """How many pulls early a player's memory is asked for."""
@@ -32,11 +32,9 @@ def make_loop(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Callabl
     def loop(  # type: ignore[no-untyped-def]
         env, rule, waking, learners, arena, u_wake, u_choose, u_pay, u_noise
     ):
-        env = borrowed(env)
-        arena = borrowed(arena)
         counters = arena.counters
-        threshold, alias = borrowed(waking)
-        alive, pulls, sums, ints, floats = borrowed(learners)
+        threshold, alias = waking
+        alive, pulls, sums, ints, floats = learners
         subroutine = (rule, choose, observe)
         room = len(arena.events) - 2 * len(arena.tally) - 2
         known = fingerprint

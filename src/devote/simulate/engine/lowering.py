@@ -4,6 +4,10 @@ By itself numba optimises each function, makes machine code of it, and does both
 inlined. That of the functions alone is never run: here each is simplified and linked into what
 calls it. The loop needs no simplifying before it is linked and optimised with all of them. Together
 that takes a quarter to a third less time.
+
+By itself numba also takes each tuple apart wherever it is handed to a function, and puts it
+together again there: an arena has more than a hundred parts. Here tuples of ours are handed over
+whole, which is less to write, to read and to simplify: an eighth of the time.
 """
 
 from typing import Any, ClassVar
@@ -12,12 +16,16 @@ from numba.core import codegen as numba_codegen
 from numba.core import compiler as numba_compiler
 from numba.core import compiler_machinery as numba_machinery
 from numba.core import typed_passes as numba_passes
+from numba.core import types as numba_types
+from numba.core.datamodel import packer as numba_packer
 from numba.core.registry import cpu_target
 
 codegen: Any = numba_codegen
 compiler: Any = numba_compiler
 passes: Any = numba_passes
 machinery: Any = numba_machinery
+types: Any = numba_types
+packer: Any = numba_packer
 target: Any = cpu_target
 
 
@@ -61,6 +69,45 @@ class LoopLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         module.data_layout = self._codegen._data_layout
 
 
+class _Whole:
+    """How a tuple is handed over: as it is."""
+
+    def __init__(self, model: Any) -> None:
+        self.get_argument_type = model.get_value_type
+
+    def as_argument(self, builder: Any, value: Any) -> Any:
+        """Called by numba where a function is called."""
+        return value
+
+    def from_argument(self, builder: Any, value: Any) -> Any:
+        """Called by numba where a function begins."""
+        return value
+
+
+class _Models:
+    """How arguments of each type are handed over."""
+
+    def lookup(self, kind: Any) -> Any:
+        """Called by numba for each argument."""
+        model = target.target_context.data_model_manager.lookup(kind)
+        return _Whole(model) if _is_ours(kind) else model
+
+
+def _is_ours(kind: Any) -> bool:
+    if isinstance(kind, types.BaseNamedTuple):
+        return str(kind.instance_class.__module__).startswith("devote.")
+    return isinstance(kind, types.BaseTuple) and any(map(_is_ours, kind))
+
+
+def _pack(kinds: Any) -> Any:
+    return packer.ArgPacker(_Models(), kinds)
+
+
+# For all that is compiled in this process, as both sides of a call must agree; functions of others
+# take no tuples of ours.
+target.target_context.get_arg_packer = _pack
+
+
 @machinery.register_pass(mutates_CFG=True, analysis_only=False)
 class Lowering(passes.NativeLowering):  # type: ignore[misc]
     """Numba's own lowering, into a library of ours."""
@@ -76,15 +123,33 @@ class Lowering(passes.NativeLowering):  # type: ignore[misc]
         return done
 
 
+NOT_FOR_OURS = {
+    "WithLifting",
+    "InlineClosureLikes",
+    "RewriteDynamicRaises",
+    "MakeFunctionToJitFunction",
+    "InlineInlinables",
+    "FindLiterallyCalls",
+    "LiteralUnroll",
+    "LiteralPropagationSubPipelinePass",
+    "InlineOverloads",
+    "NopythonRewrites",
+}
+"""Steps for what kernels of ours have not: closures, ``with``, messages, sums of whole arrays."""
+
+
 class Compiler(compiler.CompilerBase):  # type: ignore[misc]
-    """Numba's pipeline but for its lowering."""
+    """Numba's pipeline but for its lowering, and for steps that would find nothing to do."""
 
     def define_pipelines(self) -> list[Any]:
         """Called by numba."""
         pipeline = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        for i, (step, what) in enumerate(pipeline.passes):
-            if step is passes.NativeLowering:
-                pipeline.passes[i] = Lowering, what
+        ours = self.state.func_id.modname.startswith("devote.")
+        pipeline.passes = [
+            (Lowering if step is passes.NativeLowering else step, what)
+            for step, what in pipeline.passes
+            if not (ours and step.__name__ in NOT_FOR_OURS)
+        ]
         pipeline.finalize()
         return [pipeline]
 

@@ -2,7 +2,9 @@
 
 Nobody knows how long a trial takes before it has been run, so the first trial of each cell is a
 chunk of its own and its time decides on the size of the next ones. A loop that has not been
-compiled yet is compiled by one worker; the others find it in numba's cache.
+compiled yet is compiled by one worker; the others find it in numba's cache. Loops of one engine
+share functions, which each process compiles for itself: so one worker compiles the loops of an
+engine, or as many workers as are there for it.
 
 The order has no influence on results: each trial has its own streams.
 """
@@ -30,17 +32,27 @@ class Schedule:
         self.waiting = {cell: trials for cell, trials in self.waiting.items() if trials}
         self._loops = {cell: self.cells[cell].loop for cell in self.waiting}
 
-    def loops(self) -> list[Scenario]:
-        """One cell for each loop that the waiting trials need, those of the most work first."""
+    def loops(self, at_once: int) -> list[list[Scenario]]:
+        """What so many workers are to compile, each several loops: a cell for each loop.
+
+        Those of the most work come first.
+        """
         first: dict[tuple[str, str, str], Scenario] = {}
         work: dict[tuple[str, str, str], int] = {}
         for cell, trials in self.waiting.items():
             loop = self._loops[cell]
             first.setdefault(loop, self.cells[cell])
             work[loop] = work.get(loop, 0) + self._guess(cell)[0] * len(trials)
+        by_work = sorted(first, key=lambda loop: work[loop], reverse=True)
         # Clocks take longest to compile.
-        by_work = sorted(first, key=lambda loop: (loop[2] == "clocks", work[loop]), reverse=True)
-        return [first[loop] for loop in by_work]
+        engines = sorted({engine for _, _, engine in first}, key=lambda name: name != "clocks")
+        by_engine = [[first[loop] for loop in by_work if loop[2] == name] for name in engines]
+        effort = [
+            4 + (4 if loops[0].loop[2] == "clocks" else 1) * len(loops) for loops in by_engine
+        ]
+        parts = [max(1, round(at_once * some / sum(effort))) for some in effort]
+        groups = [loops[i::n] for loops, n in zip(by_engine, parts, strict=True) for i in range(n)]
+        return [loops for loops in groups if loops]
 
     def next_chunk(self, compiled: set[tuple[str, str, str]]) -> tuple[int, list[int]] | None:
         """A cell and some of its trials; None if all that is left waits for its loop."""

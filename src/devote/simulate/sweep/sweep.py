@@ -26,7 +26,7 @@ from devote.simulate.sweep.pieces import Pieces
 from devote.simulate.sweep.results_file import Header, ResultsFile, gather
 from devote.simulate.sweep.schedule import Schedule
 from devote.simulate.sweep.workers import local_executor, worker_count
-from devote.simulate.trials import compile_loop, run_chunk
+from devote.simulate.trials import compile_loops, run_chunk
 
 __all__ = ["Progress", "Sweep", "run_sweep", "run_sweeps"]
 
@@ -188,19 +188,18 @@ def _run(
 ) -> Iterator[tuple[int, list[int], Block]]:
     """Hand out chunks and pass on their trials as they are finished."""
     compiled: set[tuple[str, str, str]] = set()
-    # One worker alone compiles what it needs when it needs it.
-    loops = schedule.loops() if at_once > 1 else []
-    if not loops:
-        compiled = {cell.loop for cell in schedule.loops()}
-    compiling: dict[Future[Any], Scenario] = {}
+    loops = schedule.loops(at_once)
+    if at_once == 1:  # who is alone compiles what it needs when it needs it
+        compiled, loops = {cell.loop for some in loops for cell in some}, []
+    compiling: dict[Future[Any], list[Scenario]] = {}
     running: dict[Future[Any], tuple[int, list[int]]] = {}
     # A chunk more than there are workers, so that nobody waits for the next one.
     room = at_once + 1 if at_once > 1 else 1
     while loops or compiling or running or schedule.waiting:
         while len(compiling) + len(running) < room:
             if loops:
-                cell = loops.pop(0)
-                compiling[executor.submit(compile_loop, cell)] = cell
+                some = loops.pop(0)
+                compiling[executor.submit(compile_loops, some)] = some
                 continue
             chunk = schedule.next_chunk(compiled)
             if chunk is None:
@@ -214,7 +213,7 @@ def _run(
         for future in finished:
             outcome = _result(future)
             if future in compiling:
-                compiled.add(compiling.pop(future).loop)
+                compiled |= {cell.loop for cell in compiling.pop(future)}
                 continue
             i, trials = running.pop(future)
             block, seconds = outcome
