@@ -4,6 +4,9 @@ And the seats do not move when the rewards change and the activity does not, whi
 the jury a fixed group in the sense of its proof.
 """
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, Split, Uniform, Zipf
 from devote.protocol import ExperimentSpec
-from devote.simulate import Scenario, run_players, run_trial
+from devote.simulate import Scenario, run_players, run_trial, simulate
 
 WORLDS = ((0.9, 0.1, 0.1), (0.1, 0.1, 0.9), (0.5, 0.5, 0.5), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
 ENDING = [name for name, algorithm in ALGORITHMS.items() if not algorithm.endless]
@@ -105,6 +108,19 @@ def test_the_decision_comes_with_the_last_pick_it_takes_and_before_all_hold_it()
     assert run.status == "agreed"
     last = max(event.time for event in run.trace if event.kind == "elimination")
     assert run.samples_to_decision == last + 1 < run.samples
+
+
+def test_a_juror_whose_guess_is_the_verdict_may_find_the_same_arm_by_its_next_reward():
+    """All are done with the very play before which they must pick: so the last one guesses, and
+    holds the verdict before it can hear of it. Such a run once counted one holder too few and
+    never ended."""
+    jury = scenario_of("ser3", (0.8, 0.0), privacy=1.0, seat_after=5, vote_after=16)
+    scenario = replace(jury, problem=Problem("sure", samples=((0.8,), (0.0,))))
+    result = simulate(scenario.spec, scenario.problem, 9, trials=1_000, horizon=3_000)
+    right = np.flatnonzero(~result.leaves(1)).tolist()
+    assert 2 < len(right) < 30, "seven who guess agree on an arm in one trial of 128"
+    for trial in right:
+        assert both(scenario, trial=trial).status == "agreed"
 
 
 def test_seats_that_are_never_filled_leave_the_run_unfinished():

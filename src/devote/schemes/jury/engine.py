@@ -54,9 +54,11 @@ def wake(arena: Arena, state: State, player: int, noise: float) -> None:
 
 @jitable
 def learn(arena: Arena, state: State, player: int, n_out: int) -> None:
-    """A juror that is down to one arm picks it."""
+    """A juror that is down to one arm picks it, or holds the verdict that it has just given."""
     if picks_now(arena, state, player, n_out):
         pick(arena, player, next_alive(state, 0))
+    elif arena.counters[tables.N_SHARED] == 1 and not arena.own[player, KNOWS]:
+        arena.counters[tables.HOLDING] += holds_answer(arena, player)
 
 
 @jitable
