@@ -45,10 +45,6 @@ class Lane:
             self.stream = cuda.external_stream(int(self._handle))
             self._answer = cuda.pinned_array(1, dtype=np.int8)
 
-    def begin(self) -> None:
-        """Wait for what was copied to the device outside of any lane."""
-        cuda.default_stream().synchronize()
-
     def ask(self, busy: Any) -> None:
         """Ask for a byte, once all launches so far are done."""
         self._answer[0] = ASKED

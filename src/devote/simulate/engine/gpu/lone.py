@@ -21,14 +21,14 @@ from devote.problems import pay
 from devote.protocol.scheme import SCHEMES, Engine
 from devote.simulate.block import Block
 from devote.simulate.engine.alone import bad_play
-from devote.simulate.engine.gpu.arrays import device_environment, device_setting
+from devote.simulate.engine.gpu.arrays import Room, on_device, setting_of
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
 from devote.simulate.engine.gpu.tables import arena_of_one, environment_of
 from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
 from devote.simulate.engine.outcomes import closed, outcomes_of
-from devote.simulate.engine.setting import new_arena
+from devote.simulate.engine.setting import environment_arrays, new_arena
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import trial_keys
 from devote.simulate.votes import Votes
@@ -182,21 +182,20 @@ class LoneBatch:
         code = scenario.algorithm
         facts = facts_of(scenario, plain, self.arena)
         self.kernel = compiled_lone(*scenario.loop[:2], k, facts, code.choose, code.observe)
-        self.counters = cuda.device_array((n_trials, N_COUNTERS), np.int64)
-        self.alive = cuda.device_array((k, n_trials), np.int8)
-        self.given = (
-            device_environment(plain),
-            scenario.rule,
-            device_setting(scenario, self.arena),
-            cuda.to_device(trial_keys(seed, trials)),
-            cuda.to_device(self.arena.counters),
-            self.counters,
-            self.alive,
+        environment, setting, keys, fresh, self.counters, self.alive, self.busy = on_device(
+            (
+                environment_arrays(plain),
+                setting_of(scenario, self.arena),
+                trial_keys(seed, trials),
+                self.arena.counters,
+                Room((n_trials, N_COUNTERS), np.int64),
+                Room((k, n_trials), np.int8),
+                np.zeros(1, dtype=np.int8),
+            ),
+            self.lane.stream,
         )
+        self.given = (environment, scenario.rule, setting, keys, fresh, self.counters, self.alive)
         self.blocks = min(-(-n_trials // THREADS), BLOCKS * multiprocessors())
-
-        self.busy = cuda.to_device(np.zeros(1, dtype=np.int8))
-        self.lane.begin()
 
     def steps(self) -> Iterator[None]:
         """Run all trials to their end, which is when the lane has answered."""

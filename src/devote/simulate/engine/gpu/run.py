@@ -31,6 +31,9 @@ PAUSE = 2e-5
 Job = tuple[int, Scenario, Sequence[int]]
 """The place of a scenario, the scenario, and numbers of trials."""
 
+Task = tuple[list[tuple[int, Scenario]], Sequence[int]]
+"""Places and scenarios, each of which goes on where the last one stops, and numbers of trials."""
+
 
 def trials_at_once(scenario: Scenario) -> int:
     """How many trials the memory of the device holds; at least one, or it is refused."""
@@ -58,74 +61,103 @@ def run_jobs(jobs: Sequence[Job], *, seed: int) -> Iterator[tuple[int, Sequence[
     """The place of a scenario, the numbers of some trials and what they came to, as they end."""
     check_device()
     # The longest first, then the largest: small ones fill what is left of the device.
-    waiting = deque(sorted((job for job in jobs if job[2]), key=_first, reverse=True))
+    waiting = deque(sorted(_tasks(jobs), key=_first, reverse=True))
     with ThreadPoolExecutor(FETCHERS) as pool:
         while waiting:
             with freed_later():
-                for i, trials, fetched in _run_some(waiting, seed, pool):
-                    yield i, trials, fetched.result()
+                yield from _run_some(waiting, seed, pool)
+
+
+def _tasks(jobs: Sequence[Job]) -> list[Task]:
+    """The jobs that some trials are for; those that differ in nothing but a horizon are one."""
+    tasks: dict[Any, Task] = {}
+    for n, (i, scenario, trials) in enumerate(jobs):
+        if not len(trials):
+            continue
+        key: Any = n
+        if hasattr(_form(scenario), "go_on") and not scenario.own_clocks and scenario.horizon:
+            key = (scenario.spec, scenario.problem, scenario.n_players, tuple(trials))
+        tasks.setdefault(key, ([], trials))[0].append((i, scenario))
+    for stops, _ in tasks.values():
+        stops.sort(key=lambda stop: stop[1].horizon or 0)
+    return list(tasks.values())
 
 
 def _run_some(
-    waiting: deque[Job], seed: int, pool: ThreadPoolExecutor
-) -> Iterator[tuple[int, Sequence[int], Future[Block]]]:
-    """Run jobs until none is left, or memory that has been used up must be freed first."""
+    waiting: deque[Task], seed: int, pool: ThreadPoolExecutor
+) -> Iterator[tuple[int, Sequence[int], Block]]:
+    """Run tasks until none is left, or memory that has been used up must be freed first."""
     from devote.simulate.engine.gpu.lane import lane
 
     lanes = [lane(i) for i in range(LANES)]
-    flying: list[tuple[int, Sequence[int], Any, Iterator[None]]] = []
-    fetching: list[tuple[int, Sequence[int], Future[Block]]] = []
+    flying: list[tuple[Task, Any, Iterator[None]]] = []
+    fetching: list[tuple[Task, Any, Future[Block]]] = []
     short = False
     while flying or fetching or (waiting and not short):
         if waiting and lanes and not short and len(fetching) < LANES:
             short = bool(flying or fetching) and _bytes(waiting[0]) > SHARE * free_bytes()
             if not short:
-                flying.append(_launch(waiting, seed, lanes.pop()))
+                task, batch = _next_batch(waiting, seed, lanes.pop())
+                flying.append((task, batch, _begun(batch)))
         went_on = False
-        for one in [one for one in flying if one[2].lane.answered]:
-            i, trials, batch, steps = one
+        for one in [one for one in flying if one[1].lane.answered]:
+            task, batch, steps = one
             went_on = True
             if next(steps, steps) is steps:
                 flying.remove(one)
-                lanes.append(batch.lane)
-                fetching.append((i, trials, pool.submit(batch.outcomes)))
+                fetching.append((task, batch, pool.submit(batch.outcomes)))
+                if len(task[0]) == 1:
+                    lanes.append(batch.lane)
         for done in [done for done in fetching if done[2].done()]:
+            (stops, trials), batch, fetched = done
             went_on = True
             fetching.remove(done)
-            yield done
+            block = fetched.result()
+            if further := stops[1:]:
+                batch.go_on(further[0][1], block)
+                flying.append(((further, trials), batch, _begun(batch)))
+            yield stops[0][0], trials, block
         if not went_on and (short or not waiting or not lanes):
             time.sleep(PAUSE)
 
 
-def _first(job: Job) -> tuple[bool, int]:
-    return job[1].algorithm.patient, _bytes(job)
+def _begun(batch: Any) -> Iterator[None]:
+    """The steps of a batch, of which the first is made."""
+    steps: Iterator[None] = batch.steps()
+    next(steps)
+    return steps
 
 
-def _bytes(job: Job) -> int:
-    """What the trials of a job take."""
-    _, scenario, trials = job
+def _first(task: Task) -> tuple[bool, bool, int]:
+    [(_, scenario), *_], _ = task
+    return scenario.horizon is not None, scenario.algorithm.patient, _bytes(task)
+
+
+def _bytes(task: Task) -> int:
+    """What the trials of a task take."""
+    [(_, scenario), *_], trials = task
     return (bytes_per_player(scenario) * scenario.n_players + PER_TRIAL) * len(trials)
 
 
-def _launch(
-    waiting: deque[Job], seed: int, lane: Any
-) -> tuple[int, Sequence[int], Any, Iterator[None]]:
-    """Begin the next trials that wait, as many as there is room for."""
+def _next_batch(waiting: deque[Task], seed: int, lane: Any) -> tuple[Task, Any]:
+    """The next trials that wait, as many as there is room for."""
+    stops, trials = waiting.popleft()
+    scenario = stops[0][1]
+    size = trials_at_once(scenario)
+    some, rest = trials[:size], trials[size:]
+    if len(rest):
+        waiting.appendleft((stops, rest))
+    return (stops, some), _form(scenario)(scenario, seed=seed, trials=some, lane=lane)
+
+
+def _form(scenario: Scenario) -> Any:
+    """How its trials are run."""
     from devote.simulate.engine.gpu.batch import Batch
     from devote.simulate.engine.gpu.lone import LoneBatch
     from devote.simulate.engine.gpu.merged import MergedBatch
 
-    i, scenario, trials = waiting.popleft()
     engine = scenario.scheme.engine
     assert engine is not None
-    form: Any = MergedBatch if engine.one_learner or engine.clocks is None else Batch
     if scenario.own_clocks and runs_by_itself(scenario):
-        form = LoneBatch
-    size = trials_at_once(scenario)
-    some, rest = trials[:size], trials[size:]
-    if rest:
-        waiting.appendleft((i, scenario, rest))
-    batch = form(scenario, seed=seed, trials=some, lane=lane)
-    steps = batch.steps()
-    next(steps)
-    return i, some, batch, steps
+        return LoneBatch
+    return MergedBatch if engine.one_learner or engine.clocks is None else Batch

@@ -112,6 +112,15 @@ def _never(*given: Any) -> bool:
     return False
 
 
+def device_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that kernels call as if its code were theirs."""
+    from numba import cuda
+
+    options = {} if simulated() else {"forceinline": True}
+    made: Callable[..., Any] = cuda.jit(device=True, **options)(function)
+    return made
+
+
 def compile_kernel(make: Callable[..., Any], *given: Any, registers: int | None = None) -> Any:
     """The kernel that ``make`` makes, compiled when first run, unless it is in the cache on disk.
 
