@@ -57,6 +57,9 @@ kept in memory."""
 MERGING = 168
 """Of a thread that merges: with more, fewer trials have room."""
 
+ALL_PHASES = 168
+"""Of a thread that does both."""
+
 SMALL = 128
 """Players of a trial that a warp can take through all of its phases, if there are many trials."""
 
@@ -83,7 +86,7 @@ def compiled(
     given = (code, engine, *size, facts)
     begin = compile_kernel(make_begin, n_arms)
     if whole:
-        phases = compile_kernel(make_phases, *given, shared, WARP, registers=MERGING)
+        phases = compile_kernel(make_phases, *given, shared, WARP, registers=ALL_PHASES)
         return begin, phases
     return (
         begin,
