@@ -6,6 +6,10 @@ Prints a line for each setting: its name, and ``equal`` if all trials equal thos
 import sys
 from dataclasses import replace
 from operator import eq
+from threading import Lock
+from typing import Any
+
+from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
 from devote.problems import Problem
 from devote.problems.activity import Weights
@@ -84,6 +88,30 @@ def on_the_cpu(scenario: Scenario, trial: int) -> object:
     return run.outcome()
 
 
+class OneAtATime(dict[object, object]):
+    """The simulator's shared arrays. Of two threads that ask at once, each would get its own."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+
+    def get(self, key: object, default: object = None) -> object:
+        """The array; whoever finds none makes it, before others may ask."""
+        self.lock.acquire()
+        found = super().get(key, default)
+        if found is not None:
+            self.lock.release()
+        return found
+
+    def __setitem__(self, key: object, value: object) -> None:
+        super().__setitem__(key, value)
+        self.lock.release()
+
+
+def shared_arrays(shared: Any, size: int) -> None:
+    """In place of the initialiser of ``FakeCUDAShared``."""
+    shared._allocations, shared._dynshared_size = OneAtATime(), size
+
+
 def report(name: str, equal: bool) -> None:
     print(f"{name}: {'equal' if equal else 'DIFFERENT'}", flush=True)
 
@@ -91,6 +119,7 @@ def report(name: str, equal: bool) -> None:
 def main() -> None:
     # The simulator asks its threads in a loop how far they are: else each question takes 5 ms.
     sys.setswitchinterval(1e-5)
+    FakeCUDAShared.__init__ = shared_arrays
     clocks.borrowed = loop.borrowed = lambda value: value
     batches.WARP = lone.THREADS = 4  # each thread of the device is one of Python's here
     for name, what in SETTINGS.items():

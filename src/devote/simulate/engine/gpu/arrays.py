@@ -1,5 +1,6 @@
 """Arrays on the device that every way of running trials there needs."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from numba import cuda
 
 from devote.kernels.tables import Arena
 from devote.problems import Uniform
+from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.tables import Setting
 from devote.simulate.engine.gpu.target import simulated
 from devote.simulate.scenario import Scenario
@@ -28,10 +30,10 @@ class Room:
     @property
     def nbytes(self) -> int:
         """What it takes."""
-        return int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
+        return math.prod(self.shape) * int(np.dtype(self.dtype).itemsize)
 
 
-def on_device(things: Any, stream: Any = 0) -> Any:
+def on_device(things: Any, lane: Lane) -> Any:
     """The same tuples, with arrays of the device in place of arrays and of rooms.
 
     They lie in one piece of memory, filled by one copy: one by one, they would each take most of a
@@ -47,7 +49,7 @@ def on_device(things: Any, stream: Any = 0) -> Any:
         end += -(-leaf.nbytes // ALIGNED) * ALIGNED
         if not isinstance(leaf, Room):
             filled = end
-    memory = cuda.device_array(max(end, ALIGNED), np.uint8)
+    memory = lane.memory(max(end, ALIGNED))
     image = np.empty(filled, np.uint8)
     for leaf in leaves:
         if not isinstance(leaf, Room):
@@ -55,7 +57,7 @@ def on_device(things: Any, stream: Any = 0) -> Any:
             part = image[begin : begin + leaf.nbytes]
             part.view(leaf.dtype).reshape(leaf.shape)[...] = leaf
     if filled:
-        memory[:filled].copy_to_device(image, stream=stream)
+        memory[:filled].copy_to_device(image, stream=lane.stream)
     start = memory.device_ctypes_pointer.value
 
     def view(leaf: Any) -> Any:
@@ -94,11 +96,6 @@ def _replaced(things: Any, by: Any) -> Any:
 def repeated(values: Any, n_trials: int) -> Any:
     """A copy for each trial."""
     return np.broadcast_to(values, (n_trials, *values.shape))
-
-
-def last_first(values: Any) -> Any:
-    """An array of the device here, its first axis, the trials, last."""
-    return np.moveaxis(values.copy_to_host(), 0, -1)
 
 
 def waking_of(scenario: Scenario) -> tuple[Any, Any]:

@@ -1,8 +1,9 @@
 """Many trials of one scenario at once on the device: its arrays, and one launch after another."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import FIRST_WIDTH, cell_spans, first_width
 from devote.simulate.engine.gpu.arrays import (
     Room,
-    last_first,
     on_device,
     setting_of,
     stream_keys,
@@ -32,7 +32,7 @@ from devote.simulate.engine.gpu.rows import (
     make_rows,
 )
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
-from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors
+from devote.simulate.engine.gpu.target import MAKING, compile_kernel, multiprocessors
 from devote.simulate.engine.outcomes import UNFINISHED, closed, outcomes_of
 from devote.simulate.engine.setting import environment_arrays, new_arena
 from devote.simulate.engine.windows import (
@@ -60,8 +60,9 @@ MERGING = 168
 ALL_PHASES = 168
 """Of a thread that does both."""
 
-SMALL = 128
-"""Players of a trial that a warp can take through all of its phases, if there are many trials."""
+SMALL = 64
+"""Players of a trial that a warp takes through all of its phases, if those are many, as are the
+trials. Else launches for each phase are faster."""
 
 AT_ONCE = 8
 """Phases that are launched before it is asked whether any trial goes on."""
@@ -71,6 +72,7 @@ MANY = 256
 
 
 _loaded: set[tuple[Any, ...]] = set()
+_loading: dict[tuple[Any, ...], Lock] = {}
 
 
 @cache
@@ -123,10 +125,12 @@ class Batch:
         fresh = scenario.algorithm.new_state(k)
         team = n >= min(WARP, threads)
         if whole is None:
-            whole = n <= SMALL and n_trials >= multiprocessors()
+            long = scenario.algorithm.patient or scenario.horizon is not None
+            whole = long and n <= SMALL and n_trials >= multiprocessors()
         self.whole = whole and team
         facts = facts_of(scenario, plain, self.arena)
-        self.kernels = compiled(*scenario.loop[:2], k, facts, team, self.whole)
+        with MAKING:
+            self.kernels = compiled(*scenario.loop[:2], k, facts, team, self.whole)
         self.threads = threads
         while self.threads > WARP and self.threads >= 2 * n:
             self.threads //= 2
@@ -185,7 +189,7 @@ class Batch:
                     waking_of(scenario),
                     (np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.int8)),
                 ),
-                self.lane.stream,
+                self.lane,
             )
         )
         self.busy, self.idle = busy
@@ -219,28 +223,27 @@ class Batch:
             rows[self.blocks, self.threads, stream](*self.given, self.busy)
             merge[(*self.mergers, stream)](*self.given, self.busy)
 
-        if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
-            start(self.lane.stream)
-            advance(self.lane.stream)
-            _loaded.add(self.kernels)
+        with _loading.setdefault(self.kernels, Lock()):
+            if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
+                start(self.lane.stream)
+                advance(self.lane.stream)
+                _loaded.add(self.kernels)
         self.start, self.advance = self.lane.record(start, advance)
 
-    def steps(self) -> Iterator[None]:
-        """Run all trials to their end, each step once the lane has answered."""
+    def play(self) -> None:
+        """Run all trials to their end, or to the horizon."""
         if self.whole:
-            yield from self._by_warps()
+            self._play_by_warps()
             return
         self.start()
         self.advance()
         self.lane.ask(self.busy)
-        yield
         while self.lane.answer:
             for _ in range(AT_ONCE):
                 self.advance()
             self.lane.ask(self.busy)
-            yield
 
-    def _by_warps(self) -> Iterator[None]:
+    def _play_by_warps(self) -> None:
         """Let a warp take each trial from phase to phase."""
         stream = self.lane.stream
         phases = self.kernels[1][len(self.trials.keys), WARP, stream]
@@ -250,7 +253,6 @@ class Batch:
             self.busy.copy_to_device(self.idle, stream=stream)
             phases(*self.given, self.busy, self.waking, MANY)
             self.lane.ask(self.busy)
-            yield
             going = self.lane.answer != 0
 
     def go_on(self, scenario: Scenario, block: Block) -> None:
@@ -262,34 +264,30 @@ class Batch:
         *first, setting, shape, players, trials = self.given
         setting = setting._replace(horizon=scenario.horizon)
         self.given = (*first, setting, shape, players, trials)
-        words = trials.words.copy_to_host()
+        words = self.lane.fetch(trials.words)
         words[(block.ending == UNFINISHED) | bool(setting.endless), PHASE] = START
         trials.words.copy_to_device(words, stream=self.lane.stream)
         if not self.whole:
             self._prepare()
 
-    def play(self) -> None:
-        """Run all trials to their end."""
-        for _ in self.steps():
-            pass
-
     def outcomes(self) -> Block:
         """What each trial came to."""
         n, n_trials = self.scenario.n_players, len(self.trials.keys)
-        votes = Votes.of(self.players.first_vote.copy_to_host().reshape(n_trials, n))
+        fetch = self.lane.fetch
+        votes = Votes.of(fetch(self.players.first_vote).reshape(n_trials, n))
         names = ("counters", "tally", "by_arm", "shared")
-        columns = {name: last_first(getattr(self.trials, name)) for name in names}
+        columns = {name: np.moveaxis(fetch(getattr(self.trials, name)), 0, -1) for name in names}
         arena = self.arena._replace(alive=self._alive(), **columns)
         return outcomes_of(self.scenario, closed(self.scenario, arena), votes)
 
     def _alive(self) -> Any:
         """Every player's remaining arms, if they are asked for: ``[player, arm, trial]``."""
-        players = self.players
+        players, fetch = self.players, self.lane.fetch
         if self.scenario.scheme.by_message and self.scenario.horizon is None:
             return None
         n, k, n_trials = self.scenario.n_players, self.scenario.spec.n_arms, len(self.trials.keys)
-        moved = players.moved.copy_to_host().reshape(n_trials, n)
-        half = players.half.copy_to_host().reshape(n_trials, n)
-        half ^= moved & self.trials.keep.copy_to_host()[:, None]
-        both = players.alive.copy_to_host().reshape(2, k, n_trials, n)
+        moved = fetch(players.moved).reshape(n_trials, n)
+        half = fetch(players.half).reshape(n_trials, n)
+        half ^= moved & fetch(self.trials.keep)[:, None]
+        both = fetch(players.alive).reshape(2, k, n_trials, n)
         return np.where(half == 1, both[1], both[0]).transpose(2, 0, 1)

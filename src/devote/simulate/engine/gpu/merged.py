@@ -1,6 +1,6 @@
 """Many trials of one scenario at once, each with the clocks of its players merged into one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -10,7 +10,6 @@ from devote.kernels import State, get_algorithm
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.block import Block
 from devote.simulate.engine.gpu.arrays import (
-    last_first,
     on_device,
     repeated,
     setting_of,
@@ -20,7 +19,7 @@ from devote.simulate.engine.gpu.arrays import (
 from devote.simulate.engine.gpu.events import make_events
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.tables import Merged, Shape
-from devote.simulate.engine.gpu.target import compile_kernel
+from devote.simulate.engine.gpu.target import MAKING, compile_kernel
 from devote.simulate.engine.outcomes import closed, outcomes_of
 from devote.simulate.engine.setting import (
     environment_arrays,
@@ -87,34 +86,31 @@ class MergedBatch:
                 stream_keys(seed, trials),
                 (np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.int8)),
             ),
-            self.lane.stream,
+            self.lane,
         )
         given = (environment, scenario.rule, waking, setting, Shape(n_trials, n, 0))
         self.given = (*given, self.learners, self.tables, keys, MOST)
-        self.kernel = compiled_events(*scenario.loop[:2])
+        with MAKING:
+            self.kernel = compiled_events(*scenario.loop[:2])
         self.threads = 1 if n_trials <= FEW else WARP
         self.blocks = -(-n_trials // self.threads)
 
-    def steps(self) -> Iterator[None]:
-        """Run all trials to their end, each step once the lane has answered."""
+    def play(self) -> None:
+        """Run all trials to their end."""
         stream, (busy, idle) = self.lane.stream, self.busy
-        while True:
+        going = True
+        while going:
             busy.copy_to_device(idle, stream=stream)
             self.kernel[self.blocks, self.threads, stream](*self.given, busy)
             self.lane.ask(busy)
-            yield
-            if not self.lane.answer:
-                break
-
-    def play(self) -> None:
-        """Run all trials to their end."""
-        for _ in self.steps():
-            pass
+            going = self.lane.answer != 0
 
     def outcomes(self) -> Block:
         """What each trial came to."""
         names = ("counters", "tally", "by_arm", "shared")
-        columns = {name: last_first(getattr(self.tables, name)) for name in names}
-        arena = self.arena._replace(alive=last_first(self.learners.alive), **columns)
-        votes = Votes.of(self.tables.first_vote.copy_to_host())
+        fetch = self.lane.fetch
+        columns = {name: np.moveaxis(fetch(getattr(self.tables, name)), 0, -1) for name in names}
+        alive = np.moveaxis(fetch(self.learners.alive), 0, -1)
+        arena = self.arena._replace(alive=alive, **columns)
+        votes = Votes.of(fetch(self.tables.first_vote))
         return outcomes_of(self.scenario, closed(self.scenario, arena), votes)

@@ -5,7 +5,6 @@ the slowest trial has. The threads of the warp share the players.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from numba import cuda, int8
 
@@ -30,9 +29,9 @@ def make_phases(
     known: int,
 ) -> Callable[..., None]:
     """The kernel that takes trials through up to ``most`` phases, ``threads`` for each."""
-    code: Any = (algorithm, engine, n_arms, n_ints, n_floats, facts)
-    row = device_function(make_row(*code, shared, threads))
-    merge = device_function(make_merge(*code, True, known))
+    size = (n_arms, n_ints, n_floats)
+    row = device_function(make_row(algorithm, engine, *size, facts, shared, threads))
+    merge = device_function(make_merge(algorithm, engine, *size, facts, True, known))
     deal = device_function(make_deal(known))
     in_order = facts[-1]
 

@@ -261,7 +261,8 @@ def make_row(
 def make_rows(*given: Any) -> Callable[..., None]:
     """The kernel that scans a window, or sets everybody to a moment; as ``row``, and ``known``."""
     *code, known = given
-    row = device_function(make_row(*code, ROWS))
+    make: Any = make_row
+    row = device_function(make(*code, ROWS))
 
     def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
         busy[0] = known < 0

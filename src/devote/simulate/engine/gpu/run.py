@@ -1,14 +1,17 @@
 """Trials on the device: as many at once as its memory holds, of several scenarios."""
 
-import time
+import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from queue import SimpleQueue
+from threading import Lock
 from typing import Any
 
 from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import runs_by_itself
-from devote.simulate.engine.gpu.target import check_device, free_bytes, freed_later
+from devote.simulate.engine.gpu.target import check_device, free_bytes, freed_later, simulated
 from devote.simulate.engine.room import bytes_per_player
 from devote.simulate.errors import SweepError
 from devote.simulate.scenario import Scenario
@@ -22,11 +25,8 @@ SHARE = 0.8
 LANES = 16
 """Batches on the device at once: alone, most have too few players for it."""
 
-FETCHERS = 4
-"""Threads that fetch and judge what batches came to."""
-
-PAUSE = 2e-5
-"""Seconds between two questions whether a batch has gone on."""
+SWITCH = 5e-4
+"""Seconds for which a lane that computes may keep the others waiting, instead of Python's 5e-3."""
 
 Job = tuple[int, Scenario, Sequence[int]]
 """The place of a scenario, the scenario, and numbers of trials."""
@@ -35,18 +35,22 @@ Task = tuple[list[tuple[int, Scenario]], Sequence[int]]
 """Places and scenarios, each of which goes on where the last one stops, and numbers of trials."""
 
 
-def trials_at_once(scenario: Scenario) -> int:
-    """How many trials the memory of the device holds; at least one, or it is refused."""
+def room() -> int:
+    """How much of the device's memory players may take."""
+    return int(SHARE * free_bytes())
+
+
+def trials_at_once(scenario: Scenario, there: int) -> int:
+    """How many trials so much memory holds; at least one, or it is refused."""
     player = bytes_per_player(scenario)
     each = player * scenario.n_players + PER_TRIAL
-    there = SHARE * free_bytes()
     if each > there:
         raise SweepError(
             f"n_players={scenario.n_players:,} takes {each / 2**30:,.0f} GiB of the GPU's memory, "
             f"{player} bytes each, but {there / 2**30:,.0f} GiB are to be had.\n"
-            f"Use {int(there) // player:,} players or fewer, or engine clocks."
+            f"Use {there // player:,} players or fewer, or engine clocks."
         )
-    return int(there // each)
+    return there // each
 
 
 def run_batches(
@@ -62,10 +66,20 @@ def run_jobs(jobs: Sequence[Job], *, seed: int) -> Iterator[tuple[int, Sequence[
     check_device()
     # The longest first, then the largest: small ones fill what is left of the device.
     waiting = deque(sorted(_tasks(jobs), key=_first, reverse=True))
-    with ThreadPoolExecutor(FETCHERS) as pool:
-        while waiting:
-            with freed_later():
-                yield from _run_some(waiting, seed, pool)
+    while waiting:
+        with freed_later(), _quick_switches():
+            yield from _run_some(waiting, seed)
+
+
+@contextmanager
+def _quick_switches() -> Iterator[None]:
+    """Let threads take turns more often."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, SWITCH))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _tasks(jobs: Sequence[Job]) -> list[Task]:
@@ -83,49 +97,66 @@ def _tasks(jobs: Sequence[Job]) -> list[Task]:
     return list(tasks.values())
 
 
-def _run_some(
-    waiting: deque[Task], seed: int, pool: ThreadPoolExecutor
-) -> Iterator[tuple[int, Sequence[int], Block]]:
+def _run_some(waiting: deque[Task], seed: int) -> Iterator[tuple[int, Sequence[int], Block]]:
     """Run tasks until none is left, or memory that has been used up must be freed first."""
-    from devote.simulate.engine.gpu.lane import lane
+    from devote.simulate.engine.gpu.lane import Pool, lane
 
-    lanes = [lane(i) for i in range(LANES)]
-    flying: list[tuple[Task, Any, Iterator[None]]] = []
-    fetching: list[tuple[Task, Any, Future[Block]]] = []
-    short = False
-    while flying or fetching or (waiting and not short):
-        if waiting and lanes and not short and len(fetching) < LANES:
-            short = bool(flying or fetching) and _bytes(waiting[0]) > SHARE * free_bytes()
-            if not short:
-                task, batch = _next_batch(waiting, seed, lanes.pop())
-                flying.append((task, batch, _begun(batch)))
-        went_on = False
-        for one in [one for one in flying if one[1].lane.answered]:
-            task, batch, steps = one
-            went_on = True
-            if next(steps, steps) is steps:
-                flying.remove(one)
-                fetching.append((task, batch, pool.submit(batch.outcomes)))
-                if len(task[0]) == 1:
-                    lanes.append(batch.lane)
-        for done in [done for done in fetching if done[2].done()]:
-            (stops, trials), batch, fetched = done
-            went_on = True
-            fetching.remove(done)
-            block = fetched.result()
-            if further := stops[1:]:
-                batch.go_on(further[0][1], block)
-                flying.append(((further, trials), batch, _begun(batch)))
-            yield stops[0][0], trials, block
-        if not went_on and (short or not waiting or not lanes):
-            time.sleep(PAUSE)
+    there = room()
+    pool = Pool(min(sum(map(_bytes, waiting)), there))
+    lanes = [lane(i) for i in range(1 if simulated() else min(LANES, len(waiting)))]
+    found: SimpleQueue[Any] = SimpleQueue()
+    taking = Lock()
+
+    def next_task() -> Task | None:
+        """The next trials that wait, as many as there is room for; none if there is none now."""
+        with taking:
+            if not waiting:
+                return None
+            stops, trials = waiting[0]
+            size = trials_at_once(stops[0][1], there)
+            task, rest = (stops, trials[:size]), trials[size:]
+            if not pool.promises(_bytes(task)):
+                return None
+            waiting.popleft()
+            if len(rest):
+                waiting.appendleft((stops, rest))
+            return task
+
+    def work(own: Any) -> None:
+        """Run one task after another on a lane."""
+        with own.of(pool):
+            while not pool.closed and (task := next_task()):
+                for answer in _run_task(task, seed, own):
+                    found.put(answer)
+
+    with ThreadPoolExecutor(len(lanes)) as threads:
+        workers = [threads.submit(work, own) for own in lanes]
+        for worker in workers:
+            worker.add_done_callback(found.put)
+        try:
+            while workers:
+                answer = found.get()
+                if isinstance(answer, Future):
+                    workers.remove(answer)
+                    answer.result()
+                else:
+                    yield answer
+        finally:
+            pool.closed = True
 
 
-def _begun(batch: Any) -> Iterator[None]:
-    """The steps of a batch, of which the first is made."""
-    steps: Iterator[None] = batch.steps()
-    next(steps)
-    return steps
+def _run_task(task: Task, seed: int, lane: Any) -> Iterator[tuple[int, Sequence[int], Block]]:
+    """What its trials came to at each stop."""
+    (first, *others), trials = task
+    batch = _form(first[1])(first[1], seed=seed, trials=trials, lane=lane)
+    batch.play()
+    block = batch.outcomes()
+    yield first[0], trials, block
+    for place, scenario in others:
+        batch.go_on(scenario, block)
+        batch.play()
+        block = batch.outcomes()
+        yield place, trials, block
 
 
 def _first(task: Task) -> tuple[bool, bool, int]:
@@ -137,17 +168,6 @@ def _bytes(task: Task) -> int:
     """What the trials of a task take."""
     [(_, scenario), *_], trials = task
     return (bytes_per_player(scenario) * scenario.n_players + PER_TRIAL) * len(trials)
-
-
-def _next_batch(waiting: deque[Task], seed: int, lane: Any) -> tuple[Task, Any]:
-    """The next trials that wait, as many as there is room for."""
-    stops, trials = waiting.popleft()
-    scenario = stops[0][1]
-    size = trials_at_once(scenario)
-    some, rest = trials[:size], trials[size:]
-    if len(rest):
-        waiting.appendleft((stops, rest))
-    return (stops, some), _form(scenario)(scenario, seed=seed, trials=some, lane=lane)
 
 
 def _form(scenario: Scenario) -> Any:

@@ -4,9 +4,11 @@
 simulator runs the same kernels in plain Python.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,9 @@ from devote.protocol import SpecError
 from devote.simulate.engine.compiling import fingerprint
 
 REMEDY = "Use engine clocks, which gives the same results, or a machine with an NVIDIA GPU."
+
+MAKING = Lock()
+"""Held by the thread that makes kernels, so that each is there once."""
 
 _registered: set[Any] = set()
 
@@ -36,6 +41,8 @@ def why_no_device() -> str:
     except ImportError:
         return "numba-cuda is not installed (pip install 'devote[gpu]')"
     _mend_numpy()
+    # With fewer, a lane may wait for another one. The driver reads it once.
+    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
     try:
         from numba import cuda
 
