@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from devote.simulate.engine.gpu.rows import (
     make_rows,
 )
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
-from devote.simulate.engine.gpu.target import MAKING, compile_kernel, multiprocessors
+from devote.simulate.engine.gpu.target import ALONE, compile_kernel, multiprocessors
 from devote.simulate.engine.outcomes import UNFINISHED, closed, outcomes_of
 from devote.simulate.engine.setting import environment_arrays, new_arena
 from devote.simulate.engine.windows import (
@@ -72,7 +71,6 @@ MANY = 256
 
 
 _loaded: set[tuple[Any, ...]] = set()
-_loading: dict[tuple[Any, ...], Lock] = {}
 
 
 @cache
@@ -129,7 +127,7 @@ class Batch:
             whole = long and n <= SMALL and n_trials >= multiprocessors()
         self.whole = whole and team
         facts = facts_of(scenario, plain, self.arena)
-        with MAKING:
+        with ALONE:
             self.kernels = compiled(*scenario.loop[:2], k, facts, team, self.whole)
         self.threads = threads
         while self.threads > WARP and self.threads >= 2 * n:
@@ -223,12 +221,12 @@ class Batch:
             rows[self.blocks, self.threads, stream](*self.given, self.busy)
             merge[(*self.mergers, stream)](*self.given, self.busy)
 
-        with _loading.setdefault(self.kernels, Lock()):
+        with ALONE:
             if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
                 start(self.lane.stream)
                 advance(self.lane.stream)
                 _loaded.add(self.kernels)
-        self.start, self.advance = self.lane.record(start, advance)
+            self.start, self.advance = self.lane.record(start, advance)
 
     def play(self) -> None:
         """Run all trials to their end, or to the horizon."""
@@ -247,11 +245,13 @@ class Batch:
         """Let a warp take each trial from phase to phase."""
         stream = self.lane.stream
         phases = self.kernels[1][len(self.trials.keys), WARP, stream]
-        self._begin(stream)
+        with ALONE:
+            self._begin(stream)
         going = True
         while going:
             self.busy.copy_to_device(self.idle, stream=stream)
-            phases(*self.given, self.busy, self.waking, MANY)
+            with ALONE:
+                phases(*self.given, self.busy, self.waking, MANY)
             self.lane.ask(self.busy)
             going = self.lane.answer != 0
 

@@ -25,7 +25,7 @@ from devote.simulate.engine.gpu.arrays import Room, on_device, setting_of
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
 from devote.simulate.engine.gpu.tables import arena_of_one, environment_of
-from devote.simulate.engine.gpu.target import MAKING, compile_kernel, multiprocessors, simulated
+from devote.simulate.engine.gpu.target import ALONE, compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
 from devote.simulate.engine.outcomes import closed, outcomes_of
 from devote.simulate.engine.setting import environment_arrays, new_arena
@@ -181,7 +181,7 @@ class LoneBatch:
         self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
         code = scenario.algorithm
         facts = facts_of(scenario, plain, self.arena)
-        with MAKING:
+        with ALONE:
             self.kernel = compiled_lone(*scenario.loop[:2], k, facts, code.choose, code.observe)
         environment, setting, keys, fresh, self.counters, self.alive, self.busy = on_device(
             (
@@ -200,7 +200,8 @@ class LoneBatch:
 
     def play(self) -> None:
         """Run all trials to their end."""
-        self.kernel[self.blocks, THREADS, self.lane.stream](*self.given)
+        with ALONE:
+            self.kernel[self.blocks, THREADS, self.lane.stream](*self.given)
         self.lane.ask(self.busy)
         assert self.lane.answer == 0
 

@@ -19,7 +19,7 @@ from devote.simulate.engine.gpu.arrays import (
 from devote.simulate.engine.gpu.events import make_events
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.tables import Merged, Shape
-from devote.simulate.engine.gpu.target import MAKING, compile_kernel
+from devote.simulate.engine.gpu.target import ALONE, compile_kernel
 from devote.simulate.engine.outcomes import closed, outcomes_of
 from devote.simulate.engine.setting import (
     environment_arrays,
@@ -90,7 +90,7 @@ class MergedBatch:
         )
         given = (environment, scenario.rule, waking, setting, Shape(n_trials, n, 0))
         self.given = (*given, self.learners, self.tables, keys, MOST)
-        with MAKING:
+        with ALONE:
             self.kernel = compiled_events(*scenario.loop[:2])
         self.threads = 1 if n_trials <= FEW else WARP
         self.blocks = -(-n_trials // self.threads)
@@ -101,7 +101,8 @@ class MergedBatch:
         going = True
         while going:
             busy.copy_to_device(idle, stream=stream)
-            self.kernel[self.blocks, self.threads, stream](*self.given, busy)
+            with ALONE:
+                self.kernel[self.blocks, self.threads, stream](*self.given, busy)
             self.lane.ask(busy)
             going = self.lane.answer != 0
 

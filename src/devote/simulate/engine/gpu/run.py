@@ -64,8 +64,8 @@ def run_batches(
 def run_jobs(jobs: Sequence[Job], *, seed: int) -> Iterator[tuple[int, Sequence[int], Block]]:
     """The place of a scenario, the numbers of some trials and what they came to, as they end."""
     check_device()
-    # The longest first, then the largest: small ones fill what is left of the device.
-    waiting = deque(sorted(_tasks(jobs), key=_first, reverse=True))
+    # The longest first: others fill what is left of the device.
+    waiting = deque(sorted(_tasks(jobs), key=_is_short))
     while waiting:
         with freed_later(), _quick_switches():
             yield from _run_some(waiting, seed)
@@ -159,9 +159,9 @@ def _run_task(task: Task, seed: int, lane: Any) -> Iterator[tuple[int, Sequence[
         yield place, trials, block
 
 
-def _first(task: Task) -> tuple[bool, bool, int]:
+def _is_short(task: Task) -> bool:
     [(_, scenario), *_], _ = task
-    return scenario.horizon is not None, scenario.algorithm.patient, _bytes(task)
+    return scenario.horizon is None and not scenario.algorithm.patient
 
 
 def _bytes(task: Task) -> int:

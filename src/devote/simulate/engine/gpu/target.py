@@ -19,8 +19,9 @@ from devote.simulate.engine.compiling import fingerprint
 
 REMEDY = "Use engine clocks, which gives the same results, or a machine with an NVIDIA GPU."
 
-MAKING = Lock()
-"""Held by the thread that makes kernels, so that each is there once."""
+ALONE = Lock()
+"""Held by a thread that makes kernels or launches them: numba loads them without asking whether
+another thread does."""
 
 _registered: set[Any] = set()
 
