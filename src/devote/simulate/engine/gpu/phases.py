@@ -5,35 +5,29 @@ the slowest trial has. The threads of the warp share the players.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from numba import cuda, int8
 
-from devote.kernels import Algorithm
-from devote.protocol.scheme import Engine
 from devote.simulate.engine.gpu.deal import make_deal
 from devote.simulate.engine.gpu.merge import make_merge
-from devote.simulate.engine.gpu.rows import Facts, make_row
+from devote.simulate.engine.gpu.rows import make_row
 from devote.simulate.engine.gpu.target import device_function
 from devote.simulate.engine.windows import OVER, PHASE
 
 
-def make_phases(
-    algorithm: Algorithm,
-    engine: Engine,
-    n_arms: int,
-    n_ints: int,
-    n_floats: int,
-    facts: Facts,
-    shared: bool,
-    threads: int,
-    known: int,
-) -> Callable[..., None]:
-    """The kernel that takes trials through up to ``most`` phases, ``threads`` for each."""
-    size = (n_arms, n_ints, n_floats)
-    row = device_function(make_row(algorithm, engine, *size, facts, shared, threads))
-    merge = device_function(make_merge(algorithm, engine, *size, facts, True, known))
+def make_phases(*given: Any) -> Callable[..., None]:
+    """The kernel that takes trials through up to ``most`` phases.
+
+    ``given`` is as for ``row``, with the threads of each trial, and ``known``.
+    """
+    *code, shared, threads, known = given
+    make_its_row: Any = make_row
+    make_its_merge: Any = make_merge
+    row = device_function(make_its_row(*code, shared, threads))
+    merge = device_function(make_its_merge(*code, True, known))
     deal = device_function(make_deal(known))
-    in_order = facts[-1]
+    in_order = code[-1][-1]
 
     def phases(  # type: ignore[no-untyped-def]
         buffers, rule, spans, setting, shape, players, trials, busy, waking, most

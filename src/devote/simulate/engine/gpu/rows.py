@@ -261,8 +261,8 @@ def make_row(
 def make_rows(*given: Any) -> Callable[..., None]:
     """The kernel that scans a window, or sets everybody to a moment; as ``row``, and ``known``."""
     *code, known = given
-    make: Any = make_row
-    row = device_function(make(*code, ROWS))
+    make_its_row: Any = make_row
+    row = device_function(make_its_row(*code, ROWS))
 
     def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
         busy[0] = known < 0

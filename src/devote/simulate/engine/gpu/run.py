@@ -22,8 +22,9 @@ PER_TRIAL = 4096
 SHARE = 0.8
 """Of the free memory that players may take."""
 
-LANES = 16
-"""Batches on the device at once: alone, most have too few players for it."""
+LANES = 8
+"""Batches on the device at once: alone, many have too few players for it. With twice as many, they
+are in each other's way."""
 
 SWITCH = 5e-4
 """Seconds for which a lane that computes may keep the others waiting, instead of Python's 5e-3."""
