@@ -4,7 +4,12 @@ Prints a line for each setting: its name, and ``equal`` if all trials equal thos
 """
 
 import sys
+from dataclasses import replace
 from operator import eq
+from threading import Lock
+from typing import Any
+
+from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
 from devote.problems import Problem
 from devote.problems.activity import Weights
@@ -16,7 +21,7 @@ from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu import batch as batches
 from devote.simulate.engine.gpu import lone, merge, tables
 from devote.simulate.engine.gpu.batch import Batch
-from devote.simulate.engine.gpu.run import run_batches
+from devote.simulate.engine.gpu.run import run_batches, run_jobs
 from devote.simulate.engine.loop import make_loop
 from devote.simulate.engine.run import Run
 
@@ -82,6 +87,30 @@ def on_the_cpu(scenario: Scenario, trial: int) -> object:
     return run.outcome()
 
 
+class OneAtATime(dict[object, object]):
+    """The simulator's shared arrays. Of two threads that ask at once, each would get its own."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+
+    def get(self, key: object, default: object = None) -> object:
+        """The array; whoever finds none makes it, before others may ask."""
+        self.lock.acquire()
+        found = super().get(key, default)
+        if found is not None:
+            self.lock.release()
+        return found
+
+    def __setitem__(self, key: object, value: object) -> None:
+        super().__setitem__(key, value)
+        self.lock.release()
+
+
+def shared_arrays(shared: Any, size: int) -> None:
+    """In place of the initialiser of ``FakeCUDAShared``."""
+    shared._allocations, shared._dynshared_size = OneAtATime(), size
+
+
 def report(name: str, equal: bool) -> None:
     print(f"{name}: {'equal' if equal else 'DIFFERENT'}", flush=True)
 
@@ -89,26 +118,38 @@ def report(name: str, equal: bool) -> None:
 def main() -> None:
     # The simulator asks its threads in a loop how far they are: else each question takes 5 ms.
     sys.setswitchinterval(1e-5)
-    batches.WARP = lone.THREADS = 8  # each thread of the device is one of Python's here
+    FakeCUDAShared.__init__ = shared_arrays
+    batches.WARP = lone.THREADS = 4  # each thread of the device is one of Python's here
     for name, what in SETTINGS.items():
         scenario = setting(*what)
         [(trials, block)] = run_batches(scenario, seed=SEED, trials=[0, 2])
         report(name, all(map(eq, block, [on_the_cpu(scenario, trial) for trial in trials])))
         if name == "decentralized":
             report("a trial by itself", run_trial(scenario, seed=SEED, trial=2) == block[1])
-    # Few threads: then a trial takes a block or several, as it does with many players.
+    # A launch for each phase, where a trial takes two blocks, one, or a part of one.
     scenario = setting(*SETTINGS["decentralized"])
     runs = []
-    for threads in (4, 8):
-        batch = Batch(scenario, seed=SEED, trials=[1], threads=threads)
+    for threads, warp in ((4, 4), (8, 4), (8, 8)):
+        batches.WARP = warp
+        batch = Batch(scenario, seed=SEED, trials=[1], threads=threads, whole=False)
         batch.play()
         runs += batch.outcomes()
-    report("any number of threads", runs[0] == runs[1] == on_the_cpu(scenario, 1))
+    report("any number of threads", all(run == on_the_cpu(scenario, 1) for run in runs))
+    # Several horizons: each run goes on where the last one stops.
+    for name in ("switches and resets", "drifting rewards, cut at a horizon"):
+        cells = [replace(setting(*SETTINGS[name]), horizon=horizon) for horizon in (130, 90, 400)]
+        jobs = [(i, cell, [0, 2]) for i, cell in enumerate(cells)]
+        found = {i: block for i, _, block in run_jobs(jobs, seed=SEED)}
+        equal = all(
+            found[i][0] == on_the_cpu(cell, 0) and found[i][1] == on_the_cpu(cell, 2)
+            for i, cell in enumerate(cells)
+        )
+        report(f"{name}, several horizons", equal)
     # So too with windows that are shortened: halted players may go no further than this.
     tables.FAR, merge.NEAR = 8.0, 0
     for name in ("cut at a horizon", "drifting rewards, cut at a horizon"):
         scenario = setting(*SETTINGS[name])
-        batch = Batch(scenario, seed=SEED, trials=[1], threads=4)
+        batch = Batch(scenario, seed=SEED, trials=[1], threads=4, whole=False)
         batch.play()
         report(f"{name}, short windows", batch.outcomes()[0] == on_the_cpu(scenario, 1))
 

@@ -32,7 +32,7 @@ def test_kernels_in_the_simulator_make_the_runs_of_the_cpu():
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr
-    assert len(lines) == 17
+    assert len(lines) == 19
     assert [line for line in lines if not line.endswith(": equal")] == []
 
 
@@ -78,6 +78,6 @@ def test_more_players_than_a_gpu_holds_are_refused(monkeypatch):
     for problem, arms in ((PROBLEMS["1"], 10), (drifting, 2)):
         large = Scenario(ExperimentSpec(arms=arms), problem, 10_000_000, engine="cuda")
         with pytest.raises(SweepError, match="GiB of the GPU's memory"):
-            gpu_run.trials_at_once(large)
+            gpu_run.trials_at_once(large, gpu_run.room())
     small = Scenario(SPEC, PROBLEMS["1"], 64, engine="cuda")
-    assert gpu_run.trials_at_once(small) > 1000
+    assert gpu_run.trials_at_once(small, gpu_run.room()) > 1000

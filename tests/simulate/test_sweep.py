@@ -66,10 +66,19 @@ def test_several_sweeps_at_once_are_each_what_it_is_alone(tmp_path):
 
     with pytest.raises(KeyboardInterrupt, match=rf"after 8 of {total} trials.\n.*{tmp_path}"):
         run_sweeps(sweeps, seed=5, workers=1, progress=interrupt)
-    told = []
-    together = run_sweeps(sweeps, seed=5, workers=2, progress=lambda *call: told.append(call[:2]))
+    told, closed = [], []
+    together = run_sweeps(
+        sweeps,
+        seed=5,
+        workers=2,
+        progress=lambda *call: told.append(call[:2]),
+        on_sweep=lambda results: closed.append((results, told[-1][0])),
+    )
     assert 0 < told[0][0] <= 8, "those without a file are run again"
     assert told[-1] == (total, total)
+    assert {id(results) for results, _ in closed} == set(map(id, together))
+    assert len(closed) == 3
+    assert closed[0][1] < total, "the first of them is told before the last trial"
     for found, expected in zip(together, alone, strict=True):
         assert_same_results(found, expected)
     for sweep, expected in zip(sweeps[:2], alone, strict=False):

@@ -5,8 +5,8 @@ that plans it; its results are in that study's file whichever figures are asked 
 later run finds them.
 """
 
-from collections.abc import Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -15,7 +15,7 @@ from typing import Any
 
 from devote.files import write_whole
 from devote.protocol import SpecError
-from devote.simulate import ResultError, Scenario
+from devote.simulate import Result, ResultError, Scenario
 from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.result import versions
 from devote.simulate.scenario import check_engine
@@ -62,16 +62,40 @@ def run(
     workers: int | None = None,
     executor: tuple[Executor, int] | None = None,
     progress: Progress | None = None,
+    on_study: Callable[[Study, Table], None] | None = None,
 ) -> Table:
-    """Run what is missing, and gather everything the chosen studies read."""
+    """Run what is missing, and gather everything the chosen studies read.
+
+    ``on_study`` is called with each study and what it reads, as soon as that is there.
+    """
     asked = []
+    there: dict[Scenario, Result] = {}
+    waiting = {
+        study: {planned.scenario for planned in study.scenarios(settings)} for study in chosen
+    }
+
+    def on_sweep(results: Iterable[Result]) -> None:
+        there.update((result.scenario, result) for result in results)
+        for study, lacking in list(waiting.items()):
+            lacking -= there.keys()
+            if not lacking:
+                del waiting[study]
+                if on_study is not None:
+                    on_study(study, Table(there.values(), settings).of(study, settings))
+
     for (owner, trials), scenarios in sweeps_for(chosen, settings).items():
         suffix = "" if trials == settings.trials else f"-{trials}-trials"
         cells = [with_engine(one, engine) for one in scenarios]
         asked.append(Sweep(cells, trials, folder / f"{owner}{suffix}.jsonl"))
+    on_sweep(())  # some studies read nothing
     try:
         found = run_sweeps(
-            asked, seed=settings.seed, workers=workers, executor=executor, progress=progress
+            asked,
+            seed=settings.seed,
+            workers=workers,
+            executor=executor,
+            progress=progress,
+            on_sweep=on_sweep,
         )
     except ResultError as error:
         raise StudyError(f"{error}\nThe results are in {folder}.") from None
@@ -132,14 +156,21 @@ def reproduce(
             # Meanwhile workers import what drawing takes.
             for _ in range(min(len(chosen), pool[1])):
                 painter.submit(get_ready)
-        table = run(
-            chosen, asked, folder / "results", engine=engine, executor=pool, progress=progress
+        pages: dict[Study, Future[tuple[list[Path], list[Claim]]]] = {}
+
+        def draw(study: Study, table: Table) -> None:
+            pages[study] = painter.submit(draw_and_judge, study.name, table, folder)
+
+        run(
+            chosen,
+            asked,
+            folder / "results",
+            engine=engine,
+            executor=pool,
+            progress=progress,
+            on_study=draw,
         )
-        pages = [
-            painter.submit(draw_and_judge, study.name, table.of(study, asked), folder)
-            for study in chosen
-        ]
-        done = [page.result() for page in pages]
+        done = [pages[study].result() for study in chosen]
     written = [path for paths, _ in done for path in paths]
     # A verdict that rests on the range of players is marked if the range was cut.
     claims = [

@@ -146,10 +146,12 @@ def fingerprint(loop: Callable[..., None]) -> int:
         for name, value in _names_in(waiting.pop()):
             if isinstance(value, CONSTANTS):
                 texts.add(f"{name} = {value!r}")
-            elif value in _registered and value not in kernels:
-                kernels.add(value)
-                waiting.append(value)
-                texts.add(_source(value))
+                continue
+            kernel = getattr(value, "py_func", value)  # a function of a GPU is wrapped already
+            if (kernel is not value or kernel in _registered) and kernel not in kernels:
+                kernels.add(kernel)
+                waiting.append(kernel)
+                texts.add(_source(kernel))
     digest = hashlib.sha256("\0".join(sorted(texts)).encode())
     return int.from_bytes(digest.digest()[:7])
 

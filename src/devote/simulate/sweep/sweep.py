@@ -97,11 +97,13 @@ def run_sweeps(
     record: bool = False,
     trace: bool = False,
     on_block: Callable[[int, Block], None] | None = None,
+    on_sweep: Callable[[Results], None] | None = None,
 ) -> list[Results]:
     """Run several sweeps as if they were one, so that no core waits for the end of another.
 
     All is as in ``run_sweep``. ``executor`` does the work if it is given, with how many chunks it
-    runs at once; it is left open.
+    runs at once; it is left open. ``on_sweep`` is called with the results of each sweep when all of
+    its trials are there.
     """
     for sweep in sweeps:
         check.whole("trials", sweep.trials, least=1, remedy="Raise it.")
@@ -148,6 +150,19 @@ def run_sweeps(
         tell = stack.enter_context(progress_line(progress))
         finished = total - sum(map(len, left.values()))
         tell(finished, total, "")
+        found: dict[int, Results] = {}
+        lacking = [0] * len(sweeps)
+        for n, (j, _) in enumerate(places):
+            lacking[j] += len(left[n])
+
+        def close(j: int) -> None:
+            found[j] = gather(headers[j], done[j])
+            if on_sweep is not None:
+                on_sweep(found[j])
+
+        for j, rest in enumerate(lacking):
+            if not rest:
+                close(j)
 
         def note(n: int, numbers: Sequence[int], block: Block) -> None:
             nonlocal finished
@@ -158,6 +173,9 @@ def run_sweeps(
                 file.add(i, np.asarray(numbers), block)
             heard(n, block)
             tell(finished, total, cells[n].label)
+            lacking[j] -= len(block)
+            if not lacking[j]:
+                close(j)
 
         try:
             jobs = [(n, cells[n], left.pop(n)) for n in on_device]
@@ -170,7 +188,7 @@ def run_sweeps(
                     note(n, some, block)
         except KeyboardInterrupt:
             raise _interrupted(finished, total, [sweep.results for sweep in sweeps]) from None
-    return [gather(header, pieces) for header, pieces in zip(headers, done, strict=True)]
+    return [found[j] for j in range(len(sweeps))]
 
 
 def _interrupted(done: int, total: int, results: Sequence[str | Path | None]) -> SweepInterrupted:

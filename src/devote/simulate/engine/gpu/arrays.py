@@ -1,6 +1,8 @@
 """Arrays on the device that every way of running trials there needs."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,40 +10,99 @@ from numba import cuda
 
 from devote.kernels.tables import Arena
 from devote.problems import Uniform
-from devote.problems.rewards import Environment
+from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.tables import Setting
-from devote.simulate.engine.setting import environment_arrays
+from devote.simulate.engine.gpu.target import simulated
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import NAMES, trial_keys
+
+ALIGNED = 256
+"""Bytes: an array begins at a multiple."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """In place of an array that is filled on the device."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes."""
+        return math.prod(self.shape) * int(np.dtype(self.dtype).itemsize)
+
+
+def on_device(things: Any, lane: Lane) -> Any:
+    """The same tuples, with arrays of the device in place of arrays and of rooms.
+
+    They lie in one piece of memory, filled by one copy: one by one, they would each take most of a
+    millisecond while the device is at work.
+    """
+    if simulated():
+        return _replaced(things, _simulated_array)
+    leaves = list(_leaves(things))
+    leaves.sort(key=lambda leaf: isinstance(leaf, Room))
+    places, end, filled = {}, 0, 0
+    for leaf in leaves:
+        places[id(leaf)] = end
+        end += -(-leaf.nbytes // ALIGNED) * ALIGNED
+        if not isinstance(leaf, Room):
+            filled = end
+    memory = lane.memory(max(end, ALIGNED))
+    image = np.empty(filled, np.uint8)
+    for leaf in leaves:
+        if not isinstance(leaf, Room):
+            begin = places[id(leaf)]
+            part = image[begin : begin + leaf.nbytes]
+            part.view(leaf.dtype).reshape(leaf.shape)[...] = leaf
+    if filled:
+        memory[:filled].copy_to_device(image, stream=lane.stream)
+    start = memory.device_ctypes_pointer.value
+
+    def view(leaf: Any) -> Any:
+        interface = {
+            "shape": leaf.shape,
+            "typestr": np.dtype(leaf.dtype).str,
+            "data": (start + places[id(leaf)], False),
+            "version": 3,
+        }
+        return cuda.from_cuda_array_interface(interface, owner=memory)
+
+    return _replaced(things, view)
+
+
+def _simulated_array(leaf: Any) -> Any:
+    if isinstance(leaf, Room):
+        return cuda.device_array(leaf.shape, leaf.dtype)
+    return cuda.to_device(np.array(leaf))
+
+
+def _leaves(things: Any) -> Iterator[Any]:
+    if isinstance(things, tuple):
+        for thing in things:
+            yield from _leaves(thing)
+    elif isinstance(things, np.ndarray | Room):
+        yield things
+
+
+def _replaced(things: Any, by: Any) -> Any:
+    if isinstance(things, tuple):
+        new = [_replaced(thing, by) for thing in things]
+        return type(things)(*new) if hasattr(things, "_fields") else tuple(new)
+    return by(things) if isinstance(things, np.ndarray | Room) else things
 
 
 def repeated(values: Any, n_trials: int) -> Any:
     """A copy for each trial."""
-    return cuda.to_device(np.repeat(values[None], n_trials, axis=0))
+    return np.broadcast_to(values, (n_trials, *values.shape))
 
 
-def last_first(values: Any) -> Any:
-    """An array of the device here, its first axis, the trials, last."""
-    return np.moveaxis(values.copy_to_host(), 0, -1)
-
-
-def device_environment(plain: Environment) -> Any:
-    """The buffers behind ``pay``."""
-    arrays = environment_arrays(plain)
-    return arrays._replace(
-        **{
-            name: cuda.to_device(value)
-            for name, value in arrays._asdict().items()
-            if isinstance(value, np.ndarray)
-        }
-    )
-
-
-def device_waking(scenario: Scenario) -> tuple[Any, Any]:
+def waking_of(scenario: Scenario) -> tuple[Any, Any]:
     """The table from which it is drawn who wakes; one row where all wake equally often."""
     uniform = isinstance(scenario.problem.activity, Uniform)
     table = ([1.0], [0]) if uniform else scenario.problem.waking(scenario.n_players)
-    return cuda.to_device(np.array(table[0])), cuda.to_device(np.array(table[1]))
+    return np.array(table[0]), np.array(table[1])
 
 
 def stream_keys(seed: int, trials: Sequence[int]) -> Any:
@@ -49,7 +110,7 @@ def stream_keys(seed: int, trials: Sequence[int]) -> Any:
     return np.stack([trial_keys(seed, trials, name) for name in (*NAMES, "noise")], axis=1)
 
 
-def device_setting(scenario: Scenario, arena: Arena) -> Setting:
+def setting_of(scenario: Scenario, arena: Arena) -> Setting:
     """What is the same in all trials."""
     return Setting(
         epsilon=arena.epsilon,
@@ -58,7 +119,7 @@ def device_setting(scenario: Scenario, arena: Arena) -> Setting:
         scheme=arena.scheme,
         noisy=int(scenario.scheme.noisy),
         horizon=scenario.horizon or 0,
-        good=cuda.to_device(arena.good),
-        events=cuda.to_device(arena.events),
-        shared=cuda.to_device(arena.shared),
+        good=arena.good,
+        events=arena.events,
+        shared=arena.shared,
     )

@@ -1,28 +1,28 @@
 """Many trials of one scenario at once on the device: its arrays, and one launch after another."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
 from devote.kernels import Rule, get_algorithm, tables
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import FIRST_WIDTH, cell_spans, first_width
 from devote.simulate.engine.gpu.arrays import (
-    device_environment,
-    device_setting,
-    device_waking,
-    last_first,
+    Room,
+    on_device,
+    setting_of,
     stream_keys,
+    waking_of,
 )
 from devote.simulate.engine.gpu.begin import make_begin
 from devote.simulate.engine.gpu.deal import DEALERS, make_deal
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.merge import TEAM, make_merge
+from devote.simulate.engine.gpu.phases import make_phases
 from devote.simulate.engine.gpu.rows import (
     ROWS,
     Facts,
@@ -31,9 +31,9 @@ from devote.simulate.engine.gpu.rows import (
     make_rows,
 )
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
-from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors
-from devote.simulate.engine.outcomes import closed, outcomes_of
-from devote.simulate.engine.setting import new_arena
+from devote.simulate.engine.gpu.target import ALONE, compile_kernel, multiprocessors
+from devote.simulate.engine.outcomes import UNFINISHED, closed, outcomes_of
+from devote.simulate.engine.setting import environment_arrays, new_arena
 from devote.simulate.engine.windows import (
     GAP,
     LONGEST,
@@ -56,25 +56,42 @@ kept in memory."""
 MERGING = 168
 """Of a thread that merges: with more, fewer trials have room."""
 
+ALL_PHASES = 168
+"""Of a thread that does both."""
+
+SMALL = 64
+"""Players of a trial that a warp takes through all of its phases, if those are many, as are the
+trials. Else launches for each phase are faster."""
+
 AT_ONCE = 8
 """Phases that are launched before it is asked whether any trial goes on."""
+
+MANY = 256
+"""Phases that a warp takes its trial through before that."""
 
 
 _loaded: set[tuple[Any, ...]] = set()
 
 
 @cache
-def compiled(algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool) -> tuple[Any, ...]:
+def compiled(
+    algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool, whole: bool
+) -> tuple[Any, ...]:
     """The kernels for a subroutine, a scheme and a number of arms; compiled when first run."""
     engine = SCHEMES[scheme].engine
     assert engine is not None
     code = get_algorithm(algorithm)
     size = (n_arms, code.n_ints(n_arms), max(1, code.n_floats))
     shared = fits(n_arms, size[1])
+    given = (code, engine, *size, facts)
+    begin = compile_kernel(make_begin, n_arms)
+    if whole:
+        phases = compile_kernel(make_phases, *given, shared, WARP, registers=ALL_PHASES)
+        return begin, phases
     return (
-        compile_kernel(make_begin, n_arms),
-        compile_kernel(make_rows, code, engine, *size, facts, shared, registers=REGISTERS),
-        compile_kernel(make_merge, code, engine, *size, facts, team, registers=MERGING),
+        begin,
+        compile_kernel(make_rows, *given, shared, registers=REGISTERS),
+        compile_kernel(make_merge, *given, team, registers=MERGING),
         compile_kernel(make_deal),
     )
 
@@ -90,6 +107,7 @@ class Batch:
         trials: Sequence[int] = (0,),
         rule: Rule | None = None,
         threads: int = ROWS,
+        whole: bool | None = None,
         lane: Lane | None = None,
     ) -> None:
         self.scenario = scenario
@@ -104,7 +122,13 @@ class Batch:
         self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
         fresh = scenario.algorithm.new_state(k)
         team = n >= min(WARP, threads)
-        self.kernels = compiled(*scenario.loop[:2], k, facts_of(scenario, plain, self.arena), team)
+        if whole is None:
+            long = scenario.algorithm.patient or scenario.horizon is not None
+            whole = long and n <= SMALL and n_trials >= multiprocessors()
+        self.whole = whole and team
+        facts = facts_of(scenario, plain, self.arena)
+        with ALONE:
+            self.kernels = compiled(*scenario.loop[:2], k, facts, team, self.whole)
         self.threads = threads
         while self.threads > WARP and self.threads >= 2 * n:
             self.threads //= 2
@@ -113,64 +137,81 @@ class Batch:
         mates = min(TEAM, self.threads) if n_trials < multiprocessors() else min(WARP, self.threads)
         self.mergers = (n_trials, mates) if team else (-(-n_trials // WARP), WARP)
         shape = Shape(n_trials, n, each)
-        put = cuda.to_device
-        room = cuda.device_array
-        self.players = Players(
-            alive=room((2, k, total), np.int8),
-            ints=room((2, k + len(fresh.ints), total), np.int32),
-            reals=room((2, k + len(fresh.floats), total), np.float64),
-            own=room((2, total, engine.words), np.int32),
-            next=room((2, total), np.float64),
-            half=room(total, np.int8),
-            moved=room(total, np.int8),
-            voted=room((total, k), np.int8),
-            first_vote=room(total, np.int32),
-            who=room(total, np.int32),
-            when=room(total, np.float64),
-            nth=room(total, np.int32),
-            place=room((2, total, 2), np.int32),
-            dealt=room((n_trials, int(LONGEST) * n) if self.in_order else (1, 1), np.int32),
-            ends=room(total if self.in_order else 1, np.int32),
+        players = Players(
+            alive=Room((2, k, total), np.int8),
+            ints=Room((2, k + len(fresh.ints), total), np.int32),
+            reals=Room((2, k + len(fresh.floats), total), np.float64),
+            own=Room((2, total, engine.words), np.int32),
+            next=Room((2, total), np.float64),
+            half=Room((total,), np.int8),
+            moved=Room((total,), np.int8),
+            voted=Room((total, k), np.int8),
+            first_vote=Room((total,), np.int32),
+            who=Room((total,), np.int32),
+            when=Room((total,), np.float64),
+            nth=Room((total,), np.int32),
+            place=Room((2, total, 2), np.int32),
+            dealt=Room((n_trials, int(LONGEST) * n) if self.in_order else (1, 1), np.int32),
+            ends=Room((total if self.in_order else 1,), np.int32),
         )
-        self.trials = Trials(
-            keys=put(trial_keys(seed, trials)),
-            streams=put(stream_keys(seed, trials if self.in_order else trials[:1])),
-            counters=room((n_trials, tables.N_COUNTERS), np.int64),
-            past=room((n_trials, tables.N_COUNTERS), np.int64),
-            added=room((n_trials, tables.N_COUNTERS), np.int64),
-            last=room((n_trials, 1), np.float64),
-            keep=room(n_trials, np.int8),
-            words=room((n_trials, N_WORDS), np.int64),
-            times=room((n_trials, N_TIMES), np.float64),
-            tally=room((n_trials, k), np.int64),
-            by_arm=room((n_trials, k, engine.arm_words), np.int64),
-            shared=room((n_trials, k), np.int8),
-            seen=room((n_trials, k), np.int8),
-            before=room((n_trials, k), np.int8),
+        trial_rows = Trials(
+            keys=trial_keys(seed, trials),
+            streams=stream_keys(seed, trials if self.in_order else trials[:1]),
+            counters=Room((n_trials, tables.N_COUNTERS), np.int64),
+            past=Room((n_trials, tables.N_COUNTERS), np.int64),
+            added=Room((n_trials, tables.N_COUNTERS), np.int64),
+            last=Room((n_trials, 1), np.float64),
+            keep=Room((n_trials,), np.int8),
+            words=Room((n_trials, N_WORDS), np.int64),
+            times=Room((n_trials, N_TIMES), np.float64),
+            tally=Room((n_trials, k), np.int64),
+            by_arm=Room((n_trials, k, engine.arm_words), np.int64),
+            shared=Room((n_trials, k), np.int8),
+            seen=Room((n_trials, k), np.int8),
+            before=Room((n_trials, k), np.int8),
         )
         words, times = np.zeros((1, N_WORDS), dtype=np.int64), np.zeros((1, N_TIMES))
         words[0, PHASE] = START
         times[0, [WIDTH, GAP, MOST]] = first_width(scenario), 1.0, math.inf
         if self.in_order:
             times[0, [WIDTH, GAP, MOST]] = FIRST_WIDTH, n, LONGEST
-        self.fresh = Fresh(put(self.arena.counters[None].copy()), put(words), put(times))
-        setting = device_setting(scenario, self.arena)
-        spans = put(cell_spans(scenario))
-        given = (device_environment(plain), rule or scenario.rule, spans, setting, shape)
+        environment, spans, setting, self.players, self.trials, self.fresh, self.waking, busy = (
+            on_device(
+                (
+                    environment_arrays(plain),
+                    cell_spans(scenario),
+                    setting_of(scenario, self.arena),
+                    players,
+                    trial_rows,
+                    Fresh(self.arena.counters[None], words, times),
+                    waking_of(scenario),
+                    (np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.int8)),
+                ),
+                self.lane,
+            )
+        )
+        self.busy, self.idle = busy
+        given = (environment, rule or scenario.rule, spans, setting, shape)
         self.given = (*given, self.players, self.trials)
-        self.waking = device_waking(scenario)
-        self.busy = cuda.device_array(1, np.int8)
-        self._prepare()
+        if not self.whole:
+            self._prepare()
+
+    def _begin(self, stream: Any) -> None:
+        """Put all players and trials at their start, unless they are further already."""
+        if self.fresh is not None:
+            blocks = -(-len(self.players.half) // ROWS)
+            self.kernels[0][blocks, ROWS, stream](
+                self.given[4], self.players, self.trials, self.fresh
+            )
 
     def _prepare(self) -> None:
-        """Record the launches that ``play`` makes."""
-        begin, rows, merge, deal = self.kernels
+        """Record the launches that take all trials to their next phase."""
+        _, rows, merge, deal = self.kernels
         shape = self.given[4]
-        total = shape.n_trials * shape.n_players
         dealers = min(DEALERS, max(WARP, 1 << (shape.n_players - 1).bit_length()))
 
         def start(stream: Any) -> None:
-            begin[-(-total // ROWS), ROWS, stream](shape, self.players, self.trials, self.fresh)
+            self._begin(stream)
             merge[(*self.mergers, stream)](*self.given, self.busy)
 
         def advance(stream: Any) -> None:
@@ -180,47 +221,73 @@ class Batch:
             rows[self.blocks, self.threads, stream](*self.given, self.busy)
             merge[(*self.mergers, stream)](*self.given, self.busy)
 
-        self.lane.begin()
-        if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
-            start(self.lane.stream)
-            advance(self.lane.stream)
-            _loaded.add(self.kernels)
-        self.start, self.advance = self.lane.record(start, advance)
+        with ALONE:
+            if self.kernels not in _loaded:  # nothing can be loaded while launches are recorded
+                start(self.lane.stream)
+                advance(self.lane.stream)
+                _loaded.add(self.kernels)
+            self.start, self.advance = self.lane.record(start, advance)
 
-    def steps(self) -> Iterator[None]:
-        """Run all trials to their end, each step once the lane has answered."""
+    def play(self) -> None:
+        """Run all trials to their end, or to the horizon."""
+        if self.whole:
+            self._play_by_warps()
+            return
         self.start()
         self.advance()
         self.lane.ask(self.busy)
-        yield
         while self.lane.answer:
             for _ in range(AT_ONCE):
                 self.advance()
             self.lane.ask(self.busy)
-            yield
 
-    def play(self) -> None:
-        """Run all trials to their end."""
-        for _ in self.steps():
-            pass
+    def _play_by_warps(self) -> None:
+        """Let a warp take each trial from phase to phase."""
+        stream = self.lane.stream
+        phases = self.kernels[1][len(self.trials.keys), WARP, stream]
+        with ALONE:
+            self._begin(stream)
+        going = True
+        while going:
+            self.busy.copy_to_device(self.idle, stream=stream)
+            with ALONE:
+                phases(*self.given, self.busy, self.waking, MANY)
+            self.lane.ask(self.busy)
+            going = self.lane.answer != 0
+
+    def go_on(self, scenario: Scenario, block: Block) -> None:
+        """Be ready to take all trials to a further horizon; up to the last they came to ``block``.
+
+        The numbers that are drawn do not depend on it, so what is past is the same for both.
+        """
+        self.scenario, self.fresh = scenario, None
+        *first, setting, shape, players, trials = self.given
+        setting = setting._replace(horizon=scenario.horizon)
+        self.given = (*first, setting, shape, players, trials)
+        words = self.lane.fetch(trials.words)
+        words[(block.ending == UNFINISHED) | bool(setting.endless), PHASE] = START
+        trials.words.copy_to_device(words, stream=self.lane.stream)
+        if not self.whole:
+            self._prepare()
 
     def outcomes(self) -> Block:
         """What each trial came to."""
         n, n_trials = self.scenario.n_players, len(self.trials.keys)
-        votes = Votes.of(self.players.first_vote.copy_to_host().reshape(n_trials, n))
+        fetch = self.lane.fetch
+        votes = Votes.of(fetch(self.players.first_vote).reshape(n_trials, n))
         names = ("counters", "tally", "by_arm", "shared")
-        columns = {name: last_first(getattr(self.trials, name)) for name in names}
+        columns = {name: np.moveaxis(fetch(getattr(self.trials, name)), 0, -1) for name in names}
         arena = self.arena._replace(alive=self._alive(), **columns)
         return outcomes_of(self.scenario, closed(self.scenario, arena), votes)
 
     def _alive(self) -> Any:
         """Every player's remaining arms, if they are asked for: ``[player, arm, trial]``."""
-        players = self.players
+        players, fetch = self.players, self.lane.fetch
         if self.scenario.scheme.by_message and self.scenario.horizon is None:
             return None
         n, k, n_trials = self.scenario.n_players, self.scenario.spec.n_arms, len(self.trials.keys)
-        moved = players.moved.copy_to_host().reshape(n_trials, n)
-        half = players.half.copy_to_host().reshape(n_trials, n)
-        half ^= moved & self.trials.keep.copy_to_host()[:, None]
-        both = players.alive.copy_to_host().reshape(2, k, n_trials, n)
+        moved = fetch(players.moved).reshape(n_trials, n)
+        half = fetch(players.half).reshape(n_trials, n)
+        half ^= moved & fetch(self.trials.keep)[:, None]
+        both = fetch(players.alive).reshape(2, k, n_trials, n)
         return np.where(half == 1, both[1], both[0]).transpose(2, 0, 1)

@@ -4,8 +4,12 @@ A launch through numba takes most of a millisecond, because it hands over some t
 that is recorded once is made again in a few microseconds.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from functools import cache, partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,6 +19,9 @@ from devote.simulate.engine.gpu.target import simulated
 
 ASKED = 2
 """In place of an answer that has not come yet."""
+
+PAUSE, LONGEST_PAUSE = 1e-4, 1e-3
+"""Seconds between the first two looks whether it has come, and later ones."""
 
 
 def _made(answer: Any) -> Any:
@@ -30,8 +37,41 @@ def lane(number: int) -> "Lane":
     return Lane()
 
 
+class Pool:
+    """A piece of the device's memory that is handed out: to ask for more, all lanes would wait.
+
+    Once it is ``closed``, nobody waits for an answer any more.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.closed = False
+        self._size = size
+        self._promised = self._used = 0
+        self._memory = cuda.device_array(max(size, 1), np.uint8)
+        self._lock = Lock()
+
+    def promises(self, size: int) -> bool:
+        """Whether so much is kept, which it is if there is room or nothing has been promised."""
+        if self._promised and self._promised + size > self._size:
+            return False
+        self._promised += size
+        return True
+
+    def take(self, size: int) -> Any:
+        """So many bytes; from outside, if they are more than there are."""
+        with self._lock:
+            begin, end = self._used, self._used + size
+            if end <= self._size:
+                self._used = end
+                return self._memory[begin:end]
+        return cuda.device_array(size, np.uint8)
+
+
 class Lane:
     """A stream that waits for no other, and one byte of the device that can be asked for."""
+
+    pool: Pool | None = None
+    """Where its batches take memory from, if not where everybody does."""
 
     def __init__(self) -> None:
         self.stream: Any = 0
@@ -45,26 +85,47 @@ class Lane:
             self.stream = cuda.external_stream(int(self._handle))
             self._answer = cuda.pinned_array(1, dtype=np.int8)
 
-    def begin(self) -> None:
-        """Wait for what was copied to the device outside of any lane."""
-        cuda.default_stream().synchronize()
-
     def ask(self, busy: Any) -> None:
         """Ask for a byte, once all launches so far are done."""
         self._answer[0] = ASKED
         busy.copy_to_host(self._answer, stream=self.stream)
 
     @property
-    def answered(self) -> bool:
-        """Whether the byte has come."""
-        return bool(self._answer[0] != ASKED)
-
-    @property
     def answer(self) -> int:
-        """The byte, which is waited for."""
-        if not self.answered:
+        """The byte, which is waited for: in a pool, so that others can work."""
+        pause = PAUSE
+        while self.pool is not None:
+            if self.pool.closed:
+                raise CancelledError
+            if self._answer[0] != ASKED:
+                break
+            time.sleep(pause)
+            pause = min(2.0 * pause, LONGEST_PAUSE)
+        if self._answer[0] == ASKED:
             self.stream.synchronize()
         return int(self._answer[0])
+
+    @contextmanager
+    def of(self, pool: Pool) -> Iterator[None]:
+        """Work in this thread, with memory of a pool."""
+        if not simulated():
+            cuda.current_context()
+        self.pool = pool
+        try:
+            yield
+        finally:
+            self.pool = None
+
+    def memory(self, size: int) -> Any:
+        """So many bytes of the device."""
+        return self.pool.take(size) if self.pool else cuda.device_array(size, np.uint8)
+
+    def fetch(self, array: Any) -> Any:
+        """An array of the device here."""
+        here = array.copy_to_host(stream=self.stream)
+        if not simulated():
+            self.stream.synchronize()
+        return here
 
     def record(self, *launches: Callable[[Any], None]) -> list[Callable[[], None]]:
         """What each of ``launches`` does on the stream that it is given, to be done at each call.

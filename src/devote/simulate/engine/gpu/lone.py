@@ -7,7 +7,7 @@ state is in shared memory if it fits, a row for each thread: threads look up dif
 once. A row has an odd number of words, so that no two rows are in each other's way.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,14 +22,14 @@ from devote.protocol.engine import Engine
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.block import Block
 from devote.simulate.engine.alone import bad_play
-from devote.simulate.engine.gpu.arrays import device_environment, device_setting
+from devote.simulate.engine.gpu.arrays import Room, on_device, setting_of
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
 from devote.simulate.engine.gpu.tables import arena_of_one, environment_of
-from devote.simulate.engine.gpu.target import compile_kernel, multiprocessors, simulated
+from devote.simulate.engine.gpu.target import ALONE, compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
 from devote.simulate.engine.outcomes import closed, outcomes_of
-from devote.simulate.engine.setting import new_arena
+from devote.simulate.engine.setting import environment_arrays, new_arena
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import trial_keys
 from devote.simulate.votes import Votes
@@ -182,38 +182,33 @@ class LoneBatch:
         self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
         code = scenario.algorithm
         facts = facts_of(scenario, plain, self.arena)
-        self.kernel = compiled_lone(*scenario.loop[:2], k, facts, code.choose, code.observe)
-        self.counters = cuda.device_array((n_trials, N_COUNTERS), np.int64)
-        self.alive = cuda.device_array((k, n_trials), np.int8)
-        self.given = (
-            device_environment(plain),
-            scenario.rule,
-            device_setting(scenario, self.arena),
-            cuda.to_device(trial_keys(seed, trials)),
-            cuda.to_device(self.arena.counters),
-            self.counters,
-            self.alive,
+        with ALONE:
+            self.kernel = compiled_lone(*scenario.loop[:2], k, facts, code.choose, code.observe)
+        environment, setting, keys, fresh, self.counters, self.alive, self.busy = on_device(
+            (
+                environment_arrays(plain),
+                setting_of(scenario, self.arena),
+                trial_keys(seed, trials),
+                self.arena.counters,
+                Room((n_trials, N_COUNTERS), np.int64),
+                Room((k, n_trials), np.int8),
+                np.zeros(1, dtype=np.int8),
+            ),
+            self.lane,
         )
+        self.given = (environment, scenario.rule, setting, keys, fresh, self.counters, self.alive)
         self.blocks = min(-(-n_trials // THREADS), BLOCKS * multiprocessors())
-
-        self.busy = cuda.to_device(np.zeros(1, dtype=np.int8))
-        self.lane.begin()
-
-    def steps(self) -> Iterator[None]:
-        """Run all trials to their end, which is when the lane has answered."""
-        self.kernel[self.blocks, THREADS, self.lane.stream](*self.given)
-        self.lane.ask(self.busy)
-        yield
 
     def play(self) -> None:
         """Run all trials to their end."""
-        for _ in self.steps():
-            pass
+        with ALONE:
+            self.kernel[self.blocks, THREADS, self.lane.stream](*self.given)
+        self.lane.ask(self.busy)
         assert self.lane.answer == 0
 
     def outcomes(self) -> Block:
         """What each trial came to."""
-        counters, alive = self.counters.copy_to_host().T, self.alive.copy_to_host()[None]
+        counters, alive = self.lane.fetch(self.counters).T, self.lane.fetch(self.alive)[None]
         columns = {name: getattr(self.arena, name)[..., None] for name in ("tally", "by_arm")}
         arena = self.arena._replace(counters=counters, alive=alive, **columns)
         return outcomes_of(

@@ -1,29 +1,32 @@
 """Many trials of one scenario at once, each with the clocks of its players merged into one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
-from devote.kernels import get_algorithm
+from devote.kernels import State, get_algorithm
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.block import Block
 from devote.simulate.engine.gpu.arrays import (
-    device_environment,
-    device_setting,
-    device_waking,
-    last_first,
+    on_device,
     repeated,
+    setting_of,
     stream_keys,
+    waking_of,
 )
 from devote.simulate.engine.gpu.events import make_events
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.tables import Merged, Shape
-from devote.simulate.engine.gpu.target import compile_kernel
+from devote.simulate.engine.gpu.target import ALONE, compile_kernel
 from devote.simulate.engine.outcomes import closed, outcomes_of
-from devote.simulate.engine.setting import fresh_learner, learner_buffers, new_arena
+from devote.simulate.engine.setting import (
+    environment_arrays,
+    fresh_learner,
+    learner_buffers,
+    new_arena,
+)
 from devote.simulate.scenario import Scenario
 from devote.simulate.votes import Votes
 
@@ -64,56 +67,51 @@ class MergedBatch:
         plain = scenario.problem.environment(n)
         self.arena = arena = new_arena(scenario, plain, alive=None, own=None, voted=None)
         buffers = learner_buffers(fresh_learner(scenario), rows)
-        self.learners = buffers._replace(
-            **{name: repeated(values, n_trials) for name, values in buffers._asdict().items()}
-        )
-        self.tables = Merged(
-            own=cuda.to_device(np.zeros((n_trials, own, engine.words), dtype=np.int32)),
-            voted=cuda.to_device(np.zeros((n_trials, own, k), dtype=np.int8)),
+        tables = Merged(
+            own=np.zeros((n_trials, own, engine.words), dtype=np.int32),
+            voted=np.zeros((n_trials, own, k), dtype=np.int8),
             **{
                 name: repeated(getattr(arena, name), n_trials)
                 for name in Merged._fields
                 if name not in ("own", "voted")
             },
         )
-        self.given = (
-            device_environment(plain),
-            scenario.rule,
-            device_waking(scenario),
-            device_setting(scenario, arena),
-            Shape(n_trials, n, 0),
-            self.learners,
-            self.tables,
-            cuda.to_device(stream_keys(seed, trials)),
-            MOST,
+        environment, waking, setting, self.learners, self.tables, keys, self.busy = on_device(
+            (
+                environment_arrays(plain),
+                waking_of(scenario),
+                setting_of(scenario, arena),
+                State(*(repeated(values, n_trials) for values in buffers)),
+                tables,
+                stream_keys(seed, trials),
+                (np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.int8)),
+            ),
+            self.lane,
         )
-        self.kernel = compiled_events(*scenario.loop[:2])
+        given = (environment, scenario.rule, waking, setting, Shape(n_trials, n, 0))
+        self.given = (*given, self.learners, self.tables, keys, MOST)
+        with ALONE:
+            self.kernel = compiled_events(*scenario.loop[:2])
         self.threads = 1 if n_trials <= FEW else WARP
         self.blocks = -(-n_trials // self.threads)
 
-        self.busy = cuda.to_device(np.zeros((2, 1), dtype=np.int8))
-
-    def steps(self) -> Iterator[None]:
-        """Run all trials to their end, each step once the lane has answered."""
-        self.lane.begin()
-        stream, busy, idle = self.lane.stream, self.busy[0], self.busy[1]
-        while True:
-            busy.copy_to_device(idle, stream=stream)
-            self.kernel[self.blocks, self.threads, stream](*self.given, busy)
-            self.lane.ask(busy)
-            yield
-            if not self.lane.answer:
-                break
-
     def play(self) -> None:
         """Run all trials to their end."""
-        for _ in self.steps():
-            pass
+        stream, (busy, idle) = self.lane.stream, self.busy
+        going = True
+        while going:
+            busy.copy_to_device(idle, stream=stream)
+            with ALONE:
+                self.kernel[self.blocks, self.threads, stream](*self.given, busy)
+            self.lane.ask(busy)
+            going = self.lane.answer != 0
 
     def outcomes(self) -> Block:
         """What each trial came to."""
         names = ("counters", "tally", "by_arm", "shared")
-        columns = {name: last_first(getattr(self.tables, name)) for name in names}
-        arena = self.arena._replace(alive=last_first(self.learners.alive), **columns)
-        votes = Votes.of(self.tables.first_vote.copy_to_host())
+        fetch = self.lane.fetch
+        columns = {name: np.moveaxis(fetch(getattr(self.tables, name)), 0, -1) for name in names}
+        alive = np.moveaxis(fetch(self.learners.alive), 0, -1)
+        arena = self.arena._replace(alive=alive, **columns)
+        votes = Votes.of(fetch(self.tables.first_vote))
         return outcomes_of(self.scenario, closed(self.scenario, arena), votes)

@@ -1,7 +1,8 @@
-"""The kernel that does the rows of a phase.
+"""The rows of a phase.
 
-A launch of ``rows`` scans a window of every trial, or sets its players to the moment of a
-decision, a thread for each player, as ``clocks.make_clocks`` does with the same functions.
+``row`` scans a window for one player, or sets it to the moment of a decision, as
+``clocks.make_clocks`` does with the same functions. A launch of ``rows`` does all rows of a phase,
+a thread for each player; ``phases`` goes from phase to phase by itself.
 Nothing depends on the number of threads: sums are of whole numbers, and the only other thing that
 players add up to is a maximum.
 
@@ -36,6 +37,7 @@ from devote.simulate.engine.gpu.tables import (
     put_down,
     put_own,
 )
+from devote.simulate.engine.gpu.target import device_function
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.windows import (
     BEGIN,
@@ -82,7 +84,7 @@ def fits(n_arms: int, n_ints: int) -> bool:
     return ROWS * (13 * n_arms + 4 * n_ints + 32) <= SHARED_BYTES
 
 
-def make_rows(
+def make_row(
     algorithm: Algorithm,
     engine: Engine,
     n_arms: int,
@@ -90,9 +92,9 @@ def make_rows(
     n_floats: int,
     facts: Facts,
     shared: bool,
-    known: int,
+    threads: int,
 ) -> Callable[..., None]:
-    """The kernel that scans a window, or sets everybody to a moment.
+    """What a thread of a block of so many does with one player.
 
     A player's state is in shared memory if it fits, as that of a lone one (``lone``).
     """
@@ -107,16 +109,9 @@ def make_rows(
     kind, n_groups, n_segments, resampled, steady, endless, noisy, in_order = facts
     run: Callable[..., Any] = run_in_order if in_order else run_alone
 
-    def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
-        busy[0] = known < 0
-        part = cuda.shared.array(ROWS, int64)
+    def row(buffers, rule, spans, setting, shape, players, trials, trial, player):  # type: ignore[no-untyped-def]
+        part = cuda.shared.array(threads, int64)
         me = cuda.threadIdx.x
-        if shape.blocks_each > 0:
-            trial = cuda.blockIdx.x // shape.blocks_each
-            player = (cuda.blockIdx.x % shape.blocks_each) * cuda.blockDim.x + me
-        else:
-            trial = cuda.grid(1) // shape.n_players
-            player = cuda.grid(1) % shape.n_players
         here = trial < shape.n_trials and player < shape.n_players
         gain = cuda.local.array(N_COUNTERS, int64)
         for j in range(N_COUNTERS):
@@ -144,10 +139,10 @@ def make_rows(
                 cell = next_dealt(dealt, cell, last, begin, players.next[half, i])
                 moves = cell < last and begin + dealt[cell] + 0.5 < limit
         if shared:
-            alive = cuda.shared.array((ROWS, 1, n_arms), int8)[me]
-            pulls = cuda.shared.array((ROWS, arm_room), int32)[me, :n_arms]
-            sums = cuda.shared.array((ROWS, arm_room), float64)[me, :n_arms]
-            ints = cuda.shared.array((ROWS, int_room), int32)[me, :n_ints]
+            alive = cuda.shared.array((threads, 1, n_arms), int8)[me]
+            pulls = cuda.shared.array((threads, arm_room), int32)[me, :n_arms]
+            sums = cuda.shared.array((threads, arm_room), float64)[me, :n_arms]
+            ints = cuda.shared.array((threads, int_room), int32)[me, :n_ints]
         else:
             alive = cuda.local.array((1, n_arms), int8)
             pulls = cuda.local.array(n_arms, int32)
@@ -259,5 +254,25 @@ def make_rows(
                 if me == 0:
                     cuda.atomic.add(trials.added, (trial, j), part[0])
                 cuda.syncthreads()
+
+    return row
+
+
+def make_rows(*given: Any) -> Callable[..., None]:
+    """The kernel that scans a window, or sets everybody to a moment; as ``row``, and ``known``."""
+    *code, known = given
+    make_its_row: Any = make_row
+    row = device_function(make_its_row(*code, ROWS))
+
+    def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
+        busy[0] = known < 0
+        if shape.blocks_each > 0:
+            trial = cuda.blockIdx.x // shape.blocks_each
+            block = cuda.blockIdx.x % shape.blocks_each
+            player = block * cuda.blockDim.x + cuda.threadIdx.x
+        else:
+            trial = cuda.grid(1) // shape.n_players
+            player = cuda.grid(1) % shape.n_players
+        row(buffers, rule, spans, setting, shape, players, trials, trial, player)
 
     return rows

@@ -4,9 +4,11 @@
 simulator runs the same kernels in plain Python.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,10 @@ from devote.protocol import SpecError
 from devote.simulate.engine.compiling import fingerprint
 
 REMEDY = "Use engine clocks, which gives the same results, or a machine with an NVIDIA GPU."
+
+ALONE = Lock()
+"""Held by a thread that makes kernels or launches them: numba loads them without asking whether
+another thread does."""
 
 _registered: set[Any] = set()
 
@@ -36,6 +42,8 @@ def why_no_device() -> str:
     except ImportError:
         return "numba-cuda is not installed (pip install 'devote[gpu]')"
     _mend_numpy()
+    # With fewer, a lane may wait for another one. The driver reads it once.
+    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
     try:
         from numba import cuda
 
@@ -110,6 +118,15 @@ def prepare() -> None:
 def _never(*given: Any) -> bool:
     """In place of a shortcut."""
     return False
+
+
+def device_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that kernels call as if its code were theirs."""
+    from numba import cuda
+
+    options = {} if simulated() else {"forceinline": True}
+    made: Callable[..., Any] = cuda.jit(device=True, **options)(function)
+    return made
 
 
 def compile_kernel(make: Callable[..., Any], *given: Any, registers: int | None = None) -> Any:
