@@ -93,6 +93,7 @@ class HttpBoard(Board):
         self._n_arms = MAX_ARMS
         self._scope: Scope | None = None
         self._tally: PublicTally | None = None
+        self._tally_tag = ""
         self._tally_until = -math.inf
         self._tally_lock = asyncio.Lock()
         self._fresh = fresh
@@ -230,7 +231,7 @@ class HttpBoard(Board):
         known = self._tally
         if known is not None and time.monotonic() < self._tally_until:
             return known
-        headers = {} if known is None else {"If-None-Match": f'"{known.tag}"'}
+        headers = {} if known is None else {"If-None-Match": f'"{self._tally_tag}"'}
         reading = self._answer("GET", "/tally", headers=headers, statuses=(200, 304))
         async with reading as answer:
             self._tally_until = time.monotonic() + self._fresh
@@ -247,6 +248,7 @@ class HttpBoard(Board):
                 raise ValueError("another type")
             known = PublicTally.of(scope, number, dict(body["tally"]))
             self._tally = known = replace(known, pace=pace, streams=streams)
+            self._tally_tag = known.tag
             self._scope = self._scope or scope
         return known
 
