@@ -40,6 +40,12 @@ def table(study, results):
     return run([study], TINY, results, engine="event", workers=1)
 
 
+@pytest.fixture(scope="module")
+def figure(study, table):
+    with house_style():
+        return study.figure(table)
+
+
 def homes():
     """The files that say what to run, by the name of their study's module."""
     return {path.stem if path.parent == HOME else path.parent.name: path for path in _naming()}
@@ -83,9 +89,7 @@ def test_its_scenarios_hold_what_its_figure_and_claims_read(study, table):
     assert sum(len(some) for some in sweeps_for([study], TINY).values()) == len(table)
 
 
-def test_its_figure_is_drawn_as_svg_pdf_and_png(study, table, tmp_path):
-    with house_style():
-        figure = study.figure(table)
+def test_its_figure_is_drawn_as_svg_pdf_and_png(study, figure, tmp_path):
     # As another process saves it.
     svg, pdf, png = save(pickle.loads(pickle.dumps(figure)), tmp_path, study.name)
     assert ET.parse(svg).getroot().tag.endswith("svg")
@@ -96,12 +100,10 @@ def test_its_figure_is_drawn_as_svg_pdf_and_png(study, table, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {svg.name, pdf.name, png.name}
 
 
-def test_a_figure_with_samples_says_what_its_bars_are(study, table):
+def test_a_figure_with_samples_says_what_its_bars_are(study, figure):
     """One measure of uncertainty in all figures, and no band beside it."""
     if not study.scenarios(TINY):
         return
-    with house_style():
-        figure = study.figure(table)
     assert any(BARS in text.get_text() for text in figure.texts)
     drawn = [item for axes in figure.axes for item in axes.collections]
     assert drawn

@@ -13,6 +13,7 @@ from devote.protocol.errors import LocalProtocolError
 from devote.protocol.spec import ExperimentSpec
 
 VERSION = 1
+NOTHING: tuple[list[int], list[float]] = ([], [])
 
 
 def is_reward(x: object) -> bool:
@@ -45,7 +46,7 @@ class Learner:
         self.epoch = 0
         self.pending: int | None = None
         """The arm that has been played and not yet rewarded."""
-        self._before: tuple[list[int], list[float]] = ([], [])  # what choosing an arm changes
+        self._before = NOTHING  # what choosing an arm changes
         self._out = [0] * spec.n_arms
 
     @property
@@ -90,8 +91,7 @@ class Learner:
             raise LocalProtocolError(
                 "A reward must be a number in [0, 1].\nScale it before passing it on."
             )
-        arm = self.pending
-        self._forget_play()
+        arm, self.pending, self._before = self.pending, None, NOTHING
         n_out = self.algorithm.observe(self.rule, self.state, arm, float(x), self._out)
         if n_out == RESET:
             self.resets += 1
@@ -106,11 +106,7 @@ class Learner:
         if self.pending is None:
             raise LocalProtocolError("No played arm awaits a reward.\nThere is nothing to abandon.")
         self.state.ints[:], self.state.floats[:] = self._before
-        self._forget_play()
-
-    def _forget_play(self) -> None:
-        self.pending = None
-        self._before = ([], [])
+        self.pending, self._before = None, NOTHING
 
     def restart(self) -> None:
         """Begin again with all arms."""
