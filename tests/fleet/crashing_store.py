@@ -6,8 +6,7 @@ is checked: what a device may remember is exactly what its log says.
 
 import random
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
@@ -76,16 +75,37 @@ class CrashingDatabase(Database):
         connection.deserialize(self.disk.states[-1][0] if self.disk.states else _empty())
         return connection
 
-    @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        entry, self.entry = self.entry, None
-        crash_at, self.crash_at = self.crash_at, None
-        with super().write(durable=durable) as connection:
-            yield connection
-            if crash_at == "before":
-                raise Crash
-        self.disk.committed(self._connection, durable, entry)
-        if crash_at == "after":
+    def write(self, *, durable: bool = True) -> "CrashingTransaction":
+        return CrashingTransaction(self, super().write(durable=durable), durable)
+
+
+class CrashingTransaction:
+    """A transaction after which, or at the end of which, the process may die."""
+
+    def __init__(
+        self,
+        database: CrashingDatabase,
+        within: AbstractContextManager[sqlite3.Connection],
+        durable: bool,
+    ) -> None:
+        self.database = database
+        self.within = within
+        self.durable = durable
+
+    def __enter__(self) -> sqlite3.Connection:
+        database = self.database
+        self.entry, database.entry = database.entry, None
+        self.crash_at, database.crash_at = database.crash_at, None
+        return self.within.__enter__()
+
+    def __exit__(self, kind: Any, failure: Any, trace: Any) -> None:
+        if failure is None and self.crash_at == "before":
+            kind, failure = Crash, Crash()
+        self.within.__exit__(kind, failure, trace)
+        if failure is not None:
+            raise failure
+        self.database.disk.committed(self.database._connection, self.durable, self.entry)
+        if self.crash_at == "after":
             raise Crash
 
 

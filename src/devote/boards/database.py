@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -128,7 +128,8 @@ class Database:
                     self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
                 with Database.write(self) as db:
                     self._prepare(db)
-                self._use_write_ahead_log()
+                if self._on_disk:
+                    self._use_write_ahead_log()
             self.forget()
         except BaseException:
             self._connection.close()
@@ -151,31 +152,35 @@ class Database:
         with self._lock, self._translated():
             yield self._connection
 
-    @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+    def write(self, *, durable: bool = True) -> AbstractContextManager[sqlite3.Connection]:
         """A transaction; ``durable`` waits at its end until it would survive a power cut."""
+        return _Transaction(self, durable)
+
+    def _begin(self, durable: bool) -> sqlite3.Connection:
         db = self._connection
-        with self._lock:
-            try:  # one `with` only: a device does this at every pull
-                if durable is not self._durable and self._on_disk:
-                    db.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-                    self._durable = durable
-                db.execute("BEGIN IMMEDIATE")
-                try:
-                    yield db
-                    db.execute("COMMIT")
-                except BaseException:
-                    if db.in_transaction:
-                        db.execute("ROLLBACK")
-                    raise
-            except sqlite3.Error as error:
-                raise self._in_words(error) from error
+        if durable is not self._durable and self._on_disk:
+            db.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            self._durable = durable
+        db.execute("BEGIN IMMEDIATE")
+        return db
+
+    def _end(self, failure: BaseException | None) -> None:
+        """Commit, or undo what was done before the failure."""
+        db = self._connection
+        try:
+            if failure is None:
+                db.execute("COMMIT")
+        finally:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
 
     def forget(self) -> None:
         """Leave nothing in the files of what was overwritten or deleted.
 
         The disk may keep it all the same: what a file no longer holds is out of reach here.
         """
+        if not self._on_disk:
+            return
         with self._lock, self._translated():
             # A file that has just been switched to a log cannot be checkpointed before it is read.
             self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
@@ -275,3 +280,35 @@ class Database:
                 time.sleep(0.01)
             else:
                 return
+
+
+class _Transaction:
+    """One transaction; not a generator, which takes longer: a device makes two at every pull."""
+
+    __slots__ = ("_database", "_durable")
+
+    def __init__(self, database: Database, durable: bool) -> None:
+        self._database = database
+        self._durable = durable
+
+    def __enter__(self) -> sqlite3.Connection:
+        database = self._database
+        database._lock.acquire()
+        try:
+            return database._begin(self._durable)
+        except BaseException as error:
+            database._lock.release()
+            if isinstance(error, sqlite3.Error):
+                raise database._in_words(error) from error
+            raise
+
+    def __exit__(self, _: object, failure: BaseException | None, __: object) -> None:
+        database = self._database
+        try:
+            database._end(failure)
+            if isinstance(failure, sqlite3.Error):
+                raise failure
+        except sqlite3.Error as error:
+            raise database._in_words(error) from error
+        finally:
+            database._lock.release()

@@ -47,7 +47,7 @@ class DeviceCore(DeviceState):
 
     def choose(self, u: float | None = None) -> Choice:
         """What to play: the pending choice if its reward has not come, else a new one."""
-        with self._step():
+        with self._step:
             self._expire()
             if self._player.pending is None:
                 u = self.dice() if u is None else u
@@ -62,12 +62,12 @@ class DeviceCore(DeviceState):
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart."""
-        with self._step():
+        with self._step:
             return self._choice()
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """Learn what the choice paid, from 0 to 1; counted once or not at all, see ``Plays``."""
-        with self._step():
+        with self._step:
             self._close_question()
             is_asked = self._player.is_asked
             self._plays.check(choice, is_asked=is_asked)
@@ -75,7 +75,7 @@ class DeviceCore(DeviceState):
 
     def close_question(self) -> None:
         """Answer with a reward of 0 if the time for the pending question is over."""
-        with self._step():
+        with self._step:
             self._close_question()
 
     @property

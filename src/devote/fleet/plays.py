@@ -70,7 +70,7 @@ class Plays:
 
     def __init__(self, fates: dict[str, Fate]) -> None:
         self._fates = fates
-        self._texts = {play: _text(play, fate) for play, fate in fates.items()}
+        self._text = json.dumps(fates)[1:-1]
 
     @property
     def pending(self) -> str | None:
@@ -80,12 +80,19 @@ class Plays:
 
     def note(self, play: str, fate: Fate) -> str:
         """Remember what became of a play; returns all of them as JSON, which is to be stored."""
+        # One of a hundred changes, the last: the text of the others is not made anew.
+        known, text = self._fates.get(play), self._text
+        if known is not None:
+            text = text.removesuffix(_text(play, known))
+        elif text:
+            text += ", "
         self._fates[play] = fate
-        self._texts[play] = _text(play, fate)  # one of a hundred: the others are not made anew
+        text += _text(play, fate)
         if len(self._fates) > KEPT:
             oldest = next(iter(self._fates))
-            del self._fates[oldest], self._texts[oldest]
-        return "{" + ", ".join(self._texts.values()) + "}"
+            text = text.removeprefix(_text(oldest, self._fates.pop(oldest)) + ", ")
+        self._text = text
+        return "{" + text + "}"
 
     def check(self, choice: Choice | str | None, *, is_asked: bool = False) -> None:
         """Raise unless a reward for this choice is one for the pending play.

@@ -20,8 +20,8 @@ Calls may come from several threads; none ever waits for the network.
 import asyncio
 import random
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 
 from devote.boards.admission import refusal
@@ -67,6 +67,7 @@ class DeviceState:
         self.asked = Asked()
         self.rounds = asyncio.Lock()
         self._lock = threading.RLock()
+        self._step = _Step(self)
         self._in_doubt = False
         saved = self._load()
         self.identity = Identity.from_private_bytes(saved.secret)
@@ -88,7 +89,7 @@ class DeviceState:
 
     def settle(self, envelope: Envelope, outcome: Outcome) -> None:
         """Note what became of a posted message."""
-        with self._step():
+        with self._step:
             self._outbox.note(envelope, "refused" if outcome is Outcome.REFUSED else "sent")
 
     def lost_before(self, envelope: Envelope) -> list[Envelope]:
@@ -116,7 +117,7 @@ class DeviceState:
 
         Returns whether everything up to ``end`` has been read.
         """
-        with self._step():
+        with self._step:
             before = self.bookmark
             bookmark, passed = before.moved(posted, end)
             valid = [p for p in passed if self._hear(p.envelope)]
@@ -159,7 +160,7 @@ class DeviceState:
         A board that has fewer messages than before was put back to a backup: it is offered again
         what it has lost.
         """
-        with self._step():
+        with self._step:
             self._player.read(told.tally)
             if self.bookmark.complete and told.number == self.bookmark.number:
                 return
@@ -174,7 +175,7 @@ class DeviceState:
 
         What was said before is not said again; an answer that differs from it is never sent.
         """
-        with self._step():
+        with self._step:
             said = [e for e in held if e.message.voter == self.identity.voter]
             said = [e for e in said if refusal(e, self.spec, self.scope, self.check) is None]
             tally = self.spec.scheme.tally(self.spec)
@@ -193,7 +194,7 @@ class DeviceState:
         What others said is kept, unless it was taken back (``forget``), or means something only
         in the order of the board.
         """
-        with self._step():
+        with self._step:
             self.store.rewind(forget=forget or self.spec.scheme.needs_order)
             self._load()
 
@@ -238,23 +239,41 @@ class DeviceState:
         self._listener.receive(envelope.message)
         return True
 
-    @contextmanager
-    def _step(self) -> Iterator[None]:
-        """One step under the lock; if it fails, memory goes back to what the store holds."""
-        with self._lock:
+    def _settle_doubt(self) -> None:
+        """Go back to what the store holds; in doubt until that has been read."""
+        self._in_doubt = True
+        self._load()
+        self._in_doubt = False
+
+
+class _Step:
+    """One step under the lock; if it fails, memory goes back to what the store holds."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: DeviceState) -> None:
+        self._state = state
+
+    def __enter__(self) -> None:
+        state = self._state
+        state._lock.acquire()
+        if state._in_doubt:
             try:
-                if self._in_doubt:
-                    self._load()
-                    self._in_doubt = False
-                yield
-            except (ProtocolError, RewardRefused):
-                raise  # these are raised before anything has changed
+                state._settle_doubt()
             except BaseException as error:
-                self._in_doubt = True
-                if isinstance(error, StoreError):
-                    self.health.store = str(error)
-                with suppress(StoreError):
-                    self._load()
-                    self._in_doubt = False
+                self.__exit__(type(error), error, None)
                 raise
-            self.health.store = None
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        state = self._state
+        try:
+            if error is None:
+                state.health.store = None
+            # These are raised before anything has changed.
+            elif not isinstance(error, ProtocolError | RewardRefused):
+                if isinstance(error, StoreError):
+                    state.health.store = str(error)
+                with suppress(StoreError):
+                    state._settle_doubt()
+        finally:
+            state._lock.release()

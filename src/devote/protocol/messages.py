@@ -127,7 +127,7 @@ def from_dict(values: object, n_arms: int) -> Message:
     if not isinstance(values, dict):
         raise RemoteProtocolError("A message must be a JSON object.\nDiscard it.")
     version, name = values.get("v"), values.get("type")
-    if not _is_whole(version) or version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise RemoteProtocolError(
             f"Message version {version!r} is not {VERSION}.\nUpgrade the older of the two ends."
         )
@@ -159,15 +159,11 @@ def check_fields(item: Message, n_arms: int) -> None:
     for name, number in kind.numbers.items():
         value = getattr(item, name)
         most = n_arms - 1 if number.most is None else number.most
-        if not _is_whole(value) or not number.least <= value <= most:
+        if type(value) is not int or not number.least <= value <= most:
             raise RemoteProtocolError(
                 f"{name}={value!r} must be a whole number from {number.least} to {most}.\n"
                 "Discard the message."
             )
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def to_json(item: Message) -> str:
@@ -190,6 +186,8 @@ def parse_json(text: str | bytes, constant: Callable[[str], Any] | None = None) 
     ``constant`` says what NaN and Infinity are to be read as.
     """
     try:
+        if constant is None and isinstance(text, str):
+            return _DECODER.decode(text)
         return json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=constant)
     except RecursionError:
         raise ValueError("nested too deep") from None
@@ -200,3 +198,6 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) != len(pairs):
         raise ValueError("a field twice")
     return values
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates)
