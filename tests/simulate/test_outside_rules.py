@@ -13,7 +13,7 @@ from devote.kernels.outside import Home, homes, settle
 from devote.kernels.registry import ALGORITHMS, AlgorithmError
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import run_players
+from devote.simulate import Scenario, run_players, run_trial
 from devote.simulate.sweep.cluster import dask_executor
 from devote.simulate.sweep.workers import local_executor
 
@@ -107,6 +107,24 @@ def test_a_rule_that_never_votes_is_found_out_and_does_not_run_for_ever(tmp_path
     with pytest.raises(AlgorithmError, match=r"rule_j\.py:\d+: .* it never votes\.\nDrop arms"):
         run_players(*play("rule_j"))
     assert run_players(*play("rule_j"), horizon=2_000).status == "unfinished"
+
+
+def test_a_rule_may_make_arrays_and_functions_of_its_own(tmp_path):
+    """What ours have not: steps of the compiler that are left out for ours are needed for these."""
+    body = """
+    weights = np.zeros(len(state.pulls))
+    for k in range(len(weights)):
+        weights[k] = state.alive[k]
+    half = lambda x: x / 2.0
+    doubled = np.array([2.0 * w for w in weights]) + weights * 1.0
+    return least_pulled(state) + int(half(np.sum(doubled) - 3.0 * np.sum(weights)))
+"""
+    plain = "\n    return least_pulled(state)\n\n\n@jitable\ndef observe"
+    top = "from devote.kernels import Algorithm"
+    changes = (plain, f"{body}\n\n@jitable\ndef observe"), (top, f"import numpy as np\n{top}")
+    import_rules(write_rule(tmp_path, "rule_k", *changes))
+    compiled = run_trial(Scenario(*play("rule_k"), engine="event"), seed=3, trial=0)
+    assert compiled == run_players(*play("rule_k"), seed=3, trial=0)
 
 
 def test_worker_processes_know_the_rule(tmp_path):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -227,6 +228,18 @@ def test_bad_input_is_refused_before_any_work_or_file(tmp_path, cells, changes, 
     with pytest.raises(error, match=message):
         run_sweep([Scenario(*cell) for cell in cells], **given)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("workers", "groups"),
+    [(1, ["cc", "eee"]), (2, ["cc", "eee"]), (5, ["c", "c", "ee", "e"]), (9, ["c", "c", *"eee"])],
+)
+def test_loops_of_an_engine_are_compiled_together_unless_a_worker_would_wait(workers, groups):
+    cells = [replace(cell, engine="event") for cell in small_cells((8, 12))]
+    cells += [replace(cell, engine="clocks") for cell in small_cells((8, 12))[:4]]
+    loops = Schedule(cells, dict.fromkeys(range(len(cells)), range(5))).loops(workers)
+    assert ["".join(cell.loop[2][0] for cell in some) for some in loops] == groups
+    assert {cell.loop for some in loops for cell in some} == {cell.loop for cell in cells}
 
 
 def test_long_cells_come_first_and_short_trials_in_chunks():
