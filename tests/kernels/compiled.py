@@ -14,7 +14,6 @@ from devote.kernels import COUNT, State, get_algorithm, merge, start
 from devote.problems import pay
 from devote.simulate.engine.compiling import _register_kernels as register_kernels
 from devote.simulate.engine.lowering import Compiler, hand_over_constants
-from devote.simulate.engine.memory import borrowed
 
 __all__ = ["array_state", "compiled", "driver", "play_alone", "register_kernels"]
 
@@ -65,8 +64,7 @@ def driver(name: str) -> Callable[..., None]:
 
     @compiled
     def drive(rule, state, env, again, uniforms, pays, shared, out, steps, eliminated):
-        state, env, shared, out = borrowed(state), borrowed(env), borrowed(shared), borrowed(out)
-        conflicts, arms, counts, left = borrowed(steps)
+        conflicts, arms, counts, left = steps
         for t in range(len(uniforms)):
             conflicts[t] = merge(state, shared[t % len(shared)])
             arms[t] = choose(rule, state, uniforms[t])

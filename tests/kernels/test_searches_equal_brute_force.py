@@ -18,7 +18,6 @@ from tests.reference.subroutines import SUBROUTINES
 from devote.kernels import COUNT, drop, get_algorithm, jitable, kl_lucb, lucb, start, ugapec
 from devote.kernels.bernoulli_kl import lower, upper
 from devote.kernels.rivals import COMPARED, LEADER, RIVAL, TOTAL
-from devote.simulate.engine.memory import borrowed
 
 ROUNDING = 1e-12
 """Kullback-Leibler bounds this close are ordered by rounding."""
@@ -155,8 +154,6 @@ def race(name):
 
     @compiled
     def loop(rule, state, out, means, steps, drops, seed, alive, pulls, sums):
-        state, out, means = borrowed(state), borrowed(out), borrowed(means)
-        alive, pulls, sums = borrowed(alive), borrowed(pulls), borrowed(sums)
         np.random.seed(seed)
         n_arms = rule.n_arms
         pending = -1

@@ -117,9 +117,8 @@ def test_in_plain_python_too(n_players, horizon):
         if name != "ser3" and not (scheme == "jury" and get_algorithm(name).endless)
     ],
 )
-def test_every_subroutine_on_clocks_is_that_of_the_merged_clocks(monkeypatch, algorithm, scheme):
+def test_every_subroutine_on_clocks_is_that_of_the_merged_clocks(algorithm, scheme):
     """In plain Python: each would take seconds to compile."""
-    monkeypatch.setattr("devote.simulate.engine.clocks.borrowed", lambda value: value)
     for problem in ("plain", "beta"):
         scenario = replace(setting(algorithm, scheme, PROBLEMS[problem], 8), horizon=1_000)
         run = ClocksRun(scenario, trial=1)
