@@ -83,5 +83,7 @@ def choose_in_turn(rule: Rule, state: State, u: float) -> int:
     return in_turn(state)
 
 
-round_robin = partial(Algorithm, choose=choose_in_turn, n_ints=lambda n_arms: NEXT + 1)
-"""An algorithm that plays the remaining arms in turn, and keeps no other word of its own."""
+round_robin = partial(
+    Algorithm, choose=choose_in_turn, n_ints=lambda n_arms: NEXT + 1, adds_rewards=True
+)
+"""An algorithm that plays the remaining arms in turn, adds up rewards, and keeps no other word."""

@@ -53,5 +53,4 @@ ALGORITHM = round_robin(
     summary="a pull of each survivor per round; drops the worst when its KL bound falls short",
     source="Kaufmann and Kalyanakrishnan 2013; paper, section 3.1, L = K, f(l) = 1/K",
     observe=observe,
-    adds_rewards=True,
 )

@@ -32,5 +32,4 @@ ALGORITHM = round_robin(
     summary="a fixed number of pulls each, then the empirical best",
     source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = 1",
     observe=observe,
-    adds_rewards=True,
 )

@@ -48,5 +48,4 @@ ALGORITHM = round_robin(
     summary="a pull of each survivor per round; drops arms two radii below the best",
     source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = K, f(l) = 1/K",
     observe=observe,
-    adds_rewards=True,
 )

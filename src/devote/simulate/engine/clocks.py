@@ -73,8 +73,11 @@ AHEAD = 12
 
 
 @jitable
-def at_desk(real: Arena, desk: Desk, counters: Any, shared: Any) -> Arena:
-    """The tables with the row of one player only."""
+def with_players(
+    real: Arena, counters: Any, shared: Any, players: tuple[Any, Any, Any, Any], out: Any
+) -> Arena:
+    """The tables with these players: what is alive to them, their words, and what they said."""
+    alive, own, voted, first_vote = players
     return Arena(
         real.n_players,
         real.epsilon,
@@ -86,15 +89,15 @@ def at_desk(real: Arena, desk: Desk, counters: Any, shared: Any) -> Arena:
         0,
         real.scheme,
         counters,
-        desk.alive,
-        desk.own,
-        desk.voted,
-        desk.first_vote,
+        alive,
+        own,
+        voted,
+        first_vote,
         real.tally,
         real.by_arm,
         shared,
         real.before,
-        desk.out,
+        out,
         real.good,
         real.events,
         real.arm_pulls,
@@ -103,33 +106,17 @@ def at_desk(real: Arena, desk: Desk, counters: Any, shared: Any) -> Arena:
 
 
 @jitable
+def at_desk(real: Arena, desk: Desk, counters: Any, shared: Any) -> Arena:
+    """The tables with the row of one player only."""
+    player = (desk.alive, desk.own, desk.voted, desk.first_vote)
+    return with_players(real, counters, shared, player, desk.out)
+
+
+@jitable
 def after_decision(real: Arena, rows: Rows, half: int, counters: Any) -> Arena:
     """The tables with all players, as they stand in one half of the rows."""
-    return Arena(
-        real.n_players,
-        real.epsilon,
-        real.endless,
-        real.even,
-        real.vast,
-        real.steady,
-        0,
-        0,
-        real.scheme,
-        counters,
-        rows.alive[half],
-        rows.own[half],
-        real.voted,
-        real.first_vote,
-        real.tally,
-        real.by_arm,
-        real.shared,
-        real.before,
-        real.out,
-        real.good,
-        real.events,
-        real.arm_pulls,
-        real.player_pulls,
-    )
+    players = (rows.alive[half], rows.own[half], real.voted, real.first_vote)
+    return with_players(real, counters, real.shared, players, real.out)
 
 
 @jitable

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from devote.kernels import Rule, get_algorithm, tables
-from devote.protocol.scheme import SCHEMES
+from devote.kernels import Rule, tables
 from devote.simulate.block import Block
 from devote.simulate.engine.clocks_run import FIRST_WIDTH, cell_spans, first_width
 from devote.simulate.engine.gpu.arrays import (
@@ -19,17 +18,12 @@ from devote.simulate.engine.gpu.arrays import (
     waking_of,
 )
 from devote.simulate.engine.gpu.begin import make_begin
+from devote.simulate.engine.gpu.code import ROWS, Code, Facts, facts_of
 from devote.simulate.engine.gpu.deal import DEALERS, make_deal
 from devote.simulate.engine.gpu.lane import Lane
 from devote.simulate.engine.gpu.merge import TEAM, make_merge
 from devote.simulate.engine.gpu.phases import make_phases
-from devote.simulate.engine.gpu.rows import (
-    ROWS,
-    Facts,
-    facts_of,
-    fits,
-    make_rows,
-)
+from devote.simulate.engine.gpu.rows import make_rows
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
 from devote.simulate.engine.gpu.target import ALONE, compile_kernel, multiprocessors
 from devote.simulate.engine.outcomes import UNFINISHED, closed, outcomes_of
@@ -78,20 +72,15 @@ def compiled(
     algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool, whole: bool
 ) -> tuple[Any, ...]:
     """The kernels for a subroutine, a scheme and a number of arms; compiled when first run."""
-    engine = SCHEMES[scheme].engine
-    assert engine is not None
-    code = get_algorithm(algorithm)
-    size = (n_arms, code.n_ints(n_arms), max(1, code.n_floats))
-    shared = fits(n_arms, size[1])
-    given = (code, engine, *size, facts)
+    code = Code.of(algorithm, scheme, n_arms, facts)
     begin = compile_kernel(make_begin, n_arms)
     if whole:
-        phases = compile_kernel(make_phases, *given, shared, WARP, registers=ALL_PHASES)
+        phases = compile_kernel(make_phases, code, WARP, registers=ALL_PHASES)
         return begin, phases
     return (
         begin,
-        compile_kernel(make_rows, *given, shared, registers=REGISTERS),
-        compile_kernel(make_merge, *given, team, registers=MERGING),
+        compile_kernel(make_rows, code, registers=REGISTERS),
+        compile_kernel(make_merge, code, team, registers=MERGING),
         compile_kernel(make_deal),
     )
 

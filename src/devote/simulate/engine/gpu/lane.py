@@ -5,7 +5,8 @@ that is recorded once is made again in a few microseconds.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import cache, partial
@@ -16,6 +17,7 @@ import numpy as np
 from numba import cuda
 
 from devote.simulate.engine.gpu.target import simulated
+from devote.simulate.scenario import Scenario
 
 ASKED = 2
 """In place of an answer that has not come yet."""
@@ -65,6 +67,26 @@ class Pool:
                 self._used = end
                 return self._memory[begin:end]
         return cuda.device_array(size, np.uint8)
+
+
+class InLane(ABC):
+    """Some trials of one scenario, all at once, in a lane."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int = 0,
+        trials: Sequence[int] = (0,),
+        lane: "Lane | None" = None,
+    ) -> None:
+        self.scenario = scenario
+        self.lane = lane or Lane()
+        self._make(seed, trials)
+
+    @abstractmethod
+    def _make(self, seed: int, trials: Sequence[int]) -> None:
+        """Put everything on the device."""
 
 
 class Lane:

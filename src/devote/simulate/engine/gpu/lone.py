@@ -14,23 +14,20 @@ from typing import Any
 import numpy as np
 from numba import cuda, float64, int8, int32, int64
 
-from devote.kernels import Algorithm, State, get_algorithm
+from devote.kernels import State
 from devote.kernels.state import start
 from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME
 from devote.problems import pay
-from devote.protocol.engine import Engine
-from devote.protocol.scheme import SCHEMES
 from devote.simulate.block import Block
 from devote.simulate.engine.alone import bad_play
 from devote.simulate.engine.gpu.arrays import Room, on_device, setting_of
-from devote.simulate.engine.gpu.lane import Lane
-from devote.simulate.engine.gpu.rows import ROWS, Facts, facts_of, fits
+from devote.simulate.engine.gpu.code import ROWS, Code, Facts, facts_of
+from devote.simulate.engine.gpu.lane import InLane
 from devote.simulate.engine.gpu.tables import arena_of_one, environment_of
 from devote.simulate.engine.gpu.target import ALONE, compile_kernel, multiprocessors, simulated
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
 from devote.simulate.engine.outcomes import closed, outcomes_of
 from devote.simulate.engine.setting import environment_arrays, new_arena
-from devote.simulate.scenario import Scenario
 from devote.simulate.streams import trial_keys
 from devote.simulate.votes import Votes
 
@@ -48,18 +45,10 @@ PART = 2
 """Laborious pulls are made once one in so many threads of a warp has one."""
 
 
-def make_lone(
-    algorithm: Algorithm,
-    engine: Engine,
-    n_arms: int,
-    n_ints: int,
-    n_floats: int,
-    facts: Facts,
-    shared: bool,
-    known: int,
-) -> Callable[..., None]:
+def make_lone(code: Code, known: int) -> Callable[..., None]:
     """The kernel that runs players to their end."""
-    clocks = engine.clocks
+    algorithm, engine, n_arms, n_ints, n_floats, facts = code
+    clocks, shared = engine.clocks, code.fits
     assert clocks is not None
     wake, learn = engine.wake, engine.learn
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
@@ -155,28 +144,15 @@ def make_lone(
 @cache
 def compiled_lone(algorithm: str, scheme: str, n_arms: int, facts: Facts, *functions: Any) -> Any:
     """The kernel for a subroutine and a scheme; compiled when first run."""
-    engine = SCHEMES[scheme].engine
-    assert engine is not None
-    code = get_algorithm(algorithm)
-    n_ints = code.n_ints(n_arms)
-    shared = fits(n_arms, n_ints)
-    size = (n_arms, n_ints, max(1, code.n_floats))
-    return compile_kernel(make_lone, code, engine, *size, facts, shared, registers=REGISTERS)
+    code = Code.of(algorithm, scheme, n_arms, facts)
+    return compile_kernel(make_lone, code, registers=REGISTERS)
 
 
-class LoneBatch:
+class LoneBatch(InLane):
     """Some trials of one scenario, each of one player, all at once."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        *,
-        seed: int = 0,
-        trials: Sequence[int] = (0,),
-        lane: Lane | None = None,
-    ) -> None:
-        self.scenario = scenario
-        self.lane = lane or Lane()
+    def _make(self, seed: int, trials: Sequence[int]) -> None:
+        scenario = self.scenario
         k, n_trials = scenario.spec.n_arms, len(trials)
         plain = scenario.problem.environment(1)
         self.arena = new_arena(scenario, plain, alive=None, own=None, voted=None)

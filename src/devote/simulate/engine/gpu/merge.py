@@ -12,18 +12,17 @@ from typing import Any
 
 from numba import cuda, float64, int8, int32, int64
 
-from devote.kernels import Algorithm, State
+from devote.kernels import State
 from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME, VERSION
-from devote.protocol.engine import Engine
 from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
 from devote.simulate.engine.clocks import at_desk
+from devote.simulate.engine.gpu.code import Code
 from devote.simulate.engine.gpu.in_order import (
     end_at_pull,
     next_dealt,
     pulls_before,
     run_in_order,
 )
-from devote.simulate.engine.gpu.rows import Facts
 from devote.simulate.engine.gpu.tables import (
     arena_of_one,
     desk_of,
@@ -70,17 +69,9 @@ NEVER_AGAIN = math.inf
 """In place of when a player has halted: it has arrived at the end of the window."""
 
 
-def make_merge(
-    algorithm: Algorithm,
-    engine: Engine,
-    n_arms: int,
-    n_ints: int,
-    n_floats: int,
-    facts: Facts,
-    team: bool,
-    known: int,
-) -> Callable[..., None]:
+def make_merge(code: Code, team: bool, known: int) -> Callable[..., None]:
     """The kernel that takes trials to their next phase, a team of threads or one for each."""
+    algorithm, engine, n_arms, n_ints, n_floats, facts = code
     clocks = engine.clocks
     assert clocks is not None
     wake, learn, ended = engine.wake, engine.learn, engine.ended

@@ -17,7 +17,7 @@ from devote.simulate.engine.gpu.arrays import (
     waking_of,
 )
 from devote.simulate.engine.gpu.events import make_events
-from devote.simulate.engine.gpu.lane import Lane
+from devote.simulate.engine.gpu.lane import InLane
 from devote.simulate.engine.gpu.tables import Merged, Shape
 from devote.simulate.engine.gpu.target import ALONE, compile_kernel
 from devote.simulate.engine.outcomes import closed, outcomes_of
@@ -27,7 +27,6 @@ from devote.simulate.engine.setting import (
     learner_buffers,
     new_arena,
 )
-from devote.simulate.scenario import Scenario
 from devote.simulate.votes import Votes
 
 WARP = 32
@@ -46,19 +45,11 @@ def compiled_events(algorithm: str, scheme: str) -> Any:
     return compile_kernel(make_events, get_algorithm(algorithm), engine)
 
 
-class MergedBatch:
+class MergedBatch(InLane):
     """Some trials of one scenario, all at once."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        *,
-        seed: int = 0,
-        trials: Sequence[int] = (0,),
-        lane: Lane | None = None,
-    ) -> None:
-        self.scenario = scenario
-        self.lane = lane or Lane()
+    def _make(self, seed: int, trials: Sequence[int]) -> None:
+        scenario = self.scenario
         engine = scenario.scheme.engine
         assert engine is not None
         n, k, n_trials = scenario.n_players, scenario.spec.n_arms, len(trials)

@@ -5,10 +5,10 @@ the slowest trial has. The threads of the warp share the players.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from numba import cuda, int8
 
+from devote.simulate.engine.gpu.code import Code
 from devote.simulate.engine.gpu.deal import make_deal
 from devote.simulate.engine.gpu.merge import make_merge
 from devote.simulate.engine.gpu.rows import make_row
@@ -16,18 +16,12 @@ from devote.simulate.engine.gpu.target import device_function
 from devote.simulate.engine.windows import OVER, PHASE
 
 
-def make_phases(*given: Any) -> Callable[..., None]:
-    """The kernel that takes trials through up to ``most`` phases.
-
-    ``given`` is as for ``row``, with the threads of each trial, and ``known``.
-    """
-    *code, shared, threads, known = given
-    make_its_row: Any = make_row
-    make_its_merge: Any = make_merge
-    row = device_function(make_its_row(*code, shared, threads))
-    merge = device_function(make_its_merge(*code, True, known))
+def make_phases(code: Code, threads: int, known: int) -> Callable[..., None]:
+    """The kernel that takes trials, each with so many threads, through up to ``most`` phases."""
+    row = device_function(make_row(code, threads))
+    merge = device_function(make_merge(code, True, known))
     deal = device_function(make_deal(known))
-    in_order = code[-1][-1]
+    in_order = code.facts[-1]
 
     def phases(  # type: ignore[no-untyped-def]
         buffers, rule, spans, setting, shape, players, trials, busy, waking, most

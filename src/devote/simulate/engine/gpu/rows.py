@@ -15,18 +15,10 @@ from typing import Any
 
 from numba import cuda, float64, int8, int32, int64
 
-from devote.kernels import Algorithm, State
-from devote.kernels.tables import (
-    ACTIVE,
-    N_COUNTERS,
-    N_SHARED,
-    SUBOPTIMAL,
-    TIME,
-    Arena,
-)
-from devote.problems.rewards import Environment
-from devote.protocol.engine import Engine
+from devote.kernels import State
+from devote.kernels.tables import ACTIVE, N_COUNTERS, N_SHARED, SUBOPTIMAL, TIME
 from devote.simulate.engine.alone import HALTED, QUIET, run_alone
+from devote.simulate.engine.gpu.code import ROWS, Code
 from devote.simulate.engine.gpu.in_order import next_dealt, pulls_before, run_in_order
 from devote.simulate.engine.gpu.tables import (
     arena_of_one,
@@ -50,55 +42,15 @@ from devote.simulate.engine.windows import (
     STOCK,
     copy,
 )
-from devote.simulate.scenario import Scenario
-
-Facts = tuple[int, int, int, int, int, int, int, int]
-"""What kernels are compiled for: what the environment says before its buffers (but the number of
-arms and of rows), whether what is suboptimal never changes, whether runs are endless, whether
-there is noise, and whether time counts pulls. So none of it is asked at each pull."""
 
 
-def facts_of(scenario: Scenario, plain: Environment, arena: Arena) -> Facts:
-    """What its kernels are compiled for."""
-    return (
-        plain.kind,
-        plain.n_groups,
-        plain.n_segments,
-        plain.resampled,
-        arena.steady,
-        arena.endless,
-        int(scenario.scheme.noisy),
-        int(not scenario.own_clocks),
-    )
-
-
-ROWS = 128
-"""Threads of a block that does rows, or runs lone players."""
-
-SHARED_BYTES = 48 * 1024
-"""What a block may have of the shared memory."""
-
-
-def fits(n_arms: int, n_ints: int) -> bool:
-    """Whether the states of a block's players fit into its shared memory."""
-    return ROWS * (13 * n_arms + 4 * n_ints + 32) <= SHARED_BYTES
-
-
-def make_row(
-    algorithm: Algorithm,
-    engine: Engine,
-    n_arms: int,
-    n_ints: int,
-    n_floats: int,
-    facts: Facts,
-    shared: bool,
-    threads: int,
-) -> Callable[..., None]:
+def make_row(code: Code, threads: int) -> Callable[..., None]:
     """What a thread of a block of so many does with one player.
 
     A player's state is in shared memory if it fits, as that of a lone one (``lone``).
     """
-    clocks = engine.clocks
+    algorithm, engine, n_arms, n_ints, n_floats, facts = code
+    clocks, shared = engine.clocks, code.fits
     assert clocks is not None
     wake, learn = engine.wake, engine.learn
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
@@ -258,11 +210,9 @@ def make_row(
     return row
 
 
-def make_rows(*given: Any) -> Callable[..., None]:
-    """The kernel that scans a window, or sets everybody to a moment; as ``row``, and ``known``."""
-    *code, known = given
-    make_its_row: Any = make_row
-    row = device_function(make_its_row(*code, ROWS))
+def make_rows(code: Code, known: int) -> Callable[..., None]:
+    """The kernel that scans a window, or sets everybody to a moment."""
+    row = device_function(make_row(code, ROWS))
 
     def rows(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
         busy[0] = known < 0
