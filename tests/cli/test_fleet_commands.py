@@ -275,7 +275,7 @@ def test_a_small_demo_finds_the_best_banner(devote, here, scheme):
 
 @pytest.mark.slow
 def test_a_demo_in_the_terminal_tells_the_story(here):
-    """Its processes are started as commands here, and nowhere else."""
+    """Its processes are started as commands here."""
     ran = subprocess.run(
         [DEVOTE, "demo", "--players", "30", "--means", ".9,.1"],
         capture_output=True,
