@@ -134,9 +134,7 @@ def test_decentralized_reference_values_are_met_within_4_standard_errors(name, p
 @pytest.mark.parametrize("problem", ["1", "2", "3"])
 @pytest.mark.parametrize("name", SUBROUTINES)
 def test_1_privacy_reference_values_are_met_within_4_standard_errors(name, problem, n_players):
-    # On clocks too, with the subroutine whose loop other tests have compiled.
-    engine = "auto" if name.startswith("ser3") else "event"
-    scenario = Scenario(spec_of(name, "isolated"), get_problem(problem), n_players, engine=engine)
+    scenario = Scenario(spec_of(name, "isolated"), get_problem(problem), n_players)
     value = 1e3 * TABLE["isolated", name][int(problem) - 1][PLAYERS.index(n_players)]
     runs = [run_trial(scenario, seed=SEED, trial=i) for i in range(TRIALS[n_players])]
     assert all(run.epsilon_optimal and run.broadcasts == 0 for run in runs)
