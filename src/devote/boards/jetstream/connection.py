@@ -15,7 +15,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
-from nats.js.errors import APIError, NotFoundError
+from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 
 from devote.boards.database import StoreCorrupt, StoreError, StoreMismatch
 from devote.boards.jetstream.address import NatsAddress
@@ -72,12 +72,13 @@ class Connection:
         """Errors of the client as those of a store; what they quote is the operator's business."""
         try:
             yield
-        except APIError as error:
-            raise StoreError(
-                f"The board store {self.address} refuses: {error.description}.\n"
-                "Check the nodes' logs and limits; nothing was changed."
-            ) from error
         except (NatsError, TimeoutError, OSError) as error:
+            if isinstance(error, APIError) and not isinstance(error, ServiceUnavailableError):
+                raise StoreError(
+                    f"The board store {self.address} refuses: {error.description}.\n"
+                    "Check the nodes' logs and limits; nothing was changed."
+                ) from error
+            # A node that is left alone says that it is unavailable, or nothing.
             raise StoreError(
                 f"The board store {self.address} does not answer ({type(error).__name__}).\n"
                 "Check that most of its nodes run; what was acknowledged stands."
