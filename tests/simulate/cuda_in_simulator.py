@@ -6,9 +6,11 @@ Prints a line for each setting: its name, and ``equal`` if all trials equal thos
 import sys
 from dataclasses import replace
 from operator import eq
-from threading import Lock
+from threading import Condition, Lock
 from typing import Any
 
+import numpy as np
+from numba.cuda.simulator.kernel import BlockManager, BlockThread
 from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
 from devote.problems import Problem
@@ -111,14 +113,72 @@ def shared_arrays(shared: Any, size: int) -> None:
     shared._allocations, shared._dynshared_size = OneAtATime(), size
 
 
+class Together:
+    """The threads of a block, which wait for each other; the simulator's would be asked in turn,
+    without a pause, how far they are."""
+
+    def __init__(self, n_threads: int) -> None:
+        self.changed = Condition()
+        self.running, self.waiting, self.times = n_threads, 0, 0
+        self.failed = False
+
+    def wait(self) -> None:
+        """Until all who have not ended are here."""
+        with self.changed:
+            before = self.times
+            self.waiting += 1
+            self._go_on()
+            self.changed.wait_for(lambda: self.times > before or self.failed)
+            if self.failed:
+                raise RuntimeError("another thread of the block has failed")
+
+    def end(self, failed: bool) -> None:
+        """One thread has ended."""
+        with self.changed:
+            self.running -= 1
+            self.failed |= failed
+            self._go_on()
+            self.changed.notify_all()
+
+    def _go_on(self) -> None:
+        if self.waiting and self.waiting == self.running:
+            self.waiting = 0
+            self.times += 1
+            self.changed.notify_all()
+
+
+def run_block(manager: Any, grid_point: Any, *given: Any) -> None:
+    """In place of ``BlockManager.run``."""
+    places = list(np.ndindex(*manager._block_dim))
+    manager.together = Together(len(places))
+
+    def work() -> None:
+        manager._f(*given)
+
+    class Worker(BlockThread):  # type: ignore[misc]
+        def run(self) -> None:
+            super().run()
+            manager.together.end(failed=self.exception is not None)
+
+    threads = [Worker(work, manager, grid_point, place, manager._debug) for place in places]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    errors = [thread.exception for thread in threads if thread.exception]
+    errors.sort(key=lambda error: isinstance(error[0], RuntimeError))
+    if errors:
+        raise errors[0][0].with_traceback(errors[0][1])
+
+
 def report(name: str, equal: bool) -> None:
     print(f"{name}: {'equal' if equal else 'DIFFERENT'}", flush=True)
 
 
 def main() -> None:
-    # The simulator asks its threads in a loop how far they are: else each question takes 5 ms.
-    sys.setswitchinterval(1e-5)
     FakeCUDAShared.__init__ = shared_arrays
+    BlockManager.run = run_block
+    BlockThread.syncthreads = lambda thread: thread._manager.together.wait()
     batches.WARP = lone.THREADS = 4  # each thread of the device is one of Python's here
     for name, what in SETTINGS.items():
         scenario = setting(*what)
