@@ -71,7 +71,7 @@ bytecode: $(VENV)/.ready
 
 test: $(VENV)/.ready ## everything, the slow statistical part included
 	@$(MAKE) --no-print-directory -j 2 types bytecode lint imports tools client
-	@$(BIN)/pytest -n 3 --dist worksteal  # one more than cores: many tests wait for processes
+	@$(BIN)/pytest -n 4 --dist worksteal  # more than cores: many tests wait for processes
 
 faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000 devices over HTTP
 	@$(BIN)/python -m tests.fleet.fault_run 20000
