@@ -15,7 +15,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
-from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
+from nats.js.errors import APIError, NotFoundError
 
 from devote.boards.database import StoreCorrupt, StoreError, StoreMismatch
 from devote.boards.jetstream.address import NatsAddress
@@ -26,6 +26,9 @@ LEAST = (2, 11)
 
 PATIENCE = 6.0
 """Seconds for which a call waits for the nodes; a new leader takes about as long."""
+
+UNAVAILABLE = 10008
+"""How a node says that for now there is no leader; others of its errors have the same status."""
 
 T = TypeVar("T")
 
@@ -73,7 +76,7 @@ class Connection:
         try:
             yield
         except (NatsError, TimeoutError, OSError) as error:
-            if isinstance(error, APIError) and not isinstance(error, ServiceUnavailableError):
+            if isinstance(error, APIError) and error.err_code != UNAVAILABLE:
                 raise StoreError(
                     f"The board store {self.address} refuses: {error.description}.\n"
                     "Check the nodes' logs and limits; nothing was changed."
