@@ -10,6 +10,7 @@ import argparse
 import resource
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from benchmarks.minimal import minimal
@@ -18,7 +19,7 @@ from benchmarks.timing import best
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, run_trial
-from devote.simulate.trials import compile_loop
+from devote.simulate.trials import compile_loop, run_chunk
 
 PLAYERS = (64, 1_024, 65_536)
 MILLION = 1_000_000
@@ -35,15 +36,19 @@ def side_by_side(algorithm: str, rounds: int) -> None:
     for n_players in PLAYERS:
         chosen = scenario(algorithm, n_players, "clocks")
         event = replace(chosen, engine="event")
-        pulls = {
-            "clocks": run_trial(chosen, seed=0, trial=0).samples,
-            "event": run_trial(event, seed=0, trial=0).samples,
-        }
-        pulls["minimal"] = few = pulls["event"]
+        trials = range(max(1, 20 * PLAYERS[0] // n_players))
+
+        def whole(one: Scenario, some: range = trials) -> int:
+            """Trials as ``simulate`` makes them; how many pulls."""
+            return int(run_chunk(one, some, 0)[0].samples.sum())
+
+        pulls = {"clocks": whole(chosen), "event": whole(event)}
+        pulls["minimal"] = pulls["event"]
+        few = pulls["event"] // len(trials)
         calls = {
-            "clocks": lambda one=chosen: run_trial(one, seed=0, trial=0, threads=1),
-            "event": lambda one=event: run_trial(one, seed=0, trial=0),
-            "minimal": lambda k=few, n=n_players: minimal(k, n, means),
+            "clocks": partial(whole, chosen),
+            "event": partial(whole, event),
+            "minimal": lambda k=few, n=n_players, some=trials: [minimal(k, n, means) for _ in some],
         }
         took = best(calls, rounds if n_players < 10_000 else max(2, rounds // 3))
         ns = {name: 1e9 * seconds / pulls[name] for name, seconds in took.items()}
