@@ -38,14 +38,15 @@ COMPILE = (
 """Between them they compile nearly every loop and every kernel."""
 
 ROOMS = (
-    *("simulate", "schemes", "statistical", "audit", "studies", "paper", "guarantees", "theory"),
-    *("browser", "fleet", "server", "boards", "gossip", "demo", "deploy", "dashboard", "wire"),
-    *("contracts", "kernels", "protocol", "problems", "reference", "docs", "cli"),
+    *("theory", "protocol", "problems"),
+    *("schemes", "audit", "statistical", "studies", "simulate", "paper", "guarantees", "reference"),
+    *("fleet", "server", "browser", "dashboard", "kernels", "boards"),
+    *("docs", "cli", "gossip", "demo", "deploy", "wire", "contracts"),
 )
-"""The order of the rooms. Each of three workers begins with a third of all tests: the first with
-those that need compiled loops, so that the kernels that loops share are compiled in one process,
-the second with those that wait for others, the third with the rest. Each third ends with short
-ones, and whoever is done takes over some of another's last."""
+"""The order of the rooms: a line for each of four workers, who begin with a quarter of all tests
+each. The first compiles loops before it comes to these, the second runs them, the third and the
+fourth wait for other processes most of the time. Each has what takes long first and many short ones
+last, of which whoever is done takes over some."""
 
 
 def pytest_collection_modifyitems(items):
