@@ -38,15 +38,14 @@ COMPILE = (
 """Between them they compile nearly every loop and every kernel."""
 
 ROOMS = (
-    *("theory", "protocol", "problems"),
-    *("schemes", "audit", "statistical", "studies", "simulate", "paper", "guarantees", "reference"),
-    *("fleet", "server", "browser", "dashboard", "kernels", "boards"),
-    *("docs", "cli", "gossip", "demo", "deploy", "wire", "contracts"),
+    *("simulate", "schemes", "statistical", "audit", "studies", "paper", "guarantees", "theory"),
+    *("browser", "fleet", "server", "boards", "gossip", "demo", "deploy", "dashboard", "wire"),
+    *("contracts", "kernels", "protocol", "problems", "reference", "docs", "cli"),
 )
-"""The order of the rooms: a line for each of four workers, who begin with a quarter of all tests
-each. The first compiles loops before it comes to these, the second runs them, the third and the
-fourth wait for other processes most of the time. Each has what takes long first and many short ones
-last, of which whoever is done takes over some."""
+"""The order of the rooms. Each of four workers begins with a quarter of all tests: the first with
+those that need compiled loops, so that the kernels that loops share are compiled in one process,
+the others with those that wait for processes and with the rest. Whoever is done takes over some of
+another's last."""
 
 
 def pytest_collection_modifyitems(items):
