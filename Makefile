@@ -20,8 +20,8 @@ $(VENV)/.ready: pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
 	@touch $@
 
-# Some packages ship templates that do not compile. Tests need not wait: what they import, a quarter
-# of it, is compiled while types are checked.
+# Some packages ship templates that do not compile. Tests need not wait: what they import is compiled
+# while types are checked.
 $(VENV)/.compiled: $(VENV)/.ready
 	@$(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true
 	@touch $@

@@ -15,7 +15,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 IN_MEMORY = Path("/dev/shm")
@@ -56,14 +55,6 @@ def pytest_collection_modifyitems(items):
         return at(COMPILE, item.path.stem), at(ROOMS, item.path.parent.name)
 
     items.sort(key=place)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path):
-    """No examples are looked for in the docstrings of tests: that takes a sixth of collecting."""
-    found = yield
-    is_test = file_path.name.startswith("test_")
-    return [one for one in found if not (is_test and isinstance(one, DoctestModule))]
 
 
 def pytest_collection_finish():
