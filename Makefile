@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Else each of the hundreds of processes of the tests compiles the same sources.
 unexport PYTHONDONTWRITEBYTECODE
@@ -12,12 +13,14 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
+# uv installs in a fifth of the time, but asks only the public index unless told otherwise.
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "devote needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Installing into $(VENV) (a minute or so the first time) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
+	@echo "Installing into $(VENV) (half a minute or so the first time) ..."
+	@$(PIP) 'uv>=0.9,<1' && $(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' || \
+		$(PIP) --no-compile -e '.[dev]'
 	@touch $@
 
 # Some packages ship templates that do not compile. Tests need not wait: what they import is compiled
