@@ -20,6 +20,8 @@ from devote.simulate.engine.windows import (
     ALL_SET,
     ENDLESS,
     GAP,
+    GROWTH,
+    LATE,
     MERGE,
     MOST,
     N_HALTED,
@@ -28,6 +30,7 @@ from devote.simulate.engine.windows import (
     OVER,
     PHASE,
     SCAN,
+    SILENT,
     START,
     WIDTH,
     Plan,
@@ -48,12 +51,16 @@ PULLS_AT_ONCE = 1_000_000
 """So many are made before it is asked again whether the run will ever end."""
 
 
+def is_silent(scenario: Scenario) -> bool:
+    """Whether nobody is ever loud."""
+    engine = scenario.scheme.engine
+    return engine is not None and engine.clocks is not None and engine.clocks.silent
+
+
 def runs_by_itself(scenario: Scenario) -> bool:
     """Whether there is one player whose run ends when it is done: no clock is needed then."""
-    engine = scenario.scheme.engine
-    silent = engine is not None and engine.clocks is not None and engine.clocks.silent
     endless = scenario.algorithm.endless or scenario.horizon is not None
-    return scenario.n_players == 1 and silent and not endless
+    return scenario.n_players == 1 and is_silent(scenario) and not endless
 
 
 def cell_spans(scenario: Scenario) -> Any:
@@ -71,6 +78,11 @@ def cell_spans(scenario: Scenario) -> Any:
 def first_width(scenario: Scenario) -> float:
     """How long the first window is."""
     return ENDLESS if runs_by_itself(scenario) else FIRST_WIDTH
+
+
+def growth(scenario: Scenario) -> float:
+    """What share of the time that has passed a window may last, while nobody is loud."""
+    return SILENT if is_silent(scenario) else LATE
 
 
 class Ready(NamedTuple):
@@ -132,7 +144,9 @@ class ClocksRun:
             nth=sparse_zeros((n,), np.int32),
         )
         self.plan.words[PHASE] = START
-        self.plan.times[[WIDTH, GAP, MOST]] = first_width(scenario), 1.0, ENDLESS
+        times = self.plan.times
+        times[[WIDTH, GAP, MOST]] = first_width(scenario), 1.0, ENDLESS
+        times[GROWTH] = growth(scenario)
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
         key = np.uint64(trial_key(seed, trial))
         noisy = int(scenario.scheme.noisy)

@@ -21,10 +21,10 @@ window; whether the run is over once everybody is set; whether a decision was ma
 horizon ends the run at the end of this window; whether the window was shortened when some players
 had run past its new end; the fewest loud activations that make the next decision, 0 if unknown."""
 
-LIMIT, BEGIN, WIDTH, GAP, MOST, N_TIMES = range(6)
+LIMIT, BEGIN, WIDTH, GAP, MOST, GROWTH, N_TIMES = range(7)
 """Words of ``Plan.times``: to where rows are run; the start of the window; how long the next one
 is to be, in mean activations per player; the mean time between two activations of a player; how
-long a window may be at most."""
+long a window may be at most; what share of the time that has passed, while nobody is loud."""
 
 NOT_NOW = -1.0
 ENDLESS = math.inf
@@ -32,13 +32,14 @@ ENDLESS = math.inf
 
 JUST_AFTER = 1.0 + 2.0**-52
 SHORTEST, CAREFUL, LONGEST = 1.0 / 64.0, 16.0, 32.0
-LATE = 1.0 / 64.0
+LATE, SILENT = 1.0 / 64.0, 1.0
 FEWEST_PULLS = 16.0
 FEW_LOUD = 16.0
 """How wide a window is: LONGEST while nobody is loud, then so that about as many activations are as
 make a decision, FEW_LOUD if that is unknown; replaying a window costs as much as running it, and
 visiting every player as much as some activations. In a long run it may be LATE of what has passed:
-then all decisions together replay little of it."""
+then all decisions together replay little of it. Where nobody is ever loud, it may be SILENT of it:
+only who was not done before the last window is replayed."""
 
 FEWEST = 8
 """Players who have halted, before it is asked whether the window is too long."""
@@ -275,7 +276,7 @@ def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) 
         if times[LIMIT] == ENDLESS:
             real.counters[DECIDED] = real.counters[TIME]
     if words[N_LOUD] == 0:
-        longest = max(LONGEST, LATE * times[BEGIN] / times[GAP])
+        longest = max(LONGEST, times[GROWTH] * times[BEGIN] / times[GAP])
         times[WIDTH] = min(2.0 * times[WIDTH], min(longest, times[MOST]))
     else:
         factor = min(4.0, expected(words) / (1 + words[N_LOUD]))

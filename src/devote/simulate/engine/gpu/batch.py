@@ -9,7 +9,7 @@ import numpy as np
 
 from devote.kernels import Rule, tables
 from devote.simulate.block import Block
-from devote.simulate.engine.clocks_run import FIRST_WIDTH, cell_spans, first_width
+from devote.simulate.engine.clocks_run import FIRST_WIDTH, cell_spans, first_width, growth
 from devote.simulate.engine.gpu.arrays import (
     Room,
     on_device,
@@ -30,6 +30,7 @@ from devote.simulate.engine.outcomes import UNFINISHED, closed, outcomes_of
 from devote.simulate.engine.setting import environment_arrays, new_arena
 from devote.simulate.engine.windows import (
     GAP,
+    GROWTH,
     LONGEST,
     MOST,
     N_TIMES,
@@ -164,6 +165,7 @@ class Batch:
         times[0, [WIDTH, GAP, MOST]] = first_width(scenario), 1.0, math.inf
         if self.in_order:
             times[0, [WIDTH, GAP, MOST]] = FIRST_WIDTH, n, LONGEST
+        times[0, GROWTH] = growth(scenario)
         environment, spans, setting, self.players, self.trials, self.fresh, self.waking, busy = (
             on_device(
                 (
