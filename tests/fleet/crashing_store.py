@@ -6,6 +6,7 @@ is checked: what a device may remember is exactly what its log says.
 
 import random
 import sqlite3
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
@@ -77,6 +78,16 @@ class CrashingDatabase(Database):
 
     def write(self, *, durable: bool = True) -> "CrashingTransaction":
         return CrashingTransaction(self, super().write(durable=durable), durable)
+
+    def write_one(self, statement: str, values: Sequence[object]) -> None:
+        entry, self.entry = self.entry, None
+        crash_at, self.crash_at = self.crash_at, None
+        if crash_at == "before":
+            raise Crash
+        super().write_one(statement, values)
+        self.disk.committed(self._connection, False, entry)
+        if crash_at == "after":
+            raise Crash
 
 
 class CrashingTransaction:

@@ -136,7 +136,9 @@ class DeviceCore(DeviceState):
 
         A second question must not come sooner because the first has had its reward.
         """
-        return not any(self._is_held(e) for e in self._outbox.waiting)
+        return self.spec.scheme.reply_after is None or not any(
+            self._is_held(e) for e in self._outbox.waiting
+        )
 
     def _expire(self) -> None:
         self._close_question()

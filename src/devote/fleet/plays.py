@@ -62,7 +62,8 @@ class Choice(int):
 
 
 def _text(play: str, fate: Fate) -> str:
-    return f'{json.dumps(play)}: "{fate}"'
+    """One of them in the text of all; ``new_play`` has nothing that JSON would escape."""
+    return f'"{play}": "{fate}"'
 
 
 class Plays:
