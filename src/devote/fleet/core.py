@@ -163,7 +163,7 @@ class DeviceCore(DeviceState):
         """Store that the app has asked again while a play waits, and what is said of it."""
         self._player.wake(self.noise())
         said = self._sign(self._player.outgoing())
-        self.store.save_wake(self._player.to_dict(), said)
+        self.store.save_wake(self._player.to_json(), said)
         if said:
             self._outbox.add(said)
             self.on_message()
@@ -191,7 +191,7 @@ class DeviceCore(DeviceState):
             reply_at = self._reply_at
             for envelope in said:
                 self._replies.hold(envelope.signature)
-        self.store.save_step(self._player.to_dict(), pending_at, plays, said, reply_at)
+        self.store.save_step(self._player.to_json(), pending_at, plays, said, reply_at)
         if said:
             self._outbox.add(said)
         # An answer is posted when its time comes; its reward must not wake anybody.
