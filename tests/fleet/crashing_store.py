@@ -62,6 +62,9 @@ def _empty() -> bytes:
     return content
 
 
+_SPARE: list[sqlite3.Connection] = []
+
+
 class CrashingDatabase(Database):
     """A database in memory over a ``Disk``; ``crash_at`` is before, after or None."""
 
@@ -72,9 +75,14 @@ class CrashingDatabase(Database):
         self.crash_at: str | None = None
 
     def _connect(self, *, timeout: float) -> sqlite3.Connection:
-        connection = super()._connect(timeout=timeout)
+        connection = _SPARE.pop() if _SPARE else super()._connect(timeout=timeout)
         connection.deserialize(self.disk.states[-1][0] if self.disk.states else _empty())
         return connection
+
+    def close(self) -> None:
+        """Leave the connection to others, who put another file into it."""
+        _SPARE.append(self._connection)
+        del self._connection
 
     def write(self, *, durable: bool = True) -> "CrashingTransaction":
         return CrashingTransaction(self, super().write(durable=durable), durable)

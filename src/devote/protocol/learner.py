@@ -6,7 +6,6 @@ Paper: Definition 4; Algorithm 1, lines 4-6.
 """
 
 import json
-import re
 from typing import Any
 
 from devote.kernels import RESET, get_algorithm, start
@@ -21,8 +20,8 @@ _TEXT = (
     '{"eta": %r, "state": {"alive": %r, "pulls": %r, "sums": %r, "ints": %r, "floats": %r}, '
     '"resets": %r, "epoch": %r, "pending": %s, "before": [%r, %r]}'
 )
-_ODD = re.compile(r"inf|nan|[A-Z(]")
-"""What Python writes otherwise than JSON: infinity, what is no number, True, and other types."""
+_ODD = ("inf", "nan", "T", "F", "(")
+"""Where a kernel's number is written otherwise in JSON: infinity, True, False, and other types."""
 
 
 def is_reward(x: object) -> bool:
@@ -137,7 +136,7 @@ class Learner:
         """``to_dict`` as JSON text, in half the time: a device writes it at every step."""
         pending = "null" if self.pending is None else self.pending
         text = _TEXT % (self.rule.eta, *self.state, self.resets, self.epoch, pending, *self._before)
-        return text if _ODD.search(text) is None else json.dumps(self.to_dict())
+        return json.dumps(self.to_dict()) if any(map(text.__contains__, _ODD)) else text
 
     @classmethod
     def from_dict(cls, spec: ExperimentSpec, fields: dict[str, Any]) -> "Learner":
