@@ -153,7 +153,7 @@ class CrashingStore(Store):
             entry = ("activate", value)
         else:
             entry = ("reward", value) if verb == "reward" else expired
-        self._database.entry = (*entry, tuple(envelope.message for envelope in said))
+        self._database.entry = (*entry, tuple([envelope.message for envelope in said]))
         super().save_step(player, pending_at, plays, said, reply_at)
 
     def save_wake(self, player: Any, said: Any) -> None:
@@ -196,8 +196,9 @@ def replay(log: list[tuple[Any, ...]], spec: ExperimentSpec, voter: str) -> Play
         elif kind == "abandon":
             player.abandon()
         fresh = player.reward(rest[0]) if kind == "reward" else player.outgoing()
-        assert tuple(message for message in fresh if message not in said) == rest[-1]
-        said += rest[-1]
+        if fresh or rest[-1]:
+            assert tuple(message for message in fresh if message not in said) == rest[-1]
+            said += rest[-1]
     return player
 
 

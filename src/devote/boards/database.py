@@ -163,18 +163,20 @@ class Database:
         """
         with self._lock:
             try:
-                self._wait_for_the_disk(False)
+                if self._durable is not False:
+                    self._wait_for_the_disk(False)
                 self._connection.execute(statement, values)
             except sqlite3.Error as error:
                 raise self._in_words(error) from error
 
     def _wait_for_the_disk(self, durable: bool) -> None:
-        if durable is not self._durable and self._on_disk:
+        if self._on_disk:
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-            self._durable = durable
+        self._durable = durable
 
     def _begin(self, durable: bool) -> sqlite3.Connection:
-        self._wait_for_the_disk(durable)
+        if self._durable is not durable:
+            self._wait_for_the_disk(durable)
         self._connection.execute("BEGIN IMMEDIATE")
         return self._connection
 

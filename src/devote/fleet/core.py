@@ -142,13 +142,14 @@ class DeviceCore(DeviceState):
 
     def _expire(self) -> None:
         self._close_question()
-        is_idle = self._player.pending is not None and not self._player.is_asked
-        if is_idle and self._player.may_ask and self._is_free:
+        if self._player.pending is None:
+            return
+        if not self._player.is_asked and self._player.may_ask and self._is_free:
             # Nor later, because a play that nobody asks about has not had its reward.
             self._player.abandon()
             self._commit("answered", [])
-        age = self.clock.monotonic() - self._pending_since
-        if self._player.pending is None or not self.expiry.is_due(age):
+            return
+        if not self.expiry.is_due(self.clock.monotonic() - self._pending_since):
             return
         if self._player.is_asked:
             self._player.abandon()
