@@ -8,13 +8,12 @@ import random
 import sqlite3
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import cache
 from typing import Any
 
-from devote.boards.database import Database
+from tests.fleet.reopened import ReopenedDatabase, empty
+
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.store import Store
-from devote.fleet.tables import LAYOUT
 from devote.protocol import ExperimentSpec, Player
 
 
@@ -52,43 +51,14 @@ class Disk:
         del self.states[:keep]
 
 
-@cache
-def _empty() -> bytes:
-    """The file of a device store in which nothing has been set up."""
-    database = Database(":memory:", LAYOUT)
-    with database.read() as connection:
-        content = connection.serialize()
-    database.close()
-    return content
-
-
-_SPARE: list[sqlite3.Connection] = []
-
-
-class CrashingDatabase(Database):
+class CrashingDatabase(ReopenedDatabase):
     """A database in memory over a ``Disk``; ``crash_at`` is before, after or None."""
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
-        super().__init__(":memory:", LAYOUT)
+        super().__init__(disk.states[-1][0] if disk.states else empty())
         self.entry: Any = None
         self.crash_at: str | None = None
-
-    def _connect(self, *, timeout: float) -> sqlite3.Connection:
-        connection = _SPARE.pop() if _SPARE else super()._connect(timeout=timeout)
-        connection.deserialize(self.disk.states[-1][0] if self.disk.states else _empty())
-        return connection
-
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        """It is of today's layout and whole, as SQLite has left it in this process.
-
-        How a file is looked through that is not, ``test_store.py`` shows.
-        """
-
-    def close(self) -> None:
-        """Leave the connection to others, who put another file into it."""
-        _SPARE.append(self._connection)
-        del self._connection
 
     def write(self, *, durable: bool = True) -> "CrashingTransaction":
         return CrashingTransaction(self, super().write(durable=durable), durable)
