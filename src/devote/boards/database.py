@@ -159,7 +159,7 @@ class Database:
     def write_one(self, statement: str, values: Sequence[object]) -> None:
         """Run one statement, a transaction by itself, which a power cut may take.
 
-        It takes about half as long as a block: a device makes two at every pull.
+        It is quicker than a block, and a device makes two at every pull.
         """
         with self._lock:
             try:

@@ -41,7 +41,7 @@ class Player:
         self.activations = 0
         self.learner = Learner(spec, spec.eta if eta is None else eta)
         self._outgoing: list[Message] = []
-        self._written: tuple[dict[str, Any], str, str] | None = None  # own, and two texts
+        self._written = ("", "", "")
 
     @property
     def remaining(self) -> tuple[int, ...]:
@@ -195,8 +195,9 @@ class Player:
         """``to_dict`` as JSON text; what seldom changes is not written anew."""
         assert not self._outgoing, "messages that were not fetched would be lost"
         own = self._own()
-        if self._written is None or self._written[0] != own:
-            self._written = own, json.dumps(self._who())[:-1], json.dumps(own)
+        known = repr(own)  # not the values themselves, which a scheme may change in their place
+        if self._written[0] != known:
+            self._written = known, json.dumps(self._who())[:-1], json.dumps(own)
         _, who, text = self._written
         return (
             f'{who}, "activations": {self.activations}, "conflicts": {self.conflicts}, '
