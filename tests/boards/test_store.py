@@ -330,6 +330,29 @@ def test_a_file_opened_alone_is_its_owners_and_nobody_elses(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_one_statement_is_a_transaction_by_itself(tmp_path):
+    box = Database(tmp_path / "things.db", THINGS)
+    other = Database(tmp_path / "things.db", THINGS)
+    with box.write() as db:
+        db.execute("CREATE UNIQUE INDEX each ON things (x)")
+    insert = "INSERT INTO things VALUES (?)"
+    box.write_one(insert, (1,))
+    with other.read() as db:
+        assert db.execute("SELECT x FROM things").fetchall() == [(1,)]
+    with box.read() as db:
+        assert db.execute("PRAGMA synchronous").fetchone() == (1,)
+    with box.write() as db:
+        assert db.execute("PRAGMA synchronous").fetchone() == (2,)
+    with pytest.raises(StoreError, match="UNIQUE"):
+        box.write_one(insert + ", (?)", (2, 1))
+    box.close()
+    with pytest.raises(StoreError, match="is closed"):
+        box.write_one(insert, (4,))
+    with other.read() as db:
+        assert db.execute("SELECT x FROM things").fetchall() == [(1,)]
+    other.close()
+
+
 def test_a_closed_store_says_so(tmp_path):
     with open_store(tmp_path / "x.db") as store:
         pass

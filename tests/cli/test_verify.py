@@ -138,7 +138,7 @@ def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remember
     device = Store.open(store)
     device.set_up("http://127.0.0.1:1/experiments/banner", here(survey_spec()), victim)
     device.save_enrolment("http://127.0.0.1:1/experiments/banner", None)
-    player = survey_spec().scheme.player(survey_spec(), victim.voter).to_dict()
+    player = survey_spec().scheme.player(survey_spec(), victim.voter).to_json()
     device.save_step(player, None, "{}", [answers[VICTIM - 1]])
     device.save_delivery(answers[VICTIM - 1], "sent")
     device.close()

@@ -14,7 +14,7 @@ import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.boards.local import here, scope
 from tests.boards.nodes import fresh_address
-from tests.server.live import body, enrol, enrol_all, identity, open_store, serving, vote
+from tests.server.live import body, enrol_all, identity, open_store, serving, vote
 
 from devote.boards.board import (
     Board,
@@ -176,8 +176,9 @@ async def jetstream(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: 
     store = await asyncio.to_thread(JetStreamStore, fresh_address())
     with closing(store):
         store.create(here(spec))
-        for voter in enrolled:
-            enrol(store, voter)
+        where = store.scope(spec.name)
+        requests = [(spec.name, v.voter, v.sign_enrolment(where), None) for v in enrolled]
+        assert all(receipt.outcome is Outcome.ACCEPTED for receipt in store.enrol_all(requests))
         yield SqliteBoard(store, spec.name)
 
 

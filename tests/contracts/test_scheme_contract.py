@@ -379,7 +379,9 @@ class Room:
                     player.receive(message)
 
     def restore(self, n):
-        saved = json.loads(json.dumps(self.players[n].to_dict()))
+        text = self.players[n].to_json()
+        assert text == json.dumps(self.players[n].to_dict())
+        saved = json.loads(text)
         self.players[n] = restore_player(self.spec, saved, self.board, len(self.players))
 
     def seen(self):

@@ -6,14 +6,14 @@ is checked: what a device may remember is exactly what its log says.
 
 import random
 import sqlite3
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import cache
 from typing import Any
 
-from devote.boards.database import Database
+from tests.fleet.reopened import ReopenedDatabase, empty
+
 from devote.fleet.bookmark import Bookmark
 from devote.fleet.store import Store
-from devote.fleet.tables import LAYOUT
 from devote.protocol import ExperimentSpec, Player
 
 
@@ -51,32 +51,27 @@ class Disk:
         del self.states[:keep]
 
 
-@cache
-def _empty() -> bytes:
-    """The file of a device store in which nothing has been set up."""
-    database = Database(":memory:", LAYOUT)
-    with database.read() as connection:
-        content = connection.serialize()
-    database.close()
-    return content
-
-
-class CrashingDatabase(Database):
+class CrashingDatabase(ReopenedDatabase):
     """A database in memory over a ``Disk``; ``crash_at`` is before, after or None."""
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
-        super().__init__(":memory:", LAYOUT)
+        super().__init__(disk.states[-1][0] if disk.states else empty())
         self.entry: Any = None
         self.crash_at: str | None = None
 
-    def _connect(self, *, timeout: float) -> sqlite3.Connection:
-        connection = super()._connect(timeout=timeout)
-        connection.deserialize(self.disk.states[-1][0] if self.disk.states else _empty())
-        return connection
-
     def write(self, *, durable: bool = True) -> "CrashingTransaction":
         return CrashingTransaction(self, super().write(durable=durable), durable)
+
+    def write_one(self, statement: str, values: Sequence[object]) -> None:
+        entry, self.entry = self.entry, None
+        crash_at, self.crash_at = self.crash_at, None
+        if crash_at == "before":
+            raise Crash
+        super().write_one(statement, values)
+        self.disk.committed(self._connection, False, entry)
+        if crash_at == "after":
+            raise Crash
 
 
 class CrashingTransaction:
@@ -134,7 +129,7 @@ class CrashingStore(Store):
             entry = ("activate", value)
         else:
             entry = ("reward", value) if verb == "reward" else expired
-        self._database.entry = (*entry, tuple(envelope.message for envelope in said))
+        self._database.entry = (*entry, tuple([envelope.message for envelope in said]))
         super().save_step(player, pending_at, plays, said, reply_at)
 
     def save_wake(self, player: Any, said: Any) -> None:
@@ -177,8 +172,9 @@ def replay(log: list[tuple[Any, ...]], spec: ExperimentSpec, voter: str) -> Play
         elif kind == "abandon":
             player.abandon()
         fresh = player.reward(rest[0]) if kind == "reward" else player.outgoing()
-        assert tuple(message for message in fresh if message not in said) == rest[-1]
-        said += rest[-1]
+        if fresh or rest[-1]:
+            assert tuple(message for message in fresh if message not in said) == rest[-1]
+            said += rest[-1]
     return player
 
 

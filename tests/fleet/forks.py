@@ -202,6 +202,7 @@ def nurse(log: str) -> None:
     # What is there by now stays: no process that is made need look at it, or have its own copy.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000)
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # until a device listens to it
     running: set[int] = set()
     try:

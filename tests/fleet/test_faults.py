@@ -117,7 +117,12 @@ def test_the_fault_run_sees_a_device_that_does_not_commit(monkeypatch):
                 connection.execute("ROLLBACK")
                 connection.execute("BEGIN")
 
+    def lost_one(self, statement, values):
+        with lost(self, durable=False) as connection:
+            connection.execute(statement, values)
+
     monkeypatch.setattr(Database, "write", lost)
+    monkeypatch.setattr(Database, "write_one", lost_one)
     assert _runs_fail(range(40))
 
 

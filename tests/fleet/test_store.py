@@ -178,8 +178,8 @@ def test_on_a_full_disk_the_step_has_not_happened_and_can_be_made_again(path, mo
     store._database._connection.execute("PRAGMA cache_spill = 0")
     before = core._player.to_dict()
     save_step = store.save_step
-    padding = {"padding": "x" * 100_000}
-    monkeypatch.setattr(store, "save_step", lambda p, *rest: save_step(p | padding, *rest))
+    padding = " " * 100_000
+    monkeypatch.setattr(store, "save_step", lambda p, *rest: save_step(p + padding, *rest))
     with pytest.raises(StoreFull, match="Make room"):
         core.reward(1.0)
     monkeypatch.undo()

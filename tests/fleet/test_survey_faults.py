@@ -261,13 +261,16 @@ class CommitCounter:
         if self.watched is database:
             return
         self.watched = database
-        write = database.write
 
-        def counted(**options):
-            if self.left == 0 and not self.crashed:
-                self.crashed = True
-                database.crash_at = self.when
-            self.left -= 1
-            return write(**options)
+        def counted(write):
+            def write_or_die(*values, **options):
+                if self.left == 0 and not self.crashed:
+                    self.crashed = True
+                    database.crash_at = self.when
+                self.left -= 1
+                return write(*values, **options)
 
-        database.write = counted
+            return write_or_die
+
+        database.write = counted(database.write)
+        database.write_one = counted(database.write_one)

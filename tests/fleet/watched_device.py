@@ -5,8 +5,10 @@ to answer. A clock by hand; the store in memory survives a restart of the proces
 import random
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from tests.boards.local import here
+from tests.fleet.reopened import ReopenedDatabase, content_of
 from tests.fleet.worlds import HandClock
 
 from devote.audit.wire import LOSS
@@ -50,6 +52,16 @@ class ListeningBoard(MemoryBoard):
         return outcome
 
 
+@cache
+def _set_up(spec) -> bytes:
+    """The file of the device before it has played: all trials begin with it."""
+    store = Store.open(":memory:")
+    store.set_up(URL, here(spec, players=300), ME)
+    content = content_of(store._database)
+    store.close()
+    return content
+
+
 class RealDevice:
     """A ``WatchedDevice`` around ``DeviceCore`` and ``sync_once``, as ``run_forever`` has them."""
 
@@ -59,8 +71,8 @@ class RealDevice:
         self.spec, self.dice = spec, dice
         self.time = HandClock()
         self.board = ListeningBoard(spec, dice)
-        self.store = Store.open(":memory:")
-        self.store.set_up(URL, here(spec, players=300), ME)
+        self.store = Store(ReopenedDatabase(_set_up(spec)))
+        self.store.is_new = True
         self.core = self._core()
         self.shown = None
         self.round_at = 0.0

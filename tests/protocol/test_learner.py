@@ -1,5 +1,7 @@
 """A learner's state outlives the version that made it."""
 
+import json
+import math
 import random
 
 import pytest
@@ -38,3 +40,13 @@ def test_a_learner_of_a_version_that_kept_less_goes_on_as_if_nothing_had_been(
         one.abandon()
     assert play(restored, random.Random(1), 200) == play(learner, random.Random(1), 200)
     assert restored.remaining == learner.remaining
+
+
+@pytest.mark.parametrize("odd", [math.inf, -math.inf, True, False, 1e300, 5e-324, -0.0, 7])
+def test_whatever_a_subroutine_keeps_is_written_as_json_writes_it(odd):
+    learner = Learner(ExperimentSpec(arms=3, algorithm="lucb"), eta=0.1)
+    learner.activate(0.5)
+    for buffer in (learner.state.ints, learner.state.sums):
+        buffer[0] = odd
+        assert learner.to_json() == json.dumps(learner.to_dict())
+    assert json.loads(learner.to_json()) == learner.to_dict()

@@ -136,17 +136,20 @@ class DeviceCore(DeviceState):
 
         A second question must not come sooner because the first has had its reward.
         """
-        return not any(self._is_held(e) for e in self._outbox.waiting)
+        return self.spec.scheme.reply_after is None or not any(
+            self._is_held(e) for e in self._outbox.waiting
+        )
 
     def _expire(self) -> None:
         self._close_question()
-        is_idle = self._player.pending is not None and not self._player.is_asked
-        if is_idle and self._player.may_ask and self._is_free:
+        if self._player.pending is None:
+            return
+        if not self._player.is_asked and self._player.may_ask and self._is_free:
             # Nor later, because a play that nobody asks about has not had its reward.
             self._player.abandon()
             self._commit("answered", [])
-        age = self.clock.monotonic() - self._pending_since
-        if self._player.pending is None or not self.expiry.is_due(age):
+            return
+        if not self.expiry.is_due(self.clock.monotonic() - self._pending_since):
             return
         if self._player.is_asked:
             self._player.abandon()
@@ -161,7 +164,7 @@ class DeviceCore(DeviceState):
         """Store that the app has asked again while a play waits, and what is said of it."""
         self._player.wake(self.noise())
         said = self._sign(self._player.outgoing())
-        self.store.save_wake(self._player.to_dict(), said)
+        self.store.save_wake(self._player.to_json(), said)
         if said:
             self._outbox.add(said)
             self.on_message()
@@ -189,7 +192,7 @@ class DeviceCore(DeviceState):
             reply_at = self._reply_at
             for envelope in said:
                 self._replies.hold(envelope.signature)
-        self.store.save_step(self._player.to_dict(), pending_at, plays, said, reply_at)
+        self.store.save_step(self._player.to_json(), pending_at, plays, said, reply_at)
         if said:
             self._outbox.add(said)
         # An answer is posted when its time comes; its reward must not wake anybody.

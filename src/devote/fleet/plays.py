@@ -6,7 +6,7 @@ a name it is for the pending play, unless a play that is remembered has expired.
 """
 
 import json
-import secrets
+import os
 from typing import Literal, TypeAlias
 
 from devote.fleet.errors import LateReward, RepeatedReward, UnclearReward, UnknownPlay
@@ -22,7 +22,7 @@ KEPT = 100
 
 def new_play() -> str:
     """A text that no other play has; random, so that a play lost in a power cut stays lost."""
-    return secrets.token_hex(6)
+    return os.urandom(6).hex()
 
 
 class Choice(int):
@@ -62,7 +62,8 @@ class Choice(int):
 
 
 def _text(play: str, fate: Fate) -> str:
-    return f'{json.dumps(play)}: "{fate}"'
+    """One of them in the text of all; ``new_play`` has nothing that JSON would escape."""
+    return f'"{play}": "{fate}"'
 
 
 class Plays:

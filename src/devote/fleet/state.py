@@ -165,7 +165,7 @@ class DeviceState:
             if self.bookmark.complete and told.number == self.bookmark.number:
                 return
             lost = told.number < self.bookmark.number
-            self.store.save_told(self._player.to_dict(), told.number, lost=lost)
+            self.store.save_told(self._player.to_json(), told.number, lost=lost)
             self.bookmark = Bookmark(told.number, complete=True)
             if lost:
                 self._load()
@@ -184,7 +184,7 @@ class DeviceState:
                 self._player.recall(envelope.message)
             false = [e for e in self._outbox.unsent if tally.refusal(e.message) is not None]
             if said:
-                self.store.save_recalled(self._player.to_dict(), said, false)
+                self.store.save_recalled(self._player.to_json(), said, false)
                 self._load()
             self.must_recall = False
 

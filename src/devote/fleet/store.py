@@ -16,8 +16,7 @@ The file is locked for as long as it is open: two processes never share a store.
 from the board have their own table, so a step costs the same however many there are.
 """
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -39,8 +38,6 @@ from devote.protocol import (
 )
 
 Delivery: TypeAlias = Literal["waiting", "sent", "refused"]
-
-_encoded = json.JSONEncoder(check_circular=False).encode  # a player is a tree
 
 
 class Store:
@@ -73,7 +70,7 @@ class Store:
     def set_up(self, address: str, experiment: Experiment, identity: Identity) -> None:
         """Store a new device that has not played yet, before anybody is told of it."""
         spec = experiment.spec
-        player = spec.scheme.player(spec, identity.voter).to_dict()
+        player = spec.scheme.player(spec, identity.voter).to_json()
         secret = identity.to_private_bytes()
         with self._database.write() as db:
             db.execute(
@@ -87,7 +84,7 @@ class Store:
                     spec.fingerprint,
                     experiment.players,
                     secret,
-                    _encoded(player),
+                    player,
                 ),
             )
         self.is_new = True
@@ -120,40 +117,44 @@ class Store:
 
     def save_step(
         self,
-        player: dict[str, Any],
+        player: str,
         pending_at: float | None,
         plays: str,
-        said: Iterable[Envelope] = (),
+        said: Sequence[Envelope] = (),
         reply_at: float | None = None,
     ) -> None:
-        """Store the player, the plays (as JSON) and what the player has said, after a step.
+        """Store the player and the plays (as JSON) and what the player has said, after a step.
 
         ``reply_at`` is when what is said leaves, or the answer to the new question. Of what an
         answer was made nothing is left in the file once it is made.
         """
-        outgoing = [(to_json(e.message), e.signature, reply_at) for e in said]
-        with self._database.write(durable=bool(outgoing)) as db:
-            db.execute(
-                "UPDATE device SET player = ?, pending_at = ?, reply_at = ?, plays = ?",
-                (_encoded(player), pending_at, None if said else reply_at, plays),
+        step = "UPDATE device SET player = ?, pending_at = ?, reply_at = ?, plays = ?"
+        values = (player, pending_at, None if said else reply_at, plays)
+        if not said:  # as at most pulls
+            self._database.write_one(step, values)
+            return
+        with self._database.write() as db:
+            db.execute(step, values)
+            db.executemany(
+                "INSERT INTO outbox (message, signature, reply_at) VALUES (?, ?, ?)",
+                [(to_json(e.message), e.signature, reply_at) for e in said],
             )
-            if outgoing:
-                db.executemany(
-                    "INSERT INTO outbox (message, signature, reply_at) VALUES (?, ?, ?)", outgoing
-                )
-        if outgoing and reply_at is not None:
+        if reply_at is not None:
             with suppress(StoreError):  # the step is stored; the next one forgets
                 self._database.forget()
 
-    def save_wake(self, player: dict[str, Any], said: Iterable[Envelope]) -> None:
+    def save_wake(self, player: str, said: Sequence[Envelope]) -> None:
         """Store the player and what it has said; the pending play stays what it is."""
+        step, values = "UPDATE device SET player = ?", (player,)
+        if not said:
+            self._database.write_one(step, values)
+            return
         outgoing = [(to_json(e.message), e.signature) for e in said]
-        with self._database.write(durable=bool(outgoing)) as db:
-            db.execute("UPDATE device SET player = ?", (_encoded(player),))
-            if outgoing:
-                db.executemany("INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing)
+        with self._database.write() as db:
+            db.execute(step, values)
+            db.executemany("INSERT INTO outbox (message, signature) VALUES (?, ?)", outgoing)
 
-    def save_told(self, player: dict[str, Any], number: int, *, lost: bool) -> None:
+    def save_told(self, player: str, number: int, *, lost: bool) -> None:
         """Store a player who has read the board's tally up to a number.
 
         If the board has ``lost`` what it held, all that it has acknowledged waits again.
@@ -161,17 +162,17 @@ class Store:
         with self._database.write(durable=False) as db:
             db.execute(
                 "UPDATE device SET player = ?, cursor = ?, complete = 1",
-                (_encoded(player), number),
+                (player, number),
             )
             if lost:
                 db.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'sent'")
 
     def save_recalled(
-        self, player: dict[str, Any], said: Iterable[Envelope], false: Iterable[Envelope]
+        self, player: str, said: Iterable[Envelope], false: Iterable[Envelope]
     ) -> None:
         """Store what the board shows this device to have said before, and take back the rest."""
         with self._database.write() as db:
-            db.execute("UPDATE device SET player = ?", (_encoded(player),))
+            db.execute("UPDATE device SET player = ?", (player,))
             db.executemany(
                 "DELETE FROM outbox WHERE message = ?", [(to_json(e.message),) for e in false]
             )
@@ -184,16 +185,15 @@ class Store:
 
     def save_moments(self, pending_at: float, reply_at: float) -> None:
         """Store other moments for the pending play: the clock was set back since it was chosen."""
-        with self._database.write(durable=False) as db:
-            db.execute("UPDATE device SET pending_at = ?, reply_at = ?", (pending_at, reply_at))
+        moments = "UPDATE device SET pending_at = ?, reply_at = ?"
+        self._database.write_one(moments, (pending_at, reply_at))
 
     def save_reply_at(self, envelope: Envelope, reply_at: float) -> None:
         """Store when a message is to leave."""
-        with self._database.write(durable=False) as db:
-            db.execute(
-                "UPDATE outbox SET reply_at = ? WHERE message = ?",
-                (reply_at, to_json(envelope.message)),
-            )
+        self._database.write_one(
+            "UPDATE outbox SET reply_at = ? WHERE message = ?",
+            (reply_at, to_json(envelope.message)),
+        )
 
     def save_heard(self, heard: Iterable[Posted], bookmark: Bookmark) -> None:
         """Store what was read of the board, and how far that was, together."""
@@ -228,10 +228,9 @@ class Store:
 
     def save_delivery(self, envelope: Envelope, state: Delivery) -> None:
         """Store what became of a message that was posted."""
-        with self._database.write(durable=False) as db:
-            db.execute(
-                "UPDATE outbox SET state = ? WHERE message = ?", (state, to_json(envelope.message))
-            )
+        self._database.write_one(
+            "UPDATE outbox SET state = ? WHERE message = ?", (state, to_json(envelope.message))
+        )
 
     def heard(self) -> list[tuple[Envelope, int | None]]:
         """Everything heard, in the board's order, with its number on the board there is now."""

@@ -7,6 +7,7 @@ is to be sent is fetched with ``outgoing``; ``reward`` fetches it for you. Sendi
 else's business, and sending twice is harmless.
 """
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -40,6 +41,7 @@ class Player:
         self.activations = 0
         self.learner = Learner(spec, spec.eta if eta is None else eta)
         self._outgoing: list[Message] = []
+        self._written = ("", "", "")
 
     @property
     def remaining(self) -> tuple[int, ...]:
@@ -182,14 +184,32 @@ class Player:
         """
         assert not self._outgoing, "messages that were not fetched would be lost"
         return {
-            "version": VERSION,
-            "experiment": self.spec.name,
-            "fingerprint": self.spec.fingerprint,
-            "voter": self.voter,
+            **self._who(),
             "activations": self.activations,
             "conflicts": self.conflicts,
             "learner": self.learner.to_dict(),
             "own": self._own(),
+        }
+
+    def to_json(self) -> str:
+        """``to_dict`` as JSON text; what seldom changes is not written anew."""
+        assert not self._outgoing, "messages that were not fetched would be lost"
+        own = self._own()
+        known = repr(own)  # not the values themselves, which a scheme may change in their place
+        if self._written[0] != known:
+            self._written = known, json.dumps(self._who())[:-1], json.dumps(own)
+        _, who, text = self._written
+        return (
+            f'{who}, "activations": {self.activations}, "conflicts": {self.conflicts}, '
+            f'"learner": {self.learner.to_json()}, "own": {text}}}'
+        )
+
+    def _who(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "experiment": self.spec.name,
+            "fingerprint": self.spec.fingerprint,
+            "voter": self.voter,
         }
 
     def _own(self) -> dict[str, Any]:

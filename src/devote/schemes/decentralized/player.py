@@ -47,7 +47,7 @@ class Voter(Player):
             if self.term < self.spec.last_term:
                 self.term += 1
                 messages = [Reset(self.spec.name, self.term, self.voter)]
-        else:
+        elif eliminated:
             sent = self.tally.voted(self.voter)
             messages = [
                 Vote(self.spec.name, self.term, arm, self.voter)
