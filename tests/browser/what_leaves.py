@@ -33,7 +33,7 @@ import scipy
 from playwright.sync_api import Browser, sync_playwright
 from tests.browser.site import serving_site
 from tests.browser.world import Visitor, World, survey
-from tests.dashboard.conftest import FLAGS
+from tests.chromium import FLAGS
 
 FALSE_ALARM = 1e-6
 REPLY_AFTER = 1.0
