@@ -12,6 +12,7 @@ and what a power cut would leave of a file no test can see.
 import gc
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ COMPILE = (
 
 ROOMS = (
     *("simulate", "schemes", "statistical", "audit", "studies", "paper", "guarantees", "theory"),
-    *("browser", "fleet", "server", "boards", "gossip", "demo", "deploy", "dashboard", "wire"),
+    *("browser", "dashboard", "fleet", "server", "boards", "gossip", "demo", "deploy", "wire"),
     *("contracts", "kernels", "protocol", "problems", "reference", "docs", "cli"),
 )
 """The order of the rooms. Each of four workers begins with a quarter of all tests: the first with
@@ -63,6 +64,13 @@ def pytest_collection_finish():
     gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem):
+    is_next = nextitem is not None and nextitem.get_closest_marker("browser") is not None
+    if not is_next and "tests.chromium" in sys.modules:
+        sys.modules["tests.chromium"].end()
+
+
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 settings.register_profile(
@@ -81,6 +89,14 @@ settings.register_profile(
     suppress_health_check=SLOW_IS_FINE,
 )
 settings.load_profile("ci")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Headless Chromium; tests that use it are marked ``browser``."""
+    from tests.chromium import start
+
+    return start()
 
 
 @pytest.fixture(scope="session")

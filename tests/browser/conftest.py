@@ -3,24 +3,9 @@
 import subprocess
 
 import pytest
-from playwright.sync_api import sync_playwright
 from tests.browser.site import serving_site
 from tests.browser.world import QuickWorld, Visitor
-from tests.dashboard.conftest import FLAGS
 from tests.tools import needed
-
-INSECURE = "--host-resolver-rules=MAP shop.test 127.0.0.1"
-"""A name of this machine that browsers do not trust as they trust 127.0.0.1."""
-
-
-# Not for the whole session: while it runs, no other test of the process can use asyncio.run.
-@pytest.fixture(scope="module")
-def chromium():
-    path = needed("chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, INSECURE])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

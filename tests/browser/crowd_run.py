@@ -20,7 +20,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.browser.site import ROOT
-from tests.dashboard.conftest import FLAGS
+from tests.chromium import FLAGS
 
 from devote.boards.http_log import HttpLog
 from devote.boards.operator import Operator

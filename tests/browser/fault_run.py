@@ -31,7 +31,7 @@ from tests.browser.faults import Clock, crash
 from tests.browser.own_browser import OwnBrowser
 from tests.browser.site import serving_site
 from tests.browser.world import Visitor, World, choose, click, survey
-from tests.dashboard.conftest import FLAGS
+from tests.chromium import FLAGS
 
 CLEAR = "() => new Promise((done) => indexedDB.deleteDatabase('devote').onsuccess = done)"
 OVER = "() => device.status().sent > 0 || device.status().trouble?.code === 'invite'"

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Error, Playwright
-from tests.dashboard.conftest import FLAGS
+from tests.chromium import FLAGS
 
 
 class OwnBrowser(AbstractContextManager["OwnBrowser"]):

@@ -29,11 +29,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from playwright.sync_api import Browser, sync_playwright
-from scipy.stats import ks_2samp
 from tests.browser.site import serving_site
 from tests.browser.world import Visitor, World, survey
-from tests.dashboard.conftest import FLAGS
+from tests.chromium import FLAGS
 
 FALSE_ALARM = 1e-6
 REPLY_AFTER = 1.0
@@ -106,7 +106,7 @@ class Leaves:
                     np.array([run[number][since] for run in self.runs[clicked]])
                     for clicked in (True, False)
                 )
-                test = ks_2samp(with_click, without)
+                test = scipy.stats.ks_2samp(with_click, without)
                 found.append((f"{method} {path} since {since}", test.statistic, test.pvalue))
         worst = min(p for _, _, p in found)
         assert worst > FALSE_ALARM / len(found), sorted(found, key=lambda each: each[2])[:2]

@@ -1,35 +1,14 @@
-"""Headless Chromium, and a real server for it to look at."""
+"""A real server for Chromium to look at."""
 
 import pytest
-from playwright.sync_api import sync_playwright
 from tests.dashboard.applause import Applause, register
 from tests.dashboard.watching import Onlooker, Voters
 from tests.server.live import TOKEN, open_store, serving_in_thread
-from tests.tools import needed
 
 from devote.dashboard import add_page
 from devote.protocol import messages
 from devote.protocol.scheme import SCHEMES
 from devote.server import Settings, create_app
-
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
-
-
-# Not for the whole session: while it runs, no other test of the process can use asyncio.run.
-@pytest.fixture(scope="module")
-def chromium():
-    path = needed("chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -7,11 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from playwright.sync_api import Error, sync_playwright
+from playwright.sync_api import Error
 from tests.browser.site import CLIENT, ROOT
-from tests.dashboard.conftest import FLAGS
 from tests.docs.test_fleet_guide import FENCE, run
-from tests.tools import needed
 
 from devote.demo.processes import ServerProcess
 
@@ -21,8 +19,7 @@ ERRORS = (ROOT / "clients/js/src/errors.ts").read_text()
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("forked_programs")
-def test_every_block_of_the_page_runs_and_a_visitor_answers(tmp_path):
-    chromium = needed("chromium")
+def test_every_block_of_the_page_runs_and_a_visitor_answers(chromium, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as free:
         shop = f"127.0.0.1:{free.getsockname()[1]}"
     server = ServerProcess(tmp_path, options=["--allow-origin", f"http://{shop}"])
@@ -46,16 +43,14 @@ def test_every_block_of_the_page_runs_and_a_visitor_answers(tmp_path):
             run(["bash", "-euo", "pipefail", "-c", text], tmp_path)
     backend = subprocess.Popen([sys.executable, "shop.py"], cwd=tmp_path, stderr=subprocess.DEVNULL)
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-            page = browser.new_page()
+        with chromium.new_context() as context:
+            page = context.new_page()
             while not _is_asked(page, f"http://{shop}/"):  # starting, or not asked in time
                 assert backend.poll() is None
                 page.wait_for_timeout(200)
             assert page.inner_text("#banner") in ("spring", "summer", "autumn")
             page.click("#banner")
             page.wait_for_function("() => device.status().sent === 1")
-            browser.close()
         (check,) = checks
         assert "All is well." in run(["bash", "-euo", "pipefail", "-c", check], tmp_path)
     finally:

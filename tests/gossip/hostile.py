@@ -138,7 +138,7 @@ class Hostile:
         mine = [vote(self.number, arm, spec=self.plan.spec) for arm in arms]  # the best one too
         await self._post(client, target, "push", {"items": mine})
         await self._post(client, target, "trade", {"count": -1, "held": {"x": "y"}})
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(self.plan.period / 10.0)
 
     async def _floods(self, client: httpx.AsyncClient, target: str) -> None:
         await self._introduce(client, target)
@@ -156,18 +156,18 @@ class Hostile:
         await asyncio.gather(*work, return_exceptions=True)
         for _, writer in idle:
             writer.close()
-        await asyncio.sleep(0.02 if self.plan.period > 1.0 else 1.0)
+        await asyncio.sleep(0.02 if self.plan.period > 1.0 else 0.25)
 
     async def _false(self, client: httpx.AsyncClient, target: str) -> None:
         await self._introduce(client, target)
         held = {str(n): b64encode(secrets.token_bytes(160)).decode() for n in range(32)}
         await self._post(client, target, "trade", {"count": 32, "held": held})
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(self.plan.period / 10.0)
 
     async def _poisoned(self, client: httpx.AsyncClient, target: str) -> None:
         for lie in self.lies():
             await self._post(client, target, "compare", {"root": "2" * 32, "me": lie})
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(self.plan.period / 10.0)
 
     async def run(self) -> None:
         host, port = self.plan.network.address(self.n).split(":")

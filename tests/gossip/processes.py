@@ -29,7 +29,6 @@ from devote.gossip.exchange import Unreachable
 from devote.protocol import ExperimentSpec, to_json
 
 SLOT = 1_024
-LOOK_EVERY = 0.25
 
 
 @dataclass
@@ -43,6 +42,11 @@ class Plan:
     period: float = 2.0
     known: int = 2
     """How many peers each device is given: the first ones."""
+
+    @property
+    def look_every(self) -> float:
+        """Seconds between two looks of a device at its budget; it rests as long in between."""
+        return self.period / 8.0
 
     def __post_init__(self) -> None:
         self.network: Namespaces | Loopback = make_network(self.count)
@@ -144,10 +148,10 @@ def run_device(plan: Plan, n: int, ticket: str, peers: list[int]) -> None:
             decisions.write(json.dumps(decided) + "\n")
             before = decided
         now = time.monotonic()
-        if pulls >= plan.budget or now - told_at > LOOK_EVERY:
+        if pulls >= plan.budget or now - told_at > plan.look_every:
             told_at = now
             plan.tell(n, _standing(board, device, pulls))
-            time.sleep(LOOK_EVERY)
+            time.sleep(plan.look_every)
 
 
 def _standing(board: GossipBoard, device: Device, pulls: int) -> dict[str, Any]:

@@ -29,6 +29,6 @@ def test_devices_that_are_cut_off_and_killed_lose_no_vote_and_decide_nothing_wro
 
 @pytest.mark.slow
 def test_hostile_peers_of_four_kinds_change_nothing_among_honest_ones():
-    how = ("--honest", "4", "--hostile", "4", "--period", "0.3", "--seconds", "1")
+    how = ("--honest", "4", "--hostile", "4", "--period", "0.3", "--seconds", "2")
     figures = told_by("tests.gossip.hostile", *how)
     assert int(figures["addresses kept, most"]) <= 9

@@ -18,7 +18,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from scipy import stats
+import scipy
 from tests.reference.merged_clocks import merged_run
 from tests.simulate.settings import MEANS, PROBLEMS, small_setting
 
@@ -127,7 +127,7 @@ def standard_error(a, b):
 def found_shift(a, b):
     """The relative change of a mean that is found with POWER at the level of a cell's tests."""
     level = 1e-6 / CELLS / MOST_TESTS
-    reach = stats.norm.isf(level / 2) + stats.norm.isf(1.0 - POWER)
+    reach = scipy.stats.norm.isf(level / 2) + scipy.stats.norm.isf(1.0 - POWER)
     return reach * standard_error(a, b) / b.mean()
 
 
@@ -154,13 +154,16 @@ def in_law(scenario, *, shift=0.01, at_most=20_000, each=map):
     for a, b in zip(*(np.concatenate(one, axis=1) for one in columns), strict=True):
         if np.ptp(a) or np.ptp(b):
             away = abs(a.mean() - b.mean()) / standard_error(a, b)
-            values += [2.0 * stats.norm.sf(away), stats.ks_2samp(a, b, method="asymp").pvalue]
+            values += [
+                2.0 * scipy.stats.norm.sf(away),
+                scipy.stats.ks_2samp(a, b, method="asymp").pvalue,
+            ]
         else:
             assert a[0] == b[0], scenario
     often = [ending for ending, n in (counts[0] + counts[1]).items() if n >= 20]
     if len(often) > 1:
         table = [[count[ending] for ending in often] for count in counts]
-        values.append(stats.chi2_contingency(table).pvalue)
+        values.append(scipy.stats.chi2_contingency(table).pvalue)
     assert min(values) > 1e-6 / CELLS / MOST_TESTS, (scenario, min(values))
     return made, min(values), found
 

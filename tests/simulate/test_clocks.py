@@ -7,9 +7,9 @@ from dataclasses import replace
 import numba
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from tests.reference.merged_clocks import merged_run
 from tests.simulate.clocks_law import (
     CLOSE,
@@ -255,20 +255,20 @@ def test_gaps_are_exponential_and_uniforms_uniform():
     enough = 5.33 / math.sqrt(30_000)
     times = np.array(list(itertools.islice(Clock(1, 1, 0).times(2.0), 30_001)))
     gaps = np.diff(times) / 2.0
-    assert stats.kstest(gaps, "expon").pvalue > 1e-7
+    assert scipy.stats.kstest(gaps, "expon").pvalue > 1e-7
     assert abs(np.corrcoef(gaps[1:], gaps[:-1])[0, 1]) < enough
     drawn = {
         which: [getattr(Clock(1, 1, n), which)(i) for n in range(300) for i in range(100)]
         for which in ("choose", "pay", "noise")
     }
     for values in drawn.values():
-        assert stats.kstest(values, "uniform").pvalue > 1e-7
+        assert scipy.stats.kstest(values, "uniform").pvalue > 1e-7
         assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < enough
     # Choice and pay come from one word: no cell of a grid over both is more likely than another.
     counts, _, _ = np.histogram2d(drawn["choose"], drawn["pay"], bins=20, range=[(0, 1)] * 2)
-    assert stats.chisquare(counts.ravel()).pvalue > 1e-7
+    assert scipy.stats.chisquare(counts.ravel()).pvalue > 1e-7
     across = [next(Clock(1, 1, n).times(1.0)) for n in range(30_000)]
-    assert stats.kstest(across, "expon").pvalue > 1e-7
+    assert scipy.stats.kstest(across, "expon").pvalue > 1e-7
     assert abs(np.corrcoef(across[1:], across[:-1])[0, 1]) < enough
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from devote import compare
 from devote.problems import Problem
@@ -27,7 +27,7 @@ def pair():
 def test_the_paired_t_test_is_scipys(pair, column):
     found = compare(*pair, column)
     one, other = (getattr(result, column) for result in pair)
-    expected = stats.ttest_rel(one, other)
+    expected = scipy.stats.ttest_rel(one, other)
     assert found.difference == pytest.approx(np.mean(one) - np.mean(other))
     assert found.p_value == pytest.approx(expected.pvalue)
     between = expected.confidence_interval()
@@ -47,7 +47,7 @@ def test_right_and_wrong_answers_are_compared_by_the_exact_mcnemar_test(pair):
     other = judged(pair[1], [False] * 9 + [True] * 3)
     found = compare(one, other, "epsilon_optimal")
     assert found.difference == pytest.approx(7 / 12)
-    assert found.p_value == pytest.approx(stats.binomtest(9, 11).pvalue)
+    assert found.p_value == pytest.approx(scipy.stats.binomtest(9, 11).pvalue)
     assert found.low < 7 / 12 < found.high
     assert "exact McNemar" in repr(found)
     same = compare(one, one, "epsilon_optimal")

@@ -123,3 +123,12 @@ def test_what_a_kernel_raises_reaches_the_caller(tmp_path, monkeypatch):
     compiled(1, np.zeros(1))
     with pytest.raises(ValueError, match=r"too large.*2"):
         compiled(2, np.zeros(1))
+
+
+def test_linear_algebra_that_users_compile_is_left_as_it_was():
+    """Only the look for SciPy when numba is first used is spared."""
+    from numba.np import arraymath, linalg
+
+    assert arraymath._HAVE_BLAS
+    assert arraymath.ensure_blas is linalg.ensure_blas
+    assert linalg.ensure_blas.__module__ == "numba.np.linalg"

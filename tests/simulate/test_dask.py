@@ -10,16 +10,20 @@ from tests.simulate.sweeps import assert_same_results, long_cells, small_cells
 
 from devote.simulate import SweepError, run_sweep
 
-distributed = pytest.importorskip("distributed")
-
 pytestmark = [
     # distributed closes sockets and event loops in its own time.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def distributed():
+    """Imported here: it takes a third of a second, which each worker would pay."""
+    return pytest.importorskip("distributed")
+
+
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(distributed):
     with distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
@@ -81,7 +85,7 @@ def test_a_malformed_address_is_an_error_of_ours(address):
 
 
 @pytest.mark.slow
-def test_a_cluster_without_workers_is_said(cluster):
+def test_a_cluster_without_workers_is_said(cluster, distributed):
     cluster.scale(0)
     client = distributed.Client(cluster, set_as_default=False)
     deadline = time.monotonic() + 30

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 from tests.power import most_failures
 
 from devote.simulate.estimates import (
@@ -19,7 +19,7 @@ from devote.simulate.estimates import (
 def test_the_mean_has_student_s_interval():
     values = np.random.default_rng(1).normal(5, 2, 20)
     estimate = mean(values)
-    low, high = stats.t.interval(0.95, 19, values.mean(), stats.sem(values))
+    low, high = scipy.stats.t.interval(0.95, 19, values.mean(), scipy.stats.sem(values))
     assert estimate.low == pytest.approx(low)
     assert estimate.high == pytest.approx(high)
 
@@ -100,5 +100,5 @@ def test_intervals_of_mean_counts_cover_the_truth(draw, truth):
 
 def test_a_proportion_has_the_exact_interval():
     estimate = proportion([True] * 3 + [False] * 17)
-    known = stats.binomtest(3, 20).proportion_ci(0.95, method="exact")
+    known = scipy.stats.binomtest(3, 20).proportion_ci(0.95, method="exact")
     assert (estimate.low, estimate.high) == pytest.approx((known.low, known.high), abs=1e-6)

@@ -2,9 +2,9 @@ import math
 from fractions import Fraction
 
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from devote.theory import claimed_failure, vote_failure
 
@@ -38,7 +38,7 @@ def test_the_vote_failure_grows_with_every_player(eta, quorum, spare):
 @given(st.integers(1, 10**6), etas, st.integers(1, 10**6))
 def test_the_vote_failure_agrees_with_scipy_up_to_a_million_players(n_players, eta, quorum):
     assert vote_failure(n_players, lone=eta, quorum=quorum) == pytest.approx(
-        stats.binom.sf(quorum - 1, n_players, eta), rel=1e-9, abs=1e-290
+        scipy.stats.binom.sf(quorum - 1, n_players, eta), rel=1e-9, abs=1e-290
     )
 
 

@@ -1,7 +1,7 @@
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from devote.theory import binomial_tail, clopper_pearson
 
@@ -11,7 +11,7 @@ counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.
 @given(counts, st.sampled_from([0.5, 0.95, 0.999, 1 - 1e-6]))
 def test_clopper_pearson_agrees_with_scipy(count, confidence):
     successes, trials = count
-    theirs = stats.binomtest(successes, trials).proportion_ci(confidence, method="exact")
+    theirs = scipy.stats.binomtest(successes, trials).proportion_ci(confidence, method="exact")
     ours = clopper_pearson(successes, trials, confidence=confidence)
     # scipy's own search stops at about 1e-12.
     assert ours == pytest.approx((theirs.low, theirs.high), rel=1e-8, abs=1e-11)

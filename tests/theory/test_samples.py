@@ -1,9 +1,9 @@
 import math
 
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import special, stats
 
 from devote.theory import (
     lower_bound,
@@ -36,7 +36,7 @@ def test_theorem_2_leaves_each_voter_short_of_samples_with_probability_at_most_d
     single, p_star, delta
 ):
     total = math.ceil(theorem_2_samples(single, p_star=p_star, delta=delta))
-    assert stats.binom.cdf(single - 1, total, p_star) <= delta
+    assert scipy.stats.binom.cdf(single - 1, total, p_star) <= delta
 
 
 @given(st.integers(2, 500), st.integers(1, 500), chances)
@@ -44,14 +44,14 @@ def test_theorem_2_incomplete_beta_is_a_binomial_law(extra, single, p_star):
     probability = theorem_2_probability(
         single + extra, single=single, p_star=p_star, delta=0.05, quorum=1
     )
-    enough = stats.binom.sf(single, single + extra, p_star)
+    enough = scipy.stats.binom.sf(single, single + extra, p_star)
     assert probability == pytest.approx(0.95 * enough, rel=1e-10, abs=1e-290)
 
 
 @given(singles, chances, st.integers(1, 60))
 def test_theorem_2_probability_is_the_printed_expression(single, p_star, quorum):
     total = theorem_2_samples(single, p_star=p_star, delta=0.05)
-    printed = 0.95 * (1 - special.betainc(total - single, 1 + single, 1 - p_star)) ** quorum
+    printed = 0.95 * (1 - scipy.special.betainc(total - single, 1 + single, 1 - p_star)) ** quorum
     probability = theorem_2_probability(
         total, single=single, p_star=p_star, delta=0.05, quorum=quorum
     )

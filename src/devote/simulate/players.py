@@ -55,6 +55,8 @@ class _Run:
         self.players = scenario.scheme.players(scenario.spec, scenario.n_players)
         self.board = scenario.scheme.tally(scenario.spec)
         self.listeners = list({id(player): player for player in self.players}.values())
+        # Of those who share a tally one hears for all.
+        self.hearers = list({id(player.tally): player for player in self.listeners}.values())
         self.samples = 0
         self.broadcasts = 0
         self.suboptimal = 0
@@ -107,7 +109,7 @@ class _Run:
         before = self.board.shared
         self.broadcasts += len(messages)
         for message in messages:
-            for player in self.listeners:
+            for player in self.hearers:
                 player.receive(message)
             arm = getattr(message, "arm", -1)
             if arm >= 0 and self.first_vote[n] == NEVER:

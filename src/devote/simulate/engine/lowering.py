@@ -29,6 +29,27 @@ packer: Any = numba_packer
 target: Any = cpu_target
 
 
+def _spare_scipy() -> None:
+    """Import what numba needs of numpy but SciPy, which it only wants to know to be there.
+
+    That is a sixth of the start of a process that simulates.
+    """
+    from numba.np import linalg as numba_linalg
+
+    linalg: Any = numba_linalg
+    ensure_blas = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        from numba.np import arraymath as numba_arraymath
+    finally:
+        linalg.ensure_blas = ensure_blas
+    arraymath: Any = numba_arraymath
+    arraymath.ensure_blas = ensure_blas
+
+
+_spare_scipy()
+
+
 class _NowhereYet:
     """Where a function's constants are to be found: nowhere, until the loop has machine code."""
 
