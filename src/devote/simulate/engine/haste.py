@@ -1,16 +1,19 @@
-"""What is put off, left out or remembered while a loop is compiled, so that it takes less time."""
+"""What is put off, left out or remembered while loops are compiled or loaded, to take less time."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
 from numba.core import targetconfig as numba_targetconfig
+from numba.core.registry import cpu_target
 from numba.core.types import functions as numba_functions
 
 functions: Any = numba_functions
 stack: Any = numba_targetconfig.ConfigStack
+target: Any = cpu_target
 
 PLAIN = SimpleNamespace(errmsg=str, highlight=str, reset=str)
 
@@ -72,3 +75,33 @@ def _calls_with(flags: Any) -> dict[Any, Any]:
             return known
     _calls.insert(0, (flags, {}))
     return _calls[0][1]
+
+
+def _load_without_scipy() -> None:
+    """Let numba load what it knows of arrays, but not SciPy's linear algebra.
+
+    By itself it imports that, to see whether it is there: half of the time it takes until a loop
+    has been loaded. Functions that need it import it when they are compiled.
+    """
+    from numba.np import linalg as numba_linalg
+
+    linalg: Any = numba_linalg
+    import_scipy = linalg.ensure_blas
+    linalg.ensure_blas = _look_for_scipy
+    try:
+        from numba.np import arraymath as numba_arraymath
+
+        arraymath: Any = numba_arraymath
+        arraymath.ensure_blas = import_scipy
+    finally:
+        linalg.ensure_blas = import_scipy
+    del target.target_context.load_additional_registries
+    target.target_context.load_additional_registries()
+
+
+def _look_for_scipy() -> None:
+    if find_spec("scipy") is None:
+        raise ImportError
+
+
+target.target_context.load_additional_registries = _load_without_scipy
