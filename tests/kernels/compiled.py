@@ -13,6 +13,7 @@ import numpy as np
 from devote.kernels import COUNT, State, get_algorithm, merge, start
 from devote.problems import pay
 from devote.simulate.engine.compiling import _register_kernels as register_kernels
+from devote.simulate.engine.haste import in_haste
 from devote.simulate.engine.lowering import Compiler, hand_over_constants
 
 __all__ = ["array_state", "compiled", "driver", "play_alone", "register_kernels"]
@@ -46,8 +47,9 @@ def compiled(loop):
 
     def call(*args):
         if not quick.overloads:
-            quick.compile(tuple(map(numba.typeof, args)))
-            hand_over_constants()
+            with in_haste():
+                quick.compile(tuple(map(numba.typeof, args)))
+                hand_over_constants()
         return quick(*args)
 
     return call

@@ -1,16 +1,22 @@
 """What a compiled loop is kept for: the same code and constants, whatever else is imported."""
 
+import operator
+import subprocess
+import sys
 import threading
 
+import numba
 import numpy as np
 import pytest
+from numba.core.compiler import Flags
+from numba.core.targetconfig import ConfigStack
 
 from devote.kernels import jitable, tables, ugapec
 from devote.kernels.jitable import JITABLE
 from devote.kernels.registry import ALGORITHMS
 from devote.kernels.state import best_mean
 from devote.schemes import SCHEMES
-from devote.simulate.engine import compiling, numbers, windows
+from devote.simulate.engine import compiling, haste, numbers, windows
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.loop import make_loop
 
@@ -83,8 +89,6 @@ def test_what_was_compiled_first_is_loaded_later_and_each_loop_has_an_index_of_i
     tmp_path, monkeypatch
 ):
     """With one index for all, two processes that write it at once lose entries."""
-    import numba
-
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
     def twice(x, out):
@@ -103,8 +107,6 @@ def test_what_was_compiled_first_is_loaded_later_and_each_loop_has_an_index_of_i
 
 def test_what_a_kernel_raises_reaches_the_caller(tmp_path, monkeypatch):
     """Functions have no machine code of their own; the loop must find their constants."""
-    import numba
-
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
     @jitable
@@ -125,10 +127,46 @@ def test_what_a_kernel_raises_reaches_the_caller(tmp_path, monkeypatch):
         compiled(2, np.zeros(1))
 
 
-def test_linear_algebra_that_users_compile_is_left_as_it_was():
-    """Only the look for SciPy when numba is first used is spared."""
-    from numba.np import arraymath, linalg
+def test_a_loop_is_run_without_scipys_linear_algebra_which_others_still_have():
+    """To import it takes as long as all else that a worker needs to load a loop."""
+    code = """
+import sys
+from devote.simulate.engine.run import Twister
+Twister(1, 2, "wake").random(3)
+assert "scipy.linalg" not in sys.modules
+from numba.np import arraymath, linalg
+assert arraymath._HAVE_BLAS
+for module in (arraymath, linalg):
+    module.ensure_blas()
+assert "scipy.linalg.cython_blas" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
-    assert arraymath._HAVE_BLAS
-    assert arraymath.ensure_blas is linalg.ensure_blas
-    assert linalg.ensure_blas.__module__ == "numba.np.linalg"
+
+def test_how_a_call_is_made_is_asked_once_for_each_set_of_flags(monkeypatch):
+    asked = []
+
+    def ask(*question):
+        asked.append(question)
+        return find(*question)
+
+    find = haste._find_call
+    monkeypatch.setattr(haste, "_find_call", ask)
+    monkeypatch.setattr(haste, "_calls", [])
+    context = haste.target.typing_context
+    context.refresh()
+    index = context.resolve_value_type(operator.getitem)
+
+    def found(flags, dtype):
+        with ConfigStack().enter(flags):
+            call = haste._remembered_call(index, context, (dtype[::1], numba.int64), {})
+        return call, index.get_impl_key(call)
+
+    quick, careful = Flags(), Flags()
+    careful.boundscheck = True
+    for flags in (quick, careful):
+        for dtype in (numba.float64, numba.int8):
+            first, *others = [found(flags.copy(), dtype) for _ in range(3)]
+            assert others == [first, first]
+            assert first[0].return_type == dtype
+    assert len(asked) == 4

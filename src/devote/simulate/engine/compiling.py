@@ -1,6 +1,5 @@
 """From kernels to machine code, once per (subroutine, scheme, engine) and cached on disk."""
 
-import gc
 import hashlib
 import inspect
 import re
@@ -8,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from devote.kernels import get_algorithm
 from devote.kernels.jitable import JITABLE
 from devote.protocol.scheme import SCHEMES
 from devote.simulate.engine.clocks import make_clocks
+from devote.simulate.engine.haste import in_haste
 from devote.simulate.engine.loop import make_loop
 from devote.simulate.engine.lowering import Compiler, hand_over_constants
 
@@ -67,35 +67,12 @@ def _compiled_once(loop: Any) -> Callable[..., None]:
     def call(*args: Any) -> None:
         if not loop.overloads:
             lock = Path(loop.stats.cache_path) / f"{loop.__qualname__}.lock"
-            with _alone(lock), _in_haste():
+            with _alone(lock), in_haste():
                 loop.compile(tuple(type_of(argument) for argument in args))
                 hand_over_constants()
         loop(*args)
 
     return call
-
-
-PLAIN = SimpleNamespace(errmsg=str, highlight=str, reset=str)
-
-
-@contextmanager
-def _in_haste() -> Iterator[None]:
-    """Leave garbage for a while: the compiler makes so many objects that a tenth goes for it.
-
-    As much goes for colours of messages, one for each way to call a function that is not taken.
-    """
-    from numba.core.types import functions as numba_functions
-
-    messages: Any = numba_functions
-    was_enabled, colours = gc.isenabled(), messages._termcolor
-    gc.disable()
-    messages._termcolor = PLAIN
-    try:
-        yield
-    finally:
-        messages._termcolor = colours
-        if was_enabled:
-            gc.enable()
 
 
 @contextmanager

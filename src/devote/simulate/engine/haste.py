@@ -1,0 +1,107 @@
+"""What is put off, left out or remembered while loops are compiled or loaded, to take less time."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from types import SimpleNamespace
+from typing import Any
+
+from numba.core import targetconfig as numba_targetconfig
+from numba.core.registry import cpu_target
+from numba.core.types import functions as numba_functions
+
+functions: Any = numba_functions
+stack: Any = numba_targetconfig.ConfigStack
+target: Any = cpu_target
+
+PLAIN = SimpleNamespace(errmsg=str, highlight=str, reset=str)
+
+
+@contextmanager
+def in_haste() -> Iterator[None]:
+    """Compile without a search for garbage, colours of messages and questions asked before.
+
+    The compiler makes so many objects that a tenth of the time goes for garbage. As much goes for
+    colours of messages, one for each way to call a function that is not taken.
+    """
+    was_enabled, colours = gc.isenabled(), functions._termcolor
+    gc.disable()
+    functions._termcolor = PLAIN
+    functions.BaseFunction.get_call_type = _remembered_call
+    try:
+        yield
+    finally:
+        functions.BaseFunction.get_call_type = _find_call
+        functions._termcolor = colours
+        if was_enabled:
+            gc.enable()
+
+
+_find_call = functions.BaseFunction.get_call_type
+
+_calls: list[tuple[Any, dict[Any, Any]]] = []
+"""For each set of flags that functions are compiled with: how calls were found to be made."""
+
+
+def _remembered_call(function: Any, context: Any, args: Any, kws: Any) -> Any:
+    """Which of the ways to call a function is taken for arguments of these types.
+
+    Numba tries one way after another, dozens for an index or a sum, and finds the same each time.
+    """
+    known = _calls_with(stack.top_or_none())
+    try:
+        # Types that are equal are one object, with a number of its own.
+        types = tuple([kind._code for kind in args])
+        key = context, function._code, types, tuple([(k, kws[k]._code) for k in kws])
+    except AttributeError:  # a value in place of a type
+        return _find_call(function, context, args, kws)
+    if key in known:
+        signature, function._impl_keys[signature.args] = known[key]
+        return signature
+    signature = _find_call(function, context, args, kws)
+    if signature is not None:
+        known[key] = signature, function._impl_keys[signature.args]
+    return signature
+
+
+def _calls_with(flags: Any) -> dict[Any, Any]:
+    """What is known with these flags; the last asked for is first, as flags are slow to compare."""
+    for i, (others, known) in enumerate(_calls):
+        if flags is others or flags == others:
+            if i or flags is not others:
+                del _calls[i]
+                _calls.insert(0, (flags, known))
+            return known
+    _calls.insert(0, (flags, {}))
+    return _calls[0][1]
+
+
+def _load_without_scipy() -> None:
+    """Let numba load what it knows of arrays, but not SciPy's linear algebra.
+
+    By itself it imports that, to see whether it is there: half of the time it takes until a loop
+    has been loaded. Functions that need it import it when they are compiled.
+    """
+    from numba.np import linalg as numba_linalg
+
+    linalg: Any = numba_linalg
+    import_scipy = linalg.ensure_blas
+    linalg.ensure_blas = _look_for_scipy
+    try:
+        from numba.np import arraymath as numba_arraymath
+
+        arraymath: Any = numba_arraymath
+        arraymath.ensure_blas = import_scipy
+    finally:
+        linalg.ensure_blas = import_scipy
+    del target.target_context.load_additional_registries
+    target.target_context.load_additional_registries()
+
+
+def _look_for_scipy() -> None:
+    if find_spec("scipy") is None:
+        raise ImportError
+
+
+target.target_context.load_additional_registries = _load_without_scipy
