@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import engine
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 2 * 2**30
@@ -70,6 +71,9 @@ def pytest_runtest_teardown(nextitem):
     if not is_next and "tests.chromium" in sys.modules:
         sys.modules["tests.chromium"].end()
 
+
+# By itself hypothesis gives up what draws more than 8 KB: a few thousand numbers.
+engine.BUFFER_SIZE = 32 * 1024
 
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
