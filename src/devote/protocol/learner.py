@@ -8,7 +8,7 @@ Paper: Definition 4; Algorithm 1, lines 4-6.
 import json
 from typing import Any
 
-from devote.kernels import RESET, State, get_algorithm, start
+from devote.kernels import RESET, get_algorithm, start
 from devote.kernels.state import COUNT
 from devote.protocol.errors import LocalProtocolError
 from devote.protocol.spec import ExperimentSpec
@@ -142,7 +142,7 @@ class Learner:
     def from_dict(cls, spec: ExperimentSpec, fields: dict[str, Any]) -> "Learner":
         """Restore what ``to_dict`` gave, here or in a version whose subroutine kept less."""
         learner = cls(spec, fields["eta"])
-        for name, kept in zip(State._fields, learner.state, strict=True):
+        for name, kept in learner.state._asdict().items():
             known = fields["state"][name]
             kept[: len(known)] = known
         learner.resets = fields["resets"]
