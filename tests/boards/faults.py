@@ -178,6 +178,8 @@ class FaultyBoard(Board):
 
     async def deliver(self, *, everything: bool = False) -> None:
         """Hand over what is due by now, or all that is in flight."""
+        if not self._in_flight:
+            return
         now = self.clock.now()
         due = [item for item in self._in_flight if everything or item[0] <= now]
         if not due or self._is_cut():
@@ -207,8 +209,10 @@ class FaultyBoard(Board):
         return self._random.random() < probability
 
     def _is_cut(self) -> bool:
+        if self.partitioned or not self.faults.partitions:
+            return self.partitioned
         now = self.clock.now()
-        return self.partitioned or any(start <= now < end for start, end in self.faults.partitions)
+        return any(start <= now < end for start, end in self.faults.partitions)
 
     def _check_link(self) -> None:
         if self._is_cut():

@@ -59,7 +59,5 @@ class Bookmark:
         """Whether what was read before is where it was, in what was read from ``read_from``."""
         there = {p.number: p.envelope.signature for p in posted}
         after = self.read_from(deep=deep)
-        return all(
-            there.get(number) == self.anchor[number - self.number - 1]
-            for number in range(after + 1, self.number + 1)
-        )
+        read = tuple(map(there.get, range(after + 1, self.number + 1)))
+        return read == self.anchor[len(self.anchor) - len(read) :]

@@ -36,7 +36,7 @@ class Outbox:
     @property
     def sent(self) -> tuple[Envelope, ...]:
         """What the board has acknowledged."""
-        return tuple(e for e, state in self._entries.items() if state == "sent")
+        return tuple([e for e, state in self._entries.items() if state == "sent"])
 
     @property
     def unsent(self) -> tuple[Envelope, ...]:
@@ -46,14 +46,14 @@ class Outbox:
     @property
     def refused(self) -> tuple[Envelope, ...]:
         """What the board has refused and is still wanted."""
-        refused = (e for e, state in self._entries.items() if state == "refused")
-        return tuple(e for e in refused if self._wanted(e.message))
+        refused = [e for e, state in self._entries.items() if state == "refused"]
+        return tuple([e for e in refused if self._wanted(e.message)])
 
     @property
     def waiting(self) -> tuple[Envelope, ...]:
         """What is to be posted, with what was refused and is still wanted."""
         refused = self.refused
-        return tuple(e for e, state in self._entries.items() if state == "waiting" or e in refused)
+        return tuple([e for e, s in self._entries.items() if s == "waiting" or e in refused])
 
     def add(self, stored: Iterable[Envelope]) -> None:
         """Take in messages that are stored already, with the step they follow from."""

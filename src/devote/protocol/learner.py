@@ -144,7 +144,7 @@ class Learner:
         learner = cls(spec, fields["eta"])
         for name, kept in learner.state._asdict().items():
             known = fields["state"][name]
-            kept[:] = [*known, *kept[len(known) :]]
+            kept[: len(known)] = known
         learner.resets = fields["resets"]
         learner.epoch = fields["epoch"]
         learner.pending = fields["pending"]
