@@ -23,7 +23,7 @@ transforms: Any = numba_transforms
 
 @contextmanager
 def in_haste() -> Iterator[None]:
-    """Compile without a search for garbage, colours of messages and questions asked before.
+    """Compile without a search for garbage, colours of messages and what was found out before.
 
     The compiler makes so many objects that a tenth of the time goes for garbage. As much goes for
     colours of messages, one for each way to call a function that is not taken.
@@ -51,7 +51,10 @@ _follow_all = postproc.PostProcessor.run
 
 
 def _follow_variables(processor: Any, emit_dels: bool = False, **options: Any) -> None:
-    """What numba asks for after each step: how blocks follow each other, where variables live."""
+    """After each step of the compiler: how blocks follow each other, where variables live.
+
+    By itself numba also works out which variables each block needs, which nobody asks for here.
+    """
     function = processor.func_ir
     if emit_dels or function.is_generator:
         _follow_all(processor, emit_dels, **options)

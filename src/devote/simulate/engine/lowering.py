@@ -128,7 +128,8 @@ class Lower(lowering.Lower):  # type: ignore[misc]
     """A function without references to count: its variables need no place in memory.
 
     By itself numba keeps each variable that several blocks use in memory, writes zeros there where
-    it ends, and reads the old value before each new one.
+    it ends, and reads the old value before each new one: an arena has more than a hundred parts. A
+    variable that one place assigns, before all that use it, is a value; any other is only written.
     """
 
     def _find_singly_assigned_variable(self) -> None:
@@ -196,7 +197,8 @@ NOT_FOR_OURS = {
     "NopythonRewrites",
     "IRLegalization",
 }
-"""Steps for what kernels of ours have not: closures, ``with``, messages, sums of whole arrays."""
+"""Steps for what kernels of ours have not: closures, ``with``, messages, sums of whole arrays,
+references that end with a variable."""
 
 
 class Compiler(compiler.CompilerBase):  # type: ignore[misc]
