@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numba.core.compiler import Flags
 from numba.core.targetconfig import ConfigStack
+from tests.kernels.compiled import compiled
 
 from devote.kernels import jitable, tables, ugapec
 from devote.kernels.jitable import JITABLE
@@ -170,3 +171,34 @@ def test_how_a_call_is_made_is_asked_once_for_each_set_of_flags(monkeypatch):
             assert others == [first, first]
             assert first[0].return_type == dtype
     assert len(asked) == 4
+
+
+def test_variables_keep_their_values_through_branches_and_loops():
+    """Compiled, most need no place in memory; those that several places assign do."""
+
+    def wander(words, out):
+        last, seen = -1, 0
+        for i in range(len(words)):
+            word = words[i]
+            if word > 2:
+                if seen == 0:
+                    continue
+                double = 2 * word
+                last = double + seen
+            else:
+                seen, double = seen + 1, word
+            for j in range(word):
+                if j + double > 5:
+                    break
+                last += j
+            out[i] = last * 100 + seen * 10 + double
+        out[-1] = last
+
+    quick = compiled(wander)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        words = rng.integers(0, 6, 12)
+        expected, found = np.zeros((2, 13), np.int64)
+        wander(words, expected)
+        quick(words, found)
+        assert found.tolist() == expected.tolist()

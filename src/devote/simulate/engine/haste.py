@@ -4,38 +4,64 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from types import SimpleNamespace
 from typing import Any
 
+from numba.core import errors as numba_errors
+from numba.core import postproc as numba_postproc
 from numba.core import targetconfig as numba_targetconfig
+from numba.core import transforms as numba_transforms
 from numba.core.registry import cpu_target
 from numba.core.types import functions as numba_functions
 
+errors: Any = numba_errors
 functions: Any = numba_functions
+postproc: Any = numba_postproc
 stack: Any = numba_targetconfig.ConfigStack
 target: Any = cpu_target
-
-PLAIN = SimpleNamespace(errmsg=str, highlight=str, reset=str)
+transforms: Any = numba_transforms
 
 
 @contextmanager
 def in_haste() -> Iterator[None]:
-    """Compile without a search for garbage, colours of messages and questions asked before.
+    """Compile without a search for garbage, colours of messages and what was found out before.
 
     The compiler makes so many objects that a tenth of the time goes for garbage. As much goes for
     colours of messages, one for each way to call a function that is not taken.
     """
-    was_enabled, colours = gc.isenabled(), functions._termcolor
+    was_enabled, colours = gc.isenabled(), vars(errors.termcolor())
     gc.disable()
-    functions._termcolor = PLAIN
+    colours["_markup"] = _plain
     functions.BaseFunction.get_call_type = _remembered_call
+    postproc.PostProcessor.run = _follow_variables
     try:
         yield
     finally:
+        postproc.PostProcessor.run = _follow_all
         functions.BaseFunction.get_call_type = _find_call
-        functions._termcolor = colours
+        colours.pop("_markup", None)
         if was_enabled:
             gc.enable()
+
+
+def _plain(text: str, *colours: object) -> str:
+    return text
+
+
+_follow_all = postproc.PostProcessor.run
+
+
+def _follow_variables(processor: Any, emit_dels: bool = False, **options: Any) -> None:
+    """After each step of the compiler: how blocks follow each other, where variables live.
+
+    By itself numba also works out which variables each block needs, which nobody asks for here.
+    """
+    function = processor.func_ir
+    if emit_dels or function.is_generator:
+        _follow_all(processor, emit_dels, **options)
+        return
+    function.blocks = transforms.canonicalize_cfg(function.blocks)
+    function.variable_lifetime = postproc.VariableLifetime(function.blocks)
+    function.generator_info = None
 
 
 _find_call = functions.BaseFunction.get_call_type

@@ -12,7 +12,6 @@ whole, which is less to write, to read and to simplify: an eighth of the time.
 
 from typing import Any, ClassVar
 
-from numba.core import analysis as numba_analysis
 from numba.core import codegen as numba_codegen
 from numba.core import compiler as numba_compiler
 from numba.core import compiler_machinery as numba_machinery
@@ -23,7 +22,6 @@ from numba.core import types as numba_types
 from numba.core.datamodel import packer as numba_packer
 from numba.core.registry import cpu_target
 
-analysis: Any = numba_analysis
 codegen: Any = numba_codegen
 compiler: Any = numba_compiler
 passes: Any = numba_passes
@@ -130,28 +128,27 @@ class Lower(lowering.Lower):  # type: ignore[misc]
     """A function without references to count: its variables need no place in memory.
 
     By itself numba keeps each variable that several blocks use in memory, writes zeros there where
-    it ends, and reads the old value before each new one.
+    it ends, and reads the old value before each new one: an arena has more than a hundred parts. A
+    variable that one place assigns, before all that use it, is a value; any other is only written.
     """
 
     def _find_singly_assigned_variable(self) -> None:
         super()._find_singly_assigned_variable()
         if self.context.enable_nrt:
             return
-        uses = analysis.compute_use_defs(self.blocks)
-        after = analysis.compute_cfg_from_blocks(self.blocks).dominators()
+        lifetime = self.func_ir.variable_lifetime
+        before = lifetime.cfg.dominators()
         assigned: dict[str, list[int]] = {}
         for label, block in self.blocks.items():
             for step in block.find_insts(ir.Assign):
                 assigned.setdefault(step.target.name, []).append(label)
-        used: dict[str, set[int]] = {}
-        for label, names in uses.usemap.items():
+        used: dict[str, list[int]] = {}
+        for label, names in lifetime.usedefs.usemap.items():
             for name in names:
-                used.setdefault(name, set()).add(label)
-        for name, labels in assigned.items():
-            [first, *others] = labels
-            if not others and all(
-                first in after[label] and first < label for label in used.get(name, ())
-            ):
+                used.setdefault(name, []).append(label)
+        for name, [first, *others] in assigned.items():
+            later = (first in before[label] and first < label for label in used.get(name, ()))
+            if not others and all(later):
                 self._singly_assigned_vars.add(name)
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
@@ -198,8 +195,10 @@ NOT_FOR_OURS = {
     "LiteralPropagationSubPipelinePass",
     "InlineOverloads",
     "NopythonRewrites",
+    "IRLegalization",
 }
-"""Steps for what kernels of ours have not: closures, ``with``, messages, sums of whole arrays."""
+"""Steps for what kernels of ours have not: closures, ``with``, messages, sums of whole arrays,
+references that end with a variable."""
 
 
 class Compiler(compiler.CompilerBase):  # type: ignore[misc]
