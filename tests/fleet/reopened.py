@@ -36,12 +36,6 @@ class ReopenedDatabase(Database):
         connection.deserialize(self._content)
         return connection
 
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        """It is of today's layout and whole, as SQLite has left it in this process.
-
-        How a file is looked through that is not, ``test_store.py`` shows.
-        """
-
     def close(self) -> None:
         """Leave the connection to others, who put another file into it."""
         _SPARE.append(self._connection)
