@@ -21,7 +21,7 @@ from devote.simulate import Scenario, run_trial
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu import batch as batches
-from devote.simulate.engine.gpu import lone, merge, tables
+from devote.simulate.engine.gpu import lone, turns
 from devote.simulate.engine.gpu.batch import Batch
 from devote.simulate.engine.gpu.run import run_batches, run_jobs
 from devote.simulate.engine.loop import make_loop
@@ -30,6 +30,7 @@ from devote.simulate.engine.run import Run
 SEED = 3
 MEANS = (1.0, 0.5, 0.0)
 STEADY = Problem("steady", MEANS)
+STEPS = Problem("steps", (1.0, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0))
 DRIFTING = Problem("drifting", MEANS, drift=(0.0, -1e-3, 0.0))
 WEIGHTS = Weights((4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5))
 UNEVEN = Problem("uneven", MEANS, activity=WEIGHTS)
@@ -39,6 +40,8 @@ JURY = {"name": "jury", "seats": 4, "seat_after": 3}
 
 SETTINGS = {
     "decentralized": ("decentralized", STEADY, 7, None),
+    "several for each thread": ("decentralized", STEPS, 20, None),
+    "one vote after another": ("decentralized", STEPS, 7, None),
     "uneven activity": ("decentralized", UNEVEN, 7, None),
     "cut at a horizon": ("decentralized", STEADY, 7, 150),
     "drifting rewards": ("decentralized", DRIFTING, 7, None),
@@ -63,7 +66,7 @@ def setting(
     options: dict[str, float] | None = None,
 ) -> Scenario:
     spec = ExperimentSpec(
-        arms=3,
+        arms=len(problem.means),
         epsilon=0.6,
         eta=0.5,
         delta=0.1,
@@ -205,8 +208,8 @@ def main() -> None:
             for i, cell in enumerate(cells)
         )
         report(f"{name}, several horizons", equal)
-    # So too with windows that are shortened: halted players may go no further than this.
-    tables.FAR, merge.NEAR = 8.0, 0
+    # So too with windows that are shortened: no more halted players, and no further, than this.
+    turns.FAR, turns.CROWD = 8.0, 2
     for name in ("cut at a horizon", "drifting rewards, cut at a horizon"):
         scenario = setting(*SETTINGS[name])
         batch = Batch(scenario, seed=SEED, trials=[1], threads=4, whole=False)

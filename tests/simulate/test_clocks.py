@@ -2,7 +2,9 @@
 
 import itertools
 import math
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numba
 import numpy as np
@@ -21,7 +23,7 @@ from tests.simulate.clocks_law import (
 )
 from tests.simulate.settings import MEANS, PROBLEMS
 
-from devote.kernels import SUBROUTINES, get_algorithm
+from devote.kernels import SUBROUTINES, get_algorithm, tables
 from devote.problems import Problem, Weights, get_problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.simulate import (
@@ -38,11 +40,50 @@ from devote.simulate.engine import numbers
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.compiling import compiled_loop
+from devote.simulate.engine.loop import make_loop
 from devote.simulate.engine.packing import Layout, shrink, widen
+from devote.simulate.engine.run import Run
 from devote.simulate.engine.windows import LIMIT, OVER, PHASE
 from devote.simulate.scenario import CLOCKS_PAY, CLOCKS_PAY_EARLY
 from devote.simulate.streams import Clock, counted_stream, trial_key
 from devote.studies.reproduce import with_engine
+
+
+def due_at_decisions(scenario, trial):
+    """How many loud activations were due before each one that made a decision."""
+    engine, found, due = scenario.scheme.engine, Counter(), 0
+
+    def made_by(call, arena, *given):
+        before = arena.counters[tables.VERSION], arena.counters[tables.DECIDED] != 0
+        call(arena, *given)
+        now = arena.counters[tables.VERSION], arena.counters[tables.DECIDED] != 0
+        found[int(due)] += now != before
+
+    def wake(arena, *given):
+        nonlocal due
+        due = engine.clocks.due(arena)
+        made_by(engine.wake, arena, *given)
+
+    run = Run(scenario, seed=1, trial=trial)
+    learn = partial(made_by, engine.learn)
+    run.loop = make_loop(scenario.algorithm, replace(engine, wake=wake, learn=learn), 0)
+    while not run.over:
+        run.advance()
+    return +found
+
+
+@pytest.mark.parametrize("scheme", ["decentralized", "jury", "private jury"])
+def test_no_decision_falls_before_it_is_due(scheme):
+    """A GPU makes loud activations in any order while ``due`` says that they decide nothing."""
+    found = Counter()
+    # With six votes the groups stall: a decision, though more than one vote is missing.
+    for (problem, votes), trial in itertools.product(
+        ((CLOSE, 3), (PROBLEMS["groups"], 6)), range(3)
+    ):
+        cell = setting("ser3", scheme, problem, 8, votes)
+        found += due_at_decisions(replace(cell, engine="event"), trial)
+    assert found[1] >= 6
+    assert found.keys() <= {0, 1}
 
 
 def test_a_run_on_clocks_is_the_run_of_the_merged_clocks():

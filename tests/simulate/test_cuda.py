@@ -32,8 +32,43 @@ def test_kernels_in_the_simulator_make_the_runs_of_the_cpu():
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr
-    assert len(lines) == 19
+    assert len(lines) == 21
     assert [line for line in lines if not line.endswith(": equal")] == []
+
+
+def test_loops_are_marked_where_they_branch_back_and_nowhere_else():
+    code = """define void @"f"() {
+entry:
+  br label %"B4"
+B4:
+  br i1 %x, label %"B8", label %"B9"
+B8:
+  br label %"B4"
+B9:
+  ret void
+}
+define void @"g"() {
+B8:
+  br i1 %y, label %"B4", label %"B8"
+B4:
+  ret void
+}"""
+    mended = target._rolled(code).splitlines()
+    marked = {line.strip(): line.rpartition(" ")[2] for line in mended if "!llvm.loop !" in line}
+    assert [line.partition(", !llvm")[0] for line in marked] == [
+        'br label %"B4"',
+        'br i1 %y, label %"B4", label %"B8"',
+    ]
+    [one, other] = marked.values()
+    assert one != other
+    assert mended[-3:] == [
+        f'!{target.LOOPS - 1} = !{{!"llvm.loop.unroll.disable"}}',
+        f"{one} = distinct !{{{one}, !{target.LOOPS - 1}}}",
+        f"{other} = distinct !{{{other}, !{target.LOOPS - 1}}}",
+    ]
+    assert [
+        line for line in mended[:-3] if line not in marked and "loop" in line and "  " not in line
+    ] == []
 
 
 @pytest.fixture

@@ -130,6 +130,13 @@ def ends_round(state: State, arm: int, reward: float) -> bool:
 
 
 @jitable
+def ends_round_next(state: State) -> bool:
+    """Whether the next pull in turn is the last one of a round of several arms."""
+    last = next_alive(state, in_turn(state) + 1) == len(state.alive)
+    return bool(last and state.ints[COUNT] > 1)
+
+
+@jitable
 def best_mean(state: State) -> int:
     """The remaining arm with the highest empirical mean, the lowest index among equals."""
     best = -1

@@ -10,7 +10,16 @@ from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import round_robin
 from devote.kernels.jitable import jitable
-from devote.kernels.state import Rule, State, best_mean, drop, ends_round, keep_only, mean
+from devote.kernels.state import (
+    Rule,
+    State,
+    best_mean,
+    drop,
+    ends_round,
+    ends_round_next,
+    keep_only,
+    mean,
+)
 
 C = 4.01
 """The constant of the radius; its authors ask for more than 4."""
@@ -48,4 +57,5 @@ ALGORITHM = round_robin(
     summary="a pull of each survivor per round; drops arms two radii below the best",
     source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = K, f(l) = 1/K",
     observe=observe,
+    laborious=ends_round_next,
 )

@@ -65,8 +65,9 @@ class Clocks:
     ``tables.VERSION``, a decision has been made: ``take_stock`` brings a player's words up to date
     and adds its share to the counters named in ``counts``, which were set to 0 before. It is called
     for each player who has spoken of an arm, and for all once a single arm is shared. ``due``: how
-    many loud activations it takes at least until the next decision, 0 if that is not known; how
-    far players run ahead of it depends on that, no result does.
+    many loud activations it takes at least until they add up to the next decision, 0 if that is not
+    known. One that decides nothing by itself, as a reset does, is then not made again in its turn:
+    what it adds does not depend on those before it.
 
     ``rests``: whether a player does nothing but play its one arm until it hears of a decision.
     ``silent``: nobody is ever loud.

@@ -176,14 +176,17 @@ def rests(arena: Arena, state: State, player: int) -> bool:
 
 @jitable
 def due(arena: Arena) -> int:
-    """How many votes are missing against the arm that lacks the fewest; 0 once one arm is left."""
+    """How many votes are missing against the arm that lacks the fewest; 0 once one arm is left.
+
+    It is as many as players are not settled, if those are fewer.
+    """
     if arena.counters[tables.N_SHARED] == 1:
         return 0
-    fewest = arena.scheme[0]
+    fewest = min(arena.scheme[0], arena.n_players - arena.counters[SETTLED])
     for k in range(len(arena.tally)):
         if arena.shared[k]:
             fewest = min(fewest, arena.scheme[0] - arena.tally[k])
-    return max(1, fewest)
+    return int(max(1, fewest))
 
 
 EVENTS = ("elimination", "vote", "reset")

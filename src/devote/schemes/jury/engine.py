@@ -140,14 +140,13 @@ def take_stock(arena: Arena, player: int) -> None:
 
 @jitable
 def due(arena: Arena) -> int:
-    """How many seats are free; then how many picks the arm lacks that has the most."""
-    free = arena.scheme[SEATS] - arena.counters[SEATED]
-    if free > 0:
-        return int(free)
-    most = 0
+    """How many seats are free, or picks are lacking to the arm with the most, or to the last."""
+    fewest = arena.scheme[SEATS] - arena.counters[PICKS]
+    if arena.counters[SEATED] < arena.scheme[SEATS]:
+        fewest = min(fewest, arena.scheme[SEATS] - arena.counters[SEATED])
     for k in range(len(arena.tally)):
-        most = max(most, arena.tally[k])
-    return int(max(1, arena.scheme[NEEDED] - most))
+        fewest = min(fewest, arena.scheme[NEEDED] - arena.tally[k])
+    return int(max(1, fewest))
 
 
 EVENTS = ("elimination", "claim", "pick")

@@ -27,6 +27,7 @@ from devote.simulate.engine.numbers import (
     moment_after,
     noise_word,
     onward,
+    place_after,
     run_clock,
     unit,
 )
@@ -37,8 +38,18 @@ ARRIVED, HALTED, SPOKEN, GOES_ON = range(4)
 QUIET = -1
 """In place of the number of an activation: none is to be loud."""
 
+STOPPED = -1
+"""In place of where a stretch ends: it has. The loop has one end, so that the threads of a GPU,
+which take its branches one after the other, are together again at each turn."""
+
 FOREVER = 1 << 60
 """More activations than are ever made."""
+
+
+@jitable
+def never_waits(state: State) -> bool:
+    """Where each pull is made at once."""
+    return False
 
 
 @jitable
@@ -75,10 +86,11 @@ def run_alone(
     number of cells, after which it pauses: it has not arrived, it goes on.
 
     Returns how it ended, the cell and how many of it are made, a moment before which the player
-    does not wake again (of a loud activation that it halts before, its own), plays of suboptimal
-    arms, and when the awaited counter last changed (-1 if it did not).
+    does not wake again (of a loud activation that it halts before, its own; nothing of one that it
+    has made, when that was is known), plays of suboptimal arms, and when the awaited counter last
+    changed (-1 if it did not).
     """
-    wake, learn, play, take, speaks, tells, rests = calls
+    wake, learn, play, take, speaks, tells, rests, waits = calls
     key, span, noisy, awaited = clock
     bad = 0
     changed = -1.0
@@ -96,48 +108,49 @@ def run_alone(
     plain = env.kind == BERNOULLI and env.n_groups == 1 and env.n_segments == 1 and arena.steady
     how = GOES_ON
     while active < end:
-        if arena.endless == 0 and rests(arena, state, 0):
-            bad += (end - active) * bad_play(env, arena, 0, player, next_alive(state, 0))
-            active = end
-            break
-        arena.own[0, ACTIVE] = active + 1
-        spoken = active == loud
-        if not spoken and speaks(arena, state, 0):
-            how = HALTED
-            break
-        u, v = choice, luck
-        word = activation_word(key, active + 1)
-        choice, luck = unit(word), unit(onward(word))
-        noise = unit(noise_word(key, active)) if noisy else 0.0
-        before = arena.counters[awaited]
-        wake(arena, state, 0, noise)
-        arm = play(sub, arena, state, 0, u)
-        if plain:  # what else ``pay`` asks need not be asked at each pull
-            bad += 1 - arena.good[arm]
-            reward = 1.0 * (v < env.means[arm])
-        else:
-            bad += bad_play(env, arena, 0, player, arm)
-            reward = pay(env, 0, player, arm, v)
-        n_out = take(sub, arena, state, 0, arm, reward, noise)
-        if n_out != 0:
-            if not spoken and tells(arena, state, 0, n_out):
-                how = HALTED
-                break
-            learn(arena, state, 0, n_out)
-        active += 1
-        if arena.counters[awaited] != before:
-            if span == 0.0:
-                how = ARRIVED
-                break
-            changed = moment_after(key, cell, made, span, active - 1 - first)[2]
-        if spoken:
-            how = SPOKEN
-            break
+        if not waits(state):
+            spoken = active == loud
+            arena.own[0, ACTIVE] = active + 1
+            if arena.endless == 0 and rests(arena, state, 0):
+                bad += (end - active) * bad_play(env, arena, 0, player, next_alive(state, 0))
+                active = end
+            elif not spoken and speaks(arena, state, 0):
+                how, end = HALTED, STOPPED
+            else:
+                u, v = choice, luck
+                word = activation_word(key, active + 1)
+                choice, luck = unit(word), unit(onward(word))
+                noise = unit(noise_word(key, active)) if noisy else 0.0
+                before = arena.counters[awaited]
+                wake(arena, state, 0, noise)
+                arm = play(sub, arena, state, 0, u)
+                if plain:  # what else ``pay`` asks need not be asked at each pull
+                    bad += 1 - arena.good[arm]
+                    reward = 1.0 * (v < env.means[arm])
+                else:
+                    bad += bad_play(env, arena, 0, player, arm)
+                    reward = pay(env, 0, player, arm, v)
+                n_out = take(sub, arena, state, 0, arm, reward, noise)
+                if n_out != 0 and not spoken and tells(arena, state, 0, n_out):
+                    how, end = HALTED, STOPPED
+                else:
+                    if n_out != 0:
+                        learn(arena, state, 0, n_out)
+                    active += 1
+                    if arena.counters[awaited] != before:
+                        if span == 0.0:
+                            how, end = ARRIVED, STOPPED
+                        else:
+                            changed = moment_after(key, cell, made, span, active - 1 - first)[2]
+                    if spoken:
+                        how, end = SPOKEN, STOPPED
     if span == 0.0:
         cell += active - first
     elif how == GOES_ON:
         how, cell, made = ARRIVED, last_cell, last_made
-    else:
+    elif how == HALTED:
         cell, made, t = moment_after(key, cell, made, span, active - first)
+    else:
+        cell, made, _ = place_after(key, cell, made, active - first)
     arena.own[0, ACTIVE] = active
     return how, cell, made, t, bad, changed

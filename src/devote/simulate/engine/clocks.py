@@ -34,7 +34,7 @@ from devote.kernels.tables import (
     Arena,
 )
 from devote.protocol.engine import Engine
-from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, run_alone
+from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, never_waits, run_alone
 from devote.simulate.engine.memory import prefetch_row
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.packing import shrink, widen
@@ -162,7 +162,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         counters, words, times, past = real.counters, plan.words, plan.times, plan.past
         scratch, fresh, added = desk.scratch, desk.fresh, desk.added
         subroutine = (rule, choose, observe)
-        calls = (wake, learn, play, take, speaks, tells, rests)
+        calls = (wake, learn, play, take, speaks, tells, rests, never_waits)
         state = State(desk.alive[0], desk.pulls, desk.sums, desk.ints, desk.floats)
         arena = at_desk(real, desk, scratch, plan.seen)
         # The players as they are after a decision, in either half of the rows.
@@ -275,6 +275,8 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                         limit = shorten(plan, low, desk.halted[0], few)
                         desk.halted[0] = few
                     continue
+                if how == SPOKEN:
+                    t = plan.when[place]
                 scratch[TIME] += desk.own[0, ACTIVE] - first
                 scratch[SUBOPTIMAL] += bad
                 # What is certain takes the place of what was.

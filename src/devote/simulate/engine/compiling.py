@@ -20,7 +20,7 @@ from devote.simulate.engine.haste import in_haste
 from devote.simulate.engine.loop import make_loop
 from devote.simulate.engine.lowering import Compiler, hand_over_constants
 
-RARE = {"moment_after"}
+RARE = {"moment_after", "place_after"}
 """Kernels outside ``windows`` that a run seldom calls."""
 
 CONSTANTS = (int, float, tuple, np.generic)

@@ -148,14 +148,21 @@ def run_clock(
 
 
 @jitable
-def moment_after(
-    key: np.uint64, cell: int, made: int, span: float, more: int
-) -> tuple[int, int, float]:
-    """The cell of the activation that comes after so many more, its rank there, and its time."""
+def place_after(key: np.uint64, cell: int, made: int, more: int) -> tuple[int, int, int]:
+    """The cell of the activation that comes after so many more, its rank, and how many it has."""
     rank = made + more
     n = activations_in(key, cell)
     while rank >= n:
         rank -= n
         cell += 1
         n = activations_in(key, cell)
+    return cell, rank, n
+
+
+@jitable
+def moment_after(
+    key: np.uint64, cell: int, made: int, span: float, more: int
+) -> tuple[int, int, float]:
+    """The cell of the activation that comes after so many more, its rank there, and its time."""
+    cell, rank, n = place_after(key, cell, made, more)
     return cell, rank, moment_of_rank(key, cell, n, span, rank)

@@ -2,6 +2,6 @@
 
 # Here, so that every process that can run trials knows the same jitable functions: a results
 # file keeps a digest of their code.
-from devote.simulate.engine.gpu import in_order, tables
+from devote.simulate.engine.gpu import in_order, steps, tables, turns
 
-__all__ = ["in_order", "tables"]
+__all__ = ["in_order", "steps", "tables", "turns"]

@@ -21,7 +21,7 @@ from devote.simulate.engine.gpu.begin import make_begin
 from devote.simulate.engine.gpu.code import ROWS, Code, Facts, facts_of
 from devote.simulate.engine.gpu.deal import DEALERS, make_deal
 from devote.simulate.engine.gpu.lane import Lane
-from devote.simulate.engine.gpu.merge import TEAM, make_merge
+from devote.simulate.engine.gpu.merge import make_merge
 from devote.simulate.engine.gpu.phases import make_phases
 from devote.simulate.engine.gpu.rows import make_rows
 from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
@@ -48,11 +48,8 @@ REGISTERS = 128
 """Of a thread that does a row: with more, one block less has room; with fewer, what they held is
 kept in memory."""
 
-MERGING = 168
-"""Of a thread that merges: with more, fewer trials have room."""
-
-ALL_PHASES = 168
-"""Of a thread that does both."""
+MERGING = 128
+"""Of a thread that merges, or does both: with more, fewer trials have room."""
 
 SMALL = 64
 """Players of a trial that a warp takes through all of its phases, if those are many, as are the
@@ -69,20 +66,34 @@ _loaded: set[tuple[Any, ...]] = set()
 
 
 @cache
+def beginning(n_arms: int) -> Any:
+    """The kernel that puts all at their start."""
+    return compile_kernel(make_begin, n_arms)
+
+
+@cache
+def dealing() -> Any:
+    """The kernel that deals pulls."""
+    return compile_kernel(make_deal)
+
+
+@cache
 def compiled(
-    algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool, whole: bool
+    algorithm: str, scheme: str, n_arms: int, facts: Facts, team: bool, mergers: int, whole: bool
 ) -> tuple[Any, ...]:
     """The kernels for a subroutine, a scheme and a number of arms; compiled when first run."""
     code = Code.of(algorithm, scheme, n_arms, facts)
-    begin = compile_kernel(make_begin, n_arms)
+    begin = beginning(n_arms)
     if whole:
-        phases = compile_kernel(make_phases, code, WARP, registers=ALL_PHASES)
+        phases = compile_kernel(make_phases, code, WARP, registers=MERGING, rolled=True)
         return begin, phases
+    # A team of many threads has most of a multiprocessor for itself.
+    how: dict[str, Any] = {} if mergers > WARP else {"registers": MERGING, "rolled": True}
     return (
         begin,
         compile_kernel(make_rows, code, registers=REGISTERS),
-        compile_kernel(make_merge, code, team, registers=MERGING),
-        compile_kernel(make_deal),
+        compile_kernel(make_merge, code, team, mergers, **how),
+        dealing(),
     )
 
 
@@ -117,15 +128,16 @@ class Batch:
             whole = long and n <= SMALL and n_trials >= multiprocessors()
         self.whole = whole and team
         facts = facts_of(scenario, plain, self.arena)
-        with ALONE:
-            self.kernels = compiled(*scenario.loop[:2], k, facts, team, self.whole)
         self.threads = threads
         while self.threads > WARP and self.threads >= 2 * n:
             self.threads //= 2
         each = -(-n // self.threads) if team else 0
         self.blocks = each * n_trials if team else -(-total // self.threads)
-        mates = min(TEAM, self.threads) if n_trials < multiprocessors() else min(WARP, self.threads)
-        self.mergers = (n_trials, mates) if team else (-(-n_trials // WARP), WARP)
+        few = team and n_trials < multiprocessors()
+        mergers = self.threads if few else min(WARP, self.threads)
+        self.mergers = (n_trials if team else -(-n_trials // mergers), mergers)
+        with ALONE:
+            self.kernels = compiled(*scenario.loop[:2], k, facts, team, mergers, self.whole)
         shape = Shape(n_trials, n, each)
         players = Players(
             alive=Room((2, k, total), np.int8),

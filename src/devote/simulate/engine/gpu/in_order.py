@@ -14,7 +14,14 @@ from devote.kernels.state import State, next_alive
 from devote.kernels.tables import ACTIVE, Arena
 from devote.problems import pay
 from devote.problems.rewards import Environment
-from devote.simulate.engine.alone import ARRIVED, GOES_ON, HALTED, SPOKEN, bad_play
+from devote.simulate.engine.alone import (
+    ARRIVED,
+    GOES_ON,
+    HALTED,
+    SPOKEN,
+    STOPPED,
+    bad_play,
+)
 from devote.simulate.engine.numbers import unit, word_at
 from devote.simulate.engine.windows import BEGIN, CUT, LIMIT, OVER, PHASE, Plan
 
@@ -68,45 +75,45 @@ def run_in_order(
     first one of the window, where this player's end, that first pull, whether noise is drawn, and
     the counter that is awaited.
     """
-    wake, learn, play, take, speaks, tells, rests = calls
+    wake, learn, play, take, speaks, tells, rests, waits = calls
     keys, dealt, last, begin, noisy, awaited = clock
     bad = 0
     changed = -1.0
     moment = limit
     active = int(arena.own[0, ACTIVE])
     how = GOES_ON
-    while place < last and how == GOES_ON:
+    while place < last:
         t = begin + int(dealt[place])
         if t + 0.5 >= limit:
-            break
-        if arena.endless == 0 and rests(arena, state, 0):
-            bad += bad_play(env, arena, t, player, next_alive(state, 0))
-            active += 1
-            place += 1
-            continue
-        arena.own[0, ACTIVE] = active + 1
-        spoken = active == loud
-        if not spoken and speaks(arena, state, 0):
-            how, moment = HALTED, t + 0.5
-            break
-        noise = unit(word_at(keys[NOISE], t)) if noisy else 0.0
-        before = arena.counters[awaited]
-        wake(arena, state, 0, noise)
-        arm = play(sub, arena, state, 0, unit(word_at(keys[CHOOSE], t)))
-        bad += bad_play(env, arena, t, player, arm)
-        reward = pay(env, t, player, arm, unit(word_at(keys[PAY], t)))
-        n_out = take(sub, arena, state, 0, arm, reward, noise)
-        if n_out != 0:
-            if not spoken and tells(arena, state, 0, n_out):
-                how, moment = HALTED, t + 0.5
-                break
-            learn(arena, state, 0, n_out)
-        active += 1
-        place += 1
-        if arena.counters[awaited] != before:
-            changed = t + 0.5
-        if spoken:
-            how, moment = SPOKEN, t + 1.0
+            last = STOPPED
+        elif not waits(state):
+            spoken = active == loud
+            arena.own[0, ACTIVE] = active + 1
+            if arena.endless == 0 and rests(arena, state, 0):
+                bad += bad_play(env, arena, t, player, next_alive(state, 0))
+                active += 1
+                place += 1
+            elif not spoken and speaks(arena, state, 0):
+                how, moment, last = HALTED, t + 0.5, STOPPED
+            else:
+                noise = unit(word_at(keys[NOISE], t)) if noisy else 0.0
+                before = arena.counters[awaited]
+                wake(arena, state, 0, noise)
+                arm = play(sub, arena, state, 0, unit(word_at(keys[CHOOSE], t)))
+                bad += bad_play(env, arena, t, player, arm)
+                reward = pay(env, t, player, arm, unit(word_at(keys[PAY], t)))
+                n_out = take(sub, arena, state, 0, arm, reward, noise)
+                if n_out != 0 and not spoken and tells(arena, state, 0, n_out):
+                    how, moment, last = HALTED, t + 0.5, STOPPED
+                else:
+                    if n_out != 0:
+                        learn(arena, state, 0, n_out)
+                    active += 1
+                    place += 1
+                    if arena.counters[awaited] != before:
+                        changed = t + 0.5
+                    if spoken:
+                        how, moment, last = SPOKEN, t + 1.0, STOPPED
     if how == GOES_ON:
         how = ARRIVED
     arena.own[0, ACTIVE] = active

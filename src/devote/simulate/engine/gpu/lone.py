@@ -22,9 +22,10 @@ from devote.simulate.block import Block
 from devote.simulate.engine.alone import bad_play
 from devote.simulate.engine.gpu.arrays import Room, on_device, setting_of
 from devote.simulate.engine.gpu.code import ROWS, Code, Facts, facts_of
+from devote.simulate.engine.gpu.in_step import make_waits
 from devote.simulate.engine.gpu.lane import InLane
 from devote.simulate.engine.gpu.tables import arena_of_one, environment_of
-from devote.simulate.engine.gpu.target import ALONE, compile_kernel, multiprocessors, simulated
+from devote.simulate.engine.gpu.target import ALONE, compile_kernel, multiprocessors
 from devote.simulate.engine.numbers import activation_word, noise_word, onward, player_key, unit
 from devote.simulate.engine.outcomes import closed, outcomes_of
 from devote.simulate.engine.setting import environment_arrays, new_arena
@@ -41,10 +42,6 @@ REGISTERS = 64
 """Of a thread: so many leave room for that many blocks."""
 
 
-PART = 2
-"""Laborious pulls are made once one in so many threads of a warp has one."""
-
-
 def make_lone(code: Code, known: int) -> Callable[..., None]:
     """The kernel that runs players to their end."""
     algorithm, engine, n_arms, n_ints, n_floats, facts = code
@@ -53,9 +50,7 @@ def make_lone(code: Code, known: int) -> Callable[..., None]:
     wake, learn = engine.wake, engine.learn
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
     awaited = clocks.awaited
-    laborious: Any = algorithm.laborious
-    in_step = laborious is not None and not simulated()
-    n_own, part = engine.words, PART
+    n_own, waits = engine.words, make_waits(algorithm)
     arm_room, int_room, flag_room = n_arms | 1, n_ints | 1, 4 * (-(-n_arms // 4) | 1)
     kind, n_groups, n_segments, resampled, steady, endless, noisy, _ = facts
 
@@ -109,13 +104,7 @@ def make_lone(code: Code, known: int) -> Callable[..., None]:
                     scratch[j] = fresh[j]
                 key = player_key(keys[trial], 0)
                 active = bad = 0
-            goes = True
-            if in_step:  # laborious pulls wait until enough threads of the warp have one
-                labour = laborious(state)
-                here = cuda.activemask()
-                waiting = cuda.popc(cuda.ballot_sync(here, labour))
-                goes = not labour or part * waiting >= cuda.popc(here)
-            if goes:
+            if not waits(state):
                 # As ``run_alone``, where nobody hears of anything and no time passes.
                 word = activation_word(key, active)
                 noise = unit(noise_word(key, active)) if noisy else 0.0

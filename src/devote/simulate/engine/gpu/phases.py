@@ -19,7 +19,7 @@ from devote.simulate.engine.windows import OVER, PHASE
 def make_phases(code: Code, threads: int, known: int) -> Callable[..., None]:
     """The kernel that takes trials, each with so many threads, through up to ``most`` phases."""
     row = device_function(make_row(code, threads))
-    merge = device_function(make_merge(code, True, known))
+    merge = device_function(make_merge(code, True, threads, known))
     deal = device_function(make_deal(known))
     in_order = code.facts[-1]
 

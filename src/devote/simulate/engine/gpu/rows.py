@@ -20,6 +20,7 @@ from devote.kernels.tables import ACTIVE, N_COUNTERS, N_SHARED, SUBOPTIMAL, TIME
 from devote.simulate.engine.alone import HALTED, QUIET, run_alone
 from devote.simulate.engine.gpu.code import ROWS, Code
 from devote.simulate.engine.gpu.in_order import next_dealt, pulls_before, run_in_order
+from devote.simulate.engine.gpu.in_step import make_waits
 from devote.simulate.engine.gpu.tables import (
     arena_of_one,
     environment_of,
@@ -57,6 +58,7 @@ def make_row(code: Code, threads: int) -> Callable[..., None]:
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
     n_own, counts_pulls = engine.words, algorithm.counts_pulls
+    waits = make_waits(algorithm)
     arm_room, int_room = n_arms | 1, n_ints | 1
     kind, n_groups, n_segments, resampled, steady, endless, noisy, in_order = facts
     run: Callable[..., Any] = run_in_order if in_order else run_alone
@@ -130,7 +132,7 @@ def make_row(code: Code, threads: int) -> Callable[..., None]:
                 out,
             )
             env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
-            calls = (wake, learn, play, take, speaks, tells, rests)
+            calls = (wake, learn, play, take, speaks, tells, rests, waits)
             subroutine = (rule, choose, observe)
             made = 0
             if in_order:

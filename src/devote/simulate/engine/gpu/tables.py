@@ -10,11 +10,7 @@ from devote.kernels import State
 from devote.kernels.jitable import jitable
 from devote.kernels.tables import Arena
 from devote.problems.rewards import Environment
-from devote.simulate.engine.windows import GAP, LIMIT, Desk
-
-FAR, MANY, FEW = 1024.0, 32, 8.0
-"""Activations of halted players that a single thread should make at most after each other; as many
-players as are counted for that; as many as halt in a window that was shortened."""
+from devote.simulate.engine.windows import Desk
 
 
 class Shape(NamedTuple):
@@ -189,18 +185,6 @@ def desk_of(
 
 
 @jitable
-def less_to_merge(times: Any, n_halted: int, first: float) -> float:
-    """Where a window should end: earlier, if those who have halted would have far to go after it.
-
-    ``first`` is when the first of them has.
-    """
-    rest = times[LIMIT] - first
-    if min(n_halted, MANY) * rest <= FAR * times[GAP]:
-        return float(times[LIMIT])
-    return float(first + rest * min(0.25, FEW / n_halted))
-
-
-@jitable
 def environment_of(
     kind: int, n_arms: int, n_groups: int, n_segments: int, resampled: int, buffers: Environment
 ) -> Environment:
@@ -246,6 +230,22 @@ def pick_up(
         state.ints[i] = players.ints[half, n_arms + i, number]
     for i in range(players.reals.shape[1] - n_arms):
         state.floats[i] = players.reals[half, n_arms + i, number]
+
+
+@jitable
+def pick_up_votes(players: Players, number: int, voted: Any, first_vote: Any) -> None:
+    """Copy what a player has said to where it is worked on."""
+    for k in range(voted.shape[1]):
+        voted[0, k] = players.voted[number, k]
+    first_vote[0] = players.first_vote[number]
+
+
+@jitable
+def put_votes(players: Players, number: int, voted: Any, first_vote: Any) -> None:
+    """Copy it back."""
+    for k in range(voted.shape[1]):
+        players.voted[number, k] = voted[0, k]
+    players.first_vote[number] = first_vote[0]
 
 
 @jitable

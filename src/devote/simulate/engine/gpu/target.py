@@ -5,6 +5,7 @@ simulator runs the same kernels in plain Python.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -22,6 +23,14 @@ REMEDY = "Use engine clocks, which gives the same results, or a machine with an 
 ALONE = Lock()
 """Held by a thread that makes kernels or launches them: numba loads them without asking whether
 another thread does."""
+
+ROLLED = "rolled"
+"""In the name of a kernel whose loops are not to be unrolled."""
+
+LABEL = re.compile(r'^"?([\w.$-]+)"?:')
+TARGET = re.compile(r'label %"?([\w.$-]+)"?')
+LOOPS = 1_000_000
+"""Above all numbers that numba gives to what it tells the compiler."""
 
 _registered: set[Any] = set()
 
@@ -42,6 +51,7 @@ def why_no_device() -> str:
     except ImportError:
         return "numba-cuda is not installed (pip install 'devote[gpu]')"
     _mend_numpy()
+    _spare_algebra()
     # With fewer, a lane may wait for another one. The driver reads it once.
     os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
     try:
@@ -103,7 +113,7 @@ def prepare() -> None:
     if simulated():
         return
     _mend_numpy()
-    _never_fuse()
+    _mend_compiler()
     _never_wrap()
     from numba.cuda.extending import overload, register_jitable
 
@@ -129,11 +139,15 @@ def device_function(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def compile_kernel(make: Callable[..., Any], *given: Any, registers: int | None = None) -> Any:
+def compile_kernel(
+    make: Callable[..., Any], *given: Any, registers: int | None = None, rolled: bool = False
+) -> Any:
     """The kernel that ``make`` makes, compiled when first run, unless it is in the cache on disk.
 
-    Its last argument is a digest of the code that the kernel calls, see ``fingerprint``, and of
-    how many registers a thread may have, which numba's cache does not ask for either.
+    ``rolled``: its loops are left as they are, for code of which many teams run different parts at
+    once: they share a cache that has not room for all of it, unrolled. The last argument of
+    ``make`` is a digest of the code that the kernel calls, see ``fingerprint``, and of how many
+    registers a thread may have, which numba's cache does not ask for either.
     """
     prepare()
     from numba import cuda
@@ -142,6 +156,8 @@ def compile_kernel(make: Callable[..., Any], *given: Any, registers: int | None 
 
     if simulated():
         return cuda.jit(kernel)
+    if rolled:
+        kernel.__qualname__ += f".{ROLLED}"
     from numba.cuda.core import config
 
     config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small grid is what was asked for
@@ -155,16 +171,54 @@ def _mend_numpy() -> None:
         np.row_stack = np.vstack
 
 
-@cache
-def _never_fuse() -> None:
-    """Round after each multiplication, as CPUs do: results must be equal to the last bit.
+def _spare_algebra() -> None:
+    """Let numba-cuda start without SciPy's linear algebra, which it imports to see if it is there.
 
-    NVVM fuses a multiplication and an addition by default, and numba-cuda has no option for it.
+    That takes half a second, and no kernel here has a use for it.
+    """
+    from numba.cuda.np import linalg
+
+    asks, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+    try:
+        from numba.cuda.np import arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = asks
+
+
+@cache
+def _mend_compiler() -> None:
+    """Round after each multiplication, as CPUs do, and leave the loops of some kernels as they are.
+
+    NVVM fuses a multiplication and an addition by default, and numba-cuda has no option for it:
+    results must be equal to the last bit. Nor has it one for unrolling.
     """
     from numba.cuda.cudadrv import nvvm
 
     compile_ir = nvvm.compile_ir
-    nvvm.compile_ir = lambda ir, **options: compile_ir(ir, **{**options, "fma": False})
+
+    def mended(ir: list[str], **options: Any) -> Any:
+        if any(ROLLED in part for part in ir):
+            ir = [_rolled(part) for part in ir]
+        return compile_ir(ir, **{**options, "fma": False})
+
+    nvvm.compile_ir = mended
+
+
+def _rolled(code: str) -> str:
+    """The same code, in which no branch to a block above is to be unrolled."""
+    lines, above, n_loops = [], set[str](), 0
+    for line in code.splitlines():
+        if line.startswith("define"):
+            above.clear()
+        elif label := LABEL.match(line):
+            above.add(label[1])
+        elif line.lstrip().startswith("br ") and not above.isdisjoint(TARGET.findall(line)):
+            line += f", !llvm.loop !{LOOPS + n_loops}"
+            n_loops += 1
+        lines.append(line)
+    lines.append(f'!{LOOPS - 1} = !{{!"llvm.loop.unroll.disable"}}')
+    lines += (f"!{n} = distinct !{{!{n}, !{LOOPS - 1}}}" for n in range(LOOPS, LOOPS + n_loops))
+    return "\n".join(lines)
 
 
 @cache
