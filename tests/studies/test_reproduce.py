@@ -1,11 +1,13 @@
 """``devote reproduce`` end to end on a tiny setting, and what it refuses."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from devote.cli.main import main
-from devote.studies import Settings, StudyError, parse_players, reproduce
+from devote.studies import Settings, StudyError, parse_players, reproduce, studies
 from devote.studies.reproduce import Reproduction
 
 QUICK = ("problem-2", "mean-gap")
@@ -103,6 +105,22 @@ def test_an_unknown_figure_is_refused_with_the_nearest(tmp_path):
     with pytest.raises(StudyError, match="Did you mean 'problem-1'"):
         reproduce(["problem1"], out=tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_without_what_drawing_takes_nothing_is_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    assert main(["reproduce", "--out", str(tmp_path / "new")]) == 2
+    assert "This needs PIL, which is not installed." in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_to_know_what_studies_run_nothing_is_imported_to_draw_with():
+    program = (
+        "import sys; from devote.studies import studies; "
+        "print(len(studies()), {'matplotlib', 'PIL'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == f"{len(studies())} set()\n", done.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path):

@@ -3,8 +3,9 @@
 Paper: section 6, the closing remark on Assumption 2.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from devote.problems import Problem, Split, get_problem
@@ -16,6 +17,9 @@ from devote.studies.drawing import style
 from devote.studies.drawing.labels import EndLabel, write_labels
 from devote.studies.study import Planned, Settings, Study, Table
 from devote.studies.variants import DELTA, FORM, QUORUM, SER3, SUBROUTINES, UGAPEC, Variant
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 N_PLAYERS = 64
 SHARE = 0.8
@@ -65,7 +69,7 @@ def found(table: Table, variant: Variant) -> tuple[Estimate, ...]:
     )
 
 
-def figure(table: Table) -> Figure:
+def figure(table: Table) -> "Figure":
     """How often the frequent players' best arm wins, against how many they are."""
     drawn, [axes] = style.panels(1, size=(7.2, 4.0), right=0.83, bottom=0.225)
     axes.axvline(QUORUM, color=style.GREY, linewidth=1.0, dashes=(4, 3))

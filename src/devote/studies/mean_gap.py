@@ -6,14 +6,16 @@ Paper: section 4, the two figures "Mean gap versus time".
 """
 
 from fractions import Fraction
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from devote.simulate.estimates import exact
 from devote.studies.claim import Case, Claim, Range, judged
 from devote.studies.drawing import style
 from devote.studies.gaps import first_switch, mean_gaps
 from devote.studies.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Gaps = tuple[Fraction, ...]
 
@@ -27,7 +29,7 @@ REMAINING = (2,) * (len(POSITIVE) - 1)
 """K_i: both of two arms remain at every step."""
 
 
-def draw_gaps(gaps: Gaps, title: str) -> Figure:
+def draw_gaps(gaps: Gaps, title: str) -> "Figure":
     """Bars for the gap at each time, a line for the mean gap."""
     figure, (axes,) = style.panels(1, size=(7.0, 3.7), right=0.97)
     means = mean_gaps(gaps, REMAINING)

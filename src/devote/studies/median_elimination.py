@@ -3,7 +3,7 @@
 Paper: the figure "Decentralized Median Elimination", panels (a) and (b).
 """
 
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from devote.studies.claim import CLEARLY, Case, Claim, Range, judged
 from devote.studies.drawing import style
@@ -20,6 +20,9 @@ from devote.studies.variants import (
     Variant,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 WAY = "decentralized"
 PROBLEMS = ("1", "2")
 OTHER = "with Successive Elimination for SER3"
@@ -31,7 +34,7 @@ def scenarios(settings: Settings) -> list[Planned]:
     return grid(settings, PROBLEMS, variants=variants, schemes=[WAY])
 
 
-def figure(table: Table) -> Figure:
+def figure(table: Table) -> "Figure":
     """Samples of four decentralized algorithms: panel (a) problem 1, panel (b) problem 2."""
     drawn, axes = style.panels(2)
     variants = (MEDIAN_ELIMINATION, SUCCESSIVE_ELIMINATION, UGAPEC, SER3)

@@ -6,10 +6,9 @@ Paper: the figure "Uniform distribution of players", panels (a) and (b).
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from devote.simulate import Result
 from devote.simulate.estimates import Estimate, deviation_ratio, exact, mean, ratio
@@ -18,6 +17,10 @@ from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_counts, samples_figure
 from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
 from devote.studies.variants import QUORUM, RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def extremes(players: tuple[int, ...]) -> list[int]:
@@ -36,7 +39,7 @@ def scenarios(settings: Settings) -> list[Planned]:
     return grid(settings, ["1"], variants=variants, shared=["1"]) + single
 
 
-def figure(table: Table) -> Figure:
+def figure(table: Table) -> "Figure":
     """Panel (a) samples, panel (b) messages."""
     return samples_figure(
         table,
@@ -47,7 +50,7 @@ def figure(table: Table) -> Figure:
     )
 
 
-def _draw_messages(axes: Axes, table: Table) -> None:
+def _draw_messages(axes: "Axes", table: Table) -> None:
     def per_receiver(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
         return tuple(
             Estimate((n - 1) * e.value, (n - 1) * e.low, (n - 1) * e.high)

@@ -4,16 +4,19 @@ Paper: the figure "50 % of players generates 80 % of events", panel (a).
 """
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from devote.simulate.estimates import Estimate, exponent, mean, mean_count, ratio, slopes
 from devote.studies.claim import CLEARLY, Case, Claim, Range, cases_for, judged
 from devote.studies.drawing.curves import curve, draw_counts, samples_figure
 from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 DIP = (32, 64)
 """Paper: "between 32 to 64 players"."""
@@ -25,7 +28,7 @@ def scenarios(settings: Settings) -> list[Planned]:
     return grid(settings, STATIONARY, shared=["2"])
 
 
-def figure(table: Table) -> Figure:
+def figure(table: Table) -> "Figure":
     """Panel (a) the six algorithms, panel (b) both problems side by side."""
     return samples_figure(
         table,
@@ -36,7 +39,7 @@ def figure(table: Table) -> Figure:
     )
 
 
-def _draw_both_problems(axes: Axes, table: Table) -> None:
+def _draw_both_problems(axes: "Axes", table: Table) -> None:
     curves = [
         curve(
             table,

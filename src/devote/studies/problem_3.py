@@ -5,9 +5,7 @@ Paper: the figure "the mean rewards of suboptimal arms linearly decrease", panel
 
 from functools import partial
 from itertools import product
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from devote.simulate.estimates import Estimate, mean
 from devote.studies.claim import Case, Claim, Range, cases_for, judged
@@ -16,6 +14,10 @@ from devote.studies.drawing.curves import curve, draw_curves, samples_figure
 from devote.studies.drawing.labels import write_labels
 from devote.studies.study import Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, SER3, UGAPEC, Variant
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WAYS = {scheme: SCHEMES[scheme] for scheme in ("isolated", "decentralized")}
 SHIFTS = (0.94, 0.98, 1.02, 1.06)
@@ -27,7 +29,7 @@ def scenarios(settings: Settings) -> list[Planned]:
     return grid(settings, ["1", "3"], shared=["3"])
 
 
-def figure(table: Table) -> Figure:
+def figure(table: Table) -> "Figure":
     """Panel (a) the six algorithms, panel (b) the same relative to problem 1."""
     return samples_figure(
         table,
@@ -38,7 +40,7 @@ def figure(table: Table) -> Figure:
     )
 
 
-def _draw_relative(axes: Axes, table: Table) -> None:
+def _draw_relative(axes: "Axes", table: Table) -> None:
     curves = []
     for shift, (scheme, variant) in zip(SHIFTS, product(WAYS, (SER3, UGAPEC)), strict=True):
         drifting, steady = (table.trials_by_players(variant, scheme, p) for p in ("3", "1"))

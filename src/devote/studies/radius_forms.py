@@ -4,7 +4,7 @@ The paper prints no radius; two valid ones give different answers to some of its
 say so in their rows. No sentence is about the radius itself.
 """
 
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from devote.simulate.estimates import ratio
 from devote.studies.drawing import style
@@ -12,6 +12,9 @@ from devote.studies.drawing.curves import Curve, curve, draw_curves, level
 from devote.studies.drawing.labels import write_labels
 from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, UGAPEC
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PROBLEMS = ("1", "2", "3")
 TICKS = (0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4)
@@ -22,7 +25,7 @@ def scenarios(settings: Settings) -> list[Planned]:
     return grid(settings, PROBLEMS, shared=["1", "3"])
 
 
-def figure(table: Table) -> Figure:
+def figure(table: Table) -> "Figure":
     """One panel per problem, on one scale."""
     drawn, panels = style.panels(3, size=(10.0, 4.3), between=0.1, sharey=True)
     for problem, axes in zip(PROBLEMS, panels, strict=True):

@@ -24,6 +24,7 @@ from devote.simulate.sweep.sweep import Progress, Sweep, run_sweeps
 from devote.simulate.sweep.workers import InProcess, local_executor, worker_count
 from devote.studies import report
 from devote.studies.claim import Claim
+from devote.studies.drawing import style
 from devote.studies.registry import choose, studies
 from devote.studies.study import Settings, Study, StudyError, Table
 
@@ -142,6 +143,7 @@ def reproduce(
     Paper: section 5.
     """
     chosen = choose(figures)
+    style.check_there()
     check_engine(engine)
     if engine == "cuda":
         check_device()
@@ -186,20 +188,16 @@ def reproduce(
 
 def get_ready() -> None:
     """Import what drawing takes, in a worker that will draw later."""
-    from devote.studies.drawing import style
-
     studies()
     style.get_ready()
 
 
 def draw_and_judge(name: str, table: Table, folder: Path) -> tuple[list[Path], list[Claim]]:
     """Draw the figure of a study and judge its claims; in a worker, beside others."""
-    from devote.studies.drawing.style import house_style, save
-
     [study] = choose([name])
-    with house_style():
+    with style.house_style():
         figure = study.figure(table)
-    return save(figure, folder, name), study.claims(table)
+    return style.save(figure, folder, name), study.claims(table)
 
 
 def _folder(out: Path) -> Path:

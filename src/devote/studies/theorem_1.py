@@ -1,7 +1,8 @@
 """Theorem 1 with subroutines as bad as Property 1 allows, and what holds instead."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from devote.problems import Problem, get_problem
@@ -14,6 +15,9 @@ from devote.studies.drawing import style
 from devote.studies.study import Planned, Settings, Study, Table
 from devote.studies.variants import DELTA, ETA, QUORUM
 from devote.theory import claimed_failure, vote_failure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROUNDS = 50
 """How many times the trials asked for are run: failures are rare, and these runs are short."""
@@ -66,7 +70,7 @@ def _players(doublings: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(2.0**doublings + START)
 
 
-def figure(table: Table) -> Figure:
+def figure(table: Table) -> "Figure":
     """Failure of both votes over N, beside the claim and what any M of N give.
 
     Paper: Theorem 1.

@@ -2,10 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from devote.problems import get_problem
 from devote.simulate.estimates import Estimate, exact, mean
@@ -14,6 +11,10 @@ from devote.studies.drawing.labels import EndLabel, write_labels
 from devote.studies.study import ALONE_FACTOR, Table
 from devote.studies.variants import DELTA, EPSILON, FORM, SCHEMES, SER3, UGAPEC, Variant
 from devote.theory import sample_lower_bound
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LOWER_BOUND = "Lower bound: these arms, any algorithm that errs with probability δ at most."
 
@@ -57,7 +58,7 @@ def level(table: Table, estimate: Estimate, *, label: str, variant: Variant) -> 
     return Curve(ends, (exact(estimate.value), estimate), label, colour, line)
 
 
-def draw_curves(axes: Axes, curves: Sequence[Curve]) -> list[EndLabel]:
+def draw_curves(axes: "Axes", curves: Sequence[Curve]) -> list[EndLabel]:
     """Draw lines and bars; the labels for their ends, to be written once the axes are set."""
     for item in curves:
         x = [item.shift * n for n in item.x]
@@ -74,7 +75,7 @@ def draw_curves(axes: Axes, curves: Sequence[Curve]) -> list[EndLabel]:
 
 
 def draw_counts(
-    axes: Axes, table: Table, curves: Sequence[Curve], *, of: str = "samples", bound: str = ""
+    axes: "Axes", table: Table, curves: Sequence[Curve], *, of: str = "samples", bound: str = ""
 ) -> None:
     """Draw curves of counts, name their ends, set both axes.
 
@@ -93,8 +94,8 @@ def draw_counts(
 
 
 def samples_figure(
-    table: Table, problem: str, draw_beside: Callable[[Axes, Table], None], note: str
-) -> Figure:
+    table: Table, problem: str, draw_beside: "Callable[[Axes, Table], None]", note: str
+) -> "Figure":
     """Panel (a): samples of the six algorithms on one problem; panel (b): another view.
 
     The lower bound is drawn where arms do not change.

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from devote.studies.drawing.style import GREY
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SIZE = 8.5
 
@@ -47,7 +49,7 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
     return placed
 
 
-def write_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
+def write_labels(axes: "Axes", labels: Sequence[EndLabel]) -> None:
     """Write the labels right of the axes, with a thin leader to a line that is not level."""
     if not labels:
         return

@@ -3,23 +3,23 @@
 A colour is a subroutine, a line and its mark a scheme, a bar a 95 % interval, in every figure;
 what is neither is black or grey. Colours are those of Okabe and Ito (2008), "Color Universal
 Design".
+
+Whoever draws imports matplotlib, which takes half a second; to know what a study runs needs none.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-from PIL import Image
+from typing import TYPE_CHECKING, Any
 
 from devote.files import write_whole
 from devote.simulate.estimates import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BLACK = "#1a1a1a"
 GREY = "#7a7a7a"
@@ -89,11 +89,14 @@ def panels(
     bottom: float = 0.2,
     between: float = 0.88,
     sharey: bool = False,
-) -> tuple[Figure, list[Axes]]:
+) -> "tuple[Figure, list[Axes]]":
     """A figure of n panels side by side, with room for labels right of each.
 
     It belongs to no window and needs no closing.
     """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=size)
     FigureCanvasAgg(figure)
     left = 0.075 * 10.0 / size[0]
@@ -101,7 +104,7 @@ def panels(
     return figure, list(figure.subplots(1, n, sharey=sharey, squeeze=False)[0])
 
 
-def footnote(figure: Figure, *lines: str) -> None:
+def footnote(figure: "Figure", *lines: str) -> None:
     """What a reader must know to read the figure, in small type below it."""
     text = "\n".join(lines)
     figure.text(0.01, 0.015, text, fontsize=7.8, color=GREY, va="bottom", linespacing=1.35)
@@ -112,7 +115,7 @@ def dots(subroutine: str) -> Line:
     return (2.2 * list(SUBROUTINES).index(subroutine) / 3, (1.1, 3.3))
 
 
-def bars(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate], colour: str) -> None:
+def bars(axes: "Axes", x: Sequence[float], estimates: Sequence[Estimate], colour: str) -> None:
     """The 95 % interval of each estimate, as a vertical bar."""
     low, high = [e.low for e in estimates], [e.high for e in estimates]
     axes.vlines(list(x), low, high, color=colour, linewidth=1.3)
@@ -121,6 +124,8 @@ def bars(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate], colour: 
 @contextmanager
 def house_style() -> Iterator[None]:
     """Draw in the style of this project, whatever the reader's own settings."""
+    import matplotlib as mpl
+
     with mpl.rc_context():
         mpl.rcdefaults()
         params: dict[Any, Any] = mpl.rcParams
@@ -128,13 +133,22 @@ def house_style() -> Iterator[None]:
         yield
 
 
+def check_there() -> None:
+    """Refuse, before any work is done, if what drawing takes is not installed."""
+    for name in ("matplotlib", "PIL"):
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(name=name)
+
+
 def get_ready() -> None:
     """Import what saving takes, in a process that will save figures later."""
+    from matplotlib.figure import Figure
+
     for suffix in UNDATED:
         Figure().savefig(BytesIO(), format=suffix)
 
 
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+def save(figure: "Figure", folder: Path, name: str) -> list[Path]:
     """Write NAME.svg, NAME.pdf and NAME.png; each appears whole or not at all."""
     written = []
     with house_style():
@@ -150,6 +164,8 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 
 def _shrunk(buffer: BytesIO) -> bytes:
     """Keep the 96 colours that matter: a third of the size, and nobody sees it."""
+    from PIL import Image
+
     with Image.open(buffer) as image:
         small = image.convert("RGB").quantize(96, dither=Image.Dither.NONE)
     shrunk = BytesIO()
@@ -173,7 +189,7 @@ def count_text(value: float) -> str:
     return f"{value:g}"
 
 
-def players_axis(axes: Axes, players: tuple[int, ...]) -> None:
+def players_axis(axes: "Axes", players: tuple[int, ...]) -> None:
     """The number of players, on a log axis with a tick for each number that was run."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(players, [f"{n}" for n in players])
@@ -182,8 +198,10 @@ def players_axis(axes: Axes, players: tuple[int, ...]) -> None:
     axes.set_xlabel("number of players N")
 
 
-def counts_axis(axes: Axes, label: str) -> None:
+def counts_axis(axes: "Axes", label: str) -> None:
     """Counts, on a log axis with a tick for each power of ten, or more where there are few."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     steps = (1.0,) if high > 200 * low else (1.0, 2.0, 5.0)

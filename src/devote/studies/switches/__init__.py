@@ -10,10 +10,9 @@ Paper: section 4, Theorem 4; the paper runs no experiment on it.
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from devote.problems import get_problem
@@ -25,6 +24,10 @@ from devote.studies.study import Planned, Settings, Study, Table
 from devote.studies.variants import DELTA, QUORUM, SER3_UNION, SER4
 from devote.theory import printed_phi as printed_phi_of
 from devote.theory import ser4_message_bound
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PROBLEM = get_problem("4")
 HORIZON = 180_000
@@ -95,7 +98,7 @@ def shares_over_time(table: Table, phi: float | None) -> NDArray[np.float64]:
     return np.diff(so_far, axis=1) / WINDOW
 
 
-def figure(table: Table) -> Figure:
+def figure(table: Table) -> "Figure":
     """Panel (a) over time, panel (b) over phi."""
     drawn, (left, right) = style.panels(2, right=0.98, between=0.24)
     _over_time(left, table)
@@ -110,7 +113,7 @@ def figure(table: Table) -> Figure:
     return drawn
 
 
-def _over_time(axes: Axes, table: Table) -> None:
+def _over_time(axes: "Axes", table: Table) -> None:
     middles = np.array(HORIZONS, dtype=np.float64) - WINDOW / 2
     for time, _ in PROBLEM.switches:
         axes.axvline(time, color=style.GREY, linewidth=1.0, dashes=(4, 3))
@@ -134,7 +137,7 @@ def _over_time(axes: Axes, table: Table) -> None:
     axes.set_title("(a) Suboptimal plays over time")
 
 
-def _over_phi(axes: Axes, table: Table) -> None:
+def _over_phi(axes: "Axes", table: Table) -> None:
     printed = printed_phi(table.players[0])
     phis = [*PHIS, printed]
     estimates = [mean(100 * total(table, phi) / HORIZON) for phi in phis]
