@@ -62,7 +62,7 @@ from devote.simulate.engine.windows import (
     note_decision,
 )
 
-BEFORE, TRIAL, AFTER, LOUD, SAID, ON, SETTLED, NOTHING = range(8)
+BEFORE, TRY, AFTER, LOUD, SAID, ON, SETTLED, NOTHING = range(8)
 """What a thread does with a player: it brings it to just before its loud activation, tries that and
 what follows it. When its turn has come, it makes the loud activation, or takes what was tried for
 it, and goes on to the end of the window."""
@@ -127,20 +127,22 @@ def make_merge(code: Code, team: bool, threads: int, known: int) -> Callable[...
         said = cuda.local.array(N_COUNTERS, int64)
         later = cuda.local.array(N_COUNTERS, int64)
         state = State(alive[0], pulls, sums, ints, floats)
-        # A player at work, just before its loud activation, and just after it.
+        # A player at work; ``then`` it is just before its loud activation, ``after`` just after it.
         now = (state, own, voted, first_vote)
-        flags = cuda.local.array((2, n_arms), int8)
-        counted = cuda.local.array((2, n_arms), int32)
-        summed = cuda.local.array((2, n_arms), float64)
-        numbers = cuda.local.array((2, n_ints), int32)
-        reals = cuda.local.array((2, n_floats), float64)
-        words_of = cuda.local.array((2, 1, n_own), int32)
-        said_of = cuda.local.array((2, 1, n_arms), int8)
-        first_of_it = cuda.local.array((2, 1), int32)
-        then_state = State(flags[0], counted[0], summed[0], numbers[0], reals[0])
-        then = (then_state, words_of[0], said_of[0], first_of_it[0])
-        after_state = State(flags[1], counted[1], summed[1], numbers[1], reals[1])
-        after = (after_state, words_of[1], said_of[1], first_of_it[1])
+        kept_alive = cuda.local.array((2, n_arms), int8)
+        kept_pulls = cuda.local.array((2, n_arms), int32)
+        kept_sums = cuda.local.array((2, n_arms), float64)
+        kept_ints = cuda.local.array((2, n_ints), int32)
+        kept_floats = cuda.local.array((2, n_floats), float64)
+        kept_own = cuda.local.array((2, 1, n_own), int32)
+        kept_voted = cuda.local.array((2, 1, n_arms), int8)
+        kept_first = cuda.local.array((2, 1), int32)
+        state_then = State(kept_alive[0], kept_pulls[0], kept_sums[0], kept_ints[0], kept_floats[0])
+        state_after = State(
+            kept_alive[1], kept_pulls[1], kept_sums[1], kept_ints[1], kept_floats[1]
+        )
+        then = (state_then, kept_own[0], kept_voted[0], kept_first[0])
+        after = (state_after, kept_own[1], kept_voted[1], kept_first[1])
         tables = (
             trials.tally[trial],
             trials.by_arm[trial],
@@ -286,7 +288,7 @@ def make_merge(code: Code, team: bool, threads: int, known: int) -> Callable[...
                 first, loud = own[0, ACTIVE], int(nth[place])
                 if work == BEFORE:
                     loud -= 1
-                elif work in (TRIAL, LOUD):
+                elif work in (TRY, LOUD):
                     copy_tables(tables, copies)
                 else:
                     loud = QUIET
@@ -303,7 +305,7 @@ def make_merge(code: Code, team: bool, threads: int, known: int) -> Callable[...
                 scratch[TIME] += own[0, ACTIVE] - first
                 scratch[SUBOPTIMAL] += bad
                 decides, ends = False, False
-                if work in (TRIAL, LOUD):
+                if work in (TRY, LOUD):
                     decides = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
                         counters[DECIDED] != 0
                     )
@@ -315,8 +317,8 @@ def make_merge(code: Code, team: bool, threads: int, known: int) -> Callable[...
                     if team:
                         copy_player(now, then)
                         cell_then, made_then = cell, made
-                        work = TRIAL
-                elif work == TRIAL:
+                        work = TRY
+                elif work == TRY:
                     copy_player(now, after)
                     cell_after, made_after, t_after = cell, made, t
                     for j in range(N_COUNTERS):
