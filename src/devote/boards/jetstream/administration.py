@@ -81,6 +81,7 @@ class JetStreamAdministration:
         An invite that has expired is gone from the nodes, so none is counted.
         """
         log = self._store.log(name)
+        self._store.connection.run(log.catch_up())  # another server may have revoked somebody
         left = self._store.connection.run(self._store.invites.count(log.experiment.board))
         with log.lock:
             used = len(log.fold.enrolled) if log.experiment.enrolment == "invite" else 0
