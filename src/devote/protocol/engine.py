@@ -66,8 +66,8 @@ class Clocks:
     and adds its share to the counters named in ``counts``, which were set to 0 before. It is called
     for each player who has spoken of an arm, and for all once a single arm is shared. ``due``: how
     many loud activations it takes at least until they add up to the next decision, 0 if that is not
-    known. One that decides nothing by itself, as a reset does, is then not made again in its turn:
-    what it adds does not depend on those before it.
+    known. On a GPU, one that decides nothing when it is tried is not made again in its turn while
+    more than one is due: what it adds must not depend on those before it.
 
     ``rests``: whether a player does nothing but play its one arm until it hears of a decision.
     ``silent``: nobody is ever loud.
