@@ -21,7 +21,7 @@ from devote.simulate import Scenario, run_trial
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu import batch as batches
-from devote.simulate.engine.gpu import lone, turns
+from devote.simulate.engine.gpu import lone
 from devote.simulate.engine.gpu.batch import Batch
 from devote.simulate.engine.gpu.run import run_batches, run_jobs
 from devote.simulate.engine.loop import make_loop
@@ -52,6 +52,8 @@ SETTINGS = {
     "switches and resets": ("decentralized", SWITCHING, 7, 400, "ser4", {"phi": 0.01}),
     "jury": (JURY, STEADY, 7, None),
     "isolated": ("isolated", STEADY, 3, None),
+    "isolated, uneven activity": ("isolated", UNEVEN, 7, None),
+    "pulls in one go": ("decentralized", STEADY, 7, None, "successive_elimination"),
     "one alone": ("isolated", STEADY, 1, None),
     "pooled": ("pooled", STEADY, 5, None),
 }
@@ -208,11 +210,10 @@ def main() -> None:
             for i, cell in enumerate(cells)
         )
         report(f"{name}, several horizons", equal)
-    # So too with windows that are shortened: no more halted players, and no further, than this.
-    turns.FAR, turns.CROWD = 8.0, 2
+    # So too with windows that are shortened, since more is heard in them than there is room for.
     for name in ("cut at a horizon", "drifting rewards, cut at a horizon"):
         scenario = setting(*SETTINGS[name])
-        batch = Batch(scenario, seed=SEED, trials=[1], threads=4, whole=False)
+        batch = Batch(scenario, seed=SEED, trials=[1], threads=4, whole=False, crowd=2)
         batch.play()
         report(f"{name}, short windows", batch.outcomes()[0] == on_the_cpu(scenario, 1))
 

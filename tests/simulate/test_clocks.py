@@ -36,7 +36,8 @@ from devote.simulate import (
     run_trial,
     simulate,
 )
-from devote.simulate.engine import numbers
+from devote.simulate.engine import alone, numbers
+from devote.simulate.engine.alone import pull_in_turn
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.compiling import compiled_loop
@@ -49,41 +50,68 @@ from devote.simulate.streams import Clock, counted_stream, trial_key
 from devote.studies.reproduce import with_engine
 
 
-def due_at_decisions(scenario, trial):
-    """How many loud activations were due before each one that made a decision."""
-    engine, found, due = scenario.scheme.engine, Counter(), 0
+def due_around_calls(scenario, trial):
+    """Each call that may be loud: was a decision made, how many were due, how many are then.
+
+    What is due then is asked as a GPU asks: of tables to which is added what the call has said, and
+    in which nothing follows from it yet.
+    """
+    engine, found, due = scenario.scheme.engine, Counter(), scenario.scheme.engine.clocks.due
 
     def made_by(call, arena, *given):
-        before = arena.counters[tables.VERSION], arena.counters[tables.DECIDED] != 0
+        before = arena._replace(counters=arena.counters.copy(), shared=arena.shared.copy())
+        were_due, is_open = due(before), before.counters[tables.N_SHARED] > 1
         call(arena, *given)
-        now = arena.counters[tables.VERSION], arena.counters[tables.DECIDED] != 0
-        found[int(due)] += now != before
-
-    def wake(arena, *given):
-        nonlocal due
-        due = engine.clocks.due(arena)
-        made_by(engine.wake, arena, *given)
+        was, now = before.counters, arena.counters
+        was_decided, is_decided = was[tables.DECIDED] != 0, now[tables.DECIDED] != 0
+        decided = bool(now[tables.VERSION] != was[tables.VERSION] or is_decided != was_decided)
+        before.counters[tables.OWN :] = arena.counters[tables.OWN :]
+        if is_open:
+            found[decided, min(2, int(were_due)), min(1, int(due(before)))] += 1
 
     run = Run(scenario, seed=1, trial=trial)
-    learn = partial(made_by, engine.learn)
-    run.loop = make_loop(scenario.algorithm, replace(engine, wake=wake, learn=learn), 0)
+    calls = {name: partial(made_by, getattr(engine, name)) for name in ("wake", "learn")}
+    run.loop = make_loop(scenario.algorithm, replace(engine, **calls), 0)
     while not run.over:
         run.advance()
-    return +found
+    return found
 
 
 @pytest.mark.parametrize("scheme", ["decentralized", "jury", "private jury"])
-def test_no_decision_falls_before_it_is_due(scheme):
-    """A GPU makes loud activations in any order while ``due`` says that they decide nothing."""
+def test_a_decision_falls_when_none_is_due_any_more_and_not_before(scheme):
+    """A GPU adds up what was said until ``due`` says that a decision has fallen."""
     found = Counter()
     # With six votes the groups stall: a decision, though more than one vote is missing.
     for (problem, votes), trial in itertools.product(
         ((CLOSE, 3), (PROBLEMS["groups"], 6)), range(3)
     ):
         cell = setting("ser3", scheme, problem, 8, votes)
-        found += due_at_decisions(replace(cell, engine="event"), trial)
-    assert found[1] >= 6
-    assert found.keys() <= {0, 1}
+        found += due_around_calls(replace(cell, engine="event"), trial)
+    assert found[True, 1, 0] >= 6
+    assert found.keys() <= {(True, 1, 0), (False, 1, 1), (False, 2, 1)}
+
+
+@pytest.mark.filterwarnings("ignore:overflow")  # as is meant, in plain Python
+@pytest.mark.parametrize("name", ["median_elimination", "successive_elimination"])
+@pytest.mark.parametrize("scheme", ["decentralized", "isolated"])
+def test_pulls_made_in_one_go_are_those_made_one_by_one(name, scheme, monkeypatch):
+    cell = setting(name, scheme, CLOSE, 6)
+    one_by_one = replace(cell.algorithm, calm=None)
+    calls = Counter()
+
+    def counted(*given):
+        calls[given[-1] > 10] += 1
+        return pull_in_turn(*given)
+
+    monkeypatch.setattr(alone, "pull_in_turn", counted)
+    found = []
+    for algorithm in (cell.algorithm, one_by_one):
+        run = ClocksRun(cell, seed=4, trial=1)
+        run.work = make_clocks(algorithm, cell.scheme.engine, 0)
+        run.play()
+        found.append(run.outcome())
+    assert found[0] == found[1]
+    assert min(calls[True], calls[False]) > 0
 
 
 def test_a_run_on_clocks_is_the_run_of_the_merged_clocks():

@@ -18,7 +18,9 @@ class Algorithm:
     a word is given by its position. ``endless`` subroutines never stop by themselves and need a
     horizon; ``patient`` ones make thousands of pulls of each arm, which helps to choose an engine.
     ``laborious``, if given, says whether the next pull takes far more work than most, as at the end
-    of a round: a GPU then makes such pulls of many players together. It changes no result.
+    of a round: a GPU then makes such pulls of many players together. ``calm``, if given, says how
+    many of the next pulls, at least, are of arms in turn (``state.in_turn``) and do nothing but add
+    their rewards and keep the last uniform: they are then made in one go. Neither changes a result.
 
     The rest says what little a subroutine keeps, so that a million of them take little memory:
     ``counts_pulls``: it uses ``State.pulls``; ``adds_rewards``: ``State.sums`` has sums of rewards
@@ -39,6 +41,7 @@ class Algorithm:
     endless: bool = False
     patient: bool = False
     laborious: Callable[[State], bool] | None = None
+    calm: Callable[[Rule, State], int] | None = None
     counts_pulls: bool = True
     adds_rewards: bool = False
     arms_from: int | None = None

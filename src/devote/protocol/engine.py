@@ -65,12 +65,15 @@ class Clocks:
     ``tables.VERSION``, a decision has been made: ``take_stock`` brings a player's words up to date
     and adds its share to the counters named in ``counts``, which were set to 0 before. It is called
     for each player who has spoken of an arm, and for all once a single arm is shared. ``due``: how
-    many loud activations it takes at least until they add up to the next decision, 0 if that is not
-    known. On a GPU, one that decides nothing when it is tried is not made again in its turn while
-    more than one is due: what it adds must not depend on those before it.
+    many loud activations it takes at least until they add up to the next decision; 0 if they have
+    and it is not made yet, or if that is not known. It depends on ``tally`` and on the scheme's own
+    counters. On a GPU players make them in passing, and what they add is added up in the order of
+    time: until the next decision, it must not depend on those before. Nothing is in ``by_arm``, and
+    quiet activations look at no table but ``shared``.
 
     ``rests``: whether a player does nothing but play its one arm until it hears of a decision.
-    ``silent``: nobody is ever loud.
+    ``hears_once``: once a player has woken after a decision, nothing happens before it plays until
+    the next one. ``silent``: nobody is ever loud.
     The run has ended once the counter ``awaited``, which quiet activations raise, is N.
     """
 
@@ -81,6 +84,7 @@ class Clocks:
     due: Callable[..., int] = due_any_time
     awaited: int = HOLDING
     counts: tuple[int, ...] = (HOLDING,)
+    hears_once: bool = False
     silent: bool = False
 
 

@@ -81,7 +81,9 @@ def rests(arena: Arena, state: State, player: int) -> bool:
     return bool(state.ints[COUNT] == 1)
 
 
-CLOCKS = Clocks(rests=rests, tells=never_tells, awaited=DONE, counts=(), silent=True)
+CLOCKS = Clocks(
+    rests=rests, tells=never_tells, awaited=DONE, counts=(), hears_once=True, silent=True
+)
 
 
 @dataclass(frozen=True)

@@ -186,9 +186,15 @@ def due(arena: Arena) -> int:
     for k in range(len(arena.tally)):
         if arena.shared[k]:
             fewest = min(fewest, arena.scheme[0] - arena.tally[k])
-    return int(max(1, fewest))
+    return int(max(0, fewest))
 
 
 EVENTS = ("elimination", "vote", "reset")
-CLOCKS = Clocks(rests=rests, take_stock=take_stock, due=due, counts=(tables.HOLDING, SETTLED))
+CLOCKS = Clocks(
+    rests=rests,
+    take_stock=take_stock,
+    due=due,
+    counts=(tables.HOLDING, SETTLED),
+    hears_once=True,
+)
 ENGINE = Engine(ended, ranks, wake, learn, words=AGAINST + 1, events=EVENTS, clocks=CLOCKS)

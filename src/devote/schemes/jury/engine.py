@@ -142,11 +142,11 @@ def take_stock(arena: Arena, player: int) -> None:
 def due(arena: Arena) -> int:
     """How many seats are free, or picks are lacking to the arm with the most, or to the last."""
     fewest = arena.scheme[SEATS] - arena.counters[PICKS]
-    if arena.counters[SEATED] < arena.scheme[SEATS]:
+    if arena.counters[tables.VERSION] == 0:  # it has not been said that all seats are taken
         fewest = min(fewest, arena.scheme[SEATS] - arena.counters[SEATED])
     for k in range(len(arena.tally)):
         fewest = min(fewest, arena.scheme[NEEDED] - arena.tally[k])
-    return int(max(1, fewest))
+    return int(max(0, fewest))
 
 
 EVENTS = ("elimination", "claim", "pick")

@@ -15,18 +15,24 @@ the state may be rows of arrays or local memory, the tables need a single row.
 Paper: Algorithm 2, lines 2-20, for one player.
 """
 
+import math
+from collections.abc import Callable
 from typing import Any
 
+from devote.kernels import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.state import State, next_alive
+from devote.kernels.state import COUNT, NEXT, Rule, State, in_turn, next_alive
 from devote.kernels.tables import ACTIVE, Arena
 from devote.problems import is_suboptimal, pay
 from devote.problems.rewards import BERNOULLI, Environment
+from devote.protocol.engine import Engine, choose_alone, observe_alone
 from devote.simulate.engine.numbers import (
+    UNIT,
     activation_word,
     moment_after,
     noise_word,
     onward,
+    part,
     place_after,
     run_clock,
     unit,
@@ -35,8 +41,8 @@ from devote.simulate.engine.numbers import (
 ARRIVED, HALTED, SPOKEN, GOES_ON = range(4)
 """How a stretch ends: at its limit, before a loud activation, after the one that it was to make."""
 
-QUIET = -1
-"""In place of the number of an activation: none is to be loud."""
+QUIET, ALOUD = -1, -2
+"""In place of the number of an activation: none is to be loud; all are made that are."""
 
 STOPPED = -1
 """In place of where a stretch ends: it has. The loop has one end, so that the threads of a GPU,
@@ -50,6 +56,63 @@ FOREVER = 1 << 60
 def never_waits(state: State) -> bool:
     """Where each pull is made at once."""
     return False
+
+
+@jitable
+def never_calm(rule: Rule, state: State) -> int:
+    """Where each pull is made by itself."""
+    return 0
+
+
+def calm_of(algorithm: Algorithm, engine: Engine) -> Callable[[Rule, State], int]:
+    """What says how many pulls can be made in one go."""
+    by_itself = engine.choose is choose_alone and engine.observe is observe_alone
+    if algorithm.calm is None or not by_itself or not engine.clocks or not engine.clocks.hears_once:
+        return never_calm
+    return algorithm.calm
+
+
+@jitable
+def pull_in_turn(means: Any, good: Any, state: State, key: Any, active: int, n_pulls: int) -> int:
+    """Make pulls of a player that do nothing but add rewards; returns those of suboptimal arms.
+
+    One arm after another: its pulls are as many activations apart as arms remain.
+    """
+    count = int(state.ints[COUNT])
+    arm = following = in_turn(state)
+    below = math.ceil(means[arm] / UNIT)
+    bad = total = turn = 0
+    i = active
+    for _ in range(n_pulls):
+        total += part(onward(activation_word(key, i))) < below
+        i += count
+        if i >= active + n_pulls:
+            pulls = (i - active - turn) // count
+            state.pulls[arm] += pulls
+            state.sums[arm] += total
+            bad += pulls * (1 - good[arm])
+            total = 0
+            turn += 1
+            i = active + turn
+            arm = next_alive(state, arm + 1)
+            if arm == len(state.alive):
+                arm = next_alive(state, 0)
+            below = math.ceil(means[arm] / UNIT)
+            if turn == n_pulls % count:
+                following = arm
+    state.ints[NEXT] = following
+    return bad
+
+
+@jitable
+def never_prepares(log: Any, arena: Arena) -> None:
+    """Where loud activations are not made in passing."""
+
+
+@jitable
+def stops_after(log: Any, arena: Arena, mark: int) -> bool:
+    """The same: the one that was asked for is the last."""
+    return True
 
 
 @jitable
@@ -73,13 +136,15 @@ def run_alone(
     made: int,
     limit: float,
     loud: int,
+    hearing: Any,
 ) -> tuple[int, int, int, float, int, float]:
     """Make a player's activations up to ``limit``, from one on: ``made`` of its cell are made.
 
     Stops before an activation that others would hear of, other than number ``loud``, and after
     that one. ``arena`` has this player's row only; ``player`` is who it is among all. ``clock``
     is its key, the length of a cell of its clock, whether noise is drawn, and the counter that is
-    awaited.
+    awaited. With ``ALOUD`` all are made: ``hearing`` is what prepares the tables for a loud one,
+    what hears of it and tells whether to stop after it, and what both are given.
 
     With cells of length 0 time does not pass, and a cell is one activation: that is for a player
     who is alone in its run, and whose run ends when the awaited counter rises. ``limit`` is then a
@@ -90,8 +155,10 @@ def run_alone(
     has made, when that was is known), plays of suboptimal arms, and when the awaited counter last
     changed (-1 if it did not).
     """
-    wake, learn, play, take, speaks, tells, rests, waits = calls
+    wake, learn, play, take, speaks, tells, rests, waits, calm = calls
     key, span, noisy, awaited = clock
+    prepare, hear, log = hearing
+    in_passing = loud == ALOUD
     bad = 0
     changed = -1.0
     t = 0.0
@@ -99,15 +166,24 @@ def run_alone(
     end, last_cell, last_made = loud + 1, cell, made
     if span == 0.0:
         end = active + int(min(limit - cell, FOREVER))
-    elif loud == QUIET:
+    elif loud < 0:
         ahead, last_cell, last_made, t = run_clock(key, cell, made, span, limit)
         end = active + ahead
     # One ahead: a processor that waits for one number can work on the next.
     word = activation_word(key, active)
     choice, luck = unit(word), unit(onward(word))
     plain = env.kind == BERNOULLI and env.n_groups == 1 and env.n_segments == 1 and arena.steady
-    how = GOES_ON
+    how, ask = GOES_ON, first + 1
     while active < end:
+        if plain and ask <= active < end - 1:
+            # The last one is made by itself, since its uniform number is kept.
+            n_calm = min(calm(sub[0], state), end - active - 1)
+            ask = active + n_calm + len(state.alive)
+            if n_calm > 0:
+                bad += pull_in_turn(env.means, arena.good, state, key, active, n_calm)
+                active += n_calm
+                word = activation_word(key, active)
+                choice, luck = unit(word), unit(onward(word))
         if not waits(state):
             spoken = active == loud
             arena.own[0, ACTIVE] = active + 1
@@ -115,7 +191,11 @@ def run_alone(
                 bad += (end - active) * bad_play(env, arena, 0, player, next_alive(state, 0))
                 active = end
             elif not spoken and speaks(arena, state, 0):
-                how, end = HALTED, STOPPED
+                if in_passing:
+                    prepare(log, arena)
+                    loud = active
+                else:
+                    how, end = HALTED, STOPPED
             else:
                 u, v = choice, luck
                 word = activation_word(key, active + 1)
@@ -131,9 +211,13 @@ def run_alone(
                     bad += bad_play(env, arena, 0, player, arm)
                     reward = pay(env, 0, player, arm, v)
                 n_out = take(sub, arena, state, 0, arm, reward, noise)
-                if n_out != 0 and not spoken and tells(arena, state, 0, n_out):
+                telling = n_out != 0 and not spoken and tells(arena, state, 0, n_out)
+                if telling and not in_passing:
                     how, end = HALTED, STOPPED
                 else:
+                    if telling:
+                        prepare(log, arena)
+                        spoken = True
                     if n_out != 0:
                         learn(arena, state, 0, n_out)
                     active += 1
@@ -142,7 +226,7 @@ def run_alone(
                             how, end = ARRIVED, STOPPED
                         else:
                             changed = moment_after(key, cell, made, span, active - 1 - first)[2]
-                    if spoken:
+                    if spoken and hear(log, arena, active - 1):
                         how, end = SPOKEN, STOPPED
     if span == 0.0:
         cell += active - first

@@ -34,7 +34,16 @@ from devote.kernels.tables import (
     Arena,
 )
 from devote.protocol.engine import Engine
-from devote.simulate.engine.alone import HALTED, QUIET, SPOKEN, never_waits, run_alone
+from devote.simulate.engine.alone import (
+    HALTED,
+    QUIET,
+    SPOKEN,
+    calm_of,
+    never_prepares,
+    never_waits,
+    run_alone,
+    stops_after,
+)
 from devote.simulate.engine.memory import prefetch_row
 from devote.simulate.engine.numbers import player_key
 from devote.simulate.engine.packing import shrink, widen
@@ -149,7 +158,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
     wake, learn, ended = engine.wake, engine.learn, engine.ended
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
-    due = clocks.due
+    due, calm = clocks.due, calm_of(algorithm, engine)
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
 
     def work(  # type: ignore[no-untyped-def]
@@ -162,7 +171,8 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         counters, words, times, past = real.counters, plan.words, plan.times, plan.past
         scratch, fresh, added = desk.scratch, desk.fresh, desk.added
         subroutine = (rule, choose, observe)
-        calls = (wake, learn, play, take, speaks, tells, rests, never_waits)
+        calls = (wake, learn, play, take, speaks, tells, rests, never_waits, calm)
+        in_turn = (never_prepares, stops_after, 0)
         state = State(desk.alive[0], desk.pulls, desk.sums, desk.ints, desk.floats)
         arena = at_desk(real, desk, scratch, plan.seen)
         # The players as they are after a decision, in either half of the rows.
@@ -257,8 +267,9 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 clock = (player_key(trial, player), span, noisy, awaited)
                 first = desk.own[0, ACTIVE]
                 cell, made = int(desk.place[0]), int(desk.place[1])
+                what = (calls, subroutine, env, arena, state, player, clock)
                 how, cell, made, t, bad, changed = run_alone(
-                    calls, subroutine, env, arena, state, player, clock, cell, made, limit, loud
+                    *what, cell, made, limit, loud, in_turn
                 )
                 desk.place[0], desk.place[1] = cell, made
                 if how == HALTED and phase == MERGE:

@@ -31,6 +31,7 @@ from devote.simulate.engine.windows import (
     PHASE,
     SCAN,
     SILENT,
+    SLACK,
     START,
     WIDTH,
     Plan,
@@ -41,6 +42,9 @@ from devote.simulate.streams import CELL, trial_key
 from devote.simulate.trial import Trial
 
 FIRST_WIDTH = 16.0
+MUCH = 4.0
+"""How many times longer than seems right a window may be."""
+
 CACHED_PLAYERS = 4096
 """With more, their rows are not in a cache when they are needed."""
 
@@ -57,10 +61,15 @@ def is_silent(scenario: Scenario) -> bool:
     return engine is not None and engine.clocks is not None and engine.clocks.silent
 
 
+def ends_apart(scenario: Scenario) -> bool:
+    """Whether each player is done in its own time, and the run with the last of them."""
+    endless = scenario.algorithm.endless or scenario.horizon is not None
+    return is_silent(scenario) and not endless
+
+
 def runs_by_itself(scenario: Scenario) -> bool:
     """Whether there is one player whose run ends when it is done: no clock is needed then."""
-    endless = scenario.algorithm.endless or scenario.horizon is not None
-    return scenario.n_players == 1 and is_silent(scenario) and not endless
+    return scenario.n_players == 1 and ends_apart(scenario)
 
 
 def cell_spans(scenario: Scenario) -> Any:
@@ -146,7 +155,7 @@ class ClocksRun:
         self.plan.words[PHASE] = START
         times = self.plan.times
         times[[WIDTH, GAP, MOST]] = first_width(scenario), 1.0, ENDLESS
-        times[GROWTH] = growth(scenario)
+        times[[GROWTH, SLACK]] = growth(scenario), MUCH
         self.work = compiled_loop(*scenario.loop[:2], "clocks")
         key = np.uint64(trial_key(seed, trial))
         noisy = int(scenario.scheme.noisy)

@@ -46,9 +46,15 @@ def player_key(trial: np.uint64, player: int) -> np.uint64:
 
 
 @jitable
+def part(word: np.uint64) -> np.int64:
+    """A whole number of ``UNIT`` from 64 random bits."""
+    return np.int64(word >> S11)
+
+
+@jitable
 def unit(word: np.uint64) -> float:
     """A number in [0, 1) from 64 random bits."""
-    return np.int64(word >> S11) * UNIT
+    return part(word) * UNIT
 
 
 @jitable
@@ -108,10 +114,10 @@ def look_ahead(key: np.uint64, cell: int, n: int, span: float, limit: float) -> 
     found = 0
     least = LAST_PART
     for i in range(n):
-        part = np.int64(mix(words + GOLDEN * np.uint64(i + 1)) >> S11)
-        before = (cell + part * UNIT) * span < limit
+        one = part(mix(words + GOLDEN * np.uint64(i + 1)))
+        before = (cell + one * UNIT) * span < limit
         found += int(before)
-        later = LAST_PART if before else part
+        later = LAST_PART if before else one
         least = later if later < least else least
     return found, (cell + least * UNIT) * span
 

@@ -3,12 +3,14 @@
 import os
 
 from devote.simulate.engine.packing import WORD, Layout
-from devote.simulate.engine.windows import LONGEST
 from devote.simulate.errors import SweepError
 from devote.simulate.scenario import Scenario
 
 EXTRA = 64
 """Bytes of a player beside its learner and its words: lists that only exist at first or at last."""
+
+DEALT = 128
+"""Pulls per player that are dealt out at once on a GPU, where time counts pulls."""
 
 SMALL = 1 << 20
 """Players times arms that fit anywhere."""
@@ -27,8 +29,8 @@ def bytes_per_player(scenario: Scenario) -> int:
     copies, dealt = 1, 0
     if scenario.runs_on == "cuda":
         copies = 2
-        dealt = 0 if scenario.own_clocks else WORD * (int(LONGEST) + 1)
-    return copies * learner + len(fresh.alive) + EXTRA + dealt
+        dealt = 0 if scenario.own_clocks else WORD * (DEALT + 1)
+    return copies * (learner + len(fresh.alive)) + EXTRA + dealt
 
 
 def check_room(scenario: Scenario) -> None:

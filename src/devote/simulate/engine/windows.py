@@ -15,16 +15,19 @@ from devote.simulate.streams import CELL
 START, SCAN, MERGE, SET, ALL_SET, OVER = range(6)
 """What is done now: see ``clocks``. ``ALL_SET``: everybody has been set."""
 
-PHASE, N_HALTED, N_LOUD, LAST, STOCK, CUT, SHORT, DUE, N_WORDS = range(9)
+PHASE, N_HALTED, N_LOUD, LAST, STOCK, CUT, SHORT, DUE, SPEAKER, N_LATER, N_WORDS = range(11)
 """Words of ``Plan.words``: what is done now; how many have halted; loud activations made in this
 window; whether the run is over once everybody is set; whether a decision was made; whether the
 horizon ends the run at the end of this window; whether the window was shortened when some players
-had run past its new end; the fewest loud activations that make the next decision, 0 if unknown."""
+had run past its new end; the fewest loud activations that make the next decision, 0 if unknown;
+on a GPU, who is loud next for all to hear, and how many loud activations were found after that."""
 
-LIMIT, BEGIN, WIDTH, GAP, MOST, GROWTH, N_TIMES = range(7)
+LIMIT, BEGIN, WIDTH, GAP, MOST, GROWTH, SLACK, SPEAKS_AT, END, N_TIMES = range(10)
 """Words of ``Plan.times``: to where rows are run; the start of the window; how long the next one
 is to be, in mean activations per player; the mean time between two activations of a player; how
-long a window may be at most; what share of the time that has passed, while nobody is loud."""
+long a window may be at most; what share of the time that has passed, while nobody is loud; how many
+times longer than seems right it may be; on a GPU, when the speaker is loud, and where the window
+was to end before that was known."""
 
 NOT_NOW = -1.0
 ENDLESS = math.inf
@@ -146,15 +149,15 @@ def expected(words: Any) -> float:
 
 
 @jitable
-def bounded(words: Any, width: float, n_players: int) -> float:
+def bounded(plan: "Plan", width: float, n_players: int) -> float:
     """A width within its bounds.
 
     One that is too short costs a visit to every player who wakes, one that is too long is
     shortened: so it is longer than seems right, unless few wake in it.
     """
-    wide = width * min(4.0, 1.0 + 8.0 * width)
-    longest = CAREFUL if words[DUE] == 0 else LONGEST
-    return max(max(SHORTEST, FEWEST_PULLS / n_players), min(wide, longest))
+    wide = width * min(plan.times[SLACK], 1.0 + 8.0 * width)
+    longest = CAREFUL if plan.words[DUE] == 0 else LONGEST
+    return float(max(max(SHORTEST, FEWEST_PULLS / n_players), min(wide, longest)))
 
 
 @jitable
@@ -281,7 +284,7 @@ def close_window(rows: Rows, plan: Plan, desk: Desk, real: Arena, awaited: int) 
     else:
         factor = min(4.0, expected(words) / (1 + words[N_LOUD]))
         width = factor * (times[LIMIT] - times[BEGIN]) / times[GAP]
-        times[WIDTH] = bounded(words, width, real.n_players)
+        times[WIDTH] = bounded(plan, width, real.n_players)
 
 
 @jitable
@@ -291,7 +294,7 @@ def note_decision(plan: Plan, real: Arena, moment: float, decided: bool, over: b
     words[PHASE], words[LAST], words[STOCK] = SET, int(over), int(decided)
     # Decisions come in bursts: expect as many loud activations as were to follow.
     width = (times[LIMIT] - moment) * expected(words) / max(1, words[N_HALTED])
-    times[WIDTH] = bounded(words, width / times[GAP], real.n_players)
+    times[WIDTH] = bounded(plan, width / times[GAP], real.n_players)
     times[LIMIT] = moment
     # The player at the desk has changed what was seen; from now on that is shared.
     for k in range(len(plan.seen)):

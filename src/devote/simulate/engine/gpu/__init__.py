@@ -2,6 +2,6 @@
 
 # Here, so that every process that can run trials knows the same jitable functions: a results
 # file keeps a digest of their code.
-from devote.simulate.engine.gpu import in_order, steps, tables, turns
+from devote.simulate.engine.gpu import heard, in_order, steps, tables
 
-__all__ = ["in_order", "steps", "tables", "turns"]
+__all__ = ["heard", "in_order", "steps", "tables"]

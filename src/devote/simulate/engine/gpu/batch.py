@@ -21,12 +21,21 @@ from devote.simulate.engine.gpu.begin import make_begin
 from devote.simulate.engine.gpu.code import ROWS, Code, Facts, facts_of
 from devote.simulate.engine.gpu.deal import DEALERS, make_deal
 from devote.simulate.engine.gpu.lane import Lane
-from devote.simulate.engine.gpu.merge import make_merge
+from devote.simulate.engine.gpu.merge import NOBODY, make_merge
 from devote.simulate.engine.gpu.phases import make_phases
 from devote.simulate.engine.gpu.rows import make_rows
-from devote.simulate.engine.gpu.tables import Fresh, Players, Shape, Trials
+from devote.simulate.engine.gpu.tables import (
+    Fresh,
+    Heard,
+    Players,
+    Shape,
+    Trials,
+    n_columns,
+    room_of,
+)
 from devote.simulate.engine.gpu.target import ALONE, compile_kernel, multiprocessors
 from devote.simulate.engine.outcomes import UNFINISHED, closed, outcomes_of
+from devote.simulate.engine.room import DEALT
 from devote.simulate.engine.setting import environment_arrays, new_arena
 from devote.simulate.engine.windows import (
     GAP,
@@ -36,6 +45,8 @@ from devote.simulate.engine.windows import (
     N_TIMES,
     N_WORDS,
     PHASE,
+    SLACK,
+    SPEAKER,
     START,
     WIDTH,
 )
@@ -48,12 +59,20 @@ REGISTERS = 128
 """Of a thread that does a row: with more, one block less has room; with fewer, what they held is
 kept in memory."""
 
-MERGING = 128
+MERGING = 96
 """Of a thread that merges, or does both: with more, fewer trials have room."""
 
 SMALL = 64
 """Players of a trial that a warp takes through all of its phases, if those are many, as are the
 trials. Else launches for each phase are faster."""
+
+GROWING = 1.0 / 8.0
+"""What share of the time that has passed a window may last, at least: more than on a CPU, since to
+visit all players takes as long as many pulls."""
+
+LITTLE = 2.0
+"""How many times longer than seems right a window may be: less than on a CPU, where one that is too
+long is found out before all players have run through it."""
 
 AT_ONCE = 8
 """Phases that are launched before it is asked whether any trial goes on."""
@@ -109,6 +128,7 @@ class Batch:
         rule: Rule | None = None,
         threads: int = ROWS,
         whole: bool | None = None,
+        crowd: int | None = None,
         lane: Lane | None = None,
     ) -> None:
         self.scenario = scenario
@@ -135,6 +155,7 @@ class Batch:
         self.blocks = each * n_trials if team else -(-total // self.threads)
         few = team and n_trials < multiprocessors()
         mergers = self.threads if few else min(WARP, self.threads)
+        crowd = crowd or room_of(mergers)
         self.mergers = (n_trials if team else -(-n_trials // mergers), mergers)
         with ALONE:
             self.kernels = compiled(*scenario.loop[:2], k, facts, team, mergers, self.whole)
@@ -147,13 +168,10 @@ class Batch:
             next=Room((2, total), np.float64),
             half=Room((total,), np.int8),
             moved=Room((total,), np.int8),
-            voted=Room((total, k), np.int8),
-            first_vote=Room((total,), np.int32),
-            who=Room((total,), np.int32),
-            when=Room((total,), np.float64),
-            nth=Room((total,), np.int32),
+            voted=Room((2, total, k), np.int8),
+            first_vote=Room((2, total), np.int32),
             place=Room((2, total, 2), np.int32),
-            dealt=Room((n_trials, int(LONGEST) * n) if self.in_order else (1, 1), np.int32),
+            dealt=Room((n_trials, DEALT * n) if self.in_order else (1, 1), np.int32),
             ends=Room((total if self.in_order else 1,), np.int32),
         )
         trial_rows = Trials(
@@ -171,13 +189,20 @@ class Batch:
             shared=Room((n_trials, k), np.int8),
             seen=Room((n_trials, k), np.int8),
             before=Room((n_trials, k), np.int8),
+            heard=Heard(
+                who=Room((n_trials, crowd), np.int32),
+                mark=Room((n_trials, crowd), np.int64),
+                when=Room((n_trials, crowd), np.float64),
+                decides=Room((n_trials, crowd), np.int8),
+                adds=Room((n_trials, crowd, n_columns(k)), np.int32),
+            ),
         )
         words, times = np.zeros((1, N_WORDS), dtype=np.int64), np.zeros((1, N_TIMES))
-        words[0, PHASE] = START
+        words[0, [PHASE, SPEAKER]] = START, NOBODY
         times[0, [WIDTH, GAP, MOST]] = first_width(scenario), 1.0, math.inf
         if self.in_order:
-            times[0, [WIDTH, GAP, MOST]] = FIRST_WIDTH, n, LONGEST
-        times[0, GROWTH] = growth(scenario)
+            times[0, [WIDTH, GAP, MOST]] = FIRST_WIDTH, n, LONGEST if scenario.horizon else DEALT
+        times[0, [GROWTH, SLACK]] = max(growth(scenario), GROWING), LITTLE
         environment, spans, setting, self.players, self.trials, self.fresh, self.waking, busy = (
             on_device(
                 (
@@ -277,7 +302,7 @@ class Batch:
         """What each trial came to."""
         n, n_trials = self.scenario.n_players, len(self.trials.keys)
         fetch = self.lane.fetch
-        votes = Votes.of(fetch(self.players.first_vote).reshape(n_trials, n))
+        votes = Votes.of(fetch(self.players.first_vote[0]).reshape(n_trials, n))
         names = ("counters", "tally", "by_arm", "shared")
         columns = {name: np.moveaxis(fetch(getattr(self.trials, name)), 0, -1) for name in names}
         arena = self.arena._replace(alive=self._alive(), **columns)

@@ -19,7 +19,7 @@ def make_begin(n_arms: int, known: int) -> Callable[..., None]:
         player = i % shape.n_players
         for k in range(n_arms):
             players.alive[0, k, i] = 1
-            players.voted[i, k] = 0
+            players.voted[0, i, k] = 0
         for j in range(players.ints.shape[1]):
             players.ints[0, j, i] = 0
         players.ints[0, n_arms, i] = n_arms
@@ -29,7 +29,7 @@ def make_begin(n_arms: int, known: int) -> Callable[..., None]:
             players.own[0, i, j] = 0
         players.half[i] = 0
         players.moved[i] = 0
-        players.first_vote[i] = -1
+        players.first_vote[0, i] = -1
         if player == 0:
             for j in range(N_COUNTERS):
                 trials.counters[trial, j] = trials.past[trial, j] = fresh.counters[0, j]

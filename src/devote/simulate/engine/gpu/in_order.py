@@ -13,11 +13,10 @@ from devote.kernels.jitable import jitable
 from devote.kernels.state import State, next_alive
 from devote.kernels.tables import ACTIVE, Arena
 from devote.problems import pay
-from devote.problems.rewards import Environment
+from devote.problems.rewards import Environment, mean_in_row, row_at
 from devote.simulate.engine.alone import (
     ARRIVED,
     GOES_ON,
-    HALTED,
     SPOKEN,
     STOPPED,
     bad_play,
@@ -27,6 +26,12 @@ from devote.simulate.engine.windows import BEGIN, CUT, LIMIT, OVER, PHASE, Plan
 
 WAKE, CHOOSE, PAY, NOISE = range(4)
 """Columns of the keys of a trial's streams."""
+
+ASK = 2
+"""In place of whether an arm is suboptimal: that is to be asked at each pull."""
+
+ROUNDING = 1e-9
+"""Far more than what rounding does to a mean, and than what ``falls_short`` forgives."""
 
 
 @jitable
@@ -56,6 +61,27 @@ def next_dealt(dealt: Any, place: int, last: int, begin: int, after: float) -> i
 
 
 @jitable
+def judge_arms(
+    env: Environment, epsilon: float, player: int, begin: int, end: int, is_bad: Any
+) -> None:
+    """Which arms are suboptimal for a player from one pull to another: 1, 0, or ASK.
+
+    A mean changes by no more than the steepest slope at each pull, and so does the best one.
+    """
+    row = row_at(env, begin, player)
+    best = steepest = 0.0
+    for k in range(env.n_arms):
+        best = max(best, mean_in_row(env, row, begin, k))
+        steepest = max(steepest, abs(env.slopes[k]))
+    unsure = 2.0 * steepest * (end - begin) + ROUNDING
+    if row_at(env, end, player) != row:
+        unsure = 1.0 + epsilon
+    for k in range(env.n_arms):
+        beyond = best - mean_in_row(env, row, begin, k) - epsilon
+        is_bad[k] = ASK if abs(beyond) <= unsure else int(beyond > 0.0)
+
+
+@jitable
 def run_in_order(
     calls: Any,
     sub: Any,
@@ -68,15 +94,19 @@ def run_in_order(
     made: int,
     limit: float,
     loud: int,
+    hearing: Any,
 ) -> tuple[int, int, int, float, int, float]:
     """Make a player's pulls up to ``limit``, as ``alone.run_alone`` does, from a place on.
 
+    Loud ones are made in passing, unless one is asked for, which is then the last.
+
     ``clock`` is the keys of the trial's streams, the pulls that are dealt out, counted from the
-    first one of the window, where this player's end, that first pull, whether noise is drawn, and
-    the counter that is awaited.
+    first one of the window, where this player's end, that first pull, whether noise is drawn, the
+    counter that is awaited, and what ``judge_arms`` says.
     """
-    wake, learn, play, take, speaks, tells, rests, waits = calls
-    keys, dealt, last, begin, noisy, awaited = clock
+    wake, learn, play, take, speaks, tells, rests, waits, _ = calls
+    keys, dealt, last, begin, noisy, awaited, is_bad = clock
+    prepare, hear, log = hearing
     bad = 0
     changed = -1.0
     moment = limit
@@ -90,30 +120,37 @@ def run_in_order(
             spoken = active == loud
             arena.own[0, ACTIVE] = active + 1
             if arena.endless == 0 and rests(arena, state, 0):
-                bad += bad_play(env, arena, t, player, next_alive(state, 0))
-                active += 1
-                place += 1
+                arm, n_rests = next_alive(state, 0), 1
+                if is_bad[arm] == ASK:
+                    bad += bad_play(env, arena, t, player, arm)
+                else:
+                    if begin + dealt[last - 1] + 0.5 < limit:
+                        n_rests = last - place
+                    bad += n_rests * int(is_bad[arm])
+                active += n_rests
+                place += n_rests
             elif not spoken and speaks(arena, state, 0):
-                how, moment, last = HALTED, t + 0.5, STOPPED
+                prepare(log, arena)
+                loud = active
             else:
                 noise = unit(word_at(keys[NOISE], t)) if noisy else 0.0
                 before = arena.counters[awaited]
                 wake(arena, state, 0, noise)
                 arm = play(sub, arena, state, 0, unit(word_at(keys[CHOOSE], t)))
-                bad += bad_play(env, arena, t, player, arm)
+                bad += is_bad[arm] if is_bad[arm] != ASK else bad_play(env, arena, t, player, arm)
                 reward = pay(env, t, player, arm, unit(word_at(keys[PAY], t)))
                 n_out = take(sub, arena, state, 0, arm, reward, noise)
-                if n_out != 0 and not spoken and tells(arena, state, 0, n_out):
-                    how, moment, last = HALTED, t + 0.5, STOPPED
-                else:
-                    if n_out != 0:
-                        learn(arena, state, 0, n_out)
-                    active += 1
-                    place += 1
-                    if arena.counters[awaited] != before:
-                        changed = t + 0.5
-                    if spoken:
-                        how, moment, last = SPOKEN, t + 1.0, STOPPED
+                if n_out != 0:
+                    if not spoken and tells(arena, state, 0, n_out):
+                        prepare(log, arena)
+                        spoken = True
+                    learn(arena, state, 0, n_out)
+                active += 1
+                place += 1
+                if arena.counters[awaited] != before:
+                    changed = t + 0.5
+                if spoken and hear(log, arena, t):
+                    how, moment, last = SPOKEN, t + 1.0, STOPPED
     if how == GOES_ON:
         how = ARRIVED
     arena.own[0, ACTIVE] = active

@@ -1,17 +1,22 @@
-"""Pulls that take much work, made by many threads of a warp together.
+"""What the threads of a warp do together.
 
-The threads of a warp wait for each other. So one whose next pull takes far more work than most
-(``Algorithm.laborious``) waits until enough others are there too.
+They wait for each other. So one whose next pull takes far more work than most
+(``Algorithm.laborious``) waits until enough others are there too. And what they have gained is
+added up before it goes to where others add as well.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from numba import cuda
+from numba import cuda, int64
 
 from devote.kernels import Algorithm, State
+from devote.kernels.tables import N_COUNTERS
 from devote.simulate.engine.alone import never_waits
 from devote.simulate.engine.gpu.target import device_function, simulated
+
+WARP, ALL = 32, 0xFFFFFFFF
+"""Threads that go in step, and the mask of all of them."""
 
 PART = 2
 """Laborious pulls are made once one in so many threads of a warp has one."""
@@ -31,3 +36,40 @@ def make_waits(algorithm: Algorithm) -> Callable[[State], bool]:
         return labour and part * waiting < cuda.popc(here)
 
     return device_function(waits)
+
+
+def make_sum_up(threads: int) -> Callable[..., None]:
+    """What adds the gains of a block of so many threads to a row of a table.
+
+    ``one``: it is the row of all its threads. The simulator has no warps.
+    """
+    n_warps = -(-threads // WARP)
+    by_warp = not simulated()
+
+    def sum_up(gain, table, row, one):  # type: ignore[no-untyped-def]
+        if not one or not by_warp:
+            for j in range(N_COUNTERS):
+                if gain[j] != 0:
+                    cuda.atomic.add(table, (row, j), gain[j])
+            return
+        parts = cuda.shared.array((n_warps, N_COUNTERS), int64)
+        me = cuda.threadIdx.x
+        for j in range(N_COUNTERS):
+            total = gain[j]
+            if cuda.any_sync(ALL, total != 0):
+                width = WARP // 2
+                while width > 0:
+                    total += cuda.shfl_down_sync(ALL, total, width)
+                    width //= 2
+            if me % WARP == 0:
+                parts[me // WARP, j] = total
+        cuda.syncthreads()
+        for j in range(me, N_COUNTERS, cuda.blockDim.x):
+            total = int64(0)
+            for warp in range(cuda.blockDim.x // WARP):
+                total += parts[warp, j]
+            if total != 0:
+                cuda.atomic.add(table, (row, j), total)
+        cuda.syncthreads()
+
+    return device_function(sum_up)

@@ -1,11 +1,9 @@
 """The kernel that takes each trial to its next phase, once ``rows`` has done the last one.
 
-It does what ``clocks.make_clocks`` does, with the same functions. There the earliest of those who
-have halted makes its loud activation, and runs on, before the next one is looked for. Here all
-threads of a team first try that at once, each with a player of its own and a copy of the tables
-(``turns``). What was tried is what happens, unless votes add up to a decision: a loud activation
-before which one may fall (``Clocks.due``) is made again in its turn, by one thread. A window in
-which so much would be tried that it takes long is scanned again, shorter.
+It does what ``clocks.make_clocks`` does, with the same functions. There a player halts before it is
+loud; here all have been loud in passing (``heard``). If that makes no decision, the window counts.
+Otherwise it is run again to just before the loud activation that does, the *speaker's*: what was
+heard then is certain, and one thread makes that activation for all.
 ``known`` is as for ``rows``.
 """
 
@@ -16,11 +14,13 @@ from numba import cuda, float64, int8, int32, int64
 
 from devote.kernels import State
 from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME, VERSION
-from devote.simulate.engine.alone import ARRIVED, HALTED, QUIET, SPOKEN, run_alone
+from devote.simulate.engine.alone import never_calm, never_prepares, run_alone, stops_after
 from devote.simulate.engine.gpu.code import Code
-from devote.simulate.engine.gpu.in_order import next_dealt, pulls_before, run_in_order
+from devote.simulate.engine.gpu.hear import make_count_certain
+from devote.simulate.engine.gpu.heard import add_up, note_said
+from devote.simulate.engine.gpu.in_order import ASK, next_dealt, pulls_before, run_in_order
 from devote.simulate.engine.gpu.in_step import make_waits
-from devote.simulate.engine.gpu.steps import after_set, after_window, shorten_to
+from devote.simulate.engine.gpu.steps import after_set, end_before, next_window
 from devote.simulate.engine.gpu.tables import (
     arena_of_one,
     desk_of,
@@ -30,49 +30,38 @@ from devote.simulate.engine.gpu.tables import (
     put_clock,
     put_down,
     put_votes,
+    room_of,
 )
-from devote.simulate.engine.gpu.turns import (
-    CROWD,
-    NEVER_AGAIN,
-    SPOILT,
-    UNTRIED,
-    copy_player,
-    copy_tables,
-    deal_by_time,
-    first_of,
-    less_to_merge,
-    look_round,
-)
-from devote.simulate.engine.numbers import player_key
+from devote.simulate.engine.numbers import moment_after, player_key
 from devote.simulate.engine.windows import (
     BEGIN,
     DUE,
+    END,
     LIMIT,
     N_HALTED,
+    N_LATER,
     N_LOUD,
     NOT_NOW,
     OVER,
     PHASE,
     SCAN,
     SET,
+    SPEAKER,
+    SPEAKS_AT,
     START,
     Plan,
     Rows,
+    close_window,
     copy,
+    expected,
     note_decision,
 )
 
-BEFORE, TRY, AFTER, LOUD, SAID, ON, SETTLED, NOTHING = range(8)
-"""What a thread does with a player: it brings it to just before its loud activation, tries that and
-what follows it. When its turn has come, it makes the loud activation, or takes what was tried for
-it, and goes on to the end of the window."""
+NOBODY = -1
 
 
 def make_merge(code: Code, team: bool, threads: int, known: int) -> Callable[..., None]:
-    """The kernel that takes trials to their next phase, a team of so many threads or one for each.
-
-    A player's state is in shared memory if it fits, as in ``rows``.
-    """
+    """The kernel that takes trials to their next phase, a team of threads or one for each."""
     algorithm, engine, n_arms, n_ints, n_floats, facts = code
     clocks = engine.clocks
     assert clocks is not None
@@ -81,117 +70,72 @@ def make_merge(code: Code, team: bool, threads: int, known: int) -> Callable[...
     speaks, tells, rests, due = clocks.speaks, clocks.tells, clocks.rests, clocks.due
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
     n_own, counts_pulls = engine.words, algorithm.counts_pulls
-    arm_words, shared = engine.arm_words, code.fits
-    arm_room, int_room = n_arms | 1, n_ints | 1
-    waits = make_waits(algorithm)
+    waits, count_certain = make_waits(algorithm), make_count_certain(due, team)
+    room = room_of(threads)
     kind, n_groups, n_segments, resampled, steady, endless, noisy, in_order = facts
     run: Callable[..., Any] = run_in_order if in_order else run_alone
 
     def merge(buffers, rule, spans, setting, shape, players, trials, busy):  # type: ignore[no-untyped-def]
-        fronts = cuda.shared.array(threads, float64)
-        nexts = cuda.shared.array(threads, float64)
-        order = cuda.shared.array(CROWD, int32)
-        trial, me, mates = cuda.grid(1), 0, 1
         if team:
             trial, me, mates = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
-        cuda.syncthreads()
+            order = cuda.shared.array(room, int32)
+            tally = cuda.shared.array(n_arms, int64)
+            sums = cuda.shared.array(N_COUNTERS, int64)
+            kept = cuda.shared.array(1, int8)
+            cuda.syncthreads()
+        else:
+            trial, me, mates = cuda.grid(1), 0, 1
+            order = cuda.local.array(room, int32)
+            tally = cuda.local.array(n_arms, int64)
+            sums = cuda.local.array(N_COUNTERS, int64)
+            kept = cuda.local.array(1, int8)
         if trial >= shape.n_trials:
             return
         words, times = trials.words[trial], trials.times[trial]
-        phase, n_halted = words[PHASE], words[N_HALTED]
-        if team:
-            cuda.syncthreads()  # everybody has read it before it is changed
+        phase, n_heard, speaker = words[PHASE], words[N_HALTED], int(words[SPEAKER])
         if phase == OVER:
             return
         low, high = trial * shape.n_players, (trial + 1) * shape.n_players
-        counters, added = trials.counters[trial], trials.added[trial]
-        who, when, nth = players.who[low:high], players.when[low:high], players.nth[low:high]
-        if shared:
-            here = cuda.threadIdx.x
-            alive = cuda.shared.array((threads, 1, n_arms), int8)[here]
-            pulls = cuda.shared.array((threads, arm_room), int32)[here, :n_arms]
-            sums = cuda.shared.array((threads, arm_room), float64)[here, :n_arms]
-            ints = cuda.shared.array((threads, int_room), int32)[here, :n_ints]
-        else:
-            alive = cuda.local.array((1, n_arms), int8)
-            pulls = cuda.local.array(n_arms, int32)
-            sums = cuda.local.array(n_arms, float64)
-            ints = cuda.local.array(n_ints, int32)
+        key, counters = trials.keys[trial], trials.counters[trial]
+        alive = cuda.local.array((1, n_arms), int8)
+        pulls = cuda.local.array(n_arms, int32)
+        rewards = cuda.local.array(n_arms, float64)
+        ints = cuda.local.array(n_ints, int32)
         floats = cuda.local.array(n_floats, float64)
         own = cuda.local.array((1, n_own), int32)
         voted = cuda.local.array((1, n_arms), int8)
         first_vote = cuda.local.array(1, int32)
         out = cuda.local.array(n_arms, int32)
         scratch = cuda.local.array(N_COUNTERS, int64)
-        gain = cuda.local.array(N_COUNTERS, int64)
-        said = cuda.local.array(N_COUNTERS, int64)
-        later = cuda.local.array(N_COUNTERS, int64)
-        state = State(alive[0], pulls, sums, ints, floats)
-        # A player at work; ``then`` it is just before its loud activation, ``after`` just after it.
-        now = (state, own, voted, first_vote)
-        kept_alive = cuda.local.array((2, n_arms), int8)
-        kept_pulls = cuda.local.array((2, n_arms), int32)
-        kept_sums = cuda.local.array((2, n_arms), float64)
-        kept_ints = cuda.local.array((2, n_ints), int32)
-        kept_floats = cuda.local.array((2, n_floats), float64)
-        kept_own = cuda.local.array((2, 1, n_own), int32)
-        kept_voted = cuda.local.array((2, 1, n_arms), int8)
-        kept_first = cuda.local.array((2, 1), int32)
-        state_then = State(kept_alive[0], kept_pulls[0], kept_sums[0], kept_ints[0], kept_floats[0])
-        state_after = State(
-            kept_alive[1], kept_pulls[1], kept_sums[1], kept_ints[1], kept_floats[1]
-        )
-        then = (state_then, kept_own[0], kept_voted[0], kept_first[0])
-        after = (state_after, kept_own[1], kept_voted[1], kept_first[1])
-        tables = (
-            trials.tally[trial],
-            trials.by_arm[trial],
-            trials.seen[trial],
-            trials.before[trial],
-        )
-        copies = (
-            cuda.local.array(n_arms, int64),
-            cuda.local.array((n_arms, arm_words), int64),
-            cuda.local.array(n_arms, int8),
-            cuda.local.array(n_arms, int8),
-        )
-        votes = cuda.local.array(n_arms, int64)
-        notes = cuda.local.array((n_arms, arm_words), int64)
-        plan = Plan(words, times, trials.past[trial], trials.seen[trial], who, when, nth)
-        desk = desk_of(
-            state, alive, own, voted, first_vote, out, scratch, added, trials.last[trial]
-        )
+        state = State(alive[0], pulls, rewards, ints, floats)
+        heard = trials.heard
+        who, mark, when = heard.who[trial], heard.mark[trial], heard.when[trial]
+        votes, notes = trials.tally[trial], trials.by_arm[trial]
+        seen, before = trials.seen[trial], trials.before[trial]
         fixed = (shape.n_players, setting, endless, steady)
-        real = arena_of_one(
-            *fixed,
-            counters,
-            alive,
-            own,
-            players.voted[low:high],
-            first_vote,
-            trials.tally[trial],
-            trials.by_arm[trial],
-            trials.shared[trial],
-            trials.before[trial],
-            out,
-        )
-        env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
-        arena = arena_of_one(
-            *fixed,
-            scratch,
-            alive,
-            own,
-            voted,
-            first_vote,
-            copies[0],
-            copies[1],
-            copies[2],
-            copies[3],
-            out,
-        )
-        copy_tables(tables, copies)
-        copy(counters, scratch)
-        left = due(arena)
+        said = (alive, own, voted, first_vote)
+        n = min(n_heard, len(who))
+        for e in range(me, n, mates):
+            order[e] = e
+            if in_order:
+                when[e] = mark[e] + 0.5
+            else:
+                player = int(who[e])
+                i = low + player
+                half = int(players.half[i])
+                span = spans[player] if len(spans) > 1 else spans[0]
+                cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
+                more = int(mark[e]) - players.own[half, i, ACTIVE]
+                when[e] = moment_after(player_key(key, player), cell, made, span, more)[2]
+        if me == 0:
+            copy(votes, tally)
+            copy(counters, sums)
+        if team:
+            cuda.syncthreads()
+        summed = arena_of_one(*fixed, sums, *said, tally, notes, seen, before, out)
+        n_certain = n
+        if phase == SCAN and speaker == NOBODY and n > 0:
+            n_certain = count_certain(heard, trial, n, me, mates, order, summed)
         # Players keep their moves themselves when they are next run, unless all are counted here.
         horizon = 0 if in_order else setting.horizon
         lazy = horizon == 0
@@ -206,197 +150,100 @@ def make_merge(code: Code, team: bool, threads: int, known: int) -> Callable[...
             own,
             players.place[:, low:high],
         )
-        key, last_pull = trials.keys[trial], setting.horizon
-        timing = (key, spans, horizon, in_order, last_pull)
-        if me == 0 and phase in (START, SET):
-            trials.keep[trial] = lazy
-            asked = (ended, arena, left)
-            after_set(rows, plan, desk, real, timing, (counts, n_counts), asked)
-        goes_on, begins, certain = phase == SCAN, True, True
-        place, work, first, half, i, player, loud = -1, NOTHING, 0, 0, 0, 0, 0
-        cell, made, cell_then, made_then, cell_after, made_after = 0, 0, 0, 0, 0, 0
-        how, t, bad, changed, t_after = ARRIVED, 0.0, 0, NOT_NOW, 0.0
-        how_later, t_later, changed_later, nth_later = ARRIVED, 0.0, NOT_NOW, 0
-        front, following, heard = NEVER_AGAIN, NEVER_AGAIN, UNTRIED
-        while goes_on:
-            if place < 0:
-                dealt_out = team and not begins
-                place, front, following = first_of(when, n_halted, me, mates, order, dealt_out)
-                heard = UNTRIED
-            earliest, is_tried, n_before, is_clear = front, False, 0, True
-            if team:
-                fronts[me], nexts[me] = front, heard
-                cuda.syncthreads()
-                earliest, is_tried, n_before, is_clear = look_round(fronts, nexts, me, mates)
-            limit = sooner = times[LIMIT]
-            if begins and n_halted > 0:
-                sooner = less_to_merge(times, n_halted, mates, earliest)
-            # Fewer than are due do not decide anything, if none of them does when tried.
-            has_said, n_said = heard > SPOILT and is_clear and n_before + 1 < left, 0
-            if team:
-                n_said = cuda.syncthreads_count(int32(has_said))
-            if sooner < limit:
-                goes_on = False
-                if me == 0:
-                    shorten_to(plan, sooner, in_order != 0)
-                    trials.keep[trial] = 0
-            elif earliest == NEVER_AGAIN:
-                goes_on = False
-                if me == 0:
-                    copy_tables(tables, copies)
-                    copy(counters, scratch)
-                    words[DUE] = due(arena)
-                    after_window(rows, plan, desk, real, timing, awaited)
-                    trials.keep[trial] = lazy and words[PHASE] != SET
-            elif begins and team:
-                deal_by_time(when, n_halted, me, mates, order)
-                place = -1
-            elif n_said > 0:
-                work = SAID if has_said else NOTHING
-                left, certain = left - n_said, False
-            elif not team:
-                work = BEFORE
-            elif not is_tried:
-                work = BEFORE if heard == UNTRIED and place >= 0 else NOTHING
-            elif not certain:
-                copy_tables(tables, copies)
-                copy(counters, scratch)
-                left, certain = due(arena), True
-            else:
-                work = LOUD if n_before == 0 else NOTHING
-                left, certain = left - 1, False
-            begins = False
-            while work != NOTHING:
-                if work == BEFORE:
-                    player = int(who[place])
-                    i = low + player
-                    half = int(players.half[i])
-                    pick_up(players, half, i, counts_pulls, state, own)
-                    pick_up_votes(players, i, voted, first_vote)
-                    copy(counters, scratch)
-                    cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
-                if in_order:
-                    begin, last = pulls_before(times[BEGIN]), int(players.ends[i])
-                    dealt = players.dealt[trial]
-                    clock: Any = (trials.streams[trial], dealt, last, begin, noisy, awaited)
-                    if work == BEFORE:
-                        cell = int(players.ends[i - 1]) if player > 0 else 0
-                        cell = next_dealt(dealt, cell, last, begin, players.next[half, i])
-                else:
-                    span = spans[player] if len(spans) > 1 else spans[0]
-                    clock = (player_key(key, player), span, noisy, awaited)
-                first, loud = own[0, ACTIVE], int(nth[place])
-                if work == BEFORE:
-                    loud -= 1
-                elif work in (TRY, LOUD):
-                    copy_tables(tables, copies)
-                else:
-                    loud = QUIET
-                if work == LOUD:
-                    for j in range(N_COUNTERS):
-                        scratch[j] = counters[j] + gain[j]
-                how, t, bad, changed = SPOKEN, 0.0, 0, NOT_NOW
-                if work != SAID and (work != BEFORE or loud >= first):
-                    calls = (wake, learn, play, take, speaks, tells, rests, waits)
-                    what = (calls, (rule, choose, observe), env, arena, state, player, clock)
-                    how, cell, made, t, bad, changed = run(*what, cell, made, limit, loud)
-                if how == SPOKEN and not in_order:
-                    t = when[place]
-                scratch[TIME] += own[0, ACTIVE] - first
-                scratch[SUBOPTIMAL] += bad
-                decides, ends = False, False
-                if work in (TRY, LOUD):
-                    decides = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
-                        counters[DECIDED] != 0
-                    )
-                    ends = not decides and endless == 0 and ended(arena) != 0
-                if work == BEFORE:
-                    for j in range(N_COUNTERS):
-                        gain[j] = scratch[j] - counters[j]
-                    work = LOUD
-                    if team:
-                        copy_player(now, then)
-                        cell_then, made_then = cell, made
-                        work = TRY
-                elif work == TRY:
-                    copy_player(now, after)
-                    cell_after, made_after, t_after = cell, made, t
-                    for j in range(N_COUNTERS):
-                        said[j] = scratch[j] - counters[j]
-                        later[j] = -scratch[j]
-                    for k in range(n_arms):
-                        votes[k] = copies[0][k] - tables[0][k]
-                        for j in range(arm_words):
-                            notes[k, j] = copies[1][k, j] - tables[1][k, j]
-                    work, heard = AFTER, following
-                    if decides or ends:
-                        copy_player(then, now)
-                        cell, made = cell_then, made_then
-                        work, heard = NOTHING, SPOILT
-                elif work in (LOUD, SAID):
-                    if work == LOUD:
-                        copy_tables(copies, tables)
-                        copy(scratch, counters)
-                        for j in range(N_COUNTERS):
-                            later[j] = -scratch[j] if heard <= SPOILT else later[j]
-                    else:
-                        copy_player(after, now)
-                        cell, made, t = cell_after, made_after, t_after
-                        for k in range(n_arms):
-                            if votes[k] != 0:
-                                cuda.atomic.add(trials.tally, (trial, k), votes[k])
-                            for j in range(arm_words):
-                                if notes[k, j] != 0:
-                                    cuda.atomic.add(trials.by_arm, (trial, k, j), notes[k, j])
-                        for j in range(N_COUNTERS):
-                            if said[j] != 0:
-                                cuda.atomic.add(trials.counters, (trial, j), said[j])
-                    cuda.atomic.add(trials.words, (trial, N_LOUD), 1)
-                    put_down(players, half, i, counts_pulls, state, own)
-                    put_clock(players, half, i, t, cell, made)
-                    put_votes(players, i, voted, first_vote)
-                    if decides or ends:
-                        words[DUE] = due(arena)
-                        note_decision(plan, real, when[place], decides, ends)
-                        trials.keep[trial] = 0
-                        work = NOTHING
-                    else:
-                        work = SETTLED if heard > SPOILT else ON
-                else:
-                    for j in range(N_COUNTERS):
-                        later[j] += scratch[j]
-                    if how == ARRIVED:
-                        put_down(players, 1 - half, i, counts_pulls, state, own)
-                        put_clock(players, 1 - half, i, t, cell, made)
-                    how_later, t_later, changed_later = how, t, changed
-                    nth_later = own[0, ACTIVE]
-                    if work == ON:
-                        work = SETTLED
-                    else:
-                        copy_player(then, now)
-                        cell, made = cell_then, made_then
-                        heard = min(following, t if how == HALTED else NEVER_AGAIN)
-                        work = NOTHING
-                if work == SETTLED:
-                    if how_later == HALTED:
-                        when[place], nth[place] = t_later, nth_later
-                    else:
-                        cuda.atomic.max(trials.last, (trial, 0), changed_later)
-                        for j in range(N_COUNTERS):
-                            if later[j] != 0:
-                                cuda.atomic.add(trials.added, (trial, j), later[j])
-                        cuda.atomic.add(trials.words, (trial, N_HALTED), -1)
-                        when[place] = NEVER_AGAIN
-                        players.moved[i] = 1
-                    place, work = -1, NOTHING
-            if team:
-                cuda.syncthreads()
-            goes_on = goes_on and words[PHASE] == SCAN
-            if team:
-                cuda.syncthreads()
+        added, last = trials.added[trial], trials.last[trial]
+        plan = Plan(words, times, trials.past[trial], seen, who, when, mark)
+        desk = desk_of(state, alive, own, voted, first_vote, out, scratch, added, last)
+        all_said = (alive, own, players.voted[0, low:high], first_vote)
+        real = arena_of_one(
+            *fixed, counters, *all_said, votes, notes, trials.shared[trial], before, out
+        )
+        arena = arena_of_one(*fixed, scratch, *said, votes, notes, seen, before, out)
+        timing = (key, spans, horizon, in_order, setting.horizon)
         if me == 0:
+            kept[0] = 1
+            if phase in (START, SET):
+                copy(counters, scratch)
+                asked = (ended, arena, due(arena))
+                after_set(rows, plan, desk, real, timing, (counts, n_counts), asked)
+            elif n_heard > n:
+                kept[0] = 0
+                # Those that were noted stand for all; the first may be where the window begins.
+                some = max(1, min(n - 1, int(expected(words) * n / n_heard)))
+                end_before(plan, when[order[some]], in_order != 0)
+            elif n_certain < n:
+                kept[0] = 0
+                words[SPEAKER], words[N_LATER] = who[order[n_certain]], n - 1 - n_certain
+                times[SPEAKS_AT], times[END] = when[order[n_certain]], times[LIMIT]
+                end_before(plan, times[SPEAKS_AT], in_order != 0)
+            else:
+                words[N_LOUD] = n
+                if speaker == NOBODY:
+                    words[DUE] = due(summed)
+                close_window(rows, plan, desk, real, awaited)
+                kept[0] = words[PHASE] != SET
+                if speaker == NOBODY and words[PHASE] == SCAN:
+                    next_window(rows, plan, real, timing)
+            trials.keep[trial] = lazy and kept[0] != 0
+        if team:
+            cuda.syncthreads()
+        if kept[0] != 0:
+            add_up(heard.adds[trial], order, 0, n, me, mates, votes, sums[:0])
+            for e in range(me, n, mates):
+                note_said(players, low + int(who[e]))
+        if team:
+            cuda.syncthreads()
+        if me == 0:
+            if phase == SCAN and speaker != NOBODY:
+                words[SPEAKER] = NOBODY
+            if phase == SCAN and speaker != NOBODY and kept[0] != 0:
+                i = low + speaker
+                half = int(players.half[i])
+                if lazy and players.moved[i]:
+                    half = 1 - half
+                    players.half[i] = half
+                players.moved[i] = 0
+                pick_up(players, half, i, counts_pulls, state, own)
+                pick_up_votes(players, i, voted, first_vote)
+                copy(counters, scratch)
+                if in_order:
+                    begin, end = pulls_before(times[BEGIN]), int(players.ends[i])
+                    dealt = players.dealt[trial]
+                    cell = int(players.ends[i - 1]) if speaker > 0 else 0
+                    cell = next_dealt(dealt, cell, end, begin, players.next[half, i])
+                    made = 0
+                    is_bad = cuda.local.array(n_arms, int8)
+                    for k in range(n_arms):
+                        is_bad[k] = ASK
+                    clock: Any = (trials.streams[trial], dealt, end, begin, noisy, awaited, is_bad)
+                else:
+                    span = spans[speaker] if len(spans) > 1 else spans[0]
+                    cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
+                    clock = (player_key(key, speaker), span, noisy, awaited)
+                calls = (wake, learn, play, take, speaks, tells, rests, waits, never_calm)
+                env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
+                what = (calls, (rule, choose, observe), env, arena, state, speaker, clock)
+                nth, in_turn = int(own[0, ACTIVE]), (never_prepares, stops_after, 0)
+                _, cell, made, t, bad, _ = run(*what, cell, made, times[END], nth, in_turn)
+                if not in_order:
+                    t = times[SPEAKS_AT]
+                scratch[TIME] += 1
+                scratch[SUBOPTIMAL] += bad
+                decides = scratch[VERSION] != counters[VERSION] or (scratch[DECIDED] != 0) != (
+                    counters[DECIDED] != 0
+                )
+                ends = not decides and endless == 0 and ended(arena) != 0
+                copy(scratch, counters)
+                put_down(players, half, i, counts_pulls, state, own)
+                put_clock(players, half, i, t, cell, made)
+                put_votes(players, 0, i, voted, first_vote)
+                words[DUE] = due(arena)
+                if decides or ends:
+                    times[LIMIT], words[N_HALTED] = times[END], words[N_LATER]
+                    note_decision(plan, real, times[SPEAKS_AT], decides, ends)
+                else:
+                    next_window(rows, plan, real, timing)
             words[N_HALTED] = 0
-            trials.last[trial, 0] = NOT_NOW
+            last[0] = NOT_NOW
             for j in range(N_COUNTERS):
                 added[j] = 0
             if words[PHASE] != OVER or known < 0:

@@ -17,10 +17,12 @@ from numba import cuda, float64, int8, int32, int64
 
 from devote.kernels import State
 from devote.kernels.tables import ACTIVE, N_COUNTERS, N_SHARED, SUBOPTIMAL, TIME
-from devote.simulate.engine.alone import HALTED, QUIET, run_alone
+from devote.simulate.engine.alone import ALOUD, ARRIVED, calm_of, run_alone
 from devote.simulate.engine.gpu.code import ROWS, Code
-from devote.simulate.engine.gpu.in_order import next_dealt, pulls_before, run_in_order
-from devote.simulate.engine.gpu.in_step import make_waits
+from devote.simulate.engine.gpu.hear import make_hear
+from devote.simulate.engine.gpu.heard import N_KEPT, N_SAID, prepare
+from devote.simulate.engine.gpu.in_order import judge_arms, next_dealt, pulls_before, run_in_order
+from devote.simulate.engine.gpu.in_step import make_sum_up, make_waits
 from devote.simulate.engine.gpu.tables import (
     arena_of_one,
     environment_of,
@@ -29,6 +31,7 @@ from devote.simulate.engine.gpu.tables import (
     put_clock,
     put_down,
     put_own,
+    put_votes,
 )
 from devote.simulate.engine.gpu.target import device_function
 from devote.simulate.engine.numbers import player_key
@@ -37,6 +40,7 @@ from devote.simulate.engine.windows import (
     LIMIT,
     N_HALTED,
     NOT_NOW,
+    OVER,
     PHASE,
     SCAN,
     SET,
@@ -58,13 +62,13 @@ def make_row(code: Code, threads: int) -> Callable[..., None]:
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
     n_own, counts_pulls = engine.words, algorithm.counts_pulls
-    waits = make_waits(algorithm)
+    waits, hear, sum_up = make_waits(algorithm), make_hear(engine.ended), make_sum_up(threads)
+    silent, calm = clocks.silent, calm_of(algorithm, engine)
     arm_room, int_room = n_arms | 1, n_ints | 1
     kind, n_groups, n_segments, resampled, steady, endless, noisy, in_order = facts
     run: Callable[..., Any] = run_in_order if in_order else run_alone
 
     def row(buffers, rule, spans, setting, shape, players, trials, trial, player):  # type: ignore[no-untyped-def]
-        part = cuda.shared.array(threads, int64)
         me = cuda.threadIdx.x
         here = trial < shape.n_trials and player < shape.n_players
         gain = cuda.local.array(N_COUNTERS, int64)
@@ -85,13 +89,15 @@ def make_row(code: Code, threads: int) -> Callable[..., None]:
             moves = players.next[half, i] < limit
             if trials.words[trial, STOCK] != 0:
                 # Who has said nothing matters to a decision only once one arm is left.
-                counted = trials.counters[trial, N_SHARED] == 1 or players.first_vote[i] >= 0
+                counted = trials.counters[trial, N_SHARED] == 1 or players.first_vote[0, i] >= 0
             if in_order:
                 dealt, last = players.dealt[trial], int(players.ends[i])
                 begin = pulls_before(trials.times[trial, BEGIN])
                 cell = int(players.ends[i - 1]) if player > 0 else 0
                 cell = next_dealt(dealt, cell, last, begin, players.next[half, i])
                 moves = cell < last and begin + dealt[cell] + 0.5 < limit
+            # With more heard than there is room for, the window does not count.
+            moves = moves and trials.words[trial, N_HALTED] <= trials.heard.who.shape[1]
         if shared:
             alive = cuda.shared.array((threads, 1, n_arms), int8)[me]
             pulls = cuda.shared.array((threads, arm_room), int32)[me, :n_arms]
@@ -108,13 +114,20 @@ def make_row(code: Code, threads: int) -> Callable[..., None]:
         first_vote = cuda.local.array(1, int32)
         out = cuda.local.array(n_arms, int32)
         scratch = cuda.local.array(N_COUNTERS, int64)
+        kept = cuda.local.array(N_KEPT, int64)
         state = State(alive[0], pulls, sums, ints, floats)
-        if counted and not moves:
-            look_at(players, half, i, state, own)
         arrived = False
         if moves:
             pick_up(players, half, i, counts_pulls, state, own)
             copy(trials.past[trial], scratch)
+            if silent:
+                tally, seen = trials.tally[trial], trials.seen[trial]
+                before = trials.before[trial]
+            else:
+                tally = cuda.local.array(n_arms, int64)
+                seen = cuda.local.array(n_arms, int8)
+                before = cuda.local.array(n_arms, int8)
+                copy(trials.seen[trial], seen)
             arena = arena_of_one(
                 shape.n_players,
                 setting,
@@ -125,33 +138,35 @@ def make_row(code: Code, threads: int) -> Callable[..., None]:
                 own,
                 voted,
                 first_vote,
-                trials.tally[trial],
+                tally,
                 trials.by_arm[trial],
-                trials.seen[trial],
-                trials.before[trial],
+                seen,
+                before,
                 out,
             )
             env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
-            calls = (wake, learn, play, take, speaks, tells, rests, waits)
+            calls = (wake, learn, play, take, speaks, tells, rests, waits, calm)
             subroutine = (rule, choose, observe)
             made = 0
             if in_order:
-                clock: Any = (trials.streams[trial], dealt, last, begin, noisy, awaited)
+                is_bad = cuda.local.array(n_arms, int8)
+                judge_arms(env, setting.epsilon, player, begin, pulls_before(limit), is_bad)
+                clock: Any = (trials.streams[trial], dealt, last, begin, noisy, awaited, is_bad)
             else:
                 span = spans[player] if len(spans) > 1 else spans[0]
                 clock = (player_key(trials.keys[trial], player), span, noisy, awaited)
                 cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
             first = own[0, ACTIVE]
-            how, cell, made, t, bad, changed = run(
-                calls, subroutine, env, arena, state, player, clock, cell, made, limit, QUIET
-            )
-            arrived = how != HALTED
+            kept[N_SAID] = 0
+            what = (calls, subroutine, env, arena, state, player, clock)
+            hearing = (prepare, hear, (trials, players, trial, player, i, kept))
+            how, cell, made, t, bad, changed = run(*what, cell, made, limit, ALOUD, hearing)
+            arrived = how == ARRIVED
             if arrived:
+                if kept[N_SAID] != 0:
+                    put_votes(players, 1, i, voted, first_vote)
                 for j in range(N_COUNTERS):
                     gain[j] = scratch[j] - trials.past[trial, j]
-                if trials.words[trial, STOCK] != 0:  # what is counted anew has not been gained
-                    for j in range(n_counts):
-                        gain[counts[j]] = 0
                 gain[TIME] += own[0, ACTIVE] - first
                 gain[SUBOPTIMAL] += bad
                 if changed != NOT_NOW:
@@ -159,17 +174,13 @@ def make_row(code: Code, threads: int) -> Callable[..., None]:
                 half = 1 - half
                 players.moved[i] = 1
                 put_clock(players, half, i, t, cell, made)
-            else:
-                place = cuda.atomic.add(trials.words, (trial, N_HALTED), 1)
-                players.who[trial * shape.n_players + place] = player
-                players.when[trial * shape.n_players + place] = t
-                players.nth[trial * shape.n_players + place] = own[0, ACTIVE]
-        if counted:
+        if counted:  # everybody is where the decision was made
+            look_at(players, half, i, state, own)
             copy(trials.counters[trial], scratch)
             for j in range(n_counts):
                 scratch[counts[j]] = 0
             for k in range(n_arms):
-                voted[0, k] = players.voted[i, k]
+                voted[0, k] = players.voted[0, i, k]
             after = arena_of_one(
                 shape.n_players,
                 setting,
@@ -188,26 +199,11 @@ def make_row(code: Code, threads: int) -> Callable[..., None]:
             )
             take_stock(after, 0)
             for j in range(n_counts):
-                gain[counts[j]] += scratch[counts[j]]
-            if not arrived:
-                put_own(players, half, i, own)
+                gain[counts[j]] = scratch[counts[j]]
+            put_own(players, half, i, own)
         if arrived:
             put_down(players, half, i, counts_pulls, state, own)
-        for j in range(N_COUNTERS):
-            if shape.blocks_each == 0:
-                if gain[j] != 0:
-                    cuda.atomic.add(trials.added, (trial, j), gain[j])
-            elif cuda.syncthreads_or(int32(gain[j] != 0)):
-                part[me] = gain[j]
-                width = cuda.blockDim.x // 2
-                while width > 0:
-                    cuda.syncthreads()
-                    if me < width:
-                        part[me] += part[me + width]
-                    width //= 2
-                if me == 0:
-                    cuda.atomic.add(trials.added, (trial, j), part[0])
-                cuda.syncthreads()
+        sum_up(gain, trials.added, trial, shape.blocks_each > 0)
 
     return row
 
@@ -220,6 +216,8 @@ def make_rows(code: Code, known: int) -> Callable[..., None]:
         busy[0] = known < 0
         if shape.blocks_each > 0:
             trial = cuda.blockIdx.x // shape.blocks_each
+            if trials.words[trial, PHASE] == OVER:
+                return
             block = cuda.blockIdx.x % shape.blocks_each
             player = block * cuda.blockDim.x + cuda.threadIdx.x
         else:

@@ -10,14 +10,15 @@ from threading import Lock
 from typing import Any
 
 from devote.simulate.block import Block
-from devote.simulate.engine.clocks_run import runs_by_itself
+from devote.simulate.engine.clocks_run import ends_apart
+from devote.simulate.engine.gpu.tables import CROWD, n_columns
 from devote.simulate.engine.gpu.target import check_device, free_bytes, freed_later, simulated
 from devote.simulate.engine.room import bytes_per_player
 from devote.simulate.errors import SweepError
 from devote.simulate.scenario import Scenario
 
 PER_TRIAL = 4096
-"""Bytes of a trial beside its players, at most."""
+"""Bytes of a trial beside its players and what is heard of them, at most."""
 
 SHARE = 0.8
 """Of the free memory that players may take."""
@@ -43,8 +44,7 @@ def room() -> int:
 
 def trials_at_once(scenario: Scenario, there: int) -> int:
     """How many trials so much memory holds; at least one, or it is refused."""
-    player = bytes_per_player(scenario)
-    each = player * scenario.n_players + PER_TRIAL
+    player, each = bytes_per_player(scenario), _bytes_each(scenario)
     if each > there:
         raise SweepError(
             f"n_players={scenario.n_players:,} takes {each / 2**30:,.0f} GiB of the GPU's memory, "
@@ -168,7 +168,13 @@ def _is_short(task: Task) -> bool:
 def _bytes(task: Task) -> int:
     """What the trials of a task take."""
     [(_, scenario), *_], trials = task
-    return (bytes_per_player(scenario) * scenario.n_players + PER_TRIAL) * len(trials)
+    return _bytes_each(scenario) * len(trials)
+
+
+def _bytes_each(scenario: Scenario) -> int:
+    """What a trial takes."""
+    heard = CROWD * (21 + 4 * n_columns(scenario.spec.n_arms))
+    return bytes_per_player(scenario) * scenario.n_players + heard + PER_TRIAL
 
 
 def _form(scenario: Scenario) -> Any:
@@ -179,6 +185,6 @@ def _form(scenario: Scenario) -> Any:
 
     engine = scenario.scheme.engine
     assert engine is not None
-    if scenario.own_clocks and runs_by_itself(scenario):
+    if scenario.own_clocks and ends_apart(scenario):
         return LoneBatch
     return MergedBatch if engine.one_learner or engine.clocks is None else Batch

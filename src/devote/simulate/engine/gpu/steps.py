@@ -10,22 +10,22 @@ from typing import Any
 
 from devote.kernels.jitable import jitable
 from devote.kernels.tables import DECIDED, TIME, Arena
-from devote.simulate.engine.gpu.in_order import end_at_pull
+from devote.simulate.engine.gpu.in_order import end_at_pull, pulls_before
 from devote.simulate.engine.windows import (
+    BEGIN,
+    CUT,
     DUE,
     LAST,
     LIMIT,
     OVER,
     PHASE,
-    SCAN,
+    SPEAKER,
     START,
     Desk,
     Plan,
     Rows,
-    close_window,
     copy,
     count_set,
-    end_earlier,
     open_window,
 )
 
@@ -67,18 +67,11 @@ def after_set(
 
 
 @jitable
-def shorten_to(plan: Plan, moment: float, in_order: bool) -> None:
-    """Scan the window again to an earlier end."""
-    end_earlier(plan, moment)
+def end_before(plan: Plan, moment: float, in_order: bool) -> None:
+    """Run the window again to an earlier end."""
+    words, times = plan.words, plan.times
+    times[LIMIT] = moment
+    words[CUT] = 0
     if in_order:
-        plan.times[LIMIT] = math.floor(plan.times[LIMIT]) + 1.0
-
-
-@jitable
-def after_window(
-    rows: Rows, plan: Plan, desk: Desk, real: Arena, timing: Any, awaited: int
-) -> None:
-    """Nobody is left who has halted: begin the next window, unless the run ended in this one."""
-    close_window(rows, plan, desk, real, awaited)
-    if plan.words[PHASE] == SCAN:
-        next_window(rows, plan, real, timing)
+        first = pulls_before(times[BEGIN])
+        times[LIMIT] = max(math.floor(moment), first + int(words[SPEAKER] < 0))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from devote.kernels import State
 from devote.kernels.jitable import jitable
-from devote.kernels.tables import Arena
+from devote.kernels.tables import N_COUNTERS, OWN, Arena
 from devote.problems.rewards import Environment
 from devote.simulate.engine.windows import Desk
 
@@ -25,6 +25,7 @@ class Players(NamedTuple):
     """As ``windows.Rows``: ``[half, place, number]``, with ``own`` and ``voted`` by number first.
 
     ``pulls`` and ``ints`` of a learner are in ``ints``, ``sums`` and ``floats`` in ``reals``.
+    ``voted`` and ``first_vote`` have what is certain first, and then what was said in this phase.
     ``dealt[trial]`` has the pulls of a window by player, if time counts pulls (``deal``); ``ends``
     says where a player's end, which is where those of the next one begin.
     """
@@ -38,9 +39,6 @@ class Players(NamedTuple):
     moved: Any
     voted: Any
     first_vote: Any
-    who: Any
-    when: Any
-    nth: Any
     place: Any
     dealt: Any
     ends: Any
@@ -50,7 +48,8 @@ class Trials(NamedTuple):
     """A row for each trial: what ``Plan``, ``Arena`` and ``Desk`` have of it.
 
     ``keep``: whether it is certain that players are where the last phase has brought them.
-    ``keys`` are those of the players' numbers, ``streams`` those of the trial's.
+    ``keys`` are those of the players' numbers, ``streams`` those of the trial's. ``heard``: see
+    there.
     """
 
     keys: Any
@@ -67,6 +66,35 @@ class Trials(NamedTuple):
     shared: Any
     seen: Any
     before: Any
+    heard: Any
+
+
+CROWD = 256
+"""Loud activations of a trial in a window, at most, if it is to count."""
+
+
+def room_of(threads: int) -> int:
+    """The same where so many threads merge a trial; many of them have many players to hear."""
+    return CROWD * max(1, threads // 32)
+
+
+class Heard(NamedTuple):
+    """Loud activations of each trial in a phase, in no order: ``[trial, place]``.
+
+    Who made it; its number among the player's, or its pull where time counts pulls; when that was;
+    whether it decides by itself; and what it adds to ``tally`` and to the scheme's own counters.
+    """
+
+    who: Any
+    mark: Any
+    when: Any
+    decides: Any
+    adds: Any
+
+
+def n_columns(n_arms: int) -> int:
+    """How many numbers a loud activation may add to."""
+    return n_arms + N_COUNTERS - OWN
 
 
 class Fresh(NamedTuple):
@@ -236,16 +264,16 @@ def pick_up(
 def pick_up_votes(players: Players, number: int, voted: Any, first_vote: Any) -> None:
     """Copy what a player has said to where it is worked on."""
     for k in range(voted.shape[1]):
-        voted[0, k] = players.voted[number, k]
-    first_vote[0] = players.first_vote[number]
+        voted[0, k] = players.voted[0, number, k]
+    first_vote[0] = players.first_vote[0, number]
 
 
 @jitable
-def put_votes(players: Players, number: int, voted: Any, first_vote: Any) -> None:
-    """Copy it back."""
+def put_votes(players: Players, certain: int, number: int, voted: Any, first_vote: Any) -> None:
+    """Copy it back: 0 where it is certain, 1 where it is not yet."""
     for k in range(voted.shape[1]):
-        players.voted[number, k] = voted[0, k]
-    players.first_vote[number] = first_vote[0]
+        players.voted[certain, number, k] = voted[0, k]
+    players.first_vote[certain, number] = first_vote[0]
 
 
 @jitable
