@@ -10,6 +10,7 @@ from threading import Condition, Lock
 from typing import Any
 
 import numpy as np
+from numba import cuda
 from numba.cuda.simulator.kernel import BlockManager, BlockThread
 from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
@@ -21,7 +22,7 @@ from devote.simulate import Scenario, run_trial
 from devote.simulate.engine.clocks import make_clocks
 from devote.simulate.engine.clocks_run import ClocksRun
 from devote.simulate.engine.gpu import batch as batches
-from devote.simulate.engine.gpu import lone
+from devote.simulate.engine.gpu import in_step, lone
 from devote.simulate.engine.gpu.batch import Batch
 from devote.simulate.engine.gpu.run import run_batches, run_jobs
 from devote.simulate.engine.loop import make_loop
@@ -176,6 +177,28 @@ def run_block(manager: Any, grid_point: Any, *given: Any) -> None:
         raise errors[0][0].with_traceback(errors[0][1])
 
 
+def is_line(lengths: list[int]) -> bool:
+    """Whether each player that moves is run once, beside those who have as far to go."""
+    line_up = in_step.make_line_up(2 * in_step.WARP)
+    found: list[Any] = [None] * len(lengths)
+
+    @cuda.jit
+    def kernel(given: Any) -> None:
+        me = cuda.threadIdx.x
+        found[me] = line_up((int(given[me]), 10 + me, 20 + me, 0.5 * me))
+
+    kernel[1, len(lengths)](np.array(lengths))
+    moving = [(who, stretch) for who, stretch in found if stretch[0] > 0]
+    coarse = max(0, max(lengths, default=0).bit_length() - 5)
+    kinds = [stretch[0] - 1 >> coarse for _, stretch in moving]
+    return (
+        sorted(who for who, _ in moving) == [i for i, n in enumerate(lengths) if n > 0]
+        and all(stretch == (lengths[who], 10 + who, 20 + who, 0.5 * who) for who, stretch in moving)
+        and kinds == sorted(kinds)
+        and found[: len(moving)] == moving
+    )
+
+
 def report(name: str, equal: bool) -> None:
     print(f"{name}: {'equal' if equal else 'DIFFERENT'}", flush=True)
 
@@ -191,6 +214,8 @@ def main() -> None:
         report(name, all(map(eq, block, [on_the_cpu(scenario, trial) for trial in trials])))
         if name == "decentralized":
             report("a trial by itself", run_trial(scenario, seed=SEED, trial=2) == block[1])
+    lines = [[3, 0, 1, 40, 1, 0], [0, 0, 0, 0], [5, 5, 5, 5], [0, 900, 1, 899, 30, 31, 2000, 0]]
+    report("players in line", all(map(is_line, lines)))
     # A launch for each phase, where a trial takes two blocks, one, or a part of one.
     scenario = setting(*SETTINGS["decentralized"])
     runs = []

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devote.problems import Problem, is_suboptimal
-from devote.simulate.engine.gpu.in_order import ASK, judge_arms
+from devote.simulate.engine.gpu.in_order import ASK, dealt_to, judge_arms, next_dealt
 
 EPSILONS = st.sampled_from((0.0, 0.05, 0.25))
 MEANS = st.lists(st.sampled_from((0.0, 0.2, 0.5, 0.7, 0.75, 1.0)), min_size=2, max_size=4)
@@ -38,3 +38,19 @@ def test_arms_far_apart_are_judged_once():
     is_bad = np.full(3, ASK, dtype=np.int8)
     judge_arms(env, 0.25, 0, 1000, 1100, is_bad)
     assert is_bad.tolist() == [0, 1, 1]
+
+
+@given(
+    st.lists(st.integers(0, 30), min_size=1, max_size=8, unique=True).map(sorted),
+    st.integers(0, 5),
+    st.sampled_from((0.0, 0.5)),
+    st.data(),
+)
+def test_a_stretch_has_the_dealt_pulls_up_to_a_moment(dealt, begin, half, data):
+    """Pull t is at t + 1/2; a window ends between two pulls, or at that of a speaker."""
+    place = data.draw(st.integers(0, len(dealt)))
+    limit = data.draw(st.integers(0, 40)) + half
+    left = [begin + pull + 0.5 for pull in dealt[place:]]
+    n_pulls = sum(moment < limit for moment in left)
+    assert dealt_to(dealt, place, len(dealt), begin, limit) == (n_pulls, place + n_pulls, 0, limit)
+    assert next_dealt(dealt, place, len(dealt), begin, limit - 0.5) == place + n_pulls

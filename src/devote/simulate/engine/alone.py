@@ -48,6 +48,10 @@ STOPPED = -1
 """In place of where a stretch ends: it has. The loop has one end, so that the threads of a GPU,
 which take its branches one after the other, are together again at each turn."""
 
+IN_A_ROW = 16
+"""Pulls that are made one after another until one of them eliminates an arm. Threads of a GPU that
+have eliminated one wait that long for others who have not."""
+
 FOREVER = 1 << 60
 """More activations than are ever made."""
 
@@ -70,6 +74,12 @@ def calm_of(algorithm: Algorithm, engine: Engine) -> Callable[[Rule, State], int
     if algorithm.calm is None or not by_itself or not engine.clocks or not engine.clocks.hears_once:
         return never_calm
     return algorithm.calm
+
+
+def pulls_in_a_row(algorithm: Algorithm, engine: Engine) -> int:
+    """How many pulls are made without asking in between whether there is something else to do."""
+    asked = engine.clocks is None or not engine.clocks.hears_once
+    return 1 if asked or calm_of(algorithm, engine) is not never_calm else IN_A_ROW
 
 
 @jitable
@@ -124,6 +134,16 @@ def bad_play(env: Environment, arena: Arena, t: int, player: int, arm: int) -> i
 
 
 @jitable
+def stretch_to(
+    key: Any, cell: int, made: int, span: float, limit: float
+) -> tuple[int, int, int, float]:
+    """What ``run_clock`` says of a player up to a moment: a number of cells if no time passes."""
+    if span == 0.0:
+        return int(min(limit - cell, FOREVER)), cell, made, 0.0
+    return run_clock(key, cell, made, span, limit)
+
+
+@jitable
 def run_alone(
     calls: Any,
     sub: Any,
@@ -134,41 +154,37 @@ def run_alone(
     clock: Any,
     cell: int,
     made: int,
-    limit: float,
+    stretch: tuple[int, int, int, float],
     loud: int,
     hearing: Any,
 ) -> tuple[int, int, int, float, int, float]:
-    """Make a player's activations up to ``limit``, from one on: ``made`` of its cell are made.
+    """Make a player's activations of a stretch, from one on: ``made`` of its cell are made.
 
     Stops before an activation that others would hear of, other than number ``loud``, and after
     that one. ``arena`` has this player's row only; ``player`` is who it is among all. ``clock``
     is its key, the length of a cell of its clock, whether noise is drawn, and the counter that is
-    awaited. With ``ALOUD`` all are made: ``hearing`` is what prepares the tables for a loud one,
-    what hears of it and tells whether to stop after it, and what both are given.
+    awaited. ``stretch`` is what ``stretch_to`` says, and is asked for if none is to be ``loud``.
+    With ``ALOUD`` all are made: ``hearing`` is what prepares the tables for a loud one, what hears
+    of it and tells whether to stop after it, and what both are given.
 
     With cells of length 0 time does not pass, and a cell is one activation: that is for a player
-    who is alone in its run, and whose run ends when the awaited counter rises. ``limit`` is then a
-    number of cells, after which it pauses: it has not arrived, it goes on.
+    who is alone in its run, and whose run ends when the awaited counter rises. At the end of the
+    stretch it pauses: it has not arrived, it goes on.
 
     Returns how it ended, the cell and how many of it are made, a moment before which the player
     does not wake again (of a loud activation that it halts before, its own; nothing of one that it
     has made, when that was is known), plays of suboptimal arms, and when the awaited counter last
     changed (-1 if it did not).
     """
-    wake, learn, play, take, speaks, tells, rests, waits, calm = calls
+    wake, learn, play, take, speaks, tells, rests, waits, calm, in_a_row = calls
     key, span, noisy, awaited = clock
     prepare, hear, log = hearing
     in_passing = loud == ALOUD
     bad = 0
     changed = -1.0
-    t = 0.0
+    ahead, last_cell, last_made, t = stretch
     first = active = int(arena.own[0, ACTIVE])
-    end, last_cell, last_made = loud + 1, cell, made
-    if span == 0.0:
-        end = active + int(min(limit - cell, FOREVER))
-    elif loud < 0:
-        ahead, last_cell, last_made, t = run_clock(key, cell, made, span, limit)
-        end = active + ahead
+    end = active + ahead if loud < 0 else loud + 1
     # One ahead: a processor that waits for one number can work on the next.
     word = activation_word(key, active)
     choice, luck = unit(word), unit(onward(word))
@@ -197,20 +213,30 @@ def run_alone(
                 else:
                     how, end = HALTED, STOPPED
             else:
-                u, v = choice, luck
-                word = activation_word(key, active + 1)
-                choice, luck = unit(word), unit(onward(word))
-                noise = unit(noise_word(key, active)) if noisy else 0.0
                 before = arena.counters[awaited]
+                noise = unit(noise_word(key, active)) if noisy else 0.0
                 wake(arena, state, 0, noise)
-                arm = play(sub, arena, state, 0, u)
-                if plain:  # what else ``pay`` asks need not be asked at each pull
-                    bad += 1 - arena.good[arm]
-                    reward = 1.0 * (v < env.means[arm])
-                else:
-                    bad += bad_play(env, arena, 0, player, arm)
-                    reward = pay(env, 0, player, arm, v)
-                n_out = take(sub, arena, state, 0, arm, reward, noise)
+                stop = min(loud if loud > active else end, active + in_a_row)
+                if active == first:  # it may have heard something
+                    stop = active
+                n_out, plays = 0, True
+                while plays:
+                    u, v = choice, luck
+                    word = activation_word(key, active + 1)
+                    choice, luck = unit(word), unit(onward(word))
+                    arm = play(sub, arena, state, 0, u)
+                    if plain:  # what else ``pay`` asks need not be asked at each pull
+                        bad += 1 - arena.good[arm]
+                        reward = 1.0 * (v < env.means[arm])
+                    else:
+                        bad += bad_play(env, arena, 0, player, arm)
+                        reward = pay(env, 0, player, arm, v)
+                    n_out = take(sub, arena, state, 0, arm, reward, noise)
+                    plays = n_out == 0 and active + 1 < stop and not spoken and not waits(state)
+                    if plays:
+                        active += 1
+                        noise = unit(noise_word(key, active)) if noisy else 0.0
+                arena.own[0, ACTIVE] = active + 1
                 telling = n_out != 0 and not spoken and tells(arena, state, 0, n_out)
                 if telling and not in_passing:
                     how, end = HALTED, STOPPED

@@ -41,8 +41,10 @@ from devote.simulate.engine.alone import (
     calm_of,
     never_prepares,
     never_waits,
+    pulls_in_a_row,
     run_alone,
     stops_after,
+    stretch_to,
 )
 from devote.simulate.engine.memory import prefetch_row
 from devote.simulate.engine.numbers import player_key
@@ -159,6 +161,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
     speaks, tells, rests, take_stock = clocks.speaks, clocks.tells, clocks.rests, clocks.take_stock
     due, calm = clocks.due, calm_of(algorithm, engine)
+    at_once = pulls_in_a_row(algorithm, engine)
     awaited, counts, n_counts = clocks.awaited, clocks.counts or (0,), len(clocks.counts)
 
     def work(  # type: ignore[no-untyped-def]
@@ -171,7 +174,7 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
         counters, words, times, past = real.counters, plan.words, plan.times, plan.past
         scratch, fresh, added = desk.scratch, desk.fresh, desk.added
         subroutine = (rule, choose, observe)
-        calls = (wake, learn, play, take, speaks, tells, rests, never_waits, calm)
+        calls = (wake, learn, play, take, speaks, tells, rests, never_waits, calm, at_once)
         in_turn = (never_prepares, stops_after, 0)
         state = State(desk.alive[0], desk.pulls, desk.sums, desk.ints, desk.floats)
         arena = at_desk(real, desk, scratch, plan.seen)
@@ -267,9 +270,12 @@ def make_clocks(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Calla
                 clock = (player_key(trial, player), span, noisy, awaited)
                 first = desk.own[0, ACTIVE]
                 cell, made = int(desk.place[0]), int(desk.place[1])
+                stretch = (0, cell, made, 0.0)
+                if loud < 0:
+                    stretch = stretch_to(clock[0], cell, made, span, limit)
                 what = (calls, subroutine, env, arena, state, player, clock)
                 how, cell, made, t, bad, changed = run_alone(
-                    *what, cell, made, limit, loud, in_turn
+                    *what, cell, made, stretch, loud, in_turn
                 )
                 desk.place[0], desk.place[1] = cell, made
                 if how == HALTED and phase == MERGE:

@@ -105,9 +105,10 @@ def waking_of(scenario: Scenario) -> tuple[Any, Any]:
     return np.array(table[0]), np.array(table[1])
 
 
-def stream_keys(seed: int, trials: Sequence[int]) -> Any:
-    """The keys of the streams of each trial, see ``in_order.WAKE``."""
-    return np.stack([trial_keys(seed, trials, name) for name in (*NAMES, "noise")], axis=1)
+def stream_keys(scenario: Scenario, seed: int, trials: Sequence[int]) -> Any:
+    """The keys of the streams of each trial, see ``in_order.WAKE``; of noise where it is drawn."""
+    names = (*NAMES, "noise") if scenario.scheme.noisy else NAMES
+    return np.stack([trial_keys(seed, trials, name) for name in names], axis=1)
 
 
 def setting_of(scenario: Scenario, arena: Arena) -> Setting:

@@ -176,7 +176,7 @@ class Batch:
         )
         trial_rows = Trials(
             keys=trial_keys(seed, trials),
-            streams=stream_keys(seed, trials if self.in_order else trials[:1]),
+            streams=stream_keys(scenario, seed, trials if self.in_order else trials[:1]),
             counters=Room((n_trials, tables.N_COUNTERS), np.int64),
             past=Room((n_trials, tables.N_COUNTERS), np.int64),
             added=Room((n_trials, tables.N_COUNTERS), np.int64),

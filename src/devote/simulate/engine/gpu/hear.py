@@ -5,7 +5,7 @@ from collections.abc import Callable
 from numba import cuda
 
 from devote.kernels.tables import DECIDED, OWN, VERSION
-from devote.simulate.engine.gpu.heard import N_OWN, N_SAID, add_up, put_in_order
+from devote.simulate.engine.gpu.heard import N_OWN, N_SAID, add_up
 from devote.simulate.engine.gpu.target import device_function
 from devote.simulate.engine.windows import N_HALTED
 
@@ -41,12 +41,9 @@ def make_hear(ended: Callable[..., int]) -> Callable[..., bool]:
 
 
 def make_count_certain(due: Callable[..., int], team: bool) -> Callable[..., int]:
-    """What puts loud activations in order and tells how many come before the first decision."""
+    """What tells how many loud activations, which are in order, come before the first decision."""
 
     def count_certain(heard, trial, n, me, mates, order, summed):  # type: ignore[no-untyped-def]
-        put_in_order(heard.when[trial], n, me, mates, order)
-        if team:
-            cuda.syncthreads()
         tables = (summed.tally, summed.counters[OWN:])
         done, certain, left = 0, n, due(summed)
         if left == 0:

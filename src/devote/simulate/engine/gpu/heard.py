@@ -38,9 +38,9 @@ def prepare(log: Any, arena: Arena) -> None:
 def put_in_order(when: Any, n: int, me: int, mates: int, order: Any) -> None:
     """Put the places of some of the first n into the order of time."""
     for j in range(me, n, mates):
-        rank = 0
+        mine, rank = when[j], 0
         for one in range(n):
-            rank += when[one] < when[j] or (when[one] == when[j] and one < j)
+            rank += int(when[one] < mine) + int(when[one] == mine and one < j)
         order[rank] = j
 
 

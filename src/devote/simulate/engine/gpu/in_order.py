@@ -61,6 +61,26 @@ def next_dealt(dealt: Any, place: int, last: int, begin: int, after: float) -> i
 
 
 @jitable
+def first_dealt(
+    players: Any, trial: int, player: int, half: int, number: int, begin: int
+) -> tuple[int, int]:
+    """The place of a player's next dealt pull, and where its pulls end."""
+    place, last = int(players.ends[number - 1]) if player > 0 else 0, int(players.ends[number])
+    return next_dealt(players.dealt[trial], place, last, begin, players.next[half, number]), last
+
+
+@jitable
+def dealt_to(
+    dealt: Any, place: int, last: int, begin: int, limit: float
+) -> tuple[int, int, int, float]:
+    """How many of a player's dealt pulls are before a moment, as ``alone.stretch_to`` says it."""
+    end = last
+    if place < last and begin + dealt[last - 1] + 0.5 >= limit:
+        end = next_dealt(dealt, place, last, begin, limit - 0.5)
+    return end - place, end, 0, limit
+
+
+@jitable
 def judge_arms(
     env: Environment, epsilon: float, player: int, begin: int, end: int, is_bad: Any
 ) -> None:
@@ -92,31 +112,30 @@ def run_in_order(
     clock: Any,
     place: int,
     made: int,
-    limit: float,
+    stretch: tuple[int, int, int, float],
     loud: int,
     hearing: Any,
 ) -> tuple[int, int, int, float, int, float]:
-    """Make a player's pulls up to ``limit``, as ``alone.run_alone`` does, from a place on.
+    """Make a player's pulls of a stretch, as ``alone.run_alone`` does, from a place on.
 
     Loud ones are made in passing, unless one is asked for, which is then the last.
 
     ``clock`` is the keys of the trial's streams, the pulls that are dealt out, counted from the
-    first one of the window, where this player's end, that first pull, whether noise is drawn, the
-    counter that is awaited, and what ``judge_arms`` says.
+    first one of the window, that first pull, whether noise is drawn, the counter that is awaited,
+    and what ``judge_arms`` says. ``stretch`` is as ``dealt_to`` says.
     """
-    wake, learn, play, take, speaks, tells, rests, waits, _ = calls
-    keys, dealt, last, begin, noisy, awaited, is_bad = clock
+    wake, learn, play, take, speaks, tells, rests, waits, _, in_a_row = calls
+    keys, dealt, begin, noisy, awaited, is_bad = clock
     prepare, hear, log = hearing
     bad = 0
     changed = -1.0
-    moment = limit
+    ahead, _, _, moment = stretch
+    first, last = place, place + ahead
     active = int(arena.own[0, ACTIVE])
     how = GOES_ON
     while place < last:
         t = begin + int(dealt[place])
-        if t + 0.5 >= limit:
-            last = STOPPED
-        elif not waits(state):
+        if not waits(state):
             spoken = active == loud
             arena.own[0, ACTIVE] = active + 1
             if arena.endless == 0 and rests(arena, state, 0):
@@ -124,8 +143,7 @@ def run_in_order(
                 if is_bad[arm] == ASK:
                     bad += bad_play(env, arena, t, player, arm)
                 else:
-                    if begin + dealt[last - 1] + 0.5 < limit:
-                        n_rests = last - place
+                    n_rests = last - place
                     bad += n_rests * int(is_bad[arm])
                 active += n_rests
                 place += n_rests
@@ -136,10 +154,23 @@ def run_in_order(
                 noise = unit(word_at(keys[NOISE], t)) if noisy else 0.0
                 before = arena.counters[awaited]
                 wake(arena, state, 0, noise)
-                arm = play(sub, arena, state, 0, unit(word_at(keys[CHOOSE], t)))
-                bad += is_bad[arm] if is_bad[arm] != ASK else bad_play(env, arena, t, player, arm)
-                reward = pay(env, t, player, arm, unit(word_at(keys[PAY], t)))
-                n_out = take(sub, arena, state, 0, arm, reward, noise)
+                stop = min(last, place + in_a_row)
+                if place == first:  # it may have heard something
+                    stop = place
+                n_out, plays = 0, True
+                while plays:
+                    arm = play(sub, arena, state, 0, unit(word_at(keys[CHOOSE], t)))
+                    is_known = is_bad[arm] != ASK
+                    bad += is_bad[arm] if is_known else bad_play(env, arena, t, player, arm)
+                    reward = pay(env, t, player, arm, unit(word_at(keys[PAY], t)))
+                    n_out = take(sub, arena, state, 0, arm, reward, noise)
+                    plays = n_out == 0 and place + 1 < stop and not spoken and not waits(state)
+                    if plays:
+                        active += 1
+                        place += 1
+                        t = begin + int(dealt[place])
+                        noise = unit(word_at(keys[NOISE], t)) if noisy else 0.0
+                arena.own[0, ACTIVE] = active + 1
                 if n_out != 0:
                     if not spoken and tells(arena, state, 0, n_out):
                         prepare(log, arena)

@@ -1,14 +1,14 @@
 """What the threads of a warp do together.
 
-They wait for each other. So one whose next pull takes far more work than most
-(``Algorithm.laborious``) waits until enough others are there too. And what they have gained is
-added up before it goes to where others add as well.
+They wait for each other. So players who have as many pulls to make are run side by side. One whose
+next pull takes far more work than most (``Algorithm.laborious``) waits until enough others are
+there too. And what they have gained is added up before it goes to where others add as well.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from numba import cuda, int64
+from numba import cuda, float64, int32, int64
 
 from devote.kernels import Algorithm, State
 from devote.kernels.tables import N_COUNTERS
@@ -17,6 +17,12 @@ from devote.simulate.engine.gpu.target import device_function, simulated
 
 WARP, ALL = 32, 0xFFFFFFFF
 """Threads that go in step, and the mask of all of them."""
+
+LENGTHS = 32
+"""How many lengths of stretches are told apart."""
+
+SHORTER = 32 - (LENGTHS - 1).bit_length()
+"""A whole number of 32 bits that begins with so many zeros is below ``LENGTHS``."""
 
 PART = 2
 """Laborious pulls are made once one in so many threads of a warp has one."""
@@ -36,6 +42,51 @@ def make_waits(algorithm: Algorithm) -> Callable[[State], bool]:
         return labour and part * waiting < cuda.popc(here)
 
     return device_function(waits)
+
+
+def make_line_up(threads: int) -> Callable[..., Any]:
+    """What gives each thread of a block of so many a player to run: by the length of its stretch.
+
+    It is given the stretch of the thread's player (``alone.stretch_to``), and returns the thread
+    whose player this one is to run, and that player's stretch: of length 0 if there is none. In one
+    warp there is nothing to be gained.
+    """
+    if threads <= WARP:
+        return device_function(lambda stretch: (cuda.threadIdx.x, stretch))
+
+    def line_up(stretch):  # type: ignore[no-untyped-def]
+        lengths = cuda.shared.array(threads, int32)
+        cells = cuda.shared.array((threads, 2), int32)
+        times = cuda.shared.array(threads, float64)
+        line = cuda.shared.array(threads, int32)
+        longest = cuda.shared.array(1, int32)
+        counts = cuda.shared.array(LENGTHS, int32)
+        me = cuda.threadIdx.x
+        length, cell, made, t = stretch
+        lengths[me], cells[me, 0], cells[me, 1], times[me] = length, cell, made, t
+        for j in range(me, LENGTHS, cuda.blockDim.x):
+            counts[j] = 0
+        longest[0] = 0
+        cuda.syncthreads()
+        cuda.atomic.max(longest, 0, length)
+        cuda.syncthreads()
+        kind = rank = 0
+        if length > 0:
+            kind = (length - 1) >> max(0, SHORTER - cuda.clz(longest[0]))
+            rank = cuda.atomic.add(counts, kind, 1)
+        n_moving = cuda.syncthreads_count(int32(length > 0))
+        if length > 0:
+            for j in range(kind):
+                rank += counts[j]
+            line[rank] = me
+        cuda.syncthreads()
+        if me >= n_moving:
+            return me, (0, cell, made, t)
+        other = int(line[me])
+        where = int(cells[other, 0]), int(cells[other, 1])
+        return other, (int(lengths[other]), *where, times[other])
+
+    return device_function(line_up)
 
 
 def make_sum_up(threads: int) -> Callable[..., None]:

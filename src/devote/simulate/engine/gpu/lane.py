@@ -4,7 +4,6 @@ A launch through numba takes most of a millisecond, because it hands over some t
 that is recorded once is made again in a few microseconds.
 """
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -18,12 +17,6 @@ from numba import cuda
 
 from devote.simulate.engine.gpu.target import simulated
 from devote.simulate.scenario import Scenario
-
-ASKED = 2
-"""In place of an answer that has not come yet."""
-
-PAUSE, LONGEST_PAUSE = 1e-4, 1e-3
-"""Seconds between the first two looks whether it has come, and later ones."""
 
 
 def _made(answer: Any) -> Any:
@@ -98,6 +91,7 @@ class Lane:
     def __init__(self) -> None:
         self.stream: Any = 0
         self._handle: Any = None
+        self._answered: Any = None
         self._answer: Any = np.zeros(1, dtype=np.int8)
         if not simulated():
             from cuda.bindings import driver
@@ -106,25 +100,29 @@ class Lane:
             self._handle = _made(driver.cuStreamCreate(int(flag)))
             self.stream = cuda.external_stream(int(self._handle))
             self._answer = cuda.pinned_array(1, dtype=np.int8)
+            flags = driver.CUevent_flags
+            how = int(flags.CU_EVENT_BLOCKING_SYNC) | int(flags.CU_EVENT_DISABLE_TIMING)
+            self._answered = _made(driver.cuEventCreate(how))
 
     def ask(self, busy: Any) -> None:
         """Ask for a byte, once all launches so far are done."""
-        self._answer[0] = ASKED
         busy.copy_to_host(self._answer, stream=self.stream)
+        if not simulated():
+            from cuda.bindings import driver
+
+            _made(driver.cuEventRecord(self._answered, self._handle))
 
     @property
     def answer(self) -> int:
-        """The byte, which is waited for: in a pool, so that others can work."""
-        pause = PAUSE
-        while self.pool is not None:
-            if self.pool.closed:
-                raise CancelledError
-            if self._answer[0] != ASKED:
-                break
-            time.sleep(pause)
-            pause = min(2.0 * pause, LONGEST_PAUSE)
-        if self._answer[0] == ASKED:
+        """The byte, which is waited for: in a pool asleep, since others have work to do."""
+        if self.pool is None and not simulated():
             self.stream.synchronize()
+        elif not simulated():
+            from cuda.bindings import driver
+
+            _made(driver.cuEventSynchronize(self._answered))
+        if self.pool is not None and self.pool.closed:
+            raise CancelledError
         return int(self._answer[0])
 
     @contextmanager

@@ -17,8 +17,14 @@ from devote.kernels.tables import ACTIVE, DECIDED, N_COUNTERS, SUBOPTIMAL, TIME,
 from devote.simulate.engine.alone import never_calm, never_prepares, run_alone, stops_after
 from devote.simulate.engine.gpu.code import Code
 from devote.simulate.engine.gpu.hear import make_count_certain
-from devote.simulate.engine.gpu.heard import add_up, note_said
-from devote.simulate.engine.gpu.in_order import ASK, next_dealt, pulls_before, run_in_order
+from devote.simulate.engine.gpu.heard import add_up, note_said, put_in_order
+from devote.simulate.engine.gpu.in_order import (
+    ASK,
+    dealt_to,
+    first_dealt,
+    pulls_before,
+    run_in_order,
+)
 from devote.simulate.engine.gpu.in_step import make_waits
 from devote.simulate.engine.gpu.steps import after_set, end_before, next_window
 from devote.simulate.engine.gpu.tables import (
@@ -135,7 +141,11 @@ def make_merge(code: Code, team: bool, threads: int, known: int) -> Callable[...
         summed = arena_of_one(*fixed, sums, *said, tally, notes, seen, before, out)
         n_certain = n
         if phase == SCAN and speaker == NOBODY and n > 0:
-            n_certain = count_certain(heard, trial, n, me, mates, order, summed)
+            put_in_order(when, n, me, mates, order)
+            if team:
+                cuda.syncthreads()
+            if n == n_heard:
+                n_certain = count_certain(heard, trial, n, me, mates, order, summed)
         # Players keep their moves themselves when they are next run, unless all are counted here.
         horizon = 0 if in_order else setting.horizon
         lazy = horizon == 0
@@ -206,24 +216,24 @@ def make_merge(code: Code, team: bool, threads: int, known: int) -> Callable[...
                 pick_up_votes(players, i, voted, first_vote)
                 copy(counters, scratch)
                 if in_order:
-                    begin, end = pulls_before(times[BEGIN]), int(players.ends[i])
+                    begin, made = pulls_before(times[BEGIN]), 0
+                    cell, end = first_dealt(players, trial, speaker, half, i, begin)
                     dealt = players.dealt[trial]
-                    cell = int(players.ends[i - 1]) if speaker > 0 else 0
-                    cell = next_dealt(dealt, cell, end, begin, players.next[half, i])
-                    made = 0
+                    stretch = dealt_to(dealt, cell, end, begin, times[END])
                     is_bad = cuda.local.array(n_arms, int8)
                     for k in range(n_arms):
                         is_bad[k] = ASK
-                    clock: Any = (trials.streams[trial], dealt, end, begin, noisy, awaited, is_bad)
+                    clock: Any = (trials.streams[trial], dealt, begin, noisy, awaited, is_bad)
                 else:
                     span = spans[speaker] if len(spans) > 1 else spans[0]
                     cell, made = int(players.place[half, i, 0]), int(players.place[half, i, 1])
                     clock = (player_key(key, speaker), span, noisy, awaited)
-                calls = (wake, learn, play, take, speaks, tells, rests, waits, never_calm)
+                    stretch = (0, cell, made, 0.0)
+                calls = (wake, learn, play, take, speaks, tells, rests, waits, never_calm, 1)
                 env = environment_of(kind, n_arms, n_groups, n_segments, resampled, buffers)
                 what = (calls, (rule, choose, observe), env, arena, state, speaker, clock)
                 nth, in_turn = int(own[0, ACTIVE]), (never_prepares, stops_after, 0)
-                _, cell, made, t, bad, _ = run(*what, cell, made, times[END], nth, in_turn)
+                _, cell, made, t, bad, _ = run(*what, cell, made, stretch, nth, in_turn)
                 if not in_order:
                     t = times[SPEAKS_AT]
                 scratch[TIME] += 1

@@ -74,7 +74,7 @@ class MergedBatch(InLane):
                 setting_of(scenario, arena),
                 State(*(repeated(values, n_trials) for values in buffers)),
                 tables,
-                stream_keys(seed, trials),
+                stream_keys(scenario, seed, trials),
                 (np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.int8)),
             ),
             self.lane,

@@ -1,10 +1,8 @@
 """Trials on the device: as many at once as its memory holds, of several scenarios."""
 
-import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from queue import SimpleQueue
 from threading import Lock
 from typing import Any
@@ -26,9 +24,6 @@ SHARE = 0.8
 LANES = 8
 """Batches on the device at once: alone, many have too few players for it. With twice as many, they
 are in each other's way."""
-
-SWITCH = 5e-4
-"""Seconds for which a lane that computes may keep the others waiting, instead of Python's 5e-3."""
 
 Job = tuple[int, Scenario, Sequence[int]]
 """The place of a scenario, the scenario, and numbers of trials."""
@@ -68,19 +63,8 @@ def run_jobs(jobs: Sequence[Job], *, seed: int) -> Iterator[tuple[int, Sequence[
     # The longest first: others fill what is left of the device.
     waiting = deque(sorted(_tasks(jobs), key=_is_short))
     while waiting:
-        with freed_later(), _quick_switches():
+        with freed_later():
             yield from _run_some(waiting, seed)
-
-
-@contextmanager
-def _quick_switches() -> Iterator[None]:
-    """Let threads take turns more often."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, SWITCH))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def _tasks(jobs: Sequence[Job]) -> list[Task]:
