@@ -81,13 +81,10 @@ def trial_keys(seed: int, trials: Sequence[int], name: str = "players") -> Any:
     """``trial_key`` of many trials, as an array; scenarios have the same, which are kept."""
     import numpy as np
 
-    places = np.asarray(trials, dtype=np.int64)
-    keys = np.zeros(len(places), dtype=np.uint64)
-    blocks = places // KEYS_AT_ONCE
-    for block in np.unique(blocks).tolist():
-        here = blocks == block
-        keys[here] = _some_keys(seed, block, name)[places[here] % KEYS_AT_ONCE]
-    return keys
+    blocks, places = np.divmod(np.asarray(trials, dtype=np.int64), KEYS_AT_ONCE)
+    found, rows = np.unique(blocks, return_inverse=True)
+    keys = [_some_keys(seed, block, name) for block in found.tolist()]
+    return np.array(keys, dtype=np.uint64).reshape(-1, KEYS_AT_ONCE)[rows, places]
 
 
 @lru_cache(maxsize=1024)

@@ -38,16 +38,19 @@ class Votes:
     def of(cls, first_vote: Any) -> "Votes":
         """From a row per trial with each player's number of pulls, ``NEVER`` for who was silent."""
         n_trials, n_players = first_vote.shape
+        some = max(1, AT_ONCE // max(1, n_players))
+        blocks = [first_vote[i : i + some] for i in range(0, max(1, n_trials), some)]
+        return cls.join([cls._of_some(block) for block in blocks])
+
+    @classmethod
+    def _of_some(cls, first_vote: Any) -> "Votes":
+        n_trials, n_players = first_vote.shape
         flat = first_vote.reshape(-1)
-        found = [
-            begin + np.flatnonzero(flat[begin : begin + AT_ONCE] != NEVER)
-            for begin in range(0, max(1, len(flat)), AT_ONCE)
-        ]
-        places = np.concatenate(found)
-        trials, who = np.divmod(places, max(1, n_players))
-        counts = np.bincount(trials, minlength=n_trials)
-        parts = counts, who, flat[places]
-        return cls(n_players, *(part.astype(np.int32) for part in parts))
+        places = np.flatnonzero(flat != NEVER)
+        begins = n_players * np.arange(n_trials + 1)
+        counts = np.diff(np.searchsorted(places, begins))
+        parts = counts, places - np.repeat(begins[:-1], counts), flat[places]
+        return cls(n_players, *(part.astype(np.int32, copy=False) for part in parts))
 
     @classmethod
     def none(cls, n_trials: int, n_players: int) -> "Votes":
@@ -95,6 +98,8 @@ class Votes:
     @classmethod
     def join(cls, parts: list["Votes"]) -> "Votes":
         """Those of several blocks of trials, one after another."""
+        if len(parts) == 1:
+            return parts[0]
         names = ("counts", "who", "when")
         columns = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         return cls(parts[0].n_players, *columns)

@@ -26,9 +26,15 @@ VOTES = ("counts", "who", "when")
 
 def to_line(values: dict[str, Any]) -> bytes:
     """A whole line; values that are bytes are JSON already."""
-    pairs = [_to_json(name) + b":" + _to_json(value) for name, value in values.items()]
-    text = b"{" + b",".join(pairs)
-    return b'%b,"crc":%d}\n' % (text, zlib.crc32(b"}", zlib.crc32(text)))
+    parts: list[bytes] = []
+    sign = b"{"
+    for name, value in values.items():
+        parts += (sign, _to_json(name), b":", _to_json(value))
+        sign = b","
+    crc = 0
+    for part in (*parts, b"}"):
+        crc = zlib.crc32(part, crc)
+    return b"".join((*parts, b',"crc":%d}\n' % crc))
 
 
 def _to_json(value: Any) -> bytes:
@@ -77,7 +83,7 @@ def block_to_dict(block: Block) -> dict[str, Any]:
     values = {
         **{name: pack(getattr(block, name)) for name in (*COUNTS, *JUDGEMENTS, "ending")},
         "left": pack(block.left[:, :most]),
-        "votes": b"[%b]" % b",".join(pack(getattr(block.votes, name)) for name in VOTES),
+        "votes": b"[%b,%b,%b]" % tuple(pack(getattr(block.votes, name)) for name in VOTES),
     }
     return values if block.records is None else {**values, "records": block.records}
 

@@ -146,7 +146,7 @@ def run_sweeps(
             there, block = done[j].of(i, cells[n])
             if len(there):
                 heard(n, block)
-                left[n] = np.setdiff1d(left[n], there).tolist()
+                left[n] = np.setdiff1d(left[n], there, assume_unique=True).tolist()
         tell = stack.enter_context(progress_line(progress))
         finished = total - sum(map(len, left.values()))
         tell(finished, total, "")
