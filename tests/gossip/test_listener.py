@@ -15,9 +15,10 @@ from tests.server.certificates import make_authority
 from devote.dashboard import add_page
 from devote.fleet import AsyncDevice
 from devote.gossip import GossipBoard
+from devote.gossip import listener as listening
 from devote.gossip.dialler import Dialler
 from devote.gossip.exchange import NotThisExperiment, Unreachable
-from devote.gossip.listener import _Impatient, sender
+from devote.gossip.listener import Listener, _Impatient, sender
 from devote.gossip.settings import GossipError
 from devote.server import create_app
 
@@ -105,6 +106,32 @@ def test_a_connection_on_which_nothing_is_asked_is_closed(tmp_path, monkeypatch)
         writer.close()
 
     with_device(tmp_path, test, patience=0.2)
+
+
+def test_who_is_still_answered_after_the_farewell_is_cut_off(monkeypatch):
+    """On a slow day uvicorn does not come to it; the connection would outlive the device."""
+
+    async def never_answers(scope, receive, send):
+        await asyncio.sleep(60)
+
+    async def never_ends(server, sockets=None):
+        await asyncio.sleep(60)
+
+    async def main():
+        listener = Listener(on_loopback())
+        await listener.start(never_answers)
+        reader, writer = await asyncio.open_connection(*listener.address.split(":"))
+        writer.write(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+        await asyncio.sleep(0.1)
+        await listener.aclose()
+        with suppress(ConnectionResetError):
+            async with asyncio.timeout(10):
+                assert await reader.read() == b""
+        writer.close()
+
+    monkeypatch.setattr(listening, "FAREWELL", 0.2)
+    monkeypatch.setattr(listening._Quiet, "shutdown", never_ends)
+    asyncio.run(main())
 
 
 def test_whoever_asks_and_does_not_read_the_answers_is_hung_up_on(tmp_path, monkeypatch):

@@ -117,6 +117,10 @@ def sender(host: str) -> str:
     return str(ipaddress.IPv6Network((host.partition("%")[0], 64), strict=False))
 
 
+FAREWELL = 3.0
+"""Seconds in which answers may be finished before connections are cut."""
+
+
 class _Door(socket.socket):
     """A listening socket that lets in so many at a time, and half as many of one sender.
 
@@ -244,8 +248,11 @@ class Listener:
         """Stop answering."""
         if self._task is not None:
             self._server.should_exit = True
-            await asyncio.wait({self._task}, timeout=3.0)
+            await asyncio.wait({self._task}, timeout=FAREWELL)
             self._task.cancel()
+            for left in list(self._server.server_state.connections):
+                left.transport.abort()
+            await asyncio.sleep(0)  # then they are closed
         self._socket.close()
 
 
