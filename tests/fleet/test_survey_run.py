@@ -28,11 +28,18 @@ def test_kills_lose_no_acknowledged_answer_count_none_twice_and_draw_no_noise_tw
     Noise comes from the operating system; ``delta`` makes a wrong answer as rare as 1e-6, and in
     400 simulated runs the most answers needed were 95.
     """
-    report = run(SPEC, tmp_path, devices=160, kills=10, means=MEANS)
-    report.check()
-    assert report.answer == (0,)
-    # Once it is decided, sometimes after 40 answers, visitors leave and no kill comes due any more.
-    assert report.server_kills + report.crowd_kills >= 4
+    kills = 0
+    # Once it is decided, sometimes after 40 answers, visitors leave and no kill comes due any more:
+    # then another survey takes the rest.
+    for seed in range(1, 6):
+        (tmp_path / str(seed)).mkdir()
+        report = run(SPEC, tmp_path / str(seed), devices=160, kills=10, means=MEANS, seed=seed)
+        report.check()
+        assert report.answer == (0,)
+        kills += report.server_kills + report.crowd_kills
+        if kills >= 4:
+            break
+    assert kills >= 4
 
 
 def a_report(**changes):
