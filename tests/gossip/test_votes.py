@@ -192,7 +192,7 @@ def test_a_scheme_that_needs_an_order_is_refused_in_one_line_that_says_why(schem
 
 def test_an_issuer_changes_the_fingerprint_and_none_changes_nothing():
     plain = ExperimentSpec(arms=3, name="banner")
-    assert "issuer" not in plain.essence()
+    assert "issuer" not in plain.to_dict()
     assert plain.with_(issuer=ISSUER.voter).fingerprint != plain.fingerprint
     with pytest.raises(SpecError, match="must be a public key"):
         plain.with_(issuer="somebody")

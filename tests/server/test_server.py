@@ -44,7 +44,7 @@ def test_an_experiment_is_created_read_and_listed(tmp_path):
         expected = {
             "version": VERSION,
             "board": answer.json()["board"],
-            "spec": spec.essence(),
+            "spec": spec.to_dict(),
             "fingerprint": spec.fingerprint,
             "enrolment": "invite",
             "players": 5,

@@ -63,7 +63,7 @@ def _canonical() -> list[Any]:
 
 def _fingerprints() -> list[Any]:
     specs = (*SPECS.values(), ISSUED)
-    return [{"spec": s.essence(), "fingerprint": s.fingerprint} for s in specs]
+    return [{"spec": s.to_dict(), "fingerprint": s.fingerprint} for s in specs]
 
 
 def _keys() -> list[Any]:
@@ -228,7 +228,7 @@ def _tallies() -> list[Any]:
                 head = extend_chain(head, envelope, scope)
             tallies.append(tally.public(players))
         rows.append({
-            "name": name, "spec": spec.essence(), "board": BOARD, "players": players,
+            "name": name, "spec": spec.to_dict(), "board": BOARD, "players": players,
             "log": log, "taken": taken, "tallies": tallies, "head": head.hex(),
         })  # fmt: skip
     return rows
@@ -259,7 +259,7 @@ def _certificates() -> list[Any]:
         line = signed_bytes(kind, fields, scope)
         rows.append({
             "secret": signer.to_private_bytes().hex(), "signer": signer.voter,
-            "spec": ISSUED.essence(), "board": scope.board, "type": kind, "fields": texts,
+            "spec": ISSUED.to_dict(), "board": scope.board, "type": kind, "fields": texts,
             "line": line.decode(), "signature": signer.sign_fields(kind, fields, scope),
         })  # fmt: skip
     return rows

@@ -107,7 +107,7 @@ class Experiment:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, as the server sends it; ``spec`` is just what the fingerprint covers."""
-        written = {"version": VERSION, "spec": self.spec.essence(), "fingerprint": self.fingerprint}
+        written = {"version": VERSION, "spec": self.spec.to_dict(), "fingerprint": self.fingerprint}
         return {**vars(self), **written}
 
     @property

@@ -138,7 +138,7 @@ class Ticket:
     def to_json(self) -> str:
         """As ``devote certify issue`` writes it."""
         return json.dumps({
-            "spec": self.spec.essence(),
+            "spec": self.spec.to_dict(),
             "certificate": asdict(self.certificate),
             "peers": list(self.peers),
         })  # fmt: skip

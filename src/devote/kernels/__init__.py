@@ -31,6 +31,7 @@ SUBROUTINES = (
     "ser3",
     "ser4",
     "mixture_elimination",
+    "betting",
     "worst_case",
 )
 

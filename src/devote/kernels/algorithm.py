@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from devote.kernels.jitable import jitable
-from devote.kernels.state import NEXT, Rule, State, in_turn, start
+from devote.kernels.state import NEXT, Rule, State, in_turn, is_alive, start
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,11 @@ class Algorithm:
     many of the next pulls, at least, are of arms in turn (``state.in_turn``) and do nothing but add
     their rewards and keep the last uniform: they are then made in one go. Neither changes a result.
 
+    ``asks(rule, state, arm)`` says whether the subroutine wants further rewards of an arm now: by
+    default of every remaining arm. Where somebody else draws the arms, as in a survey, they are
+    drawn among these. ``tolerates_liars``: it keeps its promise although up to ``Rule.liars``
+    rewards are lies. ``most_arms``: the most arms for which its memory is reasonable.
+
     The rest says what little a subroutine keeps, so that a million of them take little memory:
     ``counts_pulls``: it uses ``State.pulls``; ``adds_rewards``: ``State.sums`` has sums of rewards
     and nothing else; ``arms_from``: from this word on ``State.ints`` has indices of arms and
@@ -35,10 +40,13 @@ class Algorithm:
     source: str
     choose: Callable[[Rule, State, float], int]
     observe: Callable[..., int]
+    asks: Callable[[Rule, State, int], bool] = is_alive
     n_ints: Callable[[int], int] = lambda n_arms: 1
     n_floats: int = 0
     options: Mapping[str, tuple[str, ...] | float] = field(default_factory=dict)
     endless: bool = False
+    tolerates_liars: bool = False
+    most_arms: int | None = None
     patient: bool = False
     laborious: Callable[[State], bool] | None = None
     calm: Callable[[Rule, State], int] | None = None
@@ -53,6 +61,7 @@ class Algorithm:
         epsilon: float,
         eta: float,
         options: Mapping[str, str | float] | None = None,
+        liars: int = 0,
     ) -> Rule:
         """The constants of a run, with options as the numbers that kernels read."""
         given = options or {}
@@ -60,7 +69,7 @@ class Algorithm:
         for name, allowed in self.options.items():
             value: Any = given.get(name, self.default(name))
             values.append(float(allowed.index(value) if isinstance(allowed, tuple) else value))
-        return Rule(n_arms, float(epsilon), float(eta), tuple(values))
+        return Rule(n_arms, float(epsilon), float(eta), tuple(values), liars)
 
     def default(self, option: str) -> str | float:
         """The value of an option that is not given."""

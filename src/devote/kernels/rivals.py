@@ -104,8 +104,8 @@ def explore_then_commit(
         source,
         choose,
         observe,
-        lambda n_arms: N_INTS,
-        n_floats,
+        n_ints=lambda n_arms: N_INTS,
+        n_floats=n_floats,
         laborious=laborious,
         adds_rewards=True,
     )

@@ -24,7 +24,7 @@ RESET = -1
 
 
 class Rule(NamedTuple):
-    """The constants of one run of a subroutine.
+    """The constants of one run of a subroutine; up to ``liars`` of its rewards may be lies.
 
     Paper: Definition 4, ``ArmSelection(epsilon, eta, K)``.
     """
@@ -33,6 +33,7 @@ class Rule(NamedTuple):
     epsilon: float
     eta: float
     options: tuple[float, ...]
+    liars: int = 0
 
 
 class State(NamedTuple):
@@ -73,6 +74,12 @@ def drop(state: State, arm: int) -> None:
     """
     state.alive[arm] = 0
     state.ints[COUNT] -= 1
+
+
+@jitable
+def is_alive(rule: Rule, state: State, arm: int) -> bool:
+    """Whether an arm remains."""
+    return bool(state.alive[arm])
 
 
 @jitable

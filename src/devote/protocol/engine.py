@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 from devote.kernels import Rule, State, jitable
 from devote.kernels.tables import HOLDING, Arena
 
-Subroutine: TypeAlias = tuple[Rule, Callable[..., int], Callable[..., int]]
-"""In the compiled loop: a rule, and the algorithm's ``choose`` and ``observe``."""
+Subroutine: TypeAlias = tuple[Rule, Callable[..., int], Callable[..., int], Callable[..., bool]]
+"""In the compiled loop: a rule, and the algorithm's ``choose``, ``observe`` and ``asks``."""
 
 
 @jitable

@@ -32,6 +32,8 @@ def is_reward(x: object) -> bool:
 class Learner:
     """One run of a spec's subroutine at a given failure probability ``eta``.
 
+    ``algorithm`` names another subroutine, which then runs with its default options.
+
     >>> learner = Learner(ExperimentSpec(arms=3, algorithm="naive"), eta=0.1)
     >>> arm = learner.activate(u=0.5)
     >>> learner.reward(1.0)
@@ -40,14 +42,15 @@ class Learner:
     ((0, 1, 2), None)
     """
 
-    def __init__(self, spec: ExperimentSpec, eta: float) -> None:
+    def __init__(self, spec: ExperimentSpec, eta: float, algorithm: str | None = None) -> None:
         self.spec = spec
-        self.algorithm = get_algorithm(spec.algorithm)
+        self.algorithm = get_algorithm(algorithm or spec.algorithm)
         self.rule = self.algorithm.rule(
             n_arms=spec.n_arms,
             epsilon=spec.scheme.subroutine_epsilon(spec),
             eta=eta,
-            options=spec.options,
+            options=spec.options if algorithm in (None, spec.algorithm) else None,
+            liars=spec.scheme.subroutine_liars,
         )
         self.state = self.algorithm.new_state(spec.n_arms)
         self.resets = 0
@@ -139,19 +142,16 @@ class Learner:
         return json.dumps(self.to_dict()) if any(map(text.__contains__, _ODD)) else text
 
     @classmethod
-    def from_dict(cls, spec: ExperimentSpec, fields: dict[str, Any]) -> "Learner":
-        """Restore what ``to_dict`` gave, here or in a version whose subroutine kept less."""
-        learner = cls(spec, fields["eta"])
+    def from_dict(
+        cls, spec: ExperimentSpec, fields: dict[str, Any], algorithm: str | None = None
+    ) -> "Learner":
+        """Restore what ``to_dict`` gave."""
+        learner = cls(spec, fields["eta"], algorithm)
         for name, kept in learner.state._asdict().items():
-            known = fields["state"][name]
-            kept[: len(known)] = known
+            kept[:] = fields["state"][name]
         learner.resets = fields["resets"]
         learner.epoch = fields["epoch"]
         learner.pending = fields["pending"]
         ints, floats = fields["before"]
-        if ints:
-            learner._before = (
-                [*ints, *learner.state.ints[len(ints) :]],
-                [*floats, *learner.state.floats[len(floats) :]],
-            )
+        learner._before = (ints, floats)
         return learner

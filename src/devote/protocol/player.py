@@ -39,7 +39,9 @@ class Player:
         self.tally = spec.scheme.tally(spec)
         self.conflicts = 0
         self.activations = 0
-        self.learner = Learner(spec, spec.eta if eta is None else eta)
+        self.learner = Learner(
+            spec, spec.eta if eta is None else eta, spec.scheme.device_algorithm(spec)
+        )
         self._outgoing: list[Message] = []
         self._written = ("", "", "")
 
@@ -227,7 +229,11 @@ def restore_player(
     n_players: int | None = None,
 ) -> Player:
     """The player that ``to_dict`` saved, told these messages again."""
-    fields = _of_today(spec, fields)
+    if fields.get("version") != VERSION:
+        raise LocalProtocolError(
+            f"A saved player of version {fields.get('version')!r} is not {VERSION}.\n"
+            "Load it with the version of devote that saved it."
+        )
     if fields["fingerprint"] != spec.fingerprint:
         raise LocalProtocolError(
             f"This player was saved in experiment {fields['experiment']!r} with another "
@@ -237,21 +243,8 @@ def restore_player(
     player = spec.scheme.player(spec, fields["voter"], n_players)
     player.activations = fields["activations"]
     player.conflicts = fields["conflicts"]
-    player.learner = Learner.from_dict(spec, fields["learner"])
+    player.learner = Learner.from_dict(spec, fields["learner"], spec.scheme.device_algorithm(spec))
     player._restore(fields["own"])
     for message in messages:
         player.receive(message)
     return player
-
-
-def _of_today(spec: ExperimentSpec, fields: dict[str, Any]) -> dict[str, Any]:
-    version = fields.get("version")
-    if version == VERSION:
-        return fields
-    if version == 1:
-        own = {"term": fields["term"]}
-        return {**fields, "fingerprint": spec.fingerprint, "own": own}
-    raise LocalProtocolError(
-        f"A saved player of version {version!r} is not {VERSION}.\n"
-        "Load it with the version of devote that saved it."
-    )

@@ -143,6 +143,7 @@ class Scheme(Plannable, ABC):
     reads_tally: ClassVar[bool] = False
     deployable: ClassVar[bool] = True
     default_eta: ClassVar[float] = 0.9
+    default_algorithm: ClassVar[str] = "ser3"
     engine: ClassVar[Engine | None] = None
     remedies: ClassVar[Mapping[str, str]] = {}
     sends: ClassVar[str] = "messages"
@@ -166,6 +167,15 @@ class Scheme(Plannable, ABC):
         the reward. None: at once.
         """
         return None
+
+    @property
+    def subroutine_liars(self) -> int:
+        """Up to how many of the rewards that a learner is fed may be lies."""
+        return 0
+
+    def device_algorithm(self, spec: "ExperimentSpec") -> str:
+        """The subroutine that a player runs by itself."""
+        return spec.algorithm
 
     def check(self, spec: "ExperimentSpec") -> None:  # most refuse nothing
         """Refuse a specification with which the scheme cannot work."""

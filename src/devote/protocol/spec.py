@@ -6,7 +6,7 @@ Checked once, when it is made; everything downstream relies on it.
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -62,10 +62,10 @@ class ExperimentSpec:
     """An experiment's specification.
 
     ``arms`` are names, or a number of arms to be named by their index. ``eta`` is the failure
-    probability allowed to one device, ``delta`` to the group; without ``eta`` it is the scheme's
-    default. ``scheme`` is how the group decides: a scheme, its name, or a table with its name
-    and parameters; without it, Decentralized Elimination. ``issuer`` is the public key of whoever
-    certifies voters, where devices have no server (docs/serverless.md).
+    probability allowed to one device, ``delta`` to the group. Without ``algorithm`` and ``eta``
+    they are the scheme's defaults. ``scheme`` is how the group decides: a scheme, its name, or a
+    table with its name and parameters; without it, Decentralized Elimination. ``issuer`` is the
+    public key of whoever certifies voters, where devices have no server (docs/serverless.md).
 
     Paper: Algorithm 2, inputs.
 
@@ -75,7 +75,7 @@ class ExperimentSpec:
 
     arms: Sequence[str] | int
     name: str = "experiment"
-    algorithm: str = "ser3"
+    algorithm: str = LEFT_OUT
     options: Mapping[str, str | float] = Options()
     epsilon: float = 0.25
     eta: float = LEFT_OUT
@@ -90,6 +90,8 @@ class ExperimentSpec:
                 f"name={self.name!r} must be 1 to 64 of A-Z a-z 0-9 _ . : -\nRename the experiment."
             )
         self._set("scheme", make_scheme(self.scheme))
+        if self.algorithm is LEFT_OUT:
+            self._set("algorithm", self.scheme.default_algorithm)
         if self.eta is LEFT_OUT:
             self._set("eta", self.scheme.default_eta)
         self._set("epsilon", check.fraction("epsilon", self.epsilon, _REMEDIES["epsilon"]))
@@ -100,8 +102,17 @@ class ExperimentSpec:
                 f"options={self.options!r} must be a table of names and values.\n"
                 "Write {} for none."
             )
-        self._set("options", Options(self.options))
-        _check_options(_algorithm(self.algorithm), self.options)
+        algorithm = _algorithm(self.algorithm)
+        _check_options(algorithm, self.options)
+        # An option that is given at its default value is the same experiment.
+        changed = {k: v for k, v in self.options.items() if v != algorithm.default(k)}
+        self._set("options", Options(changed))
+        if algorithm.most_arms is not None and self.n_arms > algorithm.most_arms:
+            raise SpecError(
+                f"{algorithm.name} takes up to {algorithm.most_arms:,} arms, because its memory "
+                f"grows with their square, but there are {self.n_arms:,}.\n"
+                "Use fewer arms, or another algorithm, such as mixture_elimination."
+            )
         self.scheme.check(self)
         self._check_issuer()
 
@@ -154,51 +165,33 @@ class ExperimentSpec:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of everything that must be the same for players to play together.
-
-        It covers what differs from the defaults, so that a new field with a default changes it
-        for no experiment there is.
-        """
-        return digest(self.essence())
-
-    def essence(self) -> dict[str, Any]:
-        """What the fingerprint covers, as JSON values: how a specification is sent."""
-        values = self.to_dict()
-        defaults = {item.name: item.default for item in fields(self)}
-        essence = {k: v for k, v in values.items() if k == "version" or v != defaults.get(k)}
-        algorithm = _algorithm(self.algorithm)
-        essence["options"] = {
-            name: value for name, value in self.options.items() if value != algorithm.default(name)
-        }
-        if self.eta == self.scheme.default_eta:
-            del essence["eta"]
-        parameters = {item.name: item.default for item in fields(self.scheme)}
-        essence["scheme"] = {
-            name: value
-            for name, value in values["scheme"].items()
-            if name == "name" or value != parameters[name]
-        }
-        return essence
+        """A digest of everything that must be the same for players to play together."""
+        return digest(self.to_dict())
 
     def check_players(self, n_players: int) -> None:
         """Refuse a number of players that can never decide."""
         self.scheme.check_players(self, n_players)
 
     def to_dict(self) -> dict[str, Any]:
-        """The specification as JSON values."""
+        """The canonical form, as JSON values: what the fingerprint covers and what is sent.
+
+        It names everything, defaults too, so that no later default can change what it means. Only
+        fields that are empty are left out.
+        """
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        values.update(arms=list(self.arm_names), options=dict(self.options))
-        return {"version": VERSION, **values, "scheme": self.scheme.to_dict()}
+        defaults = _algorithm(self.algorithm)
+        options = {name: defaults.default(name) for name in sorted(defaults.options)}
+        values.update(arms=list(self.arm_names), options={**options, **self.options})
+        values["scheme"] = self.scheme.to_dict()
+        values = {name: value for name, value in values.items() if value not in ("", None)}
+        return {"version": VERSION, **values}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ExperimentSpec":
         """Read what ``to_dict`` gave, or a person wrote; unknown fields are refused."""
         given = dict(values)
-        implied = [version for field, version in OLD_FIELDS.items() if field in given]
-        version = given.pop("version", min(implied, default=VERSION))
-        if version in OLD_VERSIONS:
-            given = OLD_VERSIONS[version](given)
-        elif version != VERSION:
+        version = given.pop("version", VERSION)
+        if version != VERSION:
             raise SpecError(
                 f"A specification of version {version!r} is not {VERSION}.\nUpgrade devote."
             )
@@ -244,21 +237,17 @@ class ExperimentSpec:
     def with_(self, **changes: Any) -> "ExperimentSpec":
         """The same specification but for these fields.
 
-        Another scheme takes its own default of ``eta``, unless that is given too.
+        Another scheme takes its own defaults of ``algorithm`` and ``eta``, unless they are given.
 
         >>> ExperimentSpec(arms=3).with_(eta=0.5).eta
         0.5
         """
-        if "scheme" in changes and "eta" not in changes and self.eta == self.scheme.default_eta:
-            changes["eta"] = LEFT_OUT
+        if "scheme" in changes:
+            for name in ("algorithm", "eta"):
+                default = getattr(self.scheme, f"default_{name}")
+                if name not in changes and getattr(self, name) == default:
+                    changes[name] = LEFT_OUT
         return replace(self, **changes)
-
-
-OLD_FIELDS: dict[str, int] = {}
-"""Fields that only an older version had, with the version: it need not be written down."""
-
-OLD_VERSIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-"""What turns the fields of an older version into today's."""
 
 
 def _algorithm(name: str) -> Algorithm:

@@ -5,7 +5,6 @@ itself with ``register_scheme`` from wherever it is.
 """
 
 from devote.protocol.scheme import SCHEMES, make_scheme, register_scheme
-from devote.schemes import version_1
 from devote.schemes.decentralized.ballot import Ballot
 from devote.schemes.decentralized.messages import Reset, Vote
 from devote.schemes.decentralized.scheme import Decentralized
@@ -18,8 +17,6 @@ from devote.schemes.survey.scheme import Survey
 
 for _scheme in (Decentralized, Jury, Survey, Isolated, Pooled):
     register_scheme(_scheme)
-
-version_1.register()
 
 __all__ = [
     "SCHEMES",

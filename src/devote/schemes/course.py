@@ -6,9 +6,10 @@ even chance, ends it sooner.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from devote.kernels import Rule, mixture_elimination
+from devote.kernels import Rule, betting, mixture_elimination
 from devote.protocol.learner import Learner
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.lone import follow
@@ -26,9 +27,11 @@ def expected_pulls(spec: ExperimentSpec, means: Sequence[float] | None = None) -
     >>> sum(expected_pulls(spec))
     280
     """
-    given = [0.5] * spec.n_arms if means is None else means
+    given = [0.5] * spec.n_arms if means is None else list(means)
     if spec.algorithm == mixture_elimination.ALGORITHM.name:
         return _mixture(spec, given)
+    if spec.algorithm == betting.ALGORITHM.name:
+        return _betting(spec, given)
     pulls = follow(spec, given, LONGEST)
     return None if sum(pulls) > LONGEST else pulls
 
@@ -45,10 +48,29 @@ def _mixture(spec: ExperimentSpec, rewards: Sequence[float]) -> list[int]:
 
 def _first_round(rule: Rule, lead: float, most: int | None = None) -> int:
     """The first round, up to ``most``, after which the bound is no more than ``lead``."""
+    return _first(lambda tau: mixture_elimination.bound(rule, tau) <= tau * lead, most)
 
-    def is_enough(tau: int) -> bool:
-        return mixture_elimination.bound(rule, tau) <= tau * lead
 
+def _betting(spec: ExperimentSpec, rewards: Sequence[float]) -> list[int]:
+    """The course of betting: each arm is asked about until it is settled against the best."""
+    rule = Learner(spec, spec.scheme.subroutine_eta(spec, None)).rule
+    best = max(range(spec.n_arms), key=rewards.__getitem__)
+    top = rewards[best]
+
+    def is_settled(tau: int, reward: float) -> bool:
+        wins, losses = tau * top * (1.0 - reward), tau * reward * (1.0 - top)
+        return betting.is_proved(rule, wins, losses, tau, rule.epsilon)
+
+    rounds = [
+        0 if k == best else _first(partial(is_settled, reward=reward))
+        for k, reward in enumerate(rewards)
+    ]
+    rounds[best] = max(rounds)
+    return rounds
+
+
+def _first(is_enough: Callable[[int], bool], most: int | None = None) -> int:
+    """The first whole number, up to ``most``, that is enough; all after it are enough too."""
     if most is None:
         most = 1
         while not is_enough(most):

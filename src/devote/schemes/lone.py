@@ -17,6 +17,9 @@ PRIVACY = "It is the e of local differential privacy: 1 is strong, 4 is weak."
 MOST = 30.0
 """The largest e of one message: beyond it the noise is there in name only."""
 
+NONE = "none"
+"""How no privacy is written in a specification: TOML has no word for nothing."""
+
 
 def alone(spec: ExperimentSpec, eta: float) -> theory.LoneFailure:
     """What is proved of the subroutine alone, to which ``eta`` is handed."""

@@ -100,6 +100,7 @@ class Scenario:
             epsilon=self.scheme.subroutine_epsilon(self.spec),
             eta=self.scheme.subroutine_eta(self.spec, self.n_players),
             options=self.spec.options,
+            liars=self.scheme.subroutine_liars,
         )
 
     def check_goes_on(self, samples: int, broadcasts: int) -> None:

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from devote.kernels.randomizer import GRID, truthful
 from devote.protocol.engine import Engine
@@ -21,7 +21,7 @@ from devote.schemes.jury.messages import Claim, Pick
 from devote.schemes.jury.player import Juror
 from devote.schemes.jury.sizes import LARGEST
 from devote.schemes.jury.tally import Verdict
-from devote.schemes.lone import PRIVACY, check_privacy, fewest_pulls
+from devote.schemes.lone import NONE, PRIVACY, check_privacy, fewest_pulls
 from devote.theory import binomial_tail
 
 
@@ -38,6 +38,7 @@ class Jury(Scheme):
     paper_name: ClassVar[str] = "(this project's)"
     summary: ClassVar[str] = "a few devices learn alone and say one thing each; c of J decide"
     default_eta: ClassVar[float] = 0.2
+    default_algorithm: ClassVar[str] = "betting"
     why_order: ClassVar[str] = "the first to claim a seat have it, so claims need one order"
     kinds: ClassVar[tuple[type, ...]] = (Claim, Pick)
     player_form: ClassVar[type[Player]] = Juror
@@ -74,8 +75,11 @@ class Jury(Scheme):
                 f"liars={self.liars} of {self.seats} jurors leave nobody to trust.\n"
                 "Use more seats, or fewer liars."
             )
-        if self.privacy is not None:
-            object.__setattr__(self, "privacy", check_privacy(self.privacy))
+        given: object = self.privacy
+        if given == NONE:
+            object.__setattr__(self, "privacy", None)
+        elif given is not None:
+            object.__setattr__(self, "privacy", check_privacy(given))
 
     @property
     def noisy(self) -> bool:
@@ -87,22 +91,37 @@ class Jury(Scheme):
         return GRID if self.privacy is None else truthful(self.privacy, n_arms)
 
     def wrong_pick(self, spec: ExperimentSpec) -> float:
-        """A bound on how likely an honest juror picks one given bad arm; without privacy, any.
-
-        With privacy each bad arm gets q + (p - q)(eta + 1/K): a juror that is not done by
-        ``vote_after`` picks any arm.
-        """
+        """A bound on how likely an honest juror picks one given bad arm; without privacy, any."""
         if self.privacy is None:
             return spec.eta
+        # A juror that is not done by `vote_after` picks a uniform arm, and has not ended wrongly.
+        return self._blurred(spec, spec.eta + (1.0 - spec.eta) / spec.n_arms)
+
+    def _blurred(self, spec: ExperimentSpec, chance: float) -> float:
+        """How likely an arm is sent, if a juror means it with this probability."""
         p = self.truths(spec.n_arms) / GRID
         q = (1.0 - p) / (spec.n_arms - 1)
-        return min(1.0, q + (p - q) * (spec.eta + 1.0 / spec.n_arms))
+        return q + (p - q) * chance
 
     def failure(self, spec: ExperimentSpec, needed: int) -> float:
-        """At most how likely a wrong arm gets ``needed`` picks."""
-        honest, must = self.seats - self.liars, needed - self.liars
-        tail = binomial_tail(must, honest, probability=self.wrong_pick(spec))
-        return min(1.0, tail if self.privacy is None else (spec.n_arms - 1) * tail)
+        """At most how likely a wrong arm gets ``needed`` picks.
+
+        With privacy the chances that a juror ends with each bad arm add up to eta at most. Where
+        the tail is convex in the chance, it is worst if one arm has all of it (``docs/proofs.md``).
+        """
+        honest, must, cap = self.seats - self.liars, needed - self.liars, self.wrong_pick(spec)
+        tail = binomial_tail(must, honest, probability=cap)
+        if self.privacy is None:
+            return tail
+        other = tail
+        if must - 1 >= (honest - 1) * cap:
+            unsure = self._blurred(spec, 1.0 / spec.n_arms)
+            other = binomial_tail(must, honest, probability=unsure)
+        return min(1.0, tail + (spec.n_arms - 2) * other)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The name and all parameters, as JSON values."""
+        return {**super().to_dict(), "privacy": NONE if self.privacy is None else self.privacy}
 
     def votes_needed(self, spec: ExperimentSpec) -> int:
         """c, the number of picks that decide: the least with failure at most delta.

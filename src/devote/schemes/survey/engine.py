@@ -12,9 +12,11 @@ LEADER = tables.OWN
 STEP = tables.OWN + 1
 WANTED = tables.OWN + 2
 """The arm that the learner waits for, and 1; 0 while it has not been asked."""
+N_ASKED = tables.OWN + 3
+"""How many arms the learner asks about; 0 until that has been looked up."""
 
 GIVEN, KNOWS = tables.ACTIVE + 1, tables.ACTIVE + 2
-ONES, EATEN = range(2)
+ONES, USED, ASKED = range(3)
 ANSWERS, TRUTHS, FIRST, SECOND = range(4)
 ANSWER = tables.ELIMINATION + 1
 
@@ -42,9 +44,11 @@ def choose(subroutine: Subroutine, arena: Arena, state: State, player: int, u: f
     """An arm that is asked about, drawn uniformly; after its answers, the one that leads."""
     if not is_asked(arena, player):
         return int(arena.counters[LEADER])
-    place = int(u * arena.counters[tables.N_SHARED])
+    if arena.counters[N_ASKED] == 0:
+        renew_asked(subroutine, arena, state)
+    place = int(u * arena.counters[N_ASKED])
     for k in range(len(arena.shared)):
-        if arena.shared[k]:
+        if arena.by_arm[k, ASKED]:
             if place == 0:
                 return k
             place -= 1
@@ -65,7 +69,10 @@ def observe(
     arena.tally[arm] += 1
     arena.by_arm[arm, ONES] += bit
     n_shared = arena.counters[tables.N_SHARED]
-    feed(sub, arena, state)
+    if arena.by_arm[arm, ASKED]:
+        feed(sub, arena, state)
+    else:
+        arena.by_arm[arm, USED] += 1
     if arena.counters[tables.N_SHARED] < n_shared:
         note_eliminations(arena, player)
     arena.counters[LEADER] = leader(arena.tally, arena.by_arm[:, ONES], arena.shared)
@@ -77,23 +84,39 @@ def observe(
 @jitable
 def feed(subroutine: Subroutine, arena: Arena, state: State) -> None:
     """Hand the learner the answers it asks for, as long as they are there."""
-    rule, ask, learn_from = subroutine
+    rule, ask, learn_from = subroutine[:3]
     while arena.counters[tables.N_SHARED] > 1:
         if arena.counters[WANTED] == 0:
             u = uniform(arena.scheme[FIRST], arena.scheme[SECOND], arena.counters[STEP])
             arena.counters[WANTED] = ask(rule, state, u) + 1
             arena.counters[STEP] += 1
         arm = arena.counters[WANTED] - 1
-        place = arena.by_arm[arm, EATEN]
+        place = arena.by_arm[arm, USED]
         if place == arena.tally[arm]:
             return
-        arena.by_arm[arm, EATEN] += 1
+        arena.by_arm[arm, USED] += 1
         arena.counters[WANTED] = 0
         bit = float(arena.voted[place, arm])
         n_out = learn_from(rule, state, arm, bit, arena.out)
         for j in range(n_out):
             arena.shared[arena.out[j]] = 0
         arena.counters[tables.N_SHARED] -= n_out
+        renew_asked(subroutine, arena, state)
+
+
+@jitable
+def renew_asked(subroutine: Subroutine, arena: Arena, state: State) -> None:
+    """Look up which arms the learner asks about, and empty the queues of those that have gone."""
+    rule, asks = subroutine[0], subroutine[3]
+    n_asked = 0
+    for k in range(len(arena.tally)):
+        if asks(rule, state, k):
+            arena.by_arm[k, ASKED] = 1
+            n_asked += 1
+        elif arena.by_arm[k, ASKED]:
+            arena.by_arm[k, ASKED] = 0
+            arena.by_arm[k, USED] = arena.tally[k]
+    arena.counters[N_ASKED] = n_asked
 
 
 @jitable
@@ -119,6 +142,6 @@ ENGINE = Engine(
     apart=True,
     choose=choose,
     observe=observe,
-    arm_words=EATEN + 1,
+    arm_words=ASKED + 1,
     keeps_log=True,
 )

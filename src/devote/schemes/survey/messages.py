@@ -3,20 +3,30 @@
 from dataclasses import dataclass
 
 from devote.protocol.messages import ARM, Number, message
+from devote.protocol.wire import WHOLE
 
 MAX_ANSWERS = 2**16 - 1
 
 
-@message("answer", question=("number",), arm=ARM, bit=Number(0, 1), number=Number(1, MAX_ANSWERS))
+@message(
+    "answer",
+    question=("number",),
+    arm=ARM,
+    bit=Number(0, 1),
+    number=Number(1, MAX_ANSWERS),
+    seen=Number(0, WHOLE),
+)
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``voter`` played ``arm`` and says ``bit`` of it: see ``kernels.randomizer``.
+    """``voter`` played ``arm``; ``bit`` is what that paid, through ``kernels.randomizer``.
 
     ``number`` counts a voter's answers from 1; a voter gives one for each number, for good.
+    ``seen`` is the snapshot of the public tally from whose asked arms ``arm`` was drawn.
     """
 
     experiment: str
     arm: int
     bit: int
     number: int
+    seen: int
     voter: str

@@ -5,7 +5,7 @@ again. The reward makes the bit; both reward and noise are then forgotten. Once 
 all its answers, or the survey is decided, it plays the arm that leads.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from devote.kernels import merge
@@ -16,6 +16,7 @@ from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.scheme import Status
 from devote.protocol.spec import ExperimentSpec
+from devote.protocol.wire import WHOLE
 from devote.schemes.survey.messages import Answer
 from devote.schemes.survey.tally import Answers
 
@@ -27,24 +28,39 @@ NO_TALLY = "What was read is not the public tally of a survey.\nDiscard it, and 
 
 @dataclass(frozen=True)
 class Told:
-    """What a device knows of the tally: its status, the arms asked about, the likeliest first."""
+    """What a device knows of the tally.
+
+    ``shared`` has the arms that may still be the answer, ``answer`` the same with the likeliest
+    first, ``asked`` those among which a device draws. ``snapshot`` numbers what was read.
+    """
 
     status: Status
     shared: tuple[int, ...]
     answer: tuple[int, ...]
+    asked: tuple[int, ...]
+    snapshot: int
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"status": self.status, "shared": self.shared, "answer": self.answer}
+        return asdict(self)
 
     @classmethod
     def read(cls, public: dict[str, Any], n_arms: int) -> "Told":
         """Read the public form of a tally, which may be a peer's nonsense."""
         try:
-            told = cls(public["status"], tuple(public["shared"]), tuple(public["answer"]))
+            told = cls(
+                public["status"],
+                tuple(public["shared"]),
+                tuple(public["answer"]),
+                tuple(public["asked"]),
+                public["snapshot"],
+            )
             are_arms = all(type(arm) is int and 0 <= arm < n_arms for arm in told.shared)
             is_right = are_arms and len(set(told.shared)) == len(told.shared) > 0
             is_right = is_right and sorted(told.answer) == sorted(told.shared)
+            is_right = is_right and len(set(told.asked)) == len(told.asked) > 0
+            is_right = is_right and set(told.asked) <= set(told.shared)
+            is_right = is_right and type(told.snapshot) is int and 0 <= told.snapshot <= WHOLE
         except (LookupError, TypeError):
             is_right = False
         if not is_right or told.status != ("open" if len(told.shared) > 1 else "agreed"):
@@ -73,6 +89,8 @@ class Respondent(Player):
         self._given = 0
         self._noise: float | None = None
         """The noise of the question that awaits its reward; None while there is none."""
+        self._seen = 0
+        """The snapshot from which that question's arm was drawn."""
         self._told: Told | None = None
 
     @property
@@ -92,7 +110,7 @@ class Respondent(Player):
 
     @property
     def shared(self) -> tuple[int, ...]:
-        """The arms still asked about, by what was read last."""
+        """The arms that may still be the answer, by what was read last."""
         return self._knows().shared
 
     def read(self, public: dict[str, Any]) -> None:
@@ -131,8 +149,8 @@ class Respondent(Player):
             mask = [int(k == known.leader) for k in range(self.spec.n_arms)]
             self.conflicts += merge(self.learner.state, mask)
         elif ask and self.answers_left > 0:
-            self._noise = noise
-            return self.learner.activate(u, known.shared[int(u * len(known.shared))])
+            self._noise, self._seen = noise, known.snapshot
+            return self.learner.activate(u, known.asked[int(u * len(known.asked))])
         return self.learner.activate(u, known.leader)
 
     def reward(self, x: float) -> list[Message]:
@@ -146,7 +164,7 @@ class Respondent(Player):
             bit = blur_reward(float(x), self._noise, self._survey.truths)
             self._noise = None
             self._given += 1
-            self._say([Answer(self.spec.name, arm, bit, self._given, self.voter)])
+            self._say([Answer(self.spec.name, arm, bit, self._given, self._seen, self.voter)])
         return self.outgoing()
 
     def abandon(self) -> None:
@@ -160,26 +178,23 @@ class Respondent(Player):
         self._say(self.reward(0.0))
 
     def still_wants(self, message: Message) -> bool:
-        """An answer is of use while its arm is asked about; no other is ever given in its place.
+        """An answer is of use until the survey is decided; no other is ever given in its place.
 
         Refused all the same, it is kept and offered again: perhaps the device is not enrolled.
         """
-        known = self._knows()
-        assert isinstance(message, Answer)
-        return not known.is_decided and message.arm in known.shared
+        return not self._knows().is_decided
 
     def _knows(self) -> Told:
         if self._told is not None:
             return self._told
         tally = self.tally
-        return Told(tally.status(), tally.shared, tally.answer)
+        return Told(tally.status(), tally.shared, tally.answer, tally.asked, len(tally))
 
     def _own(self) -> dict[str, Any]:
         told = None if self._told is None else self._told.to_dict()
-        return {"given": self._given, "noise": self._noise, "told": told}
+        return {"given": self._given, "noise": self._noise, "seen": self._seen, "told": told}
 
     def _restore(self, own: dict[str, Any]) -> None:
-        self._given, self._noise = own["given"], own["noise"]
-        told = own["told"]
-        if told is not None:
-            self._told = Told(told["status"], tuple(told["shared"]), tuple(told["answer"]))
+        self._given, self._noise, self._seen = own["given"], own["noise"], own["seen"]
+        if own["told"] is not None:
+            self._told = Told.read(own["told"], self.spec.n_arms)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from devote.kernels import get_algorithm
 from devote.kernels.randomizer import GRID, truthful
 from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
@@ -13,16 +14,13 @@ from devote.protocol.player import Player
 from devote.protocol.promises import Case
 from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
-from devote.schemes.lone import PRIVACY, check_privacy
+from devote.schemes.lone import NONE, PRIVACY, check_privacy
 from devote.schemes.survey import promises
 from devote.schemes.survey.engine import ENGINE
 from devote.schemes.survey.estimate import answers_expected, fewest_answers, liars_to_turn
 from devote.schemes.survey.messages import MAX_ANSWERS, Answer
 from devote.schemes.survey.player import Respondent
 from devote.schemes.survey.tally import Answers, seeds
-
-NONE = "none"
-"""How no privacy is written in a file: TOML has no word for nothing."""
 
 SMALLEST_STEP = 1e-6
 """The smallest epsilon that the noise may leave to the subroutine."""
@@ -38,13 +36,15 @@ class Survey(Scheme):
 
     ``privacy`` is the e of e-local differential privacy for all that a device ever says; None,
     or ``"none"`` in a file, leaves the noise out. A device gives ``answers`` of them, each with
-    a part of ``privacy``, ``reply_after`` seconds after it chose the arm.
+    a part of ``privacy``, ``reply_after`` seconds after it chose the arm. The promise holds
+    although up to ``liars`` answers say what they like.
 
-    The board runs the specification's subroutine at ``delta``; ``mixture_elimination`` needs by
-    far the fewest answers.
+    The board runs the specification's subroutine at ``delta``; ``betting`` needs by far the
+    fewest answers.
     """
 
     name: ClassVar[str] = "survey"
+    default_algorithm: ClassVar[str] = "betting"
     paper_name: ClassVar[str] = "(this project's)"
     summary: ClassVar[str] = "each device plays once and sends one noisy bit; the board learns"
     tally_form: ClassVar[type[Tally]] = Answers
@@ -59,16 +59,19 @@ class Survey(Scheme):
         "privacy": PRIVACY,
         "answers": "It is how many answers each device gives.",
         "reply_after": "It is how many seconds after its choice a device answers.",
+        "liars": "It is how many answers may say what they like.",
     }
 
     privacy: float | None = 1.0
     answers: int = 1
     reply_after: float = 60.0
+    liars: int = 0
 
     def __post_init__(self) -> None:
         answers = check.whole("answers", self.answers, least=1, remedy=self.remedies["answers"])
         if answers > MAX_ANSWERS:
             raise SpecError(f"answers={answers} is more than {MAX_ANSWERS:,}.\nAsk for fewer.")
+        check.whole("liars", self.liars, least=0, remedy=self.remedies["liars"])
         after = check.positive("reply_after", self.reply_after, self.remedies["reply_after"])
         object.__setattr__(self, "reply_after", after)
         given: object = self.privacy
@@ -100,6 +103,15 @@ class Survey(Scheme):
         """2p - 1, where p is the probability of the truth: the share of a gap that noise leaves."""
         return (2 * self.truths - GRID) / GRID
 
+    @property
+    def subroutine_liars(self) -> int:
+        """``liars``: each lie is one reward of the board's learner."""
+        return self.liars
+
+    def device_algorithm(self, spec: ExperimentSpec) -> str:
+        """One that keeps nothing: the board learns, and a device only remembers what it played."""
+        return "naive"
+
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta``: there is one learner."""
         return spec.delta
@@ -113,8 +125,12 @@ class Survey(Scheme):
         if spec.resets:
             raise SpecError(
                 f"{spec.algorithm} never ends, and a survey does.\n"
-                "Use a subroutine that ends, such as mixture_elimination, or the scheme "
-                "decentralized."
+                "Use a subroutine that ends, such as betting, or the scheme decentralized."
+            )
+        if self.liars and not get_algorithm(spec.algorithm).tolerates_liars:
+            raise SpecError(
+                f"liars={self.liars} with {spec.algorithm}: nothing is proved of it where some "
+                "answers lie.\nUse betting, or leave liars out."
             )
         if self.subroutine_epsilon(spec) < SMALLEST_STEP:
             raise SpecError(

@@ -3,6 +3,10 @@
 Answers wait in a queue for each arm, in the board's order, and the learner takes them in the order
 it asks for. The answers about one arm are independent and alike, so this is the same as asking
 devices one by one: the result depends on each arm's own answers, not on how arms take turns.
+
+The learner says which arms it asks about; devices draw among these. When it no longer asks about
+an arm, the arm's queue is emptied. Answers about it that still come are counted, but not learned
+from: what is compared comes from the same stretch of time.
 """
 
 import hashlib
@@ -51,7 +55,9 @@ class Answers(Tally):
         self._steps = 0
         self._given: dict[tuple[str, int], tuple[int, int]] = {}
         self._bits: list[bytearray] = [bytearray() for _ in spec.arm_names]
-        self._eaten = [0] * spec.n_arms
+        self._used = [0] * spec.n_arms
+        """How many answers about each arm the learner has had, or never will have."""
+        self._asked = self._asks()
         self._ones = [0] * spec.n_arms
         self._next_mark = 1
         self._marked: list[float] | None = None
@@ -68,17 +74,22 @@ class Answers(Tally):
 
     @property
     def shared(self) -> tuple[int, ...]:
-        """The arms still asked about."""
+        """The arms that may still be the answer."""
         return self.learner.remaining
 
     @property
+    def asked(self) -> tuple[int, ...]:
+        """The arms that the learner asks about now, among which devices draw."""
+        return tuple(k for k, asked in enumerate(self._asked) if asked)
+
+    @property
     def leader(self) -> int:
-        """The arm that looks best among those still asked about."""
+        """The arm that looks best among those that remain."""
         return leader(self.counts, self._ones, self.shared_mask)
 
     @property
     def answer(self) -> tuple[int, ...]:
-        """The arms still asked about, the highest estimate first; one once it is settled."""
+        """The arms that remain, the highest estimate first; one once it is settled."""
         counts = self.counts
         return tuple(
             sorted(self.shared, key=lambda k: (-self._ones[k] / counts[k] if counts[k] else 0.5, k))
@@ -98,11 +109,6 @@ class Answers(Tally):
             )
         if self.learner.best is not None:
             return "This survey is decided.\nDiscard the answer, and play the arm that won."
-        if not self.shared_mask[message.arm]:
-            return (
-                "This survey no longer asks about that arm.\n"
-                "Discard the answer; it counts as given."
-            )
         return None
 
     def add(self, message: Message) -> bool:
@@ -116,30 +122,47 @@ class Answers(Tally):
         self._ones[message.arm] += message.bit
         if len(given) >= self._next_mark:
             self._mark()
-        self._feed()
+        if self._asked[message.arm]:
+            self._feed()
+        else:
+            self._used[message.arm] += 1
         return True
 
     def _feed(self) -> None:
         """Hand the learner the answers it asks for, as long as they are there."""
-        learner, eaten = self.learner, self._eaten
+        learner, used = self.learner, self._used
         while learner.best is None:
             arm = learner.pending
             if arm is None:
                 arm = learner.activate(uniform(*self._seeds, self._steps))
                 self._steps += 1
             bits = self._bits[arm]
-            if eaten[arm] == len(bits):
+            if used[arm] == len(bits):
                 return
-            eaten[arm] += 1
-            learner.reward(float(bits[eaten[arm] - 1]))
+            used[arm] += 1
+            learner.reward(float(bits[used[arm] - 1]))
+            before, self._asked = self._asked, self._asks()
+            for k, was_asked in enumerate(before):
+                if was_asked and not self._asked[k]:
+                    used[k] = len(self._bits[k])
+
+    def _asks(self) -> list[bool]:
+        learner = self.learner
+        asks = learner.algorithm.asks
+        return [bool(asks(learner.rule, learner.state, k)) for k in range(self.spec.n_arms)]
 
     def status(self, n_players: int | None = None) -> Status:
         """Agreed once the learner is down to one arm; until then more devices may answer."""
         return "open" if self.learner.best is None else "agreed"
 
     def public(self, n_players: int | None = None) -> dict[str, Any]:
-        """What a device reads: the arms asked about, who leads, the counts."""
-        return {**super().public(n_players), "counts": list(self.counts)}
+        """What a device reads; an answer repeats ``snapshot``, the answers counted so far."""
+        return {
+            **super().public(n_players),
+            "asked": list(self.asked),
+            "counts": list(self.counts),
+            "snapshot": len(self),
+        }
 
     def estimates(self) -> Estimates:
         """Each arm's mean with its interval, from all its answers; None where there are none.

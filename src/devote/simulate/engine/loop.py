@@ -28,6 +28,7 @@ def make_loop(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Callabl
     wake, learn, ended = engine.wake, engine.learn, engine.ended
     one_learner, apart = engine.one_learner, engine.apart or not engine.one_learner
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
+    asks = algorithm.asks
 
     def loop(  # type: ignore[no-untyped-def]
         env, rule, waking, learners, arena, u_wake, u_choose, u_pay, u_noise
@@ -35,7 +36,7 @@ def make_loop(algorithm: Algorithm, engine: Engine, fingerprint: int) -> Callabl
         counters = arena.counters
         threshold, alias = waking
         alive, pulls, sums, ints, floats = learners
-        subroutine = (rule, choose, observe)
+        subroutine = (rule, choose, observe, asks)
         room = len(arena.events) - 2 * len(arena.tally) - 2
         known = fingerprint
         suboptimal = 0

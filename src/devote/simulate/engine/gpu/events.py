@@ -21,6 +21,7 @@ def make_events(algorithm: Algorithm, engine: Engine, known: int) -> Callable[..
     wake, learn, ended = engine.wake, engine.learn, engine.ended
     one_learner, apart = engine.one_learner, engine.apart or not engine.one_learner
     play, take, choose, observe = engine.choose, engine.observe, algorithm.choose, algorithm.observe
+    asks = algorithm.asks
 
     def events(  # type: ignore[no-untyped-def]
         env, rule, waking, setting, shape, learners, tables, keys, most, busy
@@ -55,7 +56,7 @@ def make_events(algorithm: Algorithm, engine: Engine, known: int) -> Callable[..
             setting.good,
             setting.good,
         )
-        subroutine = (rule, choose, observe)
+        subroutine = (rule, choose, observe, asks)
         suboptimal = 0
         begin = counters[TIME]
         end = begin + most
