@@ -40,7 +40,6 @@ backup, and has not been seen there since.
 LAYOUT = Layout(
     what="device store",
     application=0x64766F74,  # dvot
-    version=5,
+    version=1,
     tables=TABLES,
-    too_old="Join again with a new store: what an older devote has signed names no board.",
 )
