@@ -57,7 +57,7 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
                 "out_at": history.out_at.get(k),
                 "answer": k == settled,
                 "leads": k == leader,
-                "state": "the answer" if k == settled else _state(counted, k, history.out_at.get(k)),
+                "state": "the answer" if k == settled else _state(counted, k, history),
             }
             for k, name in enumerate(spec.arm_names)
         ],
@@ -75,10 +75,10 @@ def _rule(counted: dict[str, Any]) -> list[str]:
     return [f"An option is decided by {counted['needed']} {counted['heading']}."]
 
 
-def _state(counted: dict[str, Any], arm: int, out_at: int | None) -> str:
+def _state(counted: dict[str, Any], arm: int, history: History) -> str:
     if states := counted.get("states"):
         return str(states[arm])
-    return "still in" if out_at is None else f"out at {out_at}"
+    return f"out at {history.out_at[arm]}" if arm in history.out_at else "still in"
 
 
 def _in_thousandths(estimates: Estimates | None) -> list[list[int] | None] | None:
