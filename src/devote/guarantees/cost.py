@@ -101,8 +101,8 @@ def estimate_cost(
 ) -> CostEstimate:
     """Run up to ``trials`` trials, for about ``seconds`` at most, preparation left out.
 
-    With ``pulls`` for about so many pulls at most, too. Not ``to_the_end``: only until the group has
-    its answer, not until everybody has heard of it.
+    With ``pulls`` for about so many pulls at most, too. Not ``to_the_end``: only until the group
+    has its answer, not until everybody has heard of it.
     """
     if scenario.scheme.engine is None:
         deadline = time.monotonic() + seconds
