@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from devote.guarantees.forecast import Effort, forecast
+from devote.guarantees.forecast import Effort, forecast, why_not_simulated
 from devote.guarantees.question import Question
 from devote.guarantees.spread import DECIDES, SURE, enough, percentile, spread_of
 from devote.problems import PROBLEMS, Problem, parse_activity
@@ -180,6 +180,27 @@ def test_what_takes_too_long_is_cut_and_said_to_take_more():
     assert "it takes more than 250,000 answers" in why
     assert made.to_dict()["takes"] is None
     assert made.to_dict()["takes_at_least"] == 250_000.0
+
+
+def test_a_jury_that_often_stalls_is_not_enough_and_its_runs_are_all_counted():
+    tied = Problem("tied", [0.6, 0.6, 0.6])
+    spec = spec_of(Jury(seats=25, privacy=2.0, vote_after=100), eta=0.1)
+    made = forecast(spec, tied, asked(100), EFFORT)
+    assert made.runs == 200
+    assert 0 < made.decided < 0.9 * 200
+    assert len(made.takes) == made.decided
+    assert made.devices is None
+    assert made.why_not(asked(100)) == [f"{made.decided} of 200 simulated runs come to an answer"]
+
+
+def test_what_cannot_be_simulated_says_why():
+    drift = Problem("drift", [0.8, 0.4, 0.2], drift=[0, -1e-6, -1e-6])
+    visitors = asked(10_000, visitors_per_day=500.0)
+    assert "visitors" in why_not_simulated(spec_of(), drift, visitors)
+    assert forecast(spec_of(), drift, visitors, EFFORT) is None
+    assert "too many to simulate" in why_not_simulated(spec_of("decentralized"), EASY, asked(10**7))
+    assert "too few" in why_not_simulated(spec_of("jury"), EASY, asked(5))
+    assert why_not_simulated(spec_of("jury"), EASY, asked(10**7)) == ""
 
 
 def test_a_run_that_cannot_be_of_use_is_not_followed_to_its_end():

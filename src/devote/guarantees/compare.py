@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from devote.guarantees.costs import Cost, Progress, costs_of
-from devote.guarantees.forecast import Effort, Forecast, forecast
+from devote.guarantees.forecast import Effort, Forecast, forecast, why_not_simulated
 from devote.guarantees.question import Question
 from devote.guarantees.relax import Relaxation, relaxations
 from devote.guarantees.weigh import Candidate, check_question, deployable, weigh
@@ -114,7 +114,7 @@ def compare(
         found = weigh(form, question)
         # What cannot be used anyway is shown for comparison: a few runs will do.
         share = effort.share(0.2, 40) if found.cannot else effort
-        rows.append(_row(found, _simulate(found, question, problem, share), question))
+        rows.append(_row(found, _simulate(found, question, problem, share), question, problem))
     use = min((row for row in rows if not row.cannot), key=_preference, default=None)
     if use is None:
         known = {row.name: row.forecast for row in rows if row.forecast is not None}
@@ -139,12 +139,12 @@ def _simulate(
     return forecast(found.spec, problem, question, effort)
 
 
-def _row(found: Candidate, made: Forecast | None, question: Question) -> Row:
+def _row(found: Candidate, made: Forecast | None, question: Question, problem: Problem) -> Row:
     cannot = list(found.cannot)
     if made is not None:
         cannot += made.why_not(question)
-    elif not found.is_refused:
-        cannot.append("such a fleet is too large to simulate")
+    elif found.spec is not None and not found.is_refused:
+        cannot.append(f"it is not simulated: {why_not_simulated(found.spec, problem, question)}")
     return Row(found, made, tuple(cannot))
 
 

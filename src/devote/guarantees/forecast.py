@@ -18,6 +18,7 @@ from devote.guarantees.cost import estimate_cost
 from devote.guarantees.question import Question
 from devote.guarantees.spread import DECIDES, Floats, enough, percentile, spread_of
 from devote.problems import Problem, Uniform, optimal_arms
+from devote.problems.rewards import BERNOULLI
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury, Survey
 from devote.simulate.answers import AnswerRuns, simulate_answers
@@ -66,11 +67,11 @@ class Effort:
 class Forecast:
     """Simulated runs of one specification.
 
-    ``takes`` has of each run what it took until there was an answer, in ``unit``: the answers of
-    all devices, or the plays of each device. ``days`` is when that was, infinite where there was
+    ``takes`` has what runs took until there was an answer, in ``unit``: the answers of all devices,
+    or the plays of each device. ``days`` says of each run when that was, infinite where there was
     none in this fleet, ``wrong`` how many runs ended with an arm that is not epsilon-optimal.
     ``devices`` are enough for 95 % of runs to end with an answer, None if that is not known.
-    ``is_cut``: time ran out, so that runs take at least what ``takes`` has. So many answers are
+    ``is_cut``: time ran out, and ``takes`` has what runs take at least. So many answers are
     ``under_way`` at any time, because one leaves some time after its arm was drawn.
     """
 
@@ -88,7 +89,7 @@ class Forecast:
     @property
     def runs(self) -> int:
         """How many runs were simulated."""
-        return len(self.takes)
+        return len(self.days)
 
     @property
     def decided(self) -> int:
@@ -150,26 +151,52 @@ def forecast(
     crowd: int = 0,
     report: Report | None = None,
 ) -> Forecast | None:
-    """Simulate a specification in the fleet of a question; None where it cannot be simulated.
+    """Simulate a specification in the fleet of a question; None where that is not possible.
 
     ``is_capped``: a run that needs more than the fleet has, or more days than one would wait, is
     not followed to its end. ``crowd``: so many devices are asked before the first answer comes.
     """
-    scheme, n = spec.scheme, question.wish.n_players
-    changes = problem.switches or any(problem.drift or ())
-    changes = changes or (problem.replay is not None and problem.replay_order == "time")
-    if isinstance(scheme, Survey) and not changes and (scheme.answers == 1 or not problem.groups):
-        means = problem.values(n, 0) if problem.groups else problem.means
+    if why_not_simulated(spec, problem, question):
+        return None
+    scheme = spec.scheme
+    if isinstance(scheme, Survey) and _is_stream(scheme, problem):
+        means = problem.values(question.wish.n_players, 0) if problem.groups else problem.means
         return _survey(spec, tuple(means), problem, question, effort, is_capped, crowd)
-    if question.visitors_per_day is not None:
-        return None
-    is_even = isinstance(problem.activity, Uniform) and not problem.groups
-    is_bits = problem.kind == Problem("bits", (0.0, 1.0)).kind or spec.algorithm == "betting"
-    if isinstance(scheme, Jury) and is_even and is_bits and not changes:
+    if isinstance(scheme, Jury) and _is_even(spec, problem):
         return _jury(spec, problem, question, effort, is_capped)
-    if n > MOST_PLAYERS:
-        return None
     return _fleet(spec, problem, question, effort, report)
+
+
+def why_not_simulated(spec: ExperimentSpec, problem: Problem, question: Question) -> str:
+    """Why a specification cannot be simulated in the fleet of a question; empty if it can."""
+    scheme, n = spec.scheme, question.wish.n_players
+    if isinstance(scheme, Survey) and _is_stream(scheme, problem):
+        return ""
+    if question.visitors_per_day is not None:
+        return "visitors who come once are simulated only where rewards do not change"
+    if n < scheme.fewest_players(spec):
+        return "there are too few devices"
+    if n > MOST_PLAYERS and not (isinstance(scheme, Jury) and _is_even(spec, problem)):
+        return f"more than {MOST_PLAYERS:,} devices are too many to simulate"
+    return ""
+
+
+def _changes(problem: Problem) -> bool:
+    """Whether rewards may change with time."""
+    in_order = problem.replay is not None and problem.replay_order == "time"
+    return bool(problem.switches or any(problem.drift or ()) or in_order)
+
+
+def _is_stream(survey: Survey, problem: Problem) -> bool:
+    """Whether all answers about an arm are alike, whoever gives them."""
+    return not _changes(problem) and (survey.answers == 1 or not problem.groups)
+
+
+def _is_even(spec: ExperimentSpec, problem: Problem) -> bool:
+    """Whether all wake equally often, and are paid bits, or what becomes bits."""
+    is_bits = problem.kind == BERNOULLI or spec.algorithm == "betting"
+    is_even = isinstance(problem.activity, Uniform) and not problem.groups
+    return is_bits and is_even and not _changes(problem)
 
 
 def _survey(
@@ -196,7 +223,7 @@ def _survey(
             runs=runs,
             first=first,
             seed=effort.seed,
-            most=there + 1 if is_capped else math.ceil(most),
+            most=min(there + 1, math.ceil(4 * work)) if is_capped else math.ceil(most),
             crowd=crowd,
             lag=0 if crowd else under_way,
         )
@@ -215,11 +242,11 @@ def _survey(
             found.append(some(len(pilot), total - len(pilot), 4 * work))
     answers = np.concatenate([runs.answers for runs in found]).astype(np.float64)
     winner = np.concatenate([runs.winner for runs in found])
-    takes = np.where(winner == NEVER, math.inf, answers) if is_capped else answers
+    takes = np.where(winner == NEVER, math.inf, answers) if is_capped or is_cut else answers
     return Forecast(
         spec=spec,
         unit="answers",
-        takes=takes,
+        takes=answers[winner == NEVER] if is_cut else takes,
         days=np.array([question.days_for_answers(x, each, problem) + delay for x in takes]),
         messages=None if is_cut else float(answers.mean()),
         wrong=_wrong(winner, means, spec.epsilon),
@@ -232,12 +259,10 @@ def _survey(
 
 def _jury(
     spec: ExperimentSpec, problem: Problem, question: Question, effort: Effort, is_capped: bool
-) -> Forecast | None:
+) -> Forecast:
     """Jurors alone."""
     n, rate = question.wish.n_players, question.plays_per_day
     assert rate is not None
-    if n < spec.scheme.fewest_players(spec):
-        return None
     seats = spec.scheme.fewest_players(spec)
     work = effort.seconds * PER_SECOND
     longest = math.ceil(work / (PILOT * seats))
@@ -262,7 +287,7 @@ def _jury(
     return Forecast(
         spec=spec,
         unit="plays",
-        takes=plays[is_decided] if is_decided.any() and not is_cut else plays,
+        takes=plays[cut] if is_cut else plays[is_decided] if is_decided.any() else plays,
         days=np.where(is_decided, plays / rate, math.inf),
         messages=float(np.concatenate([runs.messages for runs in found]).mean()),
         wrong=_wrong(winner[is_decided], problem.means, spec.epsilon),
@@ -278,12 +303,10 @@ def _fleet(
     question: Question,
     effort: Effort,
     report: Report | None,
-) -> Forecast | None:
+) -> Forecast:
     """Every play of every device."""
     n, rate = question.wish.n_players, question.plays_per_day
     assert rate is not None
-    if n < spec.scheme.fewest_players(spec):
-        return None
     slow = None if spec.scheme.engine is not None else 100_000
     cost = estimate_cost(
         Scenario(spec, problem, n, slow),
