@@ -33,7 +33,9 @@ BETTING = "betting"
 
 def setting(algorithm: str, scheme: str, problem: str) -> Scenario | None:
     """A small scenario; None where the scheme takes no such rule."""
-    found = small_setting(algorithm, "isolated", PROBLEMS[problem], n_players=PLAYERS.get(scheme, 8))
+    found = small_setting(
+        algorithm, "isolated", PROBLEMS[problem], n_players=PLAYERS.get(scheme, 8)
+    )
     given = {"name": scheme.split()[-1], **SCHEMES[scheme]}
     eta = 0.9 if scheme in ("decentralized", "isolated", "pooled") else 0.2
     try:

@@ -14,6 +14,7 @@ from devote.guarantees.relax import Relaxation, relaxations
 from devote.guarantees.weigh import Candidate, Question, weigh
 from devote.problems import Problem
 from devote.protocol.scheme import SCHEMES
+from devote.simulate.parts import PARTS
 from devote.simulate.scenario import Scenario
 
 PULLS_PER_SECOND = 2_000_000
@@ -142,7 +143,7 @@ def compare(
         cost = None
         if _is_worth_a_run(found, question, seconds):
             assert found.spec is not None
-            horizon = SLOW_PULLS if form.engine is None else None
+            horizon = SLOW_PULLS if form.name not in PARTS else None
             scenario = Scenario(found.spec, problem, question.wish.n_players, horizon)
             cost = estimate_cost(
                 scenario,

@@ -21,3 +21,7 @@ class SweepInterrupted(KeyboardInterrupt):
 
 
 check = Checks(SweepError)
+
+
+class RuleFault(SweepError):
+    """A subroutine returned what no subroutine may."""

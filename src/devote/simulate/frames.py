@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from devote.kernels import COUNT
-from devote.kernels.tables import TERM
 from devote.protocol import RunStatus
-from devote.simulate.engine.run import Run
+from devote.simulate.run import Run
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event
 
@@ -60,18 +59,19 @@ def frames(
 def _frame(run: Run, events: list[Event]) -> Frame:
     outcome = run.outcome()
     alive: Any = run.learners.alive
+    ints: Any = run.learners.ints
     by_message = run.scenario.scheme.by_message
-    shared = run.arena.shared.astype(bool) if by_message else alive.any(axis=0)
+    shared = run.tables.shared.astype(bool) if by_message else alive.any(axis=0)
     return Frame(
         samples=outcome.samples,
         broadcasts=outcome.broadcasts,
-        term=int(run.counters[TERM]),
-        votes=tuple(run.arena.tally.tolist()),
+        term=int(run.group["term"]),
+        votes=tuple(run.tables.tally.tolist()),
         shared=tuple(shared.tolist()),
         holders=tuple(alive.sum(axis=0, dtype=np.int64).tolist()),
         n_shared=run.arms_left,
         n_learners=len(alive),
-        players_done=int((run.learners.ints[:, COUNT] == 1).sum()),
+        players_done=int((ints[:, COUNT] == 1).sum()),
         status=outcome.status,
         over=run.over,
         winners=outcome.winners,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from devote.kernels.randomizer import GRID, truthful
-from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
 from devote.protocol.planning import Forecast, Wish
 from devote.protocol.player import Player
@@ -15,11 +14,10 @@ from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.lone import PRIVACY, check_privacy
 from devote.schemes.survey import promises
-from devote.schemes.survey.engine import ENGINE
 from devote.schemes.survey.estimate import answers_expected, fewest_answers, liars_to_turn
 from devote.schemes.survey.messages import MAX_ANSWERS, Answer
 from devote.schemes.survey.player import Respondent
-from devote.schemes.survey.tally import Answers, seeds
+from devote.schemes.survey.tally import Answers
 
 NONE = "none"
 """How no privacy is written in a file: TOML has no word for nothing."""
@@ -54,7 +52,6 @@ class Survey(Scheme):
         "answers are counted in the order in which they came, so they need one order"
     )
     reads_tally: ClassVar[bool] = True
-    engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {
         "privacy": PRIVACY,
         "answers": "It is how many answers each device gives.",
@@ -156,10 +153,6 @@ class Survey(Scheme):
     def can_stall(self, case: Case) -> bool:
         """Never: more answers settle it."""
         return False
-
-    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
-        """Answers of each device, the noise, and the seeds of the learner's own draws."""
-        return self.answers, self.truths, *seeds(spec)
 
     @classmethod
     def suited(cls, wish: Wish) -> ExperimentSpec:
