@@ -34,7 +34,7 @@ OPTIONS = {
 }
 
 CONSTANTS = (bool, int, float, str, tuple, np.generic, np.ndarray)
-LIBRARIES = ("math", "numpy", "numba")
+LIBRARIES = ("math", "numpy", "numba", "numba_cuda")
 
 Function = Callable[..., Any]
 

@@ -31,7 +31,7 @@ from devote.problems import pay
 from devote.simulate.loop import choose as choose
 from devote.simulate.loop import observe as observe
 from devote.simulate.numbers import CHOOSE, NOISE, PAY, gap, player_key, uniform
-from devote.simulate.workspace import holds_shared
+from devote.simulate.workspace import FAULT, holds_shared
 
 SCAN, RERUN, FIND, TAIL, DONE = range(5)
 """What a pass of a trial is for: to look for a decision; to stop at it; to find out when the last
@@ -93,9 +93,12 @@ class Setup(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """All players of all trials: arrays ``[half, row, ...]``, and per row which half counts."""
+    """The learners of all players of all trials: arrays ``[half, row, ...]``.
 
-    players: Any
+    ``half[row]`` is the half that is committed, ``moved[row]`` whether the last pass filled the
+    other one. Records of players are apart, ``players[half, row]``.
+    """
+
     alive: Any
     pulls: Any
     sums: Any
@@ -119,16 +122,16 @@ class Mail(NamedTuple):
     ends: Any
     active: Any
     faults: Any
-    out: Any
 
 
 class View(NamedTuple):
-    """What a player sees of its trial, and where it writes."""
+    """What a player sees of its trial, and where it writes; ``out`` is for eliminated arms."""
 
     trial: Any
     shared: Any
     mail: Mail
     place: int
+    out: Any
 
 
 @jitable
@@ -147,7 +150,7 @@ def wake(setup: Setup, view: View, state: State, player: Any, noise: float, t: f
 def learn(
     setup: Setup, view: View, state: State, player: Any, voted: Any, n: int, t: float
 ) -> None:
-    """The scheme's: what follows when a play has eliminated n arms, ``mail.out[place]``."""
+    """The scheme's: what follows when a play has eliminated n arms, ``view.out``."""
     raise NotImplementedError
 
 
@@ -213,6 +216,7 @@ def load(rows: Rows, h: int, row: int, state: State, voted: Any) -> None:
 def visit(
     setup: Setup,
     view: View,
+    players: Any,
     rows: Rows,
     state: State,
     voted: Any,
@@ -225,13 +229,13 @@ def visit(
     ``state`` and ``voted`` are its buffers during the pass.
     """
     trial = view.trial
-    before = rows.players[h, row]
+    before = players[h, row]
     if trial.phase == FIND:
         if not holds_shared(rows.alive[h, row], view.shared):
             raise_at(view.mail.ends, view.place, before.when)
         add_at(view.mail.active, view.place, before.active)
         return 0
-    player = rows.players[1 - h, row]
+    player = players[1 - h, row]
     key = player_key(trial.key, n)
     span = setup.spans[n % len(setup.spans)]
     if before.when == 0.0:
@@ -288,7 +292,6 @@ def advance(
     """All activations of a player up to the end of the pass."""
     t, limit = player.when, view.trial.limit
     group = setup.env.groups[n] if setup.env.n_groups > 1 else 0
-    out = view.mail.out[view.place]
     scanning_alone = setup.alone and view.trial.phase == SCAN
     while t <= limit:
         i = player.active
@@ -301,7 +304,7 @@ def advance(
                 view.mail.faults[view.place] = 1
                 break
             reward = pay(setup.env, 0, n, arm, uniform(key, i, PAY))
-            n_out = observe(setup.rule, state, arm, reward, out)
+            n_out = observe(setup.rule, state, arm, reward, view.out)
             if n_out < 0 or n_out >= setup.n_arms:
                 view.mail.faults[view.place] = 1
                 break
@@ -384,6 +387,20 @@ def decide(
     elif trial.phase == TAIL:
         trial.commit = 1
         trial.phase = DONE
+
+
+@jitable
+def end_pass(
+    setup: Setup, view: View, tally: Any, needs: Any, times: Any, slots: Any, n: int
+) -> None:
+    """Take in what players have added up, and decide; a rule that went wrong ends the trial."""
+    trial, mail, place = view.trial, view.mail, view.place
+    trial.end = max(trial.end, mail.ends[place])
+    trial.decided += mail.active[place]
+    if mail.faults[place]:
+        trial.phase, trial.ended = DONE, FAULT
+        return
+    decide(setup, trial, tally, view.shared, needs, times, slots, n)
 
 
 @jitable

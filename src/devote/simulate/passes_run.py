@@ -9,14 +9,14 @@ from devote.kernels import State
 from devote.problems import Uniform, is_suboptimal
 from devote.simulate import passes
 from devote.simulate.compiling import Function, compile_loop
-from devote.simulate.errors import RuleFault
+from devote.simulate.errors import rule_fault
 from devote.simulate.outcomes import End
 from devote.simulate.parts.part import Passes
 from devote.simulate.passes import DONE, PLAYER, TRIAL, Mail, Rows, Setup, View, current_half, visit
 from devote.simulate.run import environment_arrays
 from devote.simulate.scenario import Scenario
 from devote.simulate.streams import trial_key
-from devote.simulate.workspace import AGREED
+from devote.simulate.workspace import AGREED, FAULT
 
 ROWS_PER_THREAD = 2048
 """A thread has at least so many players: fewer are not worth handing out."""
@@ -25,24 +25,42 @@ SPARE_MESSAGES = 1024
 
 
 def sweep(
-    setup: Setup, trials: Any, shared: Any, rows: Rows, mail: Mail, place: int, begin: int, end: int
+    setup: Setup,
+    trials: Any,
+    shared: Any,
+    players: Any,
+    rows: Rows,
+    mail: Mail,
+    out: Any,
+    place: int,
+    begin: int,
+    end: int,
 ) -> None:
     """Take some players of the one trial through a pass."""
-    view = View(trials[0], shared, mail, place)
+    view = View(trials[0], shared, mail, place, out[place])
     for n in range(begin, end):
         h = current_half(view.trial, rows, n)
         g = 1 - h
         state = State(
             rows.alive[g, n], rows.pulls[g, n], rows.sums[g, n], rows.ints[g, n], rows.floats[g, n]
         )
-        visit(setup, view, rows, state, rows.voted[g, n], h, n, n)
+        visit(setup, view, players, rows, state, rows.voted[g, n], h, n, n)
 
 
-def decide(
-    setup: Setup, trials: Any, tally: Any, shared: Any, needs: Any, times: Any, slots: Any, n: int
+def end_pass(
+    setup: Setup,
+    trials: Any,
+    tally: Any,
+    shared: Any,
+    mail: Mail,
+    needs: Any,
+    times: Any,
+    slots: Any,
+    n: int,
 ) -> None:
     """What follows from a pass of the one trial."""
-    passes.decide(setup, trials[0], tally, shared, needs, times, slots, n)
+    view = View(trials[0], shared, mail, 0, needs)
+    passes.end_pass(setup, view, tally, needs, times, slots, n)
 
 
 def begin(trials: Any, key: Any, n_arms: int) -> None:
@@ -108,7 +126,7 @@ def room_for_messages(scenario: Scenario) -> int:
     return SPARE_MESSAGES + 4 * each
 
 
-def new_mail(places: int, room: int, n_arms: int) -> Mail:
+def new_mail(places: int, room: int) -> Mail:
     """Empty buffers for the messages of a pass."""
     return Mail(
         counts=np.zeros(places, dtype=np.int64),
@@ -117,7 +135,6 @@ def new_mail(places: int, room: int, n_arms: int) -> Mail:
         ends=np.zeros(places),
         active=np.zeros(places, dtype=np.int64),
         faults=np.zeros(places, dtype=np.int64),
-        out=np.zeros((places, n_arms), dtype=np.int32),
     )
 
 
@@ -125,7 +142,6 @@ def new_rows(scenario: Scenario, n_rows: int) -> Rows:
     """Players before the first pass, which sets what is not 0 by then."""
     fresh, k = scenario.algorithm.new_state(scenario.spec.n_arms), scenario.spec.n_arms
     return Rows(
-        players=np.zeros((2, n_rows), dtype=PLAYER),
         alive=np.empty((2, n_rows, k), dtype=np.int8),
         pulls=np.empty((2, n_rows, k), dtype=np.int32),
         sums=np.empty((2, n_rows, k)),
@@ -146,9 +162,10 @@ class PassesPlan:
         self.setup = new_setup(scenario)
         given, name = of_passes(scenario), scenario.algorithm.name
         self.sweep = compile_loop(sweep, given, f"sweep_{name}")
-        self.decide = compile_loop(decide, given, f"decide_{scenario.scheme.name}")
+        self.end_pass = compile_loop(end_pass, given, f"end_pass_{scenario.scheme.name}")
         self.begin = compile_loop(begin, given, "begin")
-        self.mail = new_mail(self.threads, room_for_messages(scenario), scenario.spec.n_arms)
+        self.mail = new_mail(self.threads, room_for_messages(scenario))
+        self.out = np.zeros((self.threads, scenario.spec.n_arms), dtype=np.int32)
 
     def run(self, seed: int, trial: int) -> End:
         """Play one trial to its end."""
@@ -166,6 +183,7 @@ class PassesRun:
         self.tally = np.zeros(k + 2, dtype=np.int64)
         self.shared = np.ones(k, dtype=np.int8)
         self.needs = np.zeros(k + 2, dtype=np.int64)
+        self.players = np.zeros((2, plan.scenario.n_players), dtype=PLAYER)
         self.rows = new_rows(plan.scenario, plan.scenario.n_players)
         plan.begin(self.trials, np.uint64(trial_key(seed, trial)), k)
 
@@ -177,6 +195,8 @@ class PassesRun:
             # A player has one activation in a unit of time, on average.
             samples = int(trial["start"] * self.plan.setup.n_players)
             self.plan.scenario.check_goes_on(samples, int(trial["broadcasts"]))
+        if trial["ended"] == FAULT:
+            raise rule_fault(self.plan.scenario.spec.algorithm)
         return self._end()
 
     def make_pass(self) -> None:
@@ -189,35 +209,32 @@ class PassesRun:
         run = self.pool.map if threads > 1 else map
         for _ in run(self._sweep, *zip(*work, strict=True)):
             pass
-        if mail.faults.any():
-            raise RuleFault(
-                f"{plan.scenario.spec.algorithm} returned an arm or a number of eliminated arms "
-                "that is not there.\n"
-                f"Find it with devote.check_algorithm({plan.scenario.spec.algorithm!r})."
-            )
-        trial = self.trials[0]
-        trial["end"] = max(trial["end"], mail.ends.max())
-        trial["decided"] += mail.active.sum()
+        mail.ends[0], mail.active[0] = mail.ends.max(), mail.active.sum()
+        mail.faults[0] = mail.faults.max()
         times, slots, found = mail.times[0], mail.slots[0], int(mail.counts.sum())
         if threads > 1:
             fits = (mail.counts <= mail.times.shape[1]).all()
             kept = [int(c) for c in mail.counts] if fits else [0] * threads
             times = np.concatenate([row[:c] for row, c in zip(mail.times, kept, strict=True)])
             slots = np.concatenate([row[:c] for row, c in zip(mail.slots, kept, strict=True)])
-        plan.decide(
-            plan.setup, self.trials, self.tally, self.shared, self.needs, times, slots, found
+        plan.end_pass(
+            *(plan.setup, self.trials, self.tally, self.shared, mail, self.needs),
+            *(times, slots, found),
         )
 
     def _sweep(self, place: int, begin: int, end: int) -> None:
         plan = self.plan
-        plan.sweep(plan.setup, self.trials, self.shared, self.rows, plan.mail, place, begin, end)
+        plan.sweep(
+            *(plan.setup, self.trials, self.shared, self.players, self.rows, plan.mail, plan.out),
+            *(place, begin, end),
+        )
 
     def _end(self) -> End:
         trial, rows = self.trials[0], self.rows
         half = rows.half ^ (rows.moved if trial["commit"] else np.int8(0))
         n, k = self.plan.setup.n_players, self.plan.setup.n_arms
         where = np.arange(n)
-        players = rows.players[half, where]
+        players = self.players[half, where]
         held = np.ones(k, dtype=bool)
         if not self.plan.scenario.scheme.by_message:
             held = rows.alive[half, where].any(axis=0)

@@ -10,7 +10,7 @@ from devote.kernels import State
 from devote.problems import Uniform, is_suboptimal
 from devote.problems.rewards import Environment
 from devote.simulate.compiling import Function, event_loop
-from devote.simulate.errors import RuleFault
+from devote.simulate.errors import rule_fault
 from devote.simulate.outcomes import End, block_of, count_holders_of
 from devote.simulate.parts import part_of
 from devote.simulate.scenario import Scenario
@@ -181,11 +181,7 @@ class Run:
                 self._make_room(len(left[0]))
             self.loop(self.plan.game, self.setup, self.learners, self.tables, *left)
             if self.group["ended"] == FAULT:
-                raise RuleFault(
-                    f"{self.scenario.spec.algorithm} returned an arm or a number of eliminated "
-                    f"arms that is not there, after {self.samples:,} pulls.\n"
-                    f"Find it with devote.check_algorithm({self.scenario.spec.algorithm!r})."
-                )
+                raise rule_fault(self.scenario.spec.algorithm)
             self._take_events()
             done = self.samples - before
             left = tuple(column[done:] for column in left)
@@ -213,29 +209,34 @@ class Run:
 
     def end(self) -> End:
         """What says what it came to."""
-        tables, alive = self.tables, self.learners.alive
-        groups = tables.groups.copy().view(np.recarray)
-        group: Any = groups[0]
-        if not group.ended:
-            if self.scenario.scheme.by_message and not self.part.one_learner:
-                group.holding = count_holders_of(alive, tables.shared)
-            shared = {name: getattr(tables, name) for name in Workspace._fields[3:10]}
-            group.ended = self.part.ended(
-                Workspace(
-                    group=group,
-                    players=tables.players.view(np.recarray),
-                    alive=alive,
-                    **shared,
-                    scheme=self.plan.game.scheme,
-                    n_players=self.setup.n_players,
-                    tracing=self.setup.tracing,
-                )
+        return end_of(self.plan, self.setup, self.learners, self.tables)
+
+
+def end_of(plan: Plan, setup: Setup, learners: State, tables: Tables) -> End:
+    """How a run of the event loop stands; one that never ends by itself is asked only now."""
+    alive: Any = learners.alive
+    groups = tables.groups.copy().view(np.recarray)
+    group: Any = groups[0]
+    if not group.ended:
+        if plan.scenario.scheme.by_message and not plan.part.one_learner:
+            group.holding = count_holders_of(alive, tables.shared)
+        shared = {name: getattr(tables, name) for name in Workspace._fields[3:10]}
+        group.ended = plan.part.ended(
+            Workspace(
+                group=group,
+                players=tables.players.view(np.recarray),
+                alive=alive,
+                **shared,
+                scheme=plan.game.scheme,
+                n_players=setup.n_players,
+                tracing=setup.tracing,
             )
-        return End(
-            group={name: int(group[name]) for name in groups.dtype.names},
-            tally=tables.tally,
-            by_arm=tables.by_arm,
-            shared=tables.shared,
-            held=np.asarray(alive).any(axis=0),
-            first_vote=tables.players["first_vote"],
         )
+    return End(
+        group={name: int(group[name]) for name in groups.dtype.names},
+        tally=tables.tally,
+        by_arm=tables.by_arm,
+        shared=tables.shared,
+        held=alive.any(axis=0),
+        first_vote=tables.players["first_vote"],
+    )

@@ -202,7 +202,7 @@ def send_votes(
 ) -> None:
     """As ``learn``: vote against what was eliminated, each arm once."""
     for j in range(n):
-        arm = view.mail.out[view.place, j]
+        arm = view.out[j]
         if not voted[arm]:
             voted[arm] = 1
             record(view, t, arm)

@@ -120,7 +120,8 @@ class Part:
     ``one_learner``: all players share one. A scheme with its own ``choose`` and ``observe`` picks
     the arm and takes the reward itself, and calls the subroutine when it likes. ``arm_words`` is
     how many numbers ``by_arm`` has for each arm. ``keeps_log``: ``voted`` has a row for each
-    message about an arm, and grows. ``passes``: what the passes engine needs, see ``passes``.
+    message about an arm, and grows; each player sends ``messages_of_a_player`` at most. ``passes``:
+    what the passes engine needs, see ``passes``.
     """
 
     ended: Callable[[Workspace], int]
@@ -136,4 +137,5 @@ class Part:
     observe: Callable[..., int] = observe_alone
     arm_words: int = 1
     keeps_log: bool = False
+    messages_of_a_player: Callable[[Any], int] = lambda constants: 1
     passes: Passes | None = None

@@ -165,4 +165,5 @@ PART = Part(
     observe=observe,
     arm_words=USED + 1,
     keeps_log=True,
+    messages_of_a_player=lambda constants: int(constants.answers),
 )
