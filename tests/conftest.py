@@ -33,7 +33,7 @@ os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 gc.disable()
 
 COMPILE = (
-    *("test_engine_equals_players", "test_jury_engine", "test_survey_engine", "test_clocks"),
+    *("test_engine_equals_players", "test_jury_engine", "test_survey_engine", "test_passes"),
     *("test_algorithm_contract", "test_promises", "test_searches_equal_brute_force"),
 )
 """Between them they compile nearly every loop and every kernel."""

@@ -22,6 +22,7 @@ from devote.protocol import ExperimentSpec
 from devote.schemes import Jury, Survey
 from devote.simulate.answers import AnswerRuns, simulate_answers
 from devote.simulate.jurors import JuryRuns, simulate_jury
+from devote.simulate.parts import PARTS
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import NEVER
 
@@ -260,7 +261,7 @@ def _fleet(
     assert rate is not None
     if n < spec.scheme.fewest_players(spec):
         return None
-    slow = None if spec.scheme.engine is not None else 100_000
+    slow = None if spec.scheme.name in PARTS else 100_000
     cost = estimate_cost(
         Scenario(spec, problem, n, slow),
         trials=effort.runs,

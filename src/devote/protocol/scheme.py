@@ -6,7 +6,6 @@ its methods make the parts that the rest of the project drives without knowing w
 * ``Player``, the device half: activations and rewards in, messages out, no I/O;
 * ``Tally``, the counting half: messages in the board's order in; a status, an answer and a small
   public view out. Boards store and ask it, pages draw what it gives;
-* ``Engine``, its part of the compiled loop (``protocol.engine``);
 * ``check``, ``bounds`` and ``promises``: what it asks for and what it is worth;
 * what a planner asks before a scheme is chosen (``protocol.planning``).
 
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from devote.checks import Checks
 from devote.errors import did_you_mean
-from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import Message, kind_of
 from devote.protocol.planning import Plannable
@@ -144,7 +142,6 @@ class Scheme(Plannable, ABC):
     deployable: ClassVar[bool] = True
     default_eta: ClassVar[float] = 0.9
     default_algorithm: ClassVar[str] = "ser3"
-    engine: ClassVar[Engine | None] = None
     remedies: ClassVar[Mapping[str, str]] = {}
     sends: ClassVar[str] = "messages"
     sentences: ClassVar[Mapping[str, str]] = {}
@@ -243,10 +240,6 @@ class Scheme(Plannable, ABC):
         """
         is_open = players[0].tally.status(n_players) == "open"
         return not is_open and self.standing(players, n_players)[0] != "unfinished"
-
-    def constants(self, spec: "ExperimentSpec", n_players: int) -> tuple[int, ...]:
-        """What ``engine`` reads as ``arena.scheme``: whole numbers, at least one."""
-        return (0,)
 
     def message_bound(self, spec: "ExperimentSpec") -> int | None:
         """The most messages ever broadcast, in each term; None where nothing bounds them."""

@@ -16,7 +16,7 @@ from typing import Any
 from devote.files import write_whole
 from devote.protocol import SpecError
 from devote.simulate import Result, ResultError, Scenario
-from devote.simulate.engine.gpu.target import check_device
+from devote.simulate.gpu import check_device
 from devote.simulate.result import versions
 from devote.simulate.scenario import check_engine
 from devote.simulate.sweep.cluster import dask_executor
