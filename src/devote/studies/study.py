@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from devote.errors import DevoteError
 from devote.simulate import Result, Scenario
 from devote.simulate.estimates import Estimate, ratio
-from devote.studies.claim import Claim
+from devote.studies.claim import Row
+from devote.studies.drawing.style import Figure
 from devote.studies.variants import QUORUM, SCHEMES, SUBROUTINES, Variant
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PAPER_PLAYERS = (32, 64, 128, 256, 512, 1024)
 """Paper: Figures 6 to 8; the numbers of players run from 32, in powers of two."""
@@ -68,6 +66,11 @@ class Settings:
         """
         return tuple(n for n in PAPER_PLAYERS if n not in self.players)
 
+    @property
+    def extremes(self) -> tuple[int, ...]:
+        """The smallest and the largest number of players."""
+        return tuple(sorted({self.players[0], self.players[-1]}))
+
 
 def parse_players(text: str) -> tuple[int, ...]:
     """Numbers of players: a list such as ``32,64``, or ``32..1024``, doubling from the first.
@@ -109,7 +112,7 @@ class Table:
 
     def __init__(self, results: Iterable[Result], settings: Settings) -> None:
         self._results = {result.scenario: result for result in results}
-        self.players = settings.players
+        self.players, self.extremes = settings.players, settings.extremes
         self.trials = settings.trials
 
     def __len__(self) -> int:
@@ -161,8 +164,8 @@ class Study:
 
     name: str
     scenarios: Callable[[Settings], list[Planned]]
-    figure: "Callable[[Table], Figure]"
-    claims: Callable[[Table], list[Claim]] = lambda _: []
+    figure: Callable[[Table], Figure]
+    claims: Callable[[Table], list[Row]] = lambda _: []
 
 
 def grid(
@@ -177,12 +180,7 @@ def grid(
 
     On the problems in ``shared`` also the one learner of the 0-privacy baseline, by itself.
     """
-    crowd = [
-        Planned(variant.scenario(problem, scheme, n_players), settings.trials)
-        for problem in problems
-        for variant in variants
-        for scheme in schemes
-        for n_players in settings.players
-    ]
+    points = product(variants, problems, schemes, settings.players)
+    crowd = [Planned(v.scenario(p, scheme, n), settings.trials) for v, p, scheme, n in points]
     learners = [variant.shared(p) for p in shared for variant in SUBROUTINES.values()]
     return crowd + [Planned(one, ALONE_FACTOR * settings.trials) for one in learners]
