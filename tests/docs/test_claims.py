@@ -7,6 +7,7 @@ from scripts.pages import pages
 
 from devote.studies import studies
 from devote.studies.claim import RADIUS
+from devote.studies.eta_sweep import EtaSweep, draw_eta
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOCUMENT = json.loads((DOCS / "claims.json").read_text())
@@ -66,6 +67,12 @@ def test_the_committed_pages_are_what_the_command_makes_of_the_committed_numbers
     assert "`make claims`" in (DOCS / "claims.md").read_text(encoding="utf-8")
     for path, text in pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name}: run make claims"
+
+
+def test_what_eta_buys_is_drawn_from_the_numbers_beside_it(tmp_path):
+    swept = EtaSweep.load(DOCS / "figures" / "privacy.json")
+    [drawn, *_] = draw_eta(swept, tmp_path / "privacy.svg")
+    assert drawn.read_bytes() == (DOCS / "figures" / "privacy.svg").read_bytes()
 
 
 def test_a_sentence_on_which_the_forms_of_the_radius_disagree_depends():

@@ -43,7 +43,7 @@ def test_an_unknown_axis_is_refused_with_the_nearest():
 
 def test_what_eta_buys_is_swept_saved_and_drawn(tmp_path):
     swept = sweep_eta(etas=(0.1, 0.5), players=(16, 32), runs=10)
-    assert [(p.n_players, p.eta, p.quorum) for p in swept.points] == [
+    assert [(p["n_players"], p["eta"], p["quorum"]) for p in swept.points] == [
         (16, 0.1, 1),
         (16, 0.5, 4),
         (32, 0.1, 1),

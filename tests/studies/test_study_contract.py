@@ -82,7 +82,7 @@ def test_it_says_what_it_is():
 
 def test_its_scenarios_hold_what_its_figure_and_claims_read(study, table):
     planned = study.scenarios(TINY)
-    assert all(table[item.scenario].trials == item.trials for item in planned)
+    assert all(table[one].trials == trials for one, trials in planned.items())
     assert len(plan([study], TINY)) == len(table)
 
 

@@ -4,11 +4,11 @@
 drawing never simulates.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, groupby
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from devote.audit.adversaries import name_arm
 from devote.audit.leak import rate_of
@@ -34,27 +34,18 @@ LOOKS = (("#1a1a1a", "o"), ("#555555", "s"), ("#8f8f8f", "^"))
 """Shades and marks for numbers of players: colours are subroutines, and there is one."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """One eta and number of players.
+Point = dict[str, Any]
+"""One eta and number of players.
 
-    ``named`` is how often the adversary names an epsilon-optimal arm of a player who voted,
-    ``all_but_one`` the same for players who voted against all arms but one; ``voters`` is the share
-    of players who had voted at the end.
-    """
-
-    eta: float
-    n_players: int
-    quorum: int
-    named: dict[str, Any]
-    all_but_one: dict[str, Any]
-    voters: float
-    samples_per_player: float
+``named`` is how often the adversary names an epsilon-optimal arm of a player who voted,
+``all_but_one`` the same for players who voted against all arms but one; ``voters`` is the share
+of players who had voted at the end.
+"""
 
 
 @dataclass(frozen=True)
 class EtaSweep(Sheet):
-    """All points, with where they came from."""
+    """All points, fewest players first and then by eta, with where they came from."""
 
     points: tuple[Point, ...]
     chance: float
@@ -64,19 +55,14 @@ class EtaSweep(Sheet):
     @property
     def etas(self) -> list[float]:
         """Every eta, in order."""
-        return sorted({point.eta for point in self.points})
+        return sorted({point["eta"] for point in self.points})
 
     @property
-    def by_players(self) -> dict[int, list[Point]]:
-        """The points of each number of players, fewest players first."""
-        sizes = sorted({point.n_players for point in self.points})
-        return {n: [point for point in self.points if point.n_players == n] for n in sizes}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Read what ``to_dict`` gave."""
-        points = tuple(Point(**point) for point in values["points"])
-        return cls(**{**values, "points": points})
+    def lines(self) -> Iterator[tuple[str, str, list[Point]]]:
+        """Colour, mark and points of each number of players."""
+        looks = cycle(LOOKS)
+        for _, points in groupby(self.points, key=lambda point: point["n_players"]):
+            yield (*next(looks), list(points))
 
 
 def sweep_eta(
@@ -92,7 +78,7 @@ def sweep_eta(
 
     Paper: Definition 3; Theorem 1's quorum, ``floor(log delta / log eta)``.
     """
-    scenarios = eta_scenarios(etas, players)
+    scenarios = eta_scenarios(sorted(etas), sorted(players))
     points = []
     for done, scenario in enumerate(scenarios):
         if progress is not None:
@@ -101,7 +87,7 @@ def sweep_eta(
     return EtaSweep(tuple(points), chance=2 / 10, runs=runs, seed=seed)
 
 
-def eta_scenarios(etas: tuple[float, ...], players: tuple[int, ...]) -> list[Scenario]:
+def eta_scenarios(etas: Sequence[float], players: Sequence[int]) -> list[Scenario]:
     """Every pair that can form a quorum."""
     votes = {eta: max(1, quorum(DELTA, eta)) for eta in etas}
     return [
@@ -120,17 +106,16 @@ def _point(scenario: Scenario, runs: int, seed: int, workers: int | None) -> Poi
     views = view_runs(scenario, runs, seed=seed, workers=workers, voters=True)
     right = [name_arm(view) in view.optimal for view in views]
     complete = [was for was, view in zip(right, views, strict=True) if len(view.left) == 1]
-    needed = scenario.spec.votes_needed
-    assert needed is not None
-    return Point(
-        eta=scenario.spec.eta,
-        n_players=scenario.n_players,
-        quorum=needed,
-        named=rate_of(right).to_dict(),
-        all_but_one=rate_of(complete).to_dict(),
-        voters=sum(view.voters for view in views) / (runs * scenario.n_players),
-        samples_per_player=sum(view.samples for view in views) / (runs * scenario.n_players),
-    )
+    everybody = runs * scenario.n_players
+    return {
+        "eta": scenario.spec.eta,
+        "n_players": scenario.n_players,
+        "quorum": scenario.spec.votes_needed,
+        "named": rate_of(right).to_dict(),
+        "all_but_one": rate_of(complete).to_dict(),
+        "voters": sum(view.voters for view in views) / everybody,
+        "samples_per_player": sum(view.samples for view in views) / everybody,
+    }
 
 
 def draw_eta(sweep: EtaSweep, out: str | Path) -> list[Path]:
@@ -142,21 +127,18 @@ def draw_eta(sweep: EtaSweep, out: str | Path) -> list[Path]:
         figure, (named, heard, cost) = panels(3, size=(11.0, 3.9), right=0.925, between=0.66)
         figure.subplots_adjust(left=0.06, top=0.915)
         _success(named, sweep)
-        _lines(heard, sweep, lambda point: point.voters, top=1.04)
+        _lines(heard, sweep, "voters", top=1.04)
         heard.set_ylabel("share of players")
         heard.set_title("… and makes more players vote")
-        most = max(point.samples_per_player for point in sweep.points)
-        _lines(cost, sweep, lambda point: point.samples_per_player, top=1.04 * most)
+        most = max(point["samples_per_player"] for point in sweep.points)
+        _lines(cost, sweep, "samples_per_player", top=1.04 * most)
         cost.set_ylabel("samples per player")
         cost.set_title("… at more samples each")
-        figure.text(
-            0.06,
-            0.02,
+        note = (
             f"Decentralized SER3, problem 1, ε = .25, δ = .05, M = ⌊log δ / log η⌋; {sweep.runs} "
-            f"runs per point, one voter of each. {BARS}",
-            fontsize=8,
-            color=GREY,
+            f"runs per point, one voter of each. {BARS}"
         )
+        figure.text(0.06, 0.02, note, fontsize=8, color=GREY)
     return save(figure, Path(out).parent, Path(out).stem)
 
 
@@ -167,15 +149,15 @@ def _success(axes: Axes, sweep: EtaSweep) -> None:
     axes.axhline(sweep.chance, color=GREY, linewidth=0.9, linestyle=":")
     place = (len(etas) - 0.55, sweep.chance - 0.012)
     axes.annotate("without any\nmessage", place, ha="right", va="top", color=GREY, fontsize=8)
-    _lines(axes, sweep, lambda point: point.named["value"], top=1.04)
-    for (colour, _), points in zip(cycle(LOOKS), sweep.by_players.values(), strict=False):
-        named = [Estimate(point.named["value"], *point.named["interval"]) for point in points]
-        bars(axes, [etas.index(point.eta) for point in points], named, colour)
+    _lines(axes, sweep, "named", top=1.04)
+    for colour, _, points in sweep.lines:
+        named = [Estimate(p["named"]["value"], *p["named"]["interval"]) for p in points]
+        bars(axes, [etas.index(point["eta"]) for point in points], named, colour)
     axes.set_ylabel("a voter's good arm named")
     axes.set_title("A higher η gives a voter away")
 
 
-def _lines(axes: Axes, sweep: EtaSweep, value: Callable[[Point], float], *, top: float) -> None:
+def _lines(axes: Axes, sweep: EtaSweep, column: str, *, top: float) -> None:
     """One line for each N; the limits of the axes come first, as labels are placed by them."""
     etas = sweep.etas
     axes.set_ylim(0.0, top)
@@ -183,24 +165,15 @@ def _lines(axes: Axes, sweep: EtaSweep, value: Callable[[Point], float], *, top:
     axes.set_xticks(range(len(etas)), [f"{eta:g}".lstrip("0") for eta in etas])
     axes.set_xlabel("η")
     ends = []
-    for (colour, mark), (n_players, points) in zip(
-        cycle(LOOKS), sweep.by_players.items(), strict=False
-    ):
-        x = [etas.index(point.eta) for point in points]
-        y = [value(point) for point in points]
+    for colour, mark, points in sweep.lines:
+        x = [etas.index(point["eta"]) for point in points]
+        y = [p[column]["value"] if column == "named" else p[column] for p in points]
         axes.plot(x, y, color=colour, marker=mark, markersize=4)
-        name = f"N = {n_players:,}"
+        name = f"N = {points[0]['n_players']:,}"
         if x[-1] == len(etas) - 1:
             ends.append(EndLabel(x[-1], y[-1], name, colour))
         else:  # A line that ends before the others is named on its left, apart from their ends.
-            axes.annotate(
-                name,
-                (x[-1], y[-1]),
-                xytext=(-7, 0),
-                textcoords="offset points",
-                ha="right",
-                va="center",
-                fontsize=8.5,
-                color=colour,
-            )
+            look: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": 8.5}
+            look |= {"xytext": (-7, 0), "textcoords": "offset points", "color": colour}
+            axes.annotate(name, (x[-1], y[-1]), **look)
     write_labels(axes, ends)

@@ -11,7 +11,7 @@ from devote.studies.claim import Range, Row, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import EndLabel, write_labels
 from devote.studies.drawing.style import Figure
-from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.study import Plan, Settings, Study, Table
 from devote.studies.variants import DELTA, FORM, QUORUM, SER3, SUBROUTINES, UGAPEC, Variant
 
 N_PLAYERS = 64
@@ -41,13 +41,10 @@ def scenario(variant: Variant, frequent: int) -> Scenario:
     return Scenario(variant.spec(), problem, N_PLAYERS)
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """Problem 5 with frequent players of every number."""
-    return [
-        Planned(scenario(variant, size), ROUNDS * settings.trials)
-        for variant in SUBROUTINES.values()
-        for size in SIZES
-    ]
+    runs = ROUNDS * settings.trials
+    return {scenario(variant, n): runs for variant in SUBROUTINES.values() for n in SIZES}
 
 
 def found(table: Table, variant: Variant) -> tuple[Estimate, ...]:

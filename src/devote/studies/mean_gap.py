@@ -113,7 +113,7 @@ def switches_at_7(table: Table) -> list[Row]:
 HOLDS = "Assumption 4 holds: the mean gap stays positive"
 FAILS = "Assumption 4 does not hold: a switch occurs"
 STUDIES = tuple(
-    Study(name, lambda _: [], partial(draw_gaps, gaps=gaps, title=title), claims)
+    Study(name, lambda _: {}, partial(draw_gaps, gaps=gaps, title=title), claims)
     for name, gaps, title, claims in (
         ("mean-gap", POSITIVE, HOLDS, stays_positive),
         ("mean-gap-switch", SWITCHING, FAILS, switches_at_7),

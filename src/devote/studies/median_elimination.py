@@ -7,7 +7,7 @@ from devote.studies.claim import CLEARLY, Case, Range, Row, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import LOWER_BOUND, curve, draw_counts
 from devote.studies.drawing.style import Figure
-from devote.studies.study import Planned, Settings, Study, Table, grid
+from devote.studies.study import Plan, Settings, Study, Table, grid
 from devote.studies.variants import (
     FORM,
     MEDIAN_ELIMINATION,
@@ -24,7 +24,7 @@ PROBLEMS = ("1", "2")
 OTHER = "with Successive Elimination for SER3"
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """Decentralized Median Elimination, and what it is compared with, on problems 1 and 2."""
     variants = (*SUBROUTINES.values(), SUCCESSIVE_ELIMINATION, MEDIAN_ELIMINATION)
     return grid(settings, PROBLEMS, variants=variants, schemes=[WAY])

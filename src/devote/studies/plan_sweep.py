@@ -145,18 +145,10 @@ def _scale_samples(axes: Axes, sweep: PlanSweep) -> None:
 
 def _mark_trouble(axes: Axes, sweep: PlanSweep) -> None:
     """Hollow points where some runs did not end with one arm."""
-    points = [
-        (value, row["samples"]["mean"])
-        for value, row in zip(sweep.values, sweep.rows, strict=True)
-        if row["status"]["agreed"] < row["trials"]
-    ]
-    if points:
-        style: dict[str, Any] = {
-            "linestyle": "",
-            "marker": "o",
-            "markersize": 7,
-            "markerfacecolor": "white",
-        }
+    means = dict(zip(sweep.values, sweep.rows, strict=True))
+    x = [value for value, row in means.items() if row["status"]["agreed"] < row["trials"]]
+    if x:
+        y = [means[value]["samples"]["mean"] for value in x]
         label = "some runs without one answer"
-        axes.plot(*zip(*points, strict=True), color=BLACK, label=label, **style)
+        axes.plot(x, y, "o", color=BLACK, label=label, markersize=7, markerfacecolor="white")
         axes.legend(frameon=False, fontsize=8, loc="best")

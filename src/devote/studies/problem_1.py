@@ -14,19 +14,15 @@ from devote.studies.claim import Case, Range, Row, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_counts, samples_figure
 from devote.studies.drawing.style import Axes, Figure
-from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
+from devote.studies.study import ALONE_FACTOR, Plan, Settings, Study, Table, grid
 from devote.studies.variants import QUORUM, RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """All six algorithms, SER3 in both forms; and single learners many times over."""
-    many = ALONE_FACTOR * settings.trials
-    single = [
-        Planned(variant.alone(n), many)
-        for n in settings.extremes
-        for variant in SUBROUTINES.values()
-    ]
-    return grid(settings, ["1"], shared=["1"]) + single
+    singles = [v.alone(n) for n in settings.extremes for v in SUBROUTINES.values()]
+    many = dict.fromkeys(singles, ALONE_FACTOR * settings.trials)
+    return grid(settings, ["1"], shared=["1"]) | many
 
 
 def figure(table: Table) -> Figure:

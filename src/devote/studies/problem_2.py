@@ -11,7 +11,7 @@ from devote.simulate.estimates import Estimate, exponent, mean, mean_count, rati
 from devote.studies.claim import CLEARLY, Case, Range, Row, cases_for, judged
 from devote.studies.drawing.curves import curve, draw_counts, samples_figure
 from devote.studies.drawing.style import Axes, Figure
-from devote.studies.study import Planned, Settings, Study, Table, grid
+from devote.studies.study import Plan, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
 DIP = (32, 64)
@@ -19,7 +19,7 @@ DIP = (32, 64)
 STATIONARY = ("1", "2")
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """All six algorithms on problem 2, and on problem 1, with which the paper compares it."""
     return grid(settings, STATIONARY, shared=["2"])
 

@@ -11,7 +11,7 @@ from devote.studies.claim import Case, Range, Row, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import curve, draw_curves, samples_figure, write_labels
 from devote.studies.drawing.style import Axes, Figure
-from devote.studies.study import Planned, Settings, Study, Table, grid
+from devote.studies.study import Plan, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, SER3, UGAPEC, Variant
 
 WAYS = ("isolated", "decentralized")
@@ -19,7 +19,7 @@ SHIFTS = (0.94, 0.98, 1.02, 1.06)
 """Four curves side by side at each number of players, so that no bar hides another."""
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """All six algorithms on problem 3, and on problem 1, the same arms without the drift."""
     return grid(settings, ["1", "3"], shared=["3"])
 

@@ -8,14 +8,14 @@ from devote.simulate.estimates import ratio
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_curves, level, write_labels
 from devote.studies.drawing.style import Figure
-from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
+from devote.studies.study import ALONE_FACTOR, Plan, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, UGAPEC
 
 PROBLEMS = ("1", "2", "3")
 TICKS = (0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4)
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """SER3 in both forms and UGapEc, on the paper's three problems."""
     return grid(settings, PROBLEMS, shared=["1", "3"])
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,33 +24,18 @@ from devote.simulate.scenario import check_engine
 from devote.simulate.sweep.cluster import dask_executor
 from devote.simulate.sweep.sweep import Progress, Sweep, run_sweeps
 from devote.simulate.sweep.workers import InProcess, local_executor, worker_count
-from devote.studies import (
-    frequent_players,
-    mean_gap,
-    median_elimination,
-    problem_1,
-    problem_2,
-    problem_3,
-    radius_forms,
-    report,
-    switches,
-    theorem_1,
-)
+from devote.studies import report
 from devote.studies.claim import Row
 from devote.studies.drawing import style
-from devote.studies.study import Settings, Study, StudyError, Table
+from devote.studies.study import Plan, Settings, Study, StudyError, Table
 
-MODULES = (
-    problem_1,
-    problem_2,
-    problem_3,
-    median_elimination,
-    mean_gap,
-    switches,
-    radius_forms,
-    theorem_1,
-    frequent_players,
-)
+MODULES = [
+    import_module(f"devote.studies.{name}")
+    for name in (
+        *("problem_1", "problem_2", "problem_3", "median_elimination", "mean_gap", "switches"),
+        *("radius_forms", "theorem_1", "frequent_players"),
+    )
+]
 """In the order of the paper; what the paper lacks comes last. Each has a list ``STUDIES``."""
 
 
@@ -74,11 +60,12 @@ def choose(names: Sequence[str]) -> list[Study]:
     return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
 
 
-def plan(chosen: Iterable[Study], settings: Settings) -> dict[Scenario, int]:
-    """The scenarios that the studies read, each once, and how many trials of it."""
-    planned: dict[Scenario, int] = {}
-    for item in chain.from_iterable(study.scenarios(settings) for study in chosen):
-        planned[item.scenario] = max(item.trials, planned.get(item.scenario, 0))
+def plan(chosen: Iterable[Study], settings: Settings) -> Plan:
+    """The scenarios that the studies read, with the most trials that any asks for."""
+    planned: Plan = {}
+    for study in chosen:
+        for scenario, trials in study.scenarios(settings).items():
+            planned[scenario] = max(trials, planned.get(scenario, 0))
     return planned
 
 

@@ -96,12 +96,8 @@ def parse_players(text: str) -> tuple[int, ...]:
     return tuple(start << i for i in range((end // start).bit_length()))
 
 
-@dataclass(frozen=True)
-class Planned:
-    """A scenario to run, and how many times."""
-
-    scenario: Scenario
-    trials: int
+Plan = dict[Scenario, int]
+"""Scenarios to run, and how many times each."""
 
 
 class Table:
@@ -123,7 +119,7 @@ class Table:
 
     def of(self, study: "Study", settings: Settings) -> "Table":
         """What one study reads."""
-        return Table([self[planned.scenario] for planned in study.scenarios(settings)], settings)
+        return Table([self[scenario] for scenario in study.scenarios(settings)], settings)
 
     def samples(
         self, variant: Variant, scheme: str, problem: str, n_players: int
@@ -163,7 +159,7 @@ class Study:
     """
 
     name: str
-    scenarios: Callable[[Settings], list[Planned]]
+    scenarios: Callable[[Settings], Plan]
     figure: Callable[[Table], Figure]
     claims: Callable[[Table], list[Row]] = lambda _: []
 
@@ -175,12 +171,12 @@ def grid(
     variants: Sequence[Variant] = tuple(SUBROUTINES.values()),
     schemes: Sequence[str] = tuple(SCHEMES),
     shared: Iterable[str] = (),
-) -> list[Planned]:
+) -> Plan:
     """Every combination, at every number of players.
 
     On the problems in ``shared`` also the one learner of the 0-privacy baseline, by itself.
     """
     points = product(variants, problems, schemes, settings.players)
-    crowd = [Planned(v.scenario(p, scheme, n), settings.trials) for v, p, scheme, n in points]
+    crowd = {v.scenario(p, scheme, n): settings.trials for v, p, scheme, n in points}
     learners = [variant.shared(p) for p in shared for variant in SUBROUTINES.values()]
-    return crowd + [Planned(one, ALONE_FACTOR * settings.trials) for one in learners]
+    return crowd | dict.fromkeys(learners, ALONE_FACTOR * settings.trials)

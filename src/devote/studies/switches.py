@@ -22,7 +22,7 @@ from devote.simulate.estimates import Estimate, mean, ratio
 from devote.studies.claim import Case, Range, Row, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.style import Axes, Figure
-from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.study import Plan, Settings, Study, Table
 from devote.studies.variants import DELTA, QUORUM, SER3_UNION, SER4
 
 PROBLEM = get_problem("4")
@@ -38,7 +38,7 @@ PHIS = (5e-6, 1e-5, 2e-5, PHI, 8e-5, 1.6e-4, 3.2e-4, 6.4e-4)
 DSER3, DSER4 = style.SUBROUTINES["SER3 (union)"], style.SUBROUTINES["SER4"]
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """What the figure and the claims read.
 
     The smallest number of players: switches come every 60,000 pulls, and terms must fit.
@@ -46,7 +46,7 @@ def scenarios(settings: Settings) -> list[Planned]:
     n = settings.players[0]
     over_time = [scenario(n, horizon, phi) for phi in (None, PHI) for horizon in HORIZONS]
     over_phi = [scenario(n, HORIZON, phi) for phi in (*PHIS, printed_phi(n)) if phi != PHI]
-    return [Planned(run, settings.trials) for run in over_time + over_phi]
+    return dict.fromkeys(over_time + over_phi, settings.trials)
 
 
 def scenario(n_players: int, horizon: int, phi: float | None = None) -> Scenario:

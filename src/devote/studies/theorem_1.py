@@ -11,7 +11,7 @@ from devote.simulate.estimates import Estimate, exact, proportion
 from devote.studies.claim import Case, Range, Row, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.style import Figure
-from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.study import Plan, Settings, Study, Table
 from devote.studies.variants import DELTA, ETA, QUORUM
 from devote.theory import claimed_failure, lone_failure, vote_failure
 
@@ -42,15 +42,12 @@ SPEC = ExperimentSpec(arms=10, eta=ETA, delta=DELTA)
 ALONE = Scenario(SPEC.with_(delta=ETA, eta=ETA, scheme=Isolated()), get_problem("1"), 1)
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """The worst subroutine under both votes, two tied arms, and a player alone."""
     players, trials = settings.players, ROUNDS * settings.trials
     worst = [Scenario(spec, TWO_ARMS, n) for spec in (WORST, WORST_JURY) for n in players]
     tied = [Scenario(SPEC, TIED, n) for n in players]
-    return [
-        *(Planned(scenario, trials) for scenario in (*worst, ALONE)),
-        *(Planned(scenario, settings.trials) for scenario in tied),
-    ]
+    return dict.fromkeys((*worst, ALONE), trials) | dict.fromkeys(tied, settings.trials)
 
 
 def lost(table: Table, spec: ExperimentSpec, n_players: int) -> Estimate:
