@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo banner docs test check lint types imports tools client
-.PHONY: bytecode faults cluster gossip browsers crowds clocks format clean deploy
+.PHONY: bytecode faults cluster gossip browsers crowds clocks claims format clean deploy
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -103,6 +103,9 @@ clocks: setup ## the long comparison of the engines: every subroutine in every s
 
 docs: setup ## the site, in build/site/index.html; needs no network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "build/site/index.html"
+
+claims: setup ## the paper again: docs/claims.*, docs/figures and docs/paper_map.md, in minutes
+	@$(BIN)/python -m scripts.pages
 
 deploy: setup ## deploy/compose.yaml without containers: each of its commands as a process
 	@$(BIN)/python -m tests.deploy.by_hand

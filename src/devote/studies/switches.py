@@ -10,24 +10,20 @@ Paper: section 4, Theorem 4; the paper runs no experiment on it.
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from devote import theory
 from devote.problems import get_problem
 from devote.simulate import Result, Scenario
 from devote.simulate.estimates import Estimate, mean, ratio
-from devote.studies.claim import Case, Claim, Range, judged
+from devote.studies.claim import Case, Range, Row, judged
 from devote.studies.drawing import style
-from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.drawing.style import Axes, Figure
+from devote.studies.study import Plan, Settings, Study, Table
 from devote.studies.variants import DELTA, QUORUM, SER3_UNION, SER4
-from devote.theory import printed_phi as printed_phi_of
-from devote.theory import ser4_message_bound
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PROBLEM = get_problem("4")
 HORIZON = 180_000
@@ -42,18 +38,15 @@ PHIS = (5e-6, 1e-5, 2e-5, PHI, 8e-5, 1.6e-4, 3.2e-4, 6.4e-4)
 DSER3, DSER4 = style.SUBROUTINES["SER3 (union)"], style.SUBROUTINES["SER4"]
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """What the figure and the claims read.
 
     The smallest number of players: switches come every 60,000 pulls, and terms must fit.
     """
     n = settings.players[0]
-    runs = [
-        *(scenario(n, horizon) for horizon in HORIZONS),
-        *(scenario(n, horizon, PHI) for horizon in HORIZONS),
-        *(scenario(n, HORIZON, phi) for phi in (*PHIS, printed_phi(n)) if phi != PHI),
-    ]
-    return [Planned(run, settings.trials) for run in runs]
+    over_time = [scenario(n, horizon, phi) for phi in (None, PHI) for horizon in HORIZONS]
+    over_phi = [scenario(n, HORIZON, phi) for phi in (*PHIS, printed_phi(n)) if phi != PHI]
+    return dict.fromkeys(over_time + over_phi, settings.trials)
 
 
 def scenario(n_players: int, horizon: int, phi: float | None = None) -> Scenario:
@@ -70,7 +63,9 @@ def printed_phi(
     Paper: Theorem 4, end of its proof.
     Differs from print: not recommended (erratum 17); ``PHI`` is.
     """
-    return printed_phi_of(n_switches, p_star=1.0 / n_players, n_arms=10, quorum=quorum, delta=DELTA)
+    return theory.printed_phi(
+        n_switches, p_star=1.0 / n_players, n_arms=10, quorum=quorum, delta=DELTA
+    )
 
 
 def suboptimal_plays(result: Result) -> NDArray[np.float64]:
@@ -98,7 +93,7 @@ def shares_over_time(table: Table, phi: float | None) -> NDArray[np.float64]:
     return np.diff(so_far, axis=1) / WINDOW
 
 
-def figure(table: Table) -> "Figure":
+def figure(table: Table) -> Figure:
     """Panel (a) over time, panel (b) over phi."""
     drawn, (left, right) = style.panels(2, right=0.98, between=0.24)
     _over_time(left, table)
@@ -113,7 +108,7 @@ def figure(table: Table) -> "Figure":
     return drawn
 
 
-def _over_time(axes: "Axes", table: Table) -> None:
+def _over_time(axes: Axes, table: Table) -> None:
     middles = np.array(HORIZONS, dtype=np.float64) - WINDOW / 2
     for time, _ in PROBLEM.switches:
         axes.axvline(time, color=style.GREY, linewidth=1.0, dashes=(4, 3))
@@ -137,7 +132,7 @@ def _over_time(axes: "Axes", table: Table) -> None:
     axes.set_title("(a) Suboptimal plays over time")
 
 
-def _over_phi(axes: "Axes", table: Table) -> None:
+def _over_phi(axes: Axes, table: Table) -> None:
     printed = printed_phi(table.players[0])
     phis = [*PHIS, printed]
     estimates = [mean(100 * total(table, phi) / HORIZON) for phi in phis]
@@ -148,15 +143,10 @@ def _over_phi(axes: "Axes", table: Table) -> None:
     axes.axhline(without.value, color=DSER3)
     style.bars(axes, [PHIS[0]], [_percentage(without)], DSER3)
     axes.text(PHIS[0], without.value + 1.5, "DSER3", color=DSER3, fontsize=8.5)
-    axes.annotate(
-        "φ of Theorem 4",
-        (printed, estimates[-1].value),
-        xytext=(12, -34),
-        textcoords="offset points",
-        ha="right",
-        fontsize=8.5,
-        arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkB": 5.0},
-    )
+    leader = {"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkB": 5.0}
+    look: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": 8.5}
+    look |= {"xytext": (12, -34), "arrowprops": leader}
+    axes.annotate("φ of Theorem 4", (printed, estimates[-1].value), **look)
     axes.text(PHI, estimates[3].value - 7, "DSER4", color=DSER4, fontsize=8.5)
     axes.set_xscale("log")
     axes.set_xticks([1e-5, 1e-4, 1e-3])
@@ -172,7 +162,7 @@ def _percentage(estimate: Estimate) -> Estimate:
     return replace(estimate, low=max(0.0, estimate.low), high=min(100.0, estimate.high))
 
 
-def claims(table: Table) -> list[Claim]:
+def claims(table: Table) -> list[Row]:
     """What section 4 says about DSER4."""
     n = table.players[0]
     without, printed = total(table, None), printed_phi(n)
@@ -182,7 +172,7 @@ def claims(table: Table) -> list[Claim]:
 
     def messages(phi: float) -> Estimate:
         sent = table[scenario(n, HORIZON, phi)].broadcasts
-        bound = ser4_message_bound(phi, horizon=HORIZON, quorum=QUORUM, n_arms=10)
+        bound = theory.ser4_message_bound(phi, horizon=HORIZON, quorum=QUORUM, n_arms=10)
         return ratio(sent, [bound] * len(sent)).located(f"phi = {phi:.2g}")
 
     plays = (

@@ -1,6 +1,6 @@
 """Suboptimal plays with resets over those without, at each phi one might choose.
 
-``python -m devote.studies.switches.phi_table`` prints the table of ``docs/proofs.md``.
+``python -m scripts.phi_table`` prints the table of ``docs/proofs.md``.
 
 Paper: Theorem 4, end of its proof; erratum 17.
 """
