@@ -7,7 +7,8 @@ import json
 import httpx
 import pytest
 from tests.boards.local import here
-from tests.fleet.worlds import URL as STORED_URL
+from tests.device.worlds import URL as STORED_URL
+from tests.device.worlds import joined
 from tests.server.live import SPEC, api, enrol_all, identity, open_store, vote
 
 from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
@@ -15,9 +16,9 @@ from devote.boards.http import HttpBoard
 from devote.boards.http_answers import HOPS
 from devote.boards.memory import LOCAL
 from devote.boards.pages import PAGE, page_tag
-from devote.fleet.core import DeviceCore
-from devote.fleet.store import Store
-from devote.fleet.sync import sync_once
+from devote.device.core import Core
+from devote.device.store import Store
+from devote.device.sync import sync_once
 from devote.protocol import to_json
 from devote.server import Settings, create_app
 
@@ -41,8 +42,8 @@ def fill(store, count, *, name="banner"):
 def newcomer(path, spec=SPEC):
     """A device that has joined and read nothing."""
     store = Store.open(path)
-    store.set_up(STORED_URL, here(spec), identity(10**6))
-    return DeviceCore(store, check=lambda envelope, scope: True)
+    joined(store, here(spec), identity(10**6), STORED_URL)
+    return Core(store, check=lambda envelope, scope: True)
 
 
 class Recorder(httpx.ASGITransport):
@@ -180,7 +181,7 @@ def test_reading_goes_on_where_it_broke_off(tmp_path):
                 assert [int(path[-1]) for path in pages] == [1, 1, 2, 3, 3, 4]
 
     def reopened(folder):
-        return DeviceCore(Store.open(folder / "device.db"), check=lambda envelope, scope: True)
+        return Core(Store.open(folder / "device.db"), check=lambda envelope, scope: True)
 
     asyncio.run(main())
 

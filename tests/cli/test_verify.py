@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 from tests.boards.local import here, scope
 from tests.boards.logs import HONEST, NAME, fill, survey_answers, survey_spec
+from tests.device.worlds import joined
 from tests.server.live import TOKEN, identity, open_store, serving_in_thread
 
 from devote.boards.http_log import HttpLog
 from devote.boards.saved_log import LogCopy
 from devote.boards.verification import verify_log
 from devote.dashboard import page
-from devote.fleet import Device
-from devote.fleet.store import Store
+from devote.device import Device
+from devote.device.record import Entry
+from devote.device.steps import Change
+from devote.device.store import Store
 from devote.protocol import ExperimentSpec, to_json
 from devote.schemes import Answer
 from devote.server import Settings, create_app
@@ -136,11 +139,8 @@ def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remember
     """The store of the device that was dropped, a copy that anybody kept, and its head alone."""
     store, victim = tmp_path / "device.db", identity(VICTIM)
     device = Store.open(store)
-    device.set_up("http://127.0.0.1:1/experiments/banner", here(survey_spec()), victim)
-    device.save_enrolment("http://127.0.0.1:1/experiments/banner", None)
-    player = survey_spec().scheme.player(survey_spec(), victim.voter).to_json()
-    device.save_step(player, None, "{}", [answers[VICTIM - 1]])
-    device.save_delivery(answers[VICTIM - 1], "sent")
+    joined(device, here(survey_spec()), victim)
+    device.save(Change(outbox=[Entry(answers[VICTIM - 1], "sent", has_left=True)]))
     device.close()
     ran = devote("verify", copy, "--store", store, "--json")
     assert found(ran) == {}

@@ -37,7 +37,7 @@ from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity, verify
 from devote.boards.jetstream.fold import message_subject
 from devote.boards.operator import Operator
-from devote.fleet.store import Store
+from devote.device.store import Store
 from devote.protocol import ExperimentSpec, to_json
 from devote.schemes import Answer, Jury, Pick, Survey
 
