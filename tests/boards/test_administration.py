@@ -1,12 +1,8 @@
 """How experiments stand, and what the operator takes back: in the store's file, for good."""
 
 import asyncio
-import json
-import shutil
-import sqlite3
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from tests.boards.local import here
@@ -20,9 +16,7 @@ from devote.boards.jetstream.migration import migrate
 from devote.boards.jetstream.store import JetStreamStore
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.standing import DeletedExperiment, Standing, UnknownExperiment
-from devote.schemes import Vote
 
-VERSION_3 = Path(__file__).parents[1] / "data" / "version_3"
 ALICE, BOB = identity(1), identity(2)
 NOON = 1_800_000_000
 
@@ -237,43 +231,3 @@ def test_what_the_operator_decided_moves_to_nats_with_its_experiment(file):
 
 def _bytes(folder):
     return b"".join(path.read_bytes() for path in folder.glob("server.db*"))
-
-
-def test_a_store_of_version_3_is_carried_over_with_all_it_holds(tmp_path):
-    path = tmp_path / "board.sqlite"
-    shutil.copy(VERSION_3 / "board.sqlite", path)
-    facts = json.loads((VERSION_3 / "board.json").read_text())
-    for _ in range(2):  # carried over, then opened as it is
-        with open_store(path) as store:
-            found = {item.name: item for item in store.experiments()}
-            assert {name: item.board for name, item in found.items()} == facts["boards"]
-            assert store.tally("banner").tally == facts["tally"]
-            assert [list(row) for row in store.rows("banner")[1]] == facts["messages"]
-            assert store.voters("banner") == facts["voters"]
-            assert store.administration.standing("banner") == Standing()
-            assert store.administration.counts("banner") == (InviteCounts(2, 3, 0), 0)
-            assert enrol(store, identity(9), invite=facts["invites"]["used"][0]).cause is None
-    with open_store(path) as store:
-        assert enrol(store, identity(4), invite=facts["invites"]["unused"][0]).outcome == "accepted"
-        said = identity(4).sign(Vote("banner", 0, 2, identity(4).voter), store.scope("banner"))
-        store.administration.change("banner", state="closed")
-        assert store.post("banner", said).cause == "closed"
-        store.administration.change("banner", state="open")
-        assert store.post("banner", said).outcome is Outcome.ACCEPTED
-        store.administration.revoke("banner", voters=[identity(4).voter])
-        store.delete("untouched")
-
-
-def test_a_carried_over_store_has_the_tables_of_a_new_one(tmp_path):
-    old, new = tmp_path / "old.sqlite", tmp_path / "new.sqlite"
-    shutil.copy(VERSION_3 / "board.sqlite", old)
-    tables = []
-    for path in (old, new):
-        with open_store(path):
-            pass
-        db = sqlite3.connect(path)
-        names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema ORDER BY name")]
-        columns = [db.execute(f"PRAGMA table_info({name})").fetchall() for name in names]
-        tables.append((names, [sorted(row[1:4] for row in rows) for rows in columns]))
-        db.close()
-    assert tables[0] == tables[1]

@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from tests.device.worlds import ME, SPEC, URL, PretendServer, play_until_vote, set_up
+from tests.device.worlds import ME, SPEC, URL, play_until_vote, set_up
 
 from devote.boards.database import (
     Database,
@@ -21,7 +21,6 @@ from devote.boards.database import (
     StoreMismatch,
     StoreReadOnly,
 )
-from devote.device import Device
 from devote.device.core import Core
 from devote.device.store import LAYOUT, Store
 
@@ -102,21 +101,6 @@ def test_a_store_of_another_version_is_refused(path):
     edit(path, f"PRAGMA user_version = {LAYOUT.version + 1}")
     with pytest.raises(StoreMismatch, match="Use the version of devote that wrote it"):
         Store.open(path)
-
-
-@pytest.mark.parametrize("version", range(1, LAYOUT.version))
-def test_an_older_store_is_refused_in_one_line_and_left_untouched(path, version):
-    edit(path, f"PRAGMA user_version = {version}")
-    before = path.read_bytes()
-    with pytest.raises(StoreMismatch, match="Join again with a new store") as caught:
-        Store.open(path)
-    fault, _, remedy = str(caught.value).partition("\n")
-    assert f"has version {version}, but this devote reads version {LAYOUT.version}" in fault
-    assert "\n" not in remedy
-    with pytest.raises(StoreMismatch, match="Join again"):
-        Device.join(URL, store=path, board=PretendServer())
-    assert path.read_bytes() == before
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
 def test_a_damaged_file_is_refused(path):

@@ -1,4 +1,4 @@
-"""One SQLite file: opened with care, carried over from older versions, its errors in words.
+"""One SQLite file: opened with care, its errors in words.
 
 Board stores and device stores are both kept this way. A ``Layout`` says what the file holds; the
 ``Database`` makes it, checks it, and gives transactions. All of a transaction is in the file when
@@ -10,9 +10,9 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from devote.errors import DevoteError
@@ -88,17 +88,14 @@ class Layout:
     """What a kind of store holds.
 
     ``what`` names it in errors, such as ``device store``; ``application`` marks its files.
-    ``tables`` are the statements that make a new file of ``version``. ``upgrades`` has, for each
-    older version that can be read, the step that carries a file over to the next version;
-    ``too_old`` says what to do with a file of any other.
+    ``tables`` are the statements that make a new file of ``version``; a file of another version is
+    refused.
     """
 
     what: str
     application: int
     version: int
     tables: str
-    upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
-    too_old: str = "Use the version of devote that wrote it."
 
 
 class Database:
@@ -271,17 +268,11 @@ class Database:
             )
         elif db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise self._error(sqlite3.SQLITE_CORRUPT)
-        else:
-            steps = range(version, layout.version)
-            if version > layout.version or not layout.upgrades.keys() >= set(steps):
-                newer = "Use the version of devote that wrote it."
-                raise StoreMismatch(
-                    f"The {layout.what} {self.path!r} has version {version}, but this devote reads "
-                    f"version {layout.version}.\n"
-                    f"{newer if version > layout.version else layout.too_old}"
-                )
-            for step in steps:
-                layout.upgrades[step](db)
+        elif version != layout.version:
+            raise StoreMismatch(
+                f"The {layout.what} {self.path!r} has version {version}, but this devote reads "
+                f"version {layout.version}.\nUse the version of devote that wrote it."
+            )
         db.execute(f"PRAGMA user_version={layout.version:d}")  # a read-only file refuses it
 
     def _use_write_ahead_log(self) -> None:

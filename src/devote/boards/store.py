@@ -29,7 +29,7 @@ from devote.boards.identity import verify_enrolment
 from devote.boards.invites import make_invites
 from devote.boards.standing import UnreadableExperiment, unknown
 from devote.boards.stores import OneByOne
-from devote.boards.tables import BEGUN, LAYOUT
+from devote.boards.tables import LAYOUT
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import Scope
 
@@ -124,8 +124,6 @@ class SqliteStore(OneByOne):
                 raise unknown(name, deleted=is_deleted(db, name))
         try:
             spec = self.specs.get(name) or ExperimentSpec.from_json(row[0])
-            if row[3] is None:
-                raise SpecError(BEGUN.format(name=name))
             experiment = Experiment(spec, row[1], row[2], enrolled, row[3])
         except SpecError as error:
             raise UnreadableExperiment(str(error)) from None

@@ -79,9 +79,8 @@ backup, and has not been seen there since. Times are in seconds since 1970.
 LAYOUT = Layout(
     what="device store",
     application=0x64766F74,  # dvot
-    version=6,
+    version=1,
     tables=TABLES,
-    too_old="Join again with a new store.",
 )
 
 _ROW = "address, spec, players, player, pending_at, reply_at, plays, cursor, anchor, complete"
