@@ -51,7 +51,7 @@ const TALLIES = {
     const n = seats - liars, t = privacy === "none" ? 1 : truths(privacy, K) / GRID, q = (1 - t) / (K - 1);
     const tail = (c, r) => { // P(Bin(n, r) >= c), the smallest terms first
       let sum = 0;
-      for (let k = n, term = r ** n; k >= c; k -= 1, term *= ((k + 1) / (n - k)) * ((1 - r) / r)) sum += term;
+      for (let k = n, log = n * Math.log(r); k >= c; k -= 1, log += Math.log((k + 1) / (n - k)) + Math.log((1 - r) / r)) sum += Math.exp(log);
       return sum;
     };
     const failure = (c) => {
