@@ -372,14 +372,14 @@ def test_after_its_answer_a_device_plays_who_leads_and_then_who_has_won():
     core.close()
 
 
-def test_an_answer_that_is_no_longer_asked_for_is_not_sent_and_the_device_goes_on():
+def test_an_answer_to_a_survey_that_is_decided_is_not_sent_and_the_device_goes_on():
     board, hand = Witness(SPEC.with_(epsilon=0.9, scheme=Survey(None))), HandClock()
     core = new_core(spec=board.spec, clock=hand.clock)
     choice = core.choose(u=0.0)
     assert choice == 0
     number = 10
-    while 0 in board._tally.shared:
-        for arm, bit in ((0, 0), (1, 1), (2, 1)):
+    while board._tally.status() == "open":
+        for arm, bit in ((0, 0), (1, 1), (2, 0)):
             asyncio.run(board.publish(other(number, arm, bit, board.spec)))
             number += 1
     before = len(board.left)

@@ -219,7 +219,14 @@ def test_the_run_sees_noise_that_is_drawn_again_when_an_answer_is_offered_again(
         names = ("experiment", "arm", "number", "seen", "voter")
         return {name: getattr(message, name) for name in names}
 
+    settle = Core.settle
+
+    def settle_known(self, envelope, outcome):
+        if envelope.message in self.record.outbox:
+            settle(self, envelope, outcome)
+
     monkeypatch.setattr(Core, "waiting", property(drawn_again))
+    monkeypatch.setattr(Core, "settle", settle_known)
     assert fails(range(10))
 
 

@@ -214,6 +214,6 @@ def test_a_slow_peer_holds_a_meeting_up_for_a_while_only(tmp_path):
 
 def member_of(path):
     store = Store.open(path)
-    identity = Identity.from_private_bytes(store.load().secret)
+    identity = store.identity("banner")
     store.close()
     return identity
