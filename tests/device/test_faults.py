@@ -6,7 +6,6 @@ Janus's way: every message is unique by construction, so a loss or a double coun
 
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -96,7 +95,7 @@ def test_the_fault_run_sees_a_reward_counted_in_two_steps(monkeypatch):
     def in_two_steps(self, change):
         if "plays" not in change.row:
             return save(self, change)
-        save(self, replace(change, outbox=()))
+        save(self, change._replace(outbox=()))
         if change.outbox:
             if len(self._database.disk.log) % 5 == 0:
                 raise Crash  # as may happen between any two commits
@@ -174,7 +173,7 @@ def test_the_fault_run_sees_seats_of_a_board_that_was_put_back(monkeypatch):
     def keep_all(self, change):
         if change.rewind is not None:
             row = {name: value for name, value in change.row.items() if name != "complete"}
-            change = replace(change, row=row, rewind="keep")
+            change = change._replace(row=row, rewind="keep")
         save(self, change)
 
     monkeypatch.setattr(Store, "save", keep_all)

@@ -7,7 +7,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from tests.device.worlds import ME, SPEC, URL, play_until_vote, set_up
@@ -180,7 +179,7 @@ def test_on_a_full_disk_the_step_has_not_happened_and_can_be_made_again(path, mo
 
     def save_more(change):
         row = {**change.row, "player": change.row["player"] + " " * 100_000}
-        save(replace(change, row=row))
+        save(change._replace(row=row))
 
     monkeypatch.setattr(store, "save", save_more)
     with pytest.raises(StoreFull, match="Make room"):

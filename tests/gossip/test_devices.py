@@ -20,7 +20,6 @@ from tests.gossip.fleets import (
 
 from devote.boards.board import Outcome, VoterRevoked
 from devote.boards.database import StoreMismatch
-from devote.boards.identity import Identity
 from devote.device import AsyncDevice, Device
 from devote.device.device import prepare_store
 from devote.device.errors import JoinRefused

@@ -9,8 +9,8 @@ network.
 import asyncio
 import random
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 
 from devote.boards.board import Envelope, Outcome, Posted, PublicTally
@@ -52,8 +52,8 @@ class Core:
         self.health = Health(self.clock)
         self.asked = Asked()
         self.rounds = asyncio.Lock()
-        self._lock = threading.RLock()
-        self._is_in_doubt = False
+        self._step = _Step(self)
+        self.is_in_doubt = False
         self.record = self.store.load()
         self.identity = self.record.identity
         self.must_recall = self.record.spec.scheme.noisy and not self.store.is_new
@@ -65,7 +65,7 @@ class Core:
 
     def choose(self, u: float | None = None) -> Choice:
         """What to play: the pending choice if its reward has not come, else a new one."""
-        with self._step() as record:
+        with self._step as record:
             now = self.clock.now()
             self._save(steps.close_question(record, now))
             self._save(steps.expire(record, now, self.expiry))
@@ -82,18 +82,18 @@ class Core:
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart."""
-        with self._step() as record:
+        with self._step as record:
             return steps.pending(record)
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """Learn what the choice paid, from 0 to 1; counted once or not at all, see ``Plays``."""
-        with self._step() as record:
+        with self._step as record:
             self._save(steps.close_question(record, self.clock.now()))
             self._save(steps.reward(record, x, choice))
 
     def close_question(self) -> None:
         """Answer with a reward of 0 if the time for the pending question is over."""
-        with self._step() as record:
+        with self._step as record:
             self._save(steps.close_question(record, self.clock.now()))
 
     def best(self) -> int | None:
@@ -103,7 +103,7 @@ class Core:
 
     def status(self) -> DeviceStatus:
         """How the device stands."""
-        with self._lock:
+        with self._step.lock:
             record, health, now = self.record, self.health, self.clock.now()
             spec, complete = record.spec, record.bookmark.complete
             public = record.player.public(record.players)
@@ -136,7 +136,7 @@ class Core:
     @property
     def waiting(self) -> tuple[Envelope, ...]:
         """What is to be posted now, oldest first."""
-        with self._lock:
+        with self._step.lock:
             return steps.to_post(self.record, self.clock.now())
 
     @property
@@ -146,12 +146,12 @@ class Core:
 
     def is_wanted(self, envelope: Envelope) -> bool:
         """Whether a message is of use, by what was read last."""
-        with self._lock:
+        with self._step.lock:
             return self.record.player.still_wants(envelope.message)
 
     def settle(self, envelope: Envelope, outcome: Outcome) -> None:
         """Note what became of a posted message."""
-        with self._step() as record:
+        with self._step as record:
             self._save(steps.settle(record, envelope, outcome))
 
     def lost_before(self, envelope: Envelope) -> list[Envelope]:
@@ -161,7 +161,7 @@ class Core:
         whoever posted that may be gone; but a signed message is good in any hands.
         """
         spec = self.record.spec
-        with self._lock:
+        with self._step.lock:
             log = self.store.log(spec)
         tally = spec.scheme.tally(spec)
         for there, number in log:
@@ -180,7 +180,7 @@ class Core:
 
         Returns whether everything up to ``end`` has been read.
         """
-        with self._step() as record:
+        with self._step as record:
             change, is_at_end, is_forged = steps.read(record, posted, end, self.check)
             if is_forged:
                 self.health.forged = FORGED
@@ -189,55 +189,37 @@ class Core:
 
     def needs(self, told: PublicTally) -> bool:
         """Whether the log is to be read, by what the tally says."""
-        with self._lock:
+        with self._step.lock:
             return steps.needs(self.record, told)
 
     def read(self, told: PublicTally) -> None:
         """Take in the board's tally, in place of the messages."""
-        with self._step() as record:
+        with self._step as record:
             self._save(steps.read_tally(record, told))
 
     def recall(self, held: Iterable[Envelope]) -> None:
         """Take in what the board holds of this device."""
-        with self._step() as record:
+        with self._step as record:
             self._save(steps.recall(record, held, self.check))
             self.must_recall = False
 
     def rewind(self, *, forget: bool = False) -> None:
         """Read the board from its beginning again, and offer it all own messages again."""
-        with self._step() as record:
+        with self._step as record:
             self._save(steps.rewind(record, forget=forget))
 
     def close(self) -> None:
         """Close the store."""
-        with self._lock:
+        with self._step.lock:
             self.store.close()
 
     def reload(self) -> None:
         """Go back to what the store holds; in doubt until that has been read."""
-        self._is_in_doubt = True
+        self.is_in_doubt = True
         timing = self.record.timing
         self.record = self.store.load()
         self.record.timing = timing
-        self._is_in_doubt = False
-
-    @contextmanager
-    def _step(self) -> Iterator[Record]:
-        """One step under the lock; if it fails, memory goes back to what the store holds."""
-        with self._lock:
-            try:
-                if self._is_in_doubt:
-                    self.reload()
-                yield self.record
-            except (ProtocolError, RewardRefused):
-                raise  # before anything was changed
-            except BaseException as error:
-                if isinstance(error, StoreError):
-                    self.health.store = str(error)
-                with suppress(StoreError):
-                    self.reload()
-                raise
-            self.health.store = None
+        self.is_in_doubt = False
 
     def _save(self, change: steps.Change | None) -> None:
         if change is None:
@@ -247,3 +229,38 @@ class Core:
             self.reload()
         if change.wakes:
             self.on_message()
+
+
+class _Step:
+    """One step under the lock; if it fails, memory goes back to what the store holds.
+
+    Not a generator, which takes longer: a device makes two steps at every pull.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.lock = threading.RLock()
+
+    def __enter__(self) -> Record:
+        self.lock.acquire()
+        if self._core.is_in_doubt:
+            try:
+                self._core.reload()
+            except BaseException as error:
+                self.__exit__(type(error), error, None)
+                raise
+        return self._core.record
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        core = self._core
+        try:
+            if error is None:
+                core.health.store = None
+            # These are raised before anything has changed.
+            elif not isinstance(error, ProtocolError | RewardRefused):
+                if isinstance(error, StoreError):
+                    core.health.store = str(error)
+                with suppress(StoreError):
+                    core.reload()
+        finally:
+            self.lock.release()

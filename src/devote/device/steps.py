@@ -30,7 +30,7 @@ the start, whether it was made before or not.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from devote.boards.admission import refusal
@@ -60,8 +60,7 @@ class Draw(NamedTuple):
     play: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What a step has changed, to be stored in one transaction.
 
     ``row`` has the changed columns of the device's row, ``outbox`` the entries that are new or
@@ -72,7 +71,7 @@ class Change:
     messages were taken back. ``wakes``: there may be something to send, now or at its moment.
     """
 
-    row: Mapping[str, object] = field(default_factory=dict)
+    row: Mapping[str, object] = MappingProxyType({})
     outbox: Sequence[Entry] = ()
     removed: Sequence[Message] = ()
     read: Sequence[Posted] = ()

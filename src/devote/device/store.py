@@ -18,7 +18,7 @@ from the board have their own table, so a step costs the same however many there
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -227,18 +227,18 @@ class Store:
 
     def save(self, change: Change) -> None:
         """Store a step: all of it or nothing. It is in the file when this returns."""
-        row = change.row
-        columns = ", ".join([f"{name} = ?" for name in row])
+        values = tuple(change.row.values())
+        update = _update(tuple(change.row))
         if not (change.outbox or change.read or change.rewind or change.removed):  # most pulls
-            self._database.write_one(f"UPDATE device SET {columns}", tuple(row.values()))
+            self._database.write_one(update, values)
             return
         with self._database.write(durable=change.is_durable) as db:
             if change.rewind is not None:
                 own = "" if change.rewind == "forget" else " WHERE message IN"
                 db.execute(f"DELETE FROM log{own and own + ' (SELECT message FROM outbox)'}")
                 db.execute("UPDATE log SET number = NULL")
-            if row:
-                db.execute(f"UPDATE device SET {columns}", tuple(row.values()))
+            if values:
+                db.execute(update, values)
             for message in change.removed:
                 db.execute("DELETE FROM outbox WHERE message = ?", (to_json(message),))
             for envelope, *rest in change.outbox:
@@ -279,6 +279,11 @@ class Store:
     def remove(self) -> None:
         """Close the file and delete it."""
         self._database.remove()
+
+
+@cache
+def _update(columns: tuple[str, ...]) -> str:
+    return f"UPDATE device SET {', '.join(f'{name} = ?' for name in columns)}"
 
 
 @lru_cache(maxsize=64)
