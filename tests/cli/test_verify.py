@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from devote.boards.saved_log import LogCopy
 from devote.boards.verification import verify_log
 from devote.dashboard import page
 from devote.device import Device
-from devote.device.record import Entry
+from devote.device.record import Clock, Entry
 from devote.device.steps import Change
 from devote.device.store import Store
 from devote.protocol import ExperimentSpec, to_json
@@ -350,7 +351,7 @@ def test_the_report_fits_a_narrow_terminal(devote, saved, monkeypatch):
 
 
 def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(devote, tmp_path):
-    scheme = {"name": "survey", "privacy": "none", "reply_after": 0.05}
+    scheme = {"name": "survey", "privacy": "none", "reply_after": 1.0}
     spec = ExperimentSpec(
         arms=2, name=NAME, epsilon=0.6, delta=0.3, algorithm="mixture_elimination", scheme=scheme
     )
@@ -361,7 +362,8 @@ def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(dev
         decided = False
         for number in range(30):
             decider = tmp_path / f"{number}.db"
-            with Device.join(url, store=decider) as device:
+            clock = Clock(monotonic=lambda: 50.0 * time.monotonic())
+            with Device.join(url, store=decider, clock=clock) as device:
                 device.reward(1.0 if device.choose() == 0 else 0.0)
                 while not device.status().sent:
                     device.sync()

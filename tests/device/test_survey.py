@@ -25,7 +25,7 @@ SPEC = ExperimentSpec(
     arms=3, name="banner", algorithm="mixture_elimination", scheme=Survey(1.0, reply_after=AFTER)
 )
 TWICE = SPEC.with_(scheme=Survey(1.0, answers=2, reply_after=AFTER))
-QUICK = SPEC.with_(scheme=Survey(1.0, reply_after=0.05))
+QUICK = SPEC.with_(scheme=Survey(1.0, reply_after=1.0))
 
 
 class Witness(PretendServer):

@@ -21,7 +21,7 @@ SPEC = ExperimentSpec(
     arms=["green", "blue", "red"],
     name="button",
     algorithm="mixture_elimination",
-    scheme=Survey(4.0, reply_after=0.5),
+    scheme=Survey(4.0, reply_after=1.0),
 )
 PACE = Pace(every=0.5)
 

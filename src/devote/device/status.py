@@ -152,8 +152,9 @@ class DeviceStatus:
         return f"synced {self.synced_ago:.0f} s ago"
 
     def __str__(self) -> str:
+        joined = "" if self.joined else "not joined yet, "
         lines = [
-            f"{self.experiment}: {self.state}, {self.freshness}",
+            f"{self.experiment}: {joined}{self.state}, {self.freshness}",
             f"messages sent {len(self.sent)}, waiting {len(self.waiting)}",
         ]
         lines += [f"degraded: {reason.splitlines()[0]}" for reason in self.degraded]
