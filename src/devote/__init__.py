@@ -63,7 +63,7 @@ from devote.simulate import Scenario, Trial, run_players
 from devote.theory import claimed_failure, message_bound, quorum, vote_failure
 
 if TYPE_CHECKING:
-    from devote.device import AsyncDevice, Device, DeviceError, LateReward, RepeatedReward
+    from devote.device import AsyncDevice, Client, Device, DeviceError, LateReward, RepeatedReward
     from devote.guarantees.plan import make_plan
     from devote.simulate import Result, check_algorithm, compare, grid, load_results, run_sweep
 
@@ -71,6 +71,7 @@ __version__ = "0.2.0"
 
 _LAZY = {
     "AsyncDevice": "devote.device",
+    "Client": "devote.device",
     "Device": "devote.device",
     "DeviceError": "devote.device",
     "LateReward": "devote.device",
@@ -89,6 +90,7 @@ __all__ = [
     "PROBLEMS",
     "SCHEMES",
     "AsyncDevice",
+    "Client",
     "Claim",
     "Decentralized",
     "Device",
