@@ -24,11 +24,19 @@ HOPS = 5
 LONGEST_WAIT = 3_600.0
 """So many seconds a server can ask to be left alone: a broken one must not silence devices."""
 
+PLAIN = {"Accept-Encoding": "identity"}
+"""Asks for an answer as it is: a compressed one of a few kilobytes can unpack to gigabytes."""
+
 _MOVED = (httpx.codes.MOVED_PERMANENTLY, httpx.codes.PERMANENT_REDIRECT)
 
 
 def check_version(url: str, response: httpx.Response) -> None:
-    """Refuse what is not a devote server of this version."""
+    """Refuse what is not a devote server of this version, or is compressed, before it is read."""
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise BoardRefused(
+            f"{url} answered with a compressed body, which was not asked for.\n"
+            "Let no proxy in front of the server compress."
+        )
     version = response.headers.get(VERSION_HEADER)
     if version is None:
         raise not_ours(url)
@@ -89,8 +97,16 @@ def _until(date: str) -> float:
     return parsedate_to_datetime(date).timestamp() - time()
 
 
-def moved_to(response: httpx.Response) -> str | None:
-    """Where a server says that it has moved for good, or None; never from TLS to none."""
+def is_same_host(one: str, other: str) -> bool:
+    """Whether two addresses are of one host."""
+    return httpx.URL(one).host == httpx.URL(other).host
+
+
+def moved_to(response: httpx.Response, *, is_secret: bool = False) -> str | None:
+    """Where a server says that it has moved for good, or None; never from TLS to none.
+
+    What is secret, a token or an invite, is not taken to another host.
+    """
     if response.status_code not in _MOVED:
         return None
     try:
@@ -104,15 +120,27 @@ def moved_to(response: httpx.Response) -> str | None:
             f"{response.request.url} sends on to {there}, which has no TLS; that is not followed.\n"
             "Let the server redirect to an https address."
         )
+    if is_secret and there.host != response.request.url.host:
+        raise BoardRefused(
+            f"{response.request.url.host} sends on to {there.host}, another host, to which no "
+            "token and no invite is sent.\nIf that is right, use the new address."
+        )
     return str(there)
 
 
 def get(client: httpx.Client, method: str, url: str, **options: Any) -> httpx.Response:
     """A whole answer, from wherever the server has moved to."""
+    is_secret = "Authorization" in client.headers
     for _ in range(HOPS + 1):
-        response = client.request(method, url, **options)
-        there = moved_to(response)
-        if there is None:
-            return response
+        request = client.build_request(method, url, headers=PLAIN, **options)
+        response = client.send(request, stream=True)
+        try:
+            there = moved_to(response, is_secret=is_secret)
+            if there is None:
+                check_version(url, response)
+                response.read()
+                return response
+        finally:
+            response.close()
         url = there
     raise httpx.TooManyRedirects("too many redirects")
