@@ -5,6 +5,7 @@ import http.server
 import socket
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from tests.boards.local import here
@@ -250,11 +251,15 @@ def test_the_key_is_kept_if_the_device_may_have_been_enrolled(store):
         assert {device.status().voter} == board.enrolled
 
 
-def test_a_store_that_is_not_enrolled_is_not_used_under_another_spec(store):
-    with pytest.raises(JoinError):
-        Device.join(URL, store=store, board=LosingAnswers())
-    with pytest.raises(StoreMismatch, match="another board or specification"):
-        Device.join(URL, store=store, board=PretendServer(SPEC.with_(eta=0.5)))
+def test_a_server_that_changes_its_board_while_a_device_joins_gets_no_device(store):
+    class Changing(PretendServer):
+        async def tally(self):
+            told = await super().tally()
+            return replace(told, board="f" * 32)
+
+    with pytest.raises(JoinRefused, match="Another board answers"):
+        Device.join(URL, store=store, board=Changing())
+    assert not store.exists()
 
 
 def test_a_wrong_option_is_refused_before_anything_is_made(store):

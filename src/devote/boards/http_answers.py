@@ -68,7 +68,8 @@ def unreachable(url: str, error: Exception) -> BoardUnavailable | BoardRefused:
         cause = cause.__cause__ or cause.__context__
     return BoardUnavailable(
         f"{url} cannot be reached ({type(error).__name__}).\n"
-        "Check that the server runs and the network is there; trying again is harmless."
+        "Check that the server runs and the network is there; trying again is harmless.",
+        is_sent=not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout),
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 
-from devote.boards.board import Envelope, Outcome, Posted, PublicTally
+from devote.boards.board import Envelope, Joined, Outcome, Posted, PublicTally
 from devote.boards.database import StoreError
 from devote.boards.identity import verify
 from devote.device import steps
@@ -196,6 +196,17 @@ class Core:
         """Take in the board's tally, in place of the messages."""
         with self._step as record:
             self._save(steps.read_tally(record, told))
+
+    def take_in(self, joined: Joined) -> None:
+        """Take in what the board has shown of itself, and of this device, as it joined."""
+        self.asked.note(joined.tally)
+        try:
+            if self.must_recall:
+                self.recall(joined.said)
+            if self.record.spec.scheme.reads_tally:
+                self.read(joined.tally)
+        except ProtocolError as error:
+            self.health.sync = str(error)
 
     def recall(self, held: Iterable[Envelope]) -> None:
         """Take in what the board holds of this device."""

@@ -10,19 +10,20 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
 import httpx
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable, EnrolmentRefused
+from devote.boards.board import Board, BoardRefused, BoardUnavailable
 from devote.boards.database import StoreError
 from devote.boards.experiment import read_link
 from devote.boards.http import HttpBoard
 from devote.boards.trust import trusted
 from devote.device.core import SYSTEM_RANDOM, Core
-from devote.device.errors import JoinError, JoinRefused
+from devote.device.errors import DeviceError, JoinError, JoinRefused
 from devote.device.record import Choice, Clock, Expiry, OnExpire
 from devote.device.status import Asked, DeviceStatus
 from devote.device.store import Store
@@ -117,50 +118,49 @@ class Participant:
         if unknown := options.keys() - JoinOptions.__annotations__.keys():
             raise TypeError(f"join() got an unexpected keyword argument {unknown.pop()!r}")
         url, linked = read_link(url)
-        invite = options.get("invite") or linked
         self._terms = Terms(
             url=url,
-            invite=invite,
+            invite=options.get("invite") or linked,
             expiry=Expiry(options.get("expire_after"), options.get("on_expire", "drop")),
             privacy=options.get("privacy"),
             fingerprint=options.get("fingerprint"),
         )
+        self._options = options
         self._clock = options.get("clock") or Clock()
-        self._dice = options.get("dice") or SYSTEM_RANDOM
-        self._pace = options.get("pace") or (AT_HAND if is_gossip(url) else None)
-        self._joining = options.get("pace") or JOINING
+        self._pace = options.get("pace")
         self._fallback = options.get("fallback")
-        self.board = options.get("board") or _board(url, store, invite, options.get("gossip"))
-        self._is_new = not Path(store).exists()
+        self.board = options.get("board") or _board(self._terms, store, options.get("gossip"))
+        self._is_removable = not Path(store).exists()
         self._store = Store.open(store)
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
-        self._trouble: str | None = None
-        self._offline_since: float | None = None
+        self._unjoined = DeviceStatus(self._terms.experiment)
+        self._asked = Asked()
         self.core: Core | None = None
 
-    async def begin(self) -> None:
+    @classmethod
+    async def begin(cls, url: str, store: str | Path, options: JoinOptions) -> "Participant":
         """Join, and go on in the background; with a fallback also if it cannot be joined yet."""
-        tries = Asked()
+        self = cls(url, store, options)
         try:
             await self._join()
         except BaseException as error:
             is_remote = isinstance(error, DevoteError) and not isinstance(error, StoreError)
             if self._fallback is None or not is_remote:
-                await self._give_up(error)
-                raise
-            self._note(error, tries)
-        self._task = asyncio.create_task(self._run(tries))
+                await self._close()
+                _raise_as_join_error(error)
+            self._note(error)
+        self._task = asyncio.create_task(self._run())
+        return self
 
     def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""
         if self.core is not None:
             return self.core.choose()
         assert self._fallback is not None
-        if isinstance(self._fallback, str):
-            return Choice(-1, self._fallback, "")
-        return Choice(self._fallback, "", "")
+        is_name = isinstance(self._fallback, str)
+        return Choice(-1 if is_name else int(self._fallback), str(self._fallback) * is_name, "")
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart."""
@@ -174,18 +174,7 @@ class Participant:
 
     def status(self) -> DeviceStatus:
         """How the device stands."""
-        if self.core is not None:
-            return self.core.status()
-        return DeviceStatus(
-            experiment=self._terms.experiment,
-            offline_since=self._offline_since,
-            degraded=() if self._trouble is None else (self._trouble,),
-        )
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        """The names of the arms; none until the first join has worked."""
-        return () if self.core is None else self.core.record.spec.arm_names
+        return self._unjoined if self.core is None else self.core.status()
 
     async def sync(self, *, deep: bool = True) -> bool:
         """Post and read now; returns whether that worked."""
@@ -204,113 +193,87 @@ class Participant:
         if grace > 0.0 and self.core is not None and self.core.waiting:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.sync(), grace)
+        await self._close()
+
+    async def _close(self) -> None:
         await self.board.aclose()
-        if self.core is not None:
-            self.core.close()
+        if self._is_removable:
+            self._store.remove()
         else:
-            self._close_store(None)
+            self._store.close()
 
     async def _join(self) -> None:
-        await join(self._store, self.board, self._terms)
-        core = Core(self._store, expiry=self._terms.expiry, clock=self._clock, dice=self._dice)
+        try:
+            joined = await join(self._store, self.board, self._terms)
+        except BaseException as error:
+            # A new store is removed again, unless the device may have been enrolled with its key.
+            is_unsent = isinstance(error, BoardUnavailable) and not error.is_sent
+            is_answered = isinstance(error, BoardRefused | DeviceError)
+            self._is_removable = self._is_removable and (is_unsent or is_answered)
+            raise
+        self._is_removable = False
+        dice = self._options.get("dice") or SYSTEM_RANDOM
+        core = Core(self._store, expiry=self._terms.expiry, clock=self._clock, dice=dice)
         self._terms.check(core.record.spec)
         if core.record.address != self._terms.url:
             self._store.move(self._terms.url)
         await self.board.begin(core.identity)
-        if core.record.spec.scheme.reads_tally and not core.bookmark.complete:
-            await sync_once(core, self.board)  # so that the first question is one of today's
+        if joined is not None:
+            core.take_in(joined)
         core.on_message = self._on_message
         self.core = core
 
-    async def _run(self, tries: Asked) -> None:
-        failures = 0
+    async def _run(self) -> None:
+        pace, failures = self._pace or JOINING, 0
         while self.core is None:
-            await asyncio.sleep(self._joining.after_failures(failures, tries, SYSTEM_RANDOM()))
+            await asyncio.sleep(pace.after_failures(failures, self._asked, SYSTEM_RANDOM()))
             failures += 1
             try:
                 await self._join()
             except Exception as error:
-                self._note(error, tries)
-        await run_forever(
-            self.core, self.board, wake=self._wake, dice=SYSTEM_RANDOM, pace=self._pace
-        )
+                self._note(error)
+        pace = self._pace or (AT_HAND if is_gossip(self._terms.url) else Pace())
+        await run_forever(self.core, self.board, wake=self._wake, dice=SYSTEM_RANDOM, pace=pace)
 
-    def _note(self, error: BaseException, tries: Asked) -> None:
-        """Keep why the first join has not worked, for the status."""
+    def _note(self, error: BaseException) -> None:
+        """Keep why the first join has not worked."""
         is_known = isinstance(error, DevoteError)
-        self._trouble = str(error) if is_known else f"Joining failed ({type(error).__name__})."
+        trouble = str(error) if is_known else f"Joining failed ({type(error).__name__})."
+        since = self._unjoined.offline_since or self._clock.wall()
+        self._unjoined = replace(self._unjoined, degraded=(trouble,), offline_since=since)
         if isinstance(error, BoardUnavailable):
-            tries.fail(error)
-        if self._offline_since is None:
-            self._offline_since = self._clock.wall()
-
-    async def _give_up(self, error: BaseException) -> None:
-        await self.board.aclose()
-        self._close_store(error)
-        if isinstance(error, BoardUnavailable):
-            raise JoinError(
-                f"{error}\nThe first join needs the board; later ones work offline."
-            ) from None
-        if isinstance(error, BoardRefused):
-            raise JoinRefused(str(error)) from None
-
-    def _close_store(self, error: BaseException | None) -> None:
-        """Close a store with which nothing was joined; remove one that is of no use to anybody."""
-        is_useless = isinstance(error, EnrolmentRefused)
-        with suppress(StoreError):  # what cannot be read is not thrown away
-            is_useless = is_useless or not self._store.is_bound
-        if self._is_new and is_useless:
-            self._store.remove()
-        else:
-            self._store.close()
+            self._asked.fail(error)
 
     def _on_message(self) -> None:
         with suppress(RuntimeError):  # the loop has ended: the message is kept for the next start
             self._loop.call_soon_threadsafe(self._wake.set)
 
 
-def _board(
-    url: str, store: str | Path, ticket: str | None, settings: "GossipSettings | None"
-) -> Board:
-    if not is_gossip(url):
-        try:
-            return HttpBoard(url)
-        except BoardRefused as error:
-            raise JoinRefused(str(error)) from None
-    from devote.gossip import GossipBoard
-
-    return GossipBoard(url, store, ticket=ticket, settings=settings)
+def _raise_as_join_error(error: BaseException) -> NoReturn:
+    if isinstance(error, BoardUnavailable):
+        hint = "The first join needs the board, or a fallback; later ones work offline."
+        raise JoinError(f"{error}\n{hint}") from None
+    if isinstance(error, BoardRefused):
+        raise JoinRefused(str(error)) from None
+    raise error
 
 
-class AsyncDevice:
-    """One device in one experiment; messages are read and sent by a task beside yours.
+def _board(terms: Terms, store: str | Path, settings: "GossipSettings | None") -> Board:
+    if is_gossip(terms.url):
+        from devote.gossip import GossipBoard
 
-    ::
+        return GossipBoard(terms.url, store, ticket=terms.invite, settings=settings)
+    try:
+        return HttpBoard(terms.url)
+    except BoardRefused as error:
+        raise JoinRefused(str(error)) from None
 
-        async with await AsyncDevice.join(url, store="device.db", invite="...") as device:
-            choice = await device.choose()
-            await device.reward(1.0, choice)
-    """
+
+class _Joined:
+    """What every device can tell without waiting."""
 
     def __init__(self, participant: Participant) -> None:
         self._participant = participant
-
-    @classmethod
-    async def join(cls, url: str, *, store: str | Path, **options: Unpack[JoinOptions]) -> Self:
-        """Take part in the experiment at ``url`` with the state in ``store``.
-
-        ``url`` may be a link with an invite, as ``devote invites --links`` makes them. At
-        ``gossip://HOST:PORT/NAME`` there is no server, and ``invite`` is a ticket.
-
-        The first time, this makes the store, with a fresh key, and enrols with it; after that
-        it needs no network. If the first join does not work, it raises JoinError; with a
-        ``fallback`` it does not: the device plays that arm, tries again in the background, and
-        takes part as soon as it can. Nothing is learned from a fallback. One that is given by its
-        name has the number -1, one that is given by its number has no name.
-        """
-        participant = Participant(url, store, options)
-        await participant.begin()
-        return cls(participant)
 
     @property
     def core(self) -> Core | None:
@@ -325,7 +288,43 @@ class AsyncDevice:
     @property
     def arms(self) -> tuple[str, ...]:
         """The names of the arms; none until the first join has worked."""
-        return self._participant.arms
+        core = self._participant.core
+        return () if core is None else core.record.spec.arm_names
+
+    def best(self) -> int | None:
+        """The arm the group has settled on, or None."""
+        core = self._participant.core
+        return None if core is None else core.best()
+
+    def status(self) -> DeviceStatus:
+        """How fresh the view is, what has left the device, and how the group stands."""
+        return self._participant.status()
+
+
+class AsyncDevice(_Joined):
+    """One device in one experiment; messages are read and sent by a task beside yours.
+
+    ::
+
+        async with await AsyncDevice.join(url, store="device.db", invite="...") as device:
+            choice = await device.choose()
+            await device.reward(1.0, choice)
+    """
+
+    @classmethod
+    async def join(cls, url: str, *, store: str | Path, **options: Unpack[JoinOptions]) -> Self:
+        """Take part in the experiment at ``url`` with the state in ``store``.
+
+        ``url`` may be a link with an invite, as ``devote invites --links`` makes them. At
+        ``gossip://HOST:PORT/NAME`` there is no server, and ``invite`` is a ticket.
+
+        The first time, this makes the store, with a fresh key, and enrols with it; after that
+        it needs no network. If the first join does not work, it raises JoinError; with a
+        ``fallback`` it does not: the device plays that arm, tries again in the background, and
+        takes part as soon as it can. Nothing is learned from a fallback. One that is given by its
+        name has the number -1, one that is given by its number has no name.
+        """
+        return cls(await Participant.begin(url, store, options))
 
     async def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""
@@ -344,15 +343,6 @@ class AsyncDevice:
         this may be.
         """
         await asyncio.to_thread(self._participant.reward, x, choice)
-
-    def best(self) -> int | None:
-        """The arm the group has settled on, or None."""
-        core = self._participant.core
-        return None if core is None else core.best()
-
-    def status(self) -> DeviceStatus:
-        """How fresh the view is, what has left the device, and how the group stands."""
-        return self._participant.status()
 
     async def sync(self, *, deep: bool = True) -> bool:
         """Post and read now; returns whether that worked. Never needed, for tests and tools.
@@ -407,13 +397,7 @@ class Background:
             self._loop.run_forever()
 
 
-async def _begun(url: str, store: str | Path, options: JoinOptions) -> Participant:
-    participant = Participant(url, store, options)
-    await participant.begin()
-    return participant
-
-
-class Device:
+class Device(_Joined):
     """One device in one experiment; it reads and sends in a background thread.
 
     ::
@@ -430,7 +414,7 @@ class Device:
     def __init__(
         self, participant: Participant, background: Background, on_close: Callable[[], None]
     ) -> None:
-        self._participant = participant
+        super().__init__(participant)
         self._background = background
         self._on_close = on_close
         self._is_closed = False
@@ -440,25 +424,11 @@ class Device:
         """Take part in the experiment at ``url``; see ``AsyncDevice.join``."""
         background = Background()
         try:
-            return cls(background.run(_begun(url, store, options)), background, background.stop)
+            joining = Participant.begin(url, store, options)
+            return cls(background.run(joining), background, background.stop)
         except BaseException:
             background.stop()
             raise
-
-    @property
-    def core(self) -> Core | None:
-        """The device without its network, for tests and tools; None before the first join."""
-        return self._participant.core
-
-    @property
-    def board(self) -> Board:
-        """What it reads and posts to, for tests and tools."""
-        return self._participant.board
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        """The names of the arms; none until the first join has worked."""
-        return self._participant.arms
 
     def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""
@@ -471,15 +441,6 @@ class Device:
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """What the choice paid, from 0 to 1; see ``AsyncDevice.reward``."""
         self._participant.reward(x, choice)
-
-    def best(self) -> int | None:
-        """The arm the group has settled on, or None."""
-        core = self._participant.core
-        return None if core is None else core.best()
-
-    def status(self) -> DeviceStatus:
-        """How fresh the view is, what has left the device, and how the group stands."""
-        return self._participant.status()
 
     def sync(self, *, deep: bool = True) -> bool:
         """Post and read now, waiting for the network; see ``AsyncDevice.sync``."""
@@ -538,7 +499,7 @@ class Client:
                 if "board" not in options and not is_gossip(address):
                     options["board"] = self._board(address)
                 options.setdefault("pace", SHARED)
-                joining = self._background.start(_begun(url, path, options))
+                joining = self._background.start(Participant.begin(url, path, options))
                 self._joined[path] = joining
         try:
             return Device(joining.result(), self._background, lambda: self._forget(path))

@@ -118,13 +118,6 @@ class Store:
         with self._database.read() as db:
             return db.execute("SELECT 1 FROM device").fetchone() is not None
 
-    @property
-    def is_bound(self) -> bool:
-        """Whether the key is used already, so that it must not be lost."""
-        with self._database.read() as db:
-            bound = db.execute("SELECT 1 FROM identity WHERE board IS NOT NULL")
-            return bound.fetchone() is not None
-
     def identity(self, experiment: str, key: Identity | None = None) -> Identity:
         """The device's key in the experiment of this name.
 

@@ -1,8 +1,8 @@
 """Bringing a device and its board together, again and again, over a network that fails.
 
-*Joining.* The first time a device joins, it asks for the specification, checks that it is one it
-accepts, and enrols. Its key is stored before it is used, so a device that dies in between enrols
-again with the same key. Once enrolled it needs nobody: it opens its store and plays.
+*Joining.* The first time, one request asks for the specification, and to be enrolled if the device
+accepts it. Its key is stored before it is used, so a device that dies in between enrols again with
+the same key. Once enrolled it needs nobody: it opens its store and plays.
 
 *A round* posts what waits, reads the tally, which shows how the group stands and that the board is
 there and ours, and reads the log where that is needed. An unknown outcome means "again", which
@@ -34,7 +34,9 @@ from devote.boards.board import (
     BoardRefused,
     BoardUnavailable,
     EndOfBacklog,
+    EnrolmentRefused,
     Envelope,
+    Joined,
     Outcome,
     Posted,
     PostingBarred,
@@ -118,16 +120,22 @@ class Terms:
             )
 
 
-async def join(store: Store, board: Board, terms: Terms) -> None:
-    """Enrol with the key in the store, and store the experiment; nothing if it has joined."""
+async def join(store: Store, board: Board, terms: Terms) -> Joined | None:
+    """Enrol with the key in the store, and store the experiment; None if it has joined before."""
     identity = store.identity(terms.experiment)
     if store.has_joined:
-        return
-    experiment = await board.fetch_experiment()
-    terms.check(experiment.spec)
-    store.bind(experiment.scope)
-    await board.enrol(identity, terms.invite)
-    store.join(terms.url, experiment, identity)
+        return None
+    if terms.expiry.after is not None:  # no board can be asked to check this
+        terms.check((await board.fetch_experiment()).spec)
+    privacy, fingerprint = terms.privacy, terms.fingerprint
+    joined = await board.join(identity, terms.invite, privacy=privacy, fingerprint=fingerprint)
+    terms.check(joined.experiment.spec)
+    if joined.tally.scope != joined.experiment.scope:
+        raise BoardRefused(ANOTHER)
+    if joined.outcome not in ("accepted", "duplicate"):
+        raise EnrolmentRefused(joined.reason or "The board refuses this device.\nAsk its operator.")
+    store.join(terms.url, joined.experiment, identity)
+    return joined
 
 
 # A round.
