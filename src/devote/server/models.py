@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 
 from devote.boards.experiment import BOARD, Enrolment
 from devote.protocol import Message, ProtocolError, messages
-from devote.protocol.wire import VERSION
+from devote.protocol.wire import VERSION, WHOLE
 from devote.server.answers import Refused
 
 NAME = f"^{messages.IDENTIFIER.pattern}$"
@@ -176,6 +176,18 @@ _TALLY = {
         "status": {"enum": ["open", "agreed", "stalled"]},
         "answer": _ARMS,
         "shared": _ARMS,
+        "asked": {**_ARMS, "description": "A survey: the arms among which devices draw now."},
+        "counts": {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0},
+            "description": "A survey: the answers about each arm.",
+        },
+        "snapshot": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": WHOLE,
+            "description": "A survey: how many answers are counted; an answer repeats it as seen.",
+        },
     },
     "required": ["status", "answer", "shared"],
 }
@@ -185,8 +197,8 @@ class TallyAnswer(Body):
     """What the messages up to a number come to, as the scheme tells it.
 
     Every scheme tells whether it is settled, the arms that may be the answer, the likeliest
-    first, and those that are still open. ``pace`` is the time between two reads that devices are
-    asked to keep, in seconds; ``streams`` whether they may open a stream.
+    first, and those that are still open; some tell more. ``pace`` is the time between two reads
+    that devices are asked to keep, in seconds; ``streams`` whether they may open a stream.
     """
 
     board: BoardName
