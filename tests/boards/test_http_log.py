@@ -7,7 +7,7 @@ from tests.boards.logs import HONEST, fold, items, voters
 
 from devote.boards import http_log
 from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.http_log import TRIES, HttpLog
+from devote.boards.logs import TRIES, HttpLog
 from devote.boards.verification import verify_log
 
 URL = "http://devote/experiments/banner"

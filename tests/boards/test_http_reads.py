@@ -7,13 +7,12 @@ import json
 import httpx
 import pytest
 from tests.boards.local import here
+from tests.boards.memory import LOCAL
 from tests.fleet.worlds import URL as STORED_URL
 from tests.server.live import SPEC, api, enrol_all, identity, open_store, vote
 
 from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
-from devote.boards.http import HttpBoard
-from devote.boards.http_answers import HOPS
-from devote.boards.memory import LOCAL
+from devote.boards.http import HOPS, HttpBoard
 from devote.boards.pages import PAGE, page_tag
 from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store

@@ -25,12 +25,11 @@ from tests.server.live import SPEC, enrol, identity, vote
 
 from devote.boards.board import BoardRefused, Outcome
 from devote.boards.database import StoreError, StoreMismatch
-from devote.boards.experiment import Experiment
-from devote.boards.jetstream.address import NatsAddress
+from devote.boards.experiment import Experiment, UnknownExperiment
+from devote.boards.jetstream.connection import NatsAddress
 from devote.boards.jetstream.fold import Fold, enrolment_subject, entry, message_subject
 from devote.boards.jetstream.invites import hashed
 from devote.boards.jetstream.store import JetStreamStore
-from devote.boards.standing import UnknownExperiment
 from devote.schemes import Survey
 
 

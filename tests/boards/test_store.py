@@ -1,15 +1,12 @@
 """The file: refused clearly when it cannot be used, shared safely when it can."""
 
 import asyncio
-import json
 import multiprocessing
-import shutil
 import sqlite3
-from pathlib import Path
 
 import pytest
 from tests.boards.local import here, scope
-from tests.server.live import SPEC, enrol, enrolled, identity, invites, open_store, vote
+from tests.server.live import SPEC, enrol, enrolled, identity, open_store, vote
 
 from devote.boards import database
 from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
@@ -23,13 +20,11 @@ from devote.boards.database import (
     StoreMismatch,
     StoreReadOnly,
 )
+from devote.boards.experiment import UnknownExperiment
 from devote.boards.sqlite import SqliteBoard
-from devote.boards.standing import UnknownExperiment, UnreadableExperiment
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec, SpecError
 from devote.schemes import Claim, Jury, Pick, Reset
-
-VERSION_1 = Path(__file__).parents[1] / "data" / "version_1"
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
@@ -234,78 +229,16 @@ def test_a_message_that_is_no_message_makes_the_store_corrupt(tmp_path):
             store.post("jury", _claim(1))
 
 
-@pytest.fixture
-def version_1(tmp_path):
-    path = tmp_path / "board.sqlite"
-    shutil.copy(VERSION_1 / "board.sqlite", path)
-    return path
-
-
-def test_what_nobody_has_joined_in_a_store_of_version_1_is_carried_over(version_1):
-    written = json.loads((VERSION_1 / "specs.json").read_text())
-    boards = []
-    for _ in range(2):  # carried over, then opened as it is
-        with open_store(version_1) as store:
-            found = {item.name: item for item in store.experiments()}
-            assert list(found) == ["closed", "number", "plain"]
-            for name in ("number", "plain"):
-                assert found[name].spec == ExperimentSpec.from_json(written[name]["json"])
-                assert found[name].spec.votes_needed == written[name]["votes_needed"]
-                assert store.create(here(found[name].spec)).outcome is Outcome.DUPLICATE
-            assert (found["closed"].enrolment, found["closed"].players) == ("invite", 8)
-            assert invites(store, "closed") == (8, 0)
-            boards.append({item.board for item in found.values()})
-            with store._database.read() as db:
-                tables = db.execute("SELECT name FROM sqlite_schema WHERE type='table'").fetchall()
-            assert {"jury", "terms", "seats"}.isdisjoint(name for (name,) in tables)
-    assert boards[0] == boards[1]
-    assert len(boards[0]) == 3, "each has a board of its own, for good"
-
-
-@pytest.mark.parametrize("name", ["named", "resets"])
-def test_what_has_begun_in_a_store_of_version_1_is_refused_with_the_reason(version_1, name):
-    facts = json.loads((VERSION_1 / "facts.json").read_text())
-    with open_store(version_1) as store:
-        for action in (store.get, store.scope, lambda name: enrol(store, identity(1), name)):
-            with pytest.raises(UnreadableExperiment, match="begun by an older devote") as caught:
-                action(name)
-        assert "Open it again under another name" in str(caught.value)
-        assert store.numbers() == facts["numbers"], "nothing of it is lost"
-
-
-def test_an_invite_of_version_1_enrols_a_device(version_1):
-    invite, *_ = json.loads((VERSION_1 / "invites.json").read_text())
-    with open_store(version_1) as store:
-        assert enrol(store, identity(1), "closed", invite).outcome is Outcome.ACCEPTED
-        assert enrol(store, identity(2), "closed", invite).outcome is Outcome.REFUSED
-
-
-def test_an_experiment_with_the_first_form_of_the_jury_is_refused_with_the_reason(version_1):
-    with open_store(version_1) as store:
-        actions = [
-            lambda: store.get("jury"),
-            lambda: store.post("jury", _claim(1)),
-            lambda: enrol(store, identity(1), "jury"),
-            lambda: store.invite("jury", 1),
-            lambda: SqliteBoard(store, "jury"),
-        ]
-        for action in actions:
-            with pytest.raises(UnreadableExperiment, match="first form of the jury, which is gone"):
-                action()
-        assert store.create(here(JURY)).outcome is Outcome.REFUSED
-        assert store.rows("jury")[0] == 7, "nothing of it is lost"
-
-
-def test_a_step_that_fails_leaves_the_file_as_it_was(version_1):
-    def fail(db):
-        db.execute("DROP TABLE messages")
-        raise KeyError("half way")
-
-    broken = Layout("board store", 0x64767465, 2, "", {1: fail})
-    with pytest.raises(KeyError):
-        Database(version_1, broken)
-    with open_store(version_1) as store:
-        assert store.numbers()["named"] == 9
+def test_a_file_of_another_version_is_refused_and_left_as_it_was(tmp_path):
+    path = tmp_path / "x.db"
+    with open_store(path) as store:
+        _create(store, JURY)
+        with store._database.write() as db:
+            db.execute("PRAGMA user_version=4")
+    before = path.read_bytes()
+    with pytest.raises(StoreMismatch, match="has version 4, but this devote reads version 5"):
+        SqliteStore(path)
+    assert path.read_bytes() == before
 
 
 THINGS = Layout("box of things", 7, 1, "CREATE TABLE things (x)")
@@ -483,8 +416,9 @@ def test_how_many_are_enrolled_is_what_the_file_says_whoever_wrote_it(tmp_path):
                 for each in ("banner", "second"):
                     assert reader.get(each).enrolled == len(enrolled(reader, each))
         with other._database.write() as db:  # as if an older file had been put back
-            gone = [(identity(turn + 1).voter,) for turn in range(5, 12)]
-            db.executemany("DELETE FROM enrolled WHERE voter = ?", gone)
+            for turn in range(5, 12):
+                for name in ("banner", "second"):
+                    other.enrolled.remove(db, name, identity(turn + 1).voter)
         assert (store.get("banner").enrolled, store.get("second").enrolled) == (3, 2)
         assert enrol(store, identity(99), "second").outcome is Outcome.ACCEPTED
         assert (other.get("banner").enrolled, other.get("second").enrolled) == (3, 3)

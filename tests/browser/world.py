@@ -14,7 +14,7 @@ from tests.browser.site import Site
 from tests.server.live import TOKEN
 
 from devote.boards.experiment import Experiment
-from devote.boards.http_log import HttpLog
+from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
 from devote.boards.verification import verify_log

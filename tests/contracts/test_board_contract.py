@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.boards.local import here, scope
+from tests.boards.memory import MemoryBoard
 from tests.boards.nodes import fresh_address
 from tests.server.live import body, enrol_all, identity, open_store, serving, vote
 
@@ -28,7 +29,6 @@ from devote.boards.board import (
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.jetstream.store import JetStreamStore
-from devote.boards.memory import MemoryBoard
 from devote.boards.sqlite import SqliteBoard
 from devote.protocol import ExperimentSpec
 from devote.schemes import Answer, Claim, Jury, Pick, Reset, Survey, Vote

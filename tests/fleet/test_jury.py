@@ -6,12 +6,12 @@ import shutil
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.boards.local import scope
+from tests.boards.memory import MemoryBoard
 from tests.fleet.fault_run import drive
 from tests.fleet.worlds import ME, PretendServer, device, pull
 
 from devote.boards.board import Envelope, Outcome, Posted
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.fleet.core import DeviceCore
 from devote.fleet.store import Store
 from devote.fleet.sync import sync_once

@@ -13,13 +13,13 @@ from typing import NamedTuple, Protocol
 
 import pytest
 from tests.boards.local import here
+from tests.boards.memory import MemoryBoard
 from tests.fleet.fault_run import drive
 from tests.fleet.forks import Nursery
 from tests.fleet.server_process import await_health, free_port
 
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import SqliteStore
 from devote.fleet.core import DeviceCore

@@ -3,11 +3,11 @@
 import random
 
 from tests.boards.faults import Faults, FaultyBoard, MockClock
+from tests.boards.memory import MemoryBoard
 from tests.fleet.fault_run import drive
 from tests.fleet.worlds import device, pull
 
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.fleet.core import DeviceCore
 from devote.fleet.sync import sync_once
 from devote.protocol import ExperimentSpec

@@ -10,13 +10,13 @@ import random
 
 import pytest
 from tests.boards.local import here
+from tests.boards.memory import MemoryBoard
 from tests.fleet.watched_device import URL, RealDevice, run
 from tests.fleet.worlds import HandClock
 
 from devote.audit import audit_exposure
 from devote.audit.worlds import SECRETS
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.fleet.clock import Expiry
 from devote.fleet.core import DeviceCore
 from devote.fleet.replies import Replies

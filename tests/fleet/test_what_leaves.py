@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 from tests.boards.local import here, scope
+from tests.boards.memory import LOCAL
 from tests.fleet.recording_proxy import Recording, Request, recording_proxy
 from tests.server.live import open_store, serving
 
 from devote.boards.board import Envelope
 from devote.boards.identity import verify, verify_enrolment
-from devote.boards.memory import LOCAL
 from devote.fleet import AsyncDevice
 from devote.fleet.loop import Pace
 from devote.protocol import ExperimentSpec

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from tests.boards.local import here
+from tests.boards.memory import MemoryBoard
 from tests.fleet.reopened import ReopenedDatabase, content_of
 from tests.fleet.worlds import HandClock
 
 from devote.audit.wire import LOSS
 from devote.boards.board import BoardUnavailable
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.fleet.clock import Expiry
 from devote.fleet.core import DeviceCore
 from devote.fleet.errors import RewardRefused

@@ -61,17 +61,12 @@ def enrol(store: SqliteStore, voter: Identity, name: str = "banner", invite: str
 
 def enrol_all(store: SqliteStore, voters: Iterable[Identity], name: str = "banner") -> None:
     """Enrol many at once, without waiting for the disk after each."""
-    with store._database.write() as db:
-        db.executemany(
-            "INSERT INTO enrolled VALUES (?, ?)", [(name, voter.voter) for voter in voters]
-        )
+    store.admit_known(name, [voter.voter for voter in voters])
 
 
 def enrolled(store: SqliteStore, name: str = "banner") -> list[str]:
     """The voters who may post, in order of their names."""
-    with store._database.read() as db:
-        query = "SELECT voter FROM enrolled WHERE experiment = ? ORDER BY voter"
-        return [voter for (voter,) in db.execute(query, (name,))]
+    return store.voters(name)
 
 
 def invites(store: SqliteStore, name: str = "banner") -> tuple[int, int]:

@@ -12,12 +12,12 @@ import time
 import httpx
 import pytest
 from tests.boards.local import here
+from tests.boards.memory import LOCAL
 from tests.server.live import OPERATOR, SPEC, api, body, enrol, identity, open_store, serving, vote
 
 from devote.boards.database import StoreBusy
 from devote.boards.experiment import VERSION
-from devote.boards.memory import LOCAL
-from devote.boards.sse import decode
+from devote.boards.pages import decode
 from devote.server import Settings, create_app, run_server
 from devote.server.serve import make_server
 

@@ -1,21 +1,27 @@
-"""A board behind a devote server, reached over HTTP.
+"""A board behind a devote server, reached over HTTP, and what any client makes of its answers.
 
 What leaves the device is the path, which page of the log it reads, the name of what it has read,
 and the messages themselves.
+
+An answer counts only if it carries the server's version header: a login page of a hotel's network
+that answers 200 to everything must not pass for "your vote is there already". A server that has
+moved for good is followed, to TLS but never away from it.
 """
 
 import asyncio
 import math
+import os
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Container
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from email.utils import parsedate_to_datetime
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import httpx
 
-from devote.boards import sse
 from devote.boards.admission import BARRED
 from devote.boards.board import (
     Board,
@@ -30,24 +36,24 @@ from devote.boards.board import (
     PublicTally,
     Snapshot,
 )
-from devote.boards.experiment import Experiment, addresses, is_address
-from devote.boards.http_answers import (
-    HOPS,
-    LONGEST_ANSWER,
-    check_busy,
-    moved_to,
-    unreachable,
-)
-from devote.boards.http_answers import check_version as check_version
-from devote.boards.http_answers import not_ours as not_ours
+from devote.boards.experiment import VERSION_HEADER, Experiment, addresses, is_address
 from devote.boards.identity import Identity
-from devote.boards.pages import PAGE, page_of, page_tag
-from devote.boards.trust import trusted
+from devote.boards.pages import END, MESSAGE, PAGE, decode, page_of, page_tag
 from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
 from devote.protocol.wire import VERSION, Scope
 
 T = TypeVar("T")
+
+LONGEST_ANSWER = 64 * 2**20
+
+HOPS = 5
+"""So many redirects are followed, one after another."""
+
+LONGEST_WAIT = 3_600.0
+"""So many seconds a server can ask to be left alone: a broken one must not silence devices."""
+
+_MOVED = (httpx.codes.MOVED_PERMANENTLY, httpx.codes.PERMANENT_REDIRECT)
 
 LONGEST_PAGE = 8 * 2**20
 LONGEST_TALLY = 2**20
@@ -213,10 +219,10 @@ class HttpBoard(Board):
         """
         opened = self._answer("GET", f"/stream?after={after}", timeout=self._patience)
         async with opened as answer:
-            async for event in sse.decode(answer.aiter_bytes()):
-                if event.event == sse.END:
+            async for event in decode(answer.aiter_bytes()):
+                if event.event == END:
                     yield EndOfBacklog(int(event.data))
-                elif event.event == sse.MESSAGE:
+                elif event.event == MESSAGE:
                     yield self._posted(parse_json(event.data))
                 else:
                     raise ValueError("another kind of event")
@@ -354,3 +360,107 @@ async def _read(response: httpx.Response, longest: int = LONGEST_ANSWER) -> Any:
         if len(body) > longest:
             raise ValueError("an answer without end")
     return parse_json(bytes(body))
+
+
+def check_version(url: str, response: httpx.Response) -> None:
+    """Refuse what is not a devote server of this version."""
+    version = response.headers.get(VERSION_HEADER)
+    if version is None:
+        raise not_ours(url)
+    if version != str(VERSION):
+        raise BoardRefused(
+            f"{url} speaks version {version[:20]!r}, this end version {VERSION}.\n"
+            "Upgrade the older of the two."
+        )
+
+
+def not_ours(url: str) -> BoardRefused:
+    """The error that something else than a devote server answers."""
+    return BoardRefused(
+        f"What answers at {url} is not a devote server.\n"
+        "Check the address, and that no proxy or login page answers in its place."
+    )
+
+
+def unreachable(url: str, error: Exception) -> BoardUnavailable | BoardRefused:
+    """The error that a request has had no answer."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return BoardRefused(
+                f"The certificate of {url} is not trusted: {cause.verify_message}.\n"
+                "Check the address, or let this machine trust the certificate's authority, for "
+                "example by SSL_CERT_FILE."
+            )
+        cause = cause.__cause__ or cause.__context__
+    return BoardUnavailable(
+        f"{url} cannot be reached ({type(error).__name__}).\n"
+        "Check that the server runs and the network is there; trying again is harmless."
+    )
+
+
+def check_busy(url: str, response: httpx.Response) -> None:
+    """Raise BoardUnavailable for what a server in trouble answers, with when to ask again."""
+    status = response.status_code
+    if status >= 500 or status == httpx.codes.TOO_MANY_REQUESTS:
+        wait = retry_after(response.headers.get("Retry-After", ""))
+        raise BoardUnavailable(f"{url} answered {status}.\nTry again later.", retry_after=wait)
+
+
+def retry_after(text: str) -> float:
+    """The seconds that a Retry-After header asks for, 0 if it says nothing that can be read.
+
+    >>> retry_after("120"), retry_after("soon"), retry_after("99999999")
+    (120.0, 0.0, 3600.0)
+    """
+    try:
+        seconds = float(text) if text.strip().isdecimal() else _until(text)
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+    return min(max(seconds, 0.0), LONGEST_WAIT)
+
+
+def _until(date: str) -> float:
+    return parsedate_to_datetime(date).timestamp() - time.time()
+
+
+def moved_to(response: httpx.Response) -> str | None:
+    """Where a server says that it has moved for good, or None; never from TLS to none."""
+    if response.status_code not in _MOVED:
+        return None
+    try:
+        there = response.request.url.join(response.headers["Location"])
+    except (httpx.InvalidURL, KeyError):
+        return None
+    if there.scheme not in ("http", "https") or not there.host:
+        return None
+    if response.request.url.scheme == "https" and there.scheme == "http":
+        raise BoardRefused(
+            f"{response.request.url} sends on to {there}, which has no TLS; that is not followed.\n"
+            "Let the server redirect to an https address."
+        )
+    return str(there)
+
+
+def get(client: httpx.Client, method: str, url: str, **options: Any) -> httpx.Response:
+    """A whole answer, from wherever the server has moved to."""
+    for _ in range(HOPS + 1):
+        response = client.request(method, url, **options)
+        there = moved_to(response)
+        if there is None:
+            return response
+        url = there
+    raise httpx.TooManyRedirects("too many redirects")
+
+
+def trusted() -> ssl.SSLContext:
+    """The context with which ``httpx`` would check a server, made once.
+
+    ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` count as they stand now.
+    """
+    return _context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@cache
+def _context(file: str | None, folder: str | None) -> ssl.SSLContext:
+    return httpx.create_ssl_context()

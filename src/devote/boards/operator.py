@@ -6,12 +6,10 @@ from typing import Any
 
 import httpx
 
-from devote.boards.administration import Revocation
 from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.experiment import Experiment, is_address
-from devote.boards.http_answers import check_version, get, not_ours, unreachable
-from devote.boards.standing import Standing
-from devote.boards.trust import trusted
+from devote.boards.experiment import Experiment, Standing, is_address
+from devote.boards.http import check_version, get, not_ours, trusted, unreachable
+from devote.boards.stores import Revocation
 from devote.protocol import Message
 from devote.protocol.messages import from_dict
 

@@ -61,8 +61,7 @@ def serve(
         devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
         devote serve --store nats://10.0.0.1:4222,10.0.0.2:4222,10.0.0.3:4222
     """
-    from devote.boards.jetstream.address import is_nats
-    from devote.boards.stores import open_store
+    from devote.boards.stores import is_nats, open_store
     from devote.dashboard import add_page
     from devote.server.alone import only_server
     from devote.server.origins import allow_origins, check_origin

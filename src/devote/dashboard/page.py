@@ -69,7 +69,7 @@ def add_page(app: FastAPI) -> None:
 
 async def _one_view(service: Service, name: str) -> bytes:
     experiment = await service.call(service.store.get, name)
-    standing = await service.call(service.store.administration.standing, name)
+    standing = await service.call(service.store.standing, name)
     seen = await service.call(service.store.look, name, partial(view, experiment))
     return _json({**seen, "standing": standing.words})
 

@@ -42,5 +42,4 @@ LAYOUT = Layout(
     application=0x64766F74,  # dvot
     version=5,
     tables=TABLES,
-    too_old="Join again with a new store: what an older devote has signed names no board.",
 )

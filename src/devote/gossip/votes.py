@@ -17,9 +17,8 @@ from typing import Any
 from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome
 from devote.boards.database import Database, StoreMismatch
-from devote.boards.experiment import Experiment
+from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.history import History
-from devote.boards.standing import UnknownExperiment
 from devote.boards.store import SqliteStore
 from devote.gossip import digests
 from devote.gossip.credentials import Certificate, Revocation, scope_of
@@ -99,7 +98,7 @@ class VoteSet:
         for voter, certificate in list(self.certificates.items()):
             # The process ended in between, or one of the files is older than the other.
             if certificate.number not in self.revoked and voter not in enrolled:
-                self.board.admit(self.spec.name, voter)
+                self.board.admit_known(self.spec.name, [voter])
             elif certificate.number in self.revoked and voter in enrolled:
                 self._expel(certificate.number)
         if self.revoked:
@@ -151,7 +150,7 @@ class VoteSet:
             with self.notes.write() as db:
                 row = (certificate.voter, certificate.number, certificate.signature)
                 db.execute("INSERT OR REPLACE INTO certificates VALUES (?, ?, ?)", row)
-            self.board.admit(self.spec.name, certificate.voter)
+            self.board.admit_known(self.spec.name, [certificate.voter])
             self.certificates[certificate.voter] = certificate
 
     def is_revoked(self, voter: str) -> bool:

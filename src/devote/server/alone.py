@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from devote.boards.jetstream.address import is_nats
+from devote.boards.stores import is_nats
 from devote.server.settings import ServerError
 
 try:

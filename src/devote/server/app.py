@@ -12,8 +12,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devote.boards.database import StoreError
-from devote.boards.experiment import VERSION_HEADER
-from devote.boards.standing import DeletedExperiment, UnknownExperiment, UnreadableExperiment
+from devote.boards.experiment import (
+    VERSION_HEADER,
+    DeletedExperiment,
+    UnknownExperiment,
+    UnreadableExperiment,
+)
 from devote.boards.stores import BoardStore
 from devote.protocol.wire import VERSION
 from devote.server import board, experiments, operator

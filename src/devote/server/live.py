@@ -14,13 +14,12 @@ from typing import TypeVar
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Send
 
-from devote.boards import sse
-from devote.boards.bell import Bell
 from devote.boards.board import PublicTally
 from devote.boards.database import StoreError
+from devote.boards.experiment import UnknownExperiment
 from devote.boards.history import History
-from devote.boards.pages import PAGE, page_of
-from devote.boards.standing import UnknownExperiment
+from devote.boards.pages import END, HEARTBEAT, MESSAGE, NUMBER, PAGE, encode, page_of
+from devote.boards.sqlite import Bell
 from devote.boards.stores import BoardStore
 from devote.protocol import ExperimentSpec
 from devote.server.pace import told_pace
@@ -181,9 +180,7 @@ class LiveBoard:
                 rung.clear()
                 number = self.number
                 yield (
-                    sse.HEARTBEAT
-                    if number == told
-                    else sse.encode(sse.NUMBER, number=number, data=str(number))
+                    HEARTBEAT if number == told else encode(NUMBER, number=number, data=str(number))
                 )
                 told = number
                 await asyncio.sleep(every)
@@ -207,16 +204,15 @@ class LiveBoard:
                         return
                     place = rows[-1][0]
                     yield b"".join(
-                        sse.encode(sse.MESSAGE, number=row[0], data=as_item(*row).decode())
-                        for row in rows
+                        encode(MESSAGE, number=row[0], data=as_item(*row).decode()) for row in rows
                     )
                 elif not at_end:
                     at_end = True
-                    yield sse.encode(sse.END, number=end, data=str(end))
+                    yield encode(END, number=end, data=str(end))
                 else:
                     await rung.wait()
                     if place == self.number and self.reading == reading:
-                        yield sse.HEARTBEAT
+                        yield HEARTBEAT
 
     async def _between(self, place: int, upto: int) -> list[Row]:
         """The messages above ``place`` up to ``upto``, or the first of them, at most a page."""

@@ -10,9 +10,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from devote.boards.board import BoardRefused
-from devote.boards.experiment import Experiment
+from devote.boards.experiment import Experiment, Standing, UnknownExperiment
 from devote.boards.history import History
-from devote.boards.standing import Standing, UnknownExperiment
 from devote.boards.stores import BoardStore
 from devote.server import bodies, models
 from devote.server.answers import Refused
@@ -44,7 +43,7 @@ async def read_overview(service: Served) -> OverviewAnswer:
 @router.get("/experiments/{name}/standing", responses=_THERE)
 async def read_standing(service: Served, name: Name) -> StandingAnswer:
     """Whether an experiment is open, closed or archived, and when it ends."""
-    return _standing(await service.call(service.store.administration.standing, name))
+    return _standing(await service.call(service.store.standing, name))
 
 
 @bodies.post(
@@ -62,7 +61,7 @@ async def change_standing(
     """Close, reopen or archive an experiment, or set its end; for its operator."""
     endless = given.ends is None and "ends" in given.model_fields_set
     change = partial(
-        service.store.administration.change,
+        service.store.change,
         name,
         state=given.state,
         ends=given.ends,
@@ -89,7 +88,7 @@ async def revoke(
     given: Annotated[RevocationBody, bodies.body(RevocationBody)],
 ) -> RevocationAnswer:
     """Take nothing more from these devices, and let nobody enrol by these invites."""
-    done = await service.call(service.store.administration.revoke, name, **given.model_dump())
+    done = await service.call(service.store.revoke, name, **given.model_dump())
     return RevocationAnswer.model_validate(asdict(done))
 
 
@@ -98,7 +97,7 @@ async def revoke(
 )
 async def revoke_all_invites(service: Served, name: Name) -> RevocationAnswer:
     """Let nobody enrol by any invite made so far."""
-    done = await service.call(service.store.administration.revoke_all_invites, name)
+    done = await service.call(service.store.revoke_all_invites, name)
     return RevocationAnswer.model_validate(asdict(done))
 
 
@@ -123,11 +122,11 @@ def _overview(store: BoardStore, experiment: Experiment) -> OverviewItem:
             "answer": [names[arm] for arm in history.tally.answer],
         }
 
-    invites, revoked = store.administration.counts(experiment.name)
+    invites, revoked = store.counts(experiment.name)
     return OverviewItem.model_validate(
         {
             **experiment.facts,
-            **asdict(store.administration.standing(experiment.name)),
+            **asdict(store.standing(experiment.name)),
             "enrolled": experiment.enrolled,
             "revoked": revoked,
             "invites": asdict(invites),

@@ -4,8 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from devote.boards.experiment import Enrolment
-from devote.boards.standing import State
+from devote.boards.experiment import Enrolment, State
 from devote.protocol.wire import VERSION
 from devote.server.models import BoardName, Body, Fingerprint, Moment, Natural, Players
 

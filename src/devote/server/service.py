@@ -11,11 +11,12 @@ from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.responses import Response
 
-from devote.boards.admission import Receipt
+from devote.boards.admission import UNSIGNED, Receipt
 from devote.boards.board import Envelope, Outcome
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
-from devote.boards.stores import BoardStore
+from devote.boards.identity import verify_enrolment
+from devote.boards.stores import BoardStore, EnrolmentRequest
 from devote.server.answers import Refused, too_many
 from devote.server.connections import Connections
 from devote.server.grouping import Grouped
@@ -49,11 +50,11 @@ class Service:
         self.connections: Connections | None = None
         self.admin_port: int | None = None
         self._posts: dict[str, Grouped[tuple[str, Envelope], Receipt]] = {}
-        self._enrolments: dict[str, Grouped[tuple[str, str, str, str | None], Receipt]] = {}
+        self._enrolments: dict[str, Grouped[EnrolmentRequest, Receipt]] = {}
 
     def listed(self) -> list[Experiment]:
         """The experiments that are not archived."""
-        hidden = self.store.administration.archived()
+        hidden = self.store.archived()
         return [item for item in self.store.experiments() if item.name not in hidden]
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -75,11 +76,13 @@ class Service:
 
     async def enrol(self, name: str, voter: str, signature: str, invite: str | None) -> Receipt:
         """Enrol a voter, together with others."""
+        if not verify_enrolment(voter=voter, scope=self.store.scope(name), signature=signature):
+            return UNSIGNED
         key = self._group(name)
         if key not in self._enrolments:
             work = partial(self.store.enrol_all, most=self.settings.enrolments)
             self._enrolments[key] = Grouped(work, call=self.call)
-        return await self._enrolments[key].do((name, voter, signature, invite))
+        return await self._enrolments[key].do((name, voter, invite))
 
     def _group(self, name: str) -> str:
         """With whom an experiment's writes wait: with all where there is one disk, else alone."""
