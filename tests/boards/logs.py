@@ -34,7 +34,7 @@ def survey_answers(
     said = []
     for number in range(first, first + count):
         voter = identity(number)
-        answer = Answer(NAME, draw.randrange(4), draw.randrange(2), 1, voter.voter)
+        answer = Answer(NAME, draw.randrange(4), draw.randrange(2), 1, number - 1, voter.voter)
         said.append(voter.sign(answer, where))
     return said
 

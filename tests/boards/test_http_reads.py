@@ -311,7 +311,7 @@ def test_a_store_of_any_size_is_served_in_pages_without_holding_it(tmp_path):
             store.create(here(SPEC))
             fill(store, 20 * PAGE + 1)
             app = create_app(store, Settings())
-            board = app.state.service.boards.of("banner")
+            board = app.state.service.board("banner")
             for number in range(1, 22):
                 page = await board.page(number)
                 assert page is not None

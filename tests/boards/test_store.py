@@ -20,9 +20,9 @@ from devote.boards.database import (
     StoreMismatch,
     StoreReadOnly,
 )
-from devote.boards.experiment import UnknownExperiment
+from devote.boards.experiment import UnknownExperiment, UnreadableExperiment
 from devote.boards.sqlite import SqliteBoard
-from devote.boards.store import SqliteStore
+from devote.boards.store import LAYOUT, SqliteStore
 from devote.protocol import ExperimentSpec, SpecError
 from devote.schemes import Claim, Jury, Pick, Reset
 
@@ -60,7 +60,7 @@ def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("version", [0, 5])
+@pytest.mark.parametrize("version", [0, LAYOUT.version + 1])
 def test_a_store_of_another_version_is_refused(tmp_path, version):
     path = tmp_path / "x.db"
     with open_store(path):
@@ -68,22 +68,25 @@ def test_a_store_of_another_version_is_refused(tmp_path, version):
     other = sqlite3.connect(path)
     other.execute(f"PRAGMA user_version={version}")
     other.close()
-    with pytest.raises(StoreMismatch, match=f"version {version}, but this devote reads version 4"):
+    read = f"version {version}, but this devote reads version {LAYOUT.version}"
+    with pytest.raises(StoreMismatch, match=read):
         SqliteStore(path)
 
 
-def test_a_read_only_file_is_refused(tmp_path, monkeypatch):
+def test_a_read_only_file_is_read_and_nothing_is_written(tmp_path, monkeypatch):
     path = tmp_path / "x.db"
-    with open_store(path):
-        pass
+    with open_store(path) as store:
+        store.create(here(SPEC))
     connect = sqlite3.connect
     monkeypatch.setattr(
         database.sqlite3,
         "connect",
         lambda path, **options: connect(f"file:{path}?mode=ro", uri=True, **options),
     )
-    with pytest.raises(StoreReadOnly, match="cannot be written"):
-        SqliteStore(path)
+    with open_store(path) as store:
+        assert store.get("banner").spec == SPEC
+        with pytest.raises(StoreReadOnly, match="cannot be written"):
+            enrol(store, identity(1))
 
 
 @pytest.mark.parametrize("place", ["nowhere/x.db", "."])
@@ -229,16 +232,27 @@ def test_a_message_that_is_no_message_makes_the_store_corrupt(tmp_path):
             store.post("jury", _claim(1))
 
 
-def test_a_file_of_another_version_is_refused_and_left_as_it_was(tmp_path):
-    path = tmp_path / "x.db"
-    with open_store(path) as store:
+def test_an_experiment_whose_specification_cannot_be_read_is_refused_with_the_reason(tmp_path):
+    with open_store(tmp_path / "x.db") as store:
         _create(store, JURY)
+        voters = store.voters("jury")
         with store._database.write() as db:
-            db.execute("PRAGMA user_version=4")
-    before = path.read_bytes()
-    with pytest.raises(StoreMismatch, match="has version 4, but this devote reads version 5"):
-        SqliteStore(path)
-    assert path.read_bytes() == before
+            spec = "replace(spec, 'betting', 'gambling')"
+            db.execute(f"UPDATE experiments SET fingerprint = 'another', spec = {spec}")
+    with open_store(tmp_path / "x.db") as store:
+        actions = [
+            lambda: store.get("jury"),
+            lambda: store.post("jury", _claim(1)),
+            lambda: enrol(store, identity(9), "jury"),
+            lambda: store.invite("jury", 1),
+            lambda: SqliteBoard(store, "jury"),
+        ]
+        for action in actions:
+            with pytest.raises(UnreadableExperiment, match="algorithm='gambling' is not known"):
+                action()
+        assert store.create(here(JURY)).outcome is Outcome.REFUSED
+        assert store.experiments() == []
+        assert store.voters("jury") == voters, "nothing of it is lost"
 
 
 THINGS = Layout("box of things", 7, 1, "CREATE TABLE things (x)")

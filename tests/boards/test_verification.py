@@ -166,7 +166,7 @@ def test_the_rules_are_replayed_in_the_order_of_the_board():
     assert places(check(terms, items([elsewhere, *votes]), voters(votes)), "rules") == [1]
 
     survey, answers = survey_spec(), survey_answers(3)
-    again = voter.sign(Answer(NAME, 1, 0, 1, voter.voter), scope(survey))
+    again = voter.sign(Answer(NAME, 1, 0, 1, 0, voter.voter), scope(survey))
     assert answers[0].message != again.message
     assert places(check(survey, items([*answers, again]), voters(answers)), "rules") == [4]
     foreign = voter.sign(votes[0].message, scope(survey))

@@ -1,13 +1,15 @@
 """Whatever is wrong, the visitor sees a banner in time, and the page can tell what it is."""
 
 import itertools
+import json
 from contextlib import contextmanager
 
 import pytest
 from tests.browser.site import serving_site
-from tests.browser.world import Visitor, choose, click, status, survey
+from tests.browser.world import Visitor, choose, click, status, survey, wait_sent
 
 from devote.protocol import ExperimentSpec
+from devote.protocol.wire import digest
 
 pytestmark = pytest.mark.browser
 _spellings = itertools.count(1)
@@ -232,6 +234,75 @@ def test_a_reward_that_is_none_is_refused_and_counts_nothing(shared, page, world
     assert click(page, 0.5) == "counted"
 
 
+@pytest.mark.parametrize("field", ["privacy", "answers", "reply_after"])
+def test_a_specification_that_leaves_out_what_it_must_name_is_told(shared, page, url, fresh, field):
+    """Its fingerprint is right: a client that assumed a default would go on."""
+
+    def lie(route):
+        answer = route.fetch()
+        told = answer.json()
+        del told["spec"]["scheme"][field]
+        route.fulfill(response=answer, json=told | {"fingerprint": digest(told["spec"])})
+
+    page.route(url, lie)
+    assert told(shared.join(fresh, page=page)) == (PLAIN, "server")
+
+
+OPEN = {"status": "open", "answer": [1, 0], "shared": [0, 1], "asked": [0, 1], "snapshot": 7}
+DECIDED = {"status": "agreed", "answer": [2], "shared": [2], "asked": [2], "snapshot": 9}
+NONSENSE = {
+    "nothing is asked": OPEN | {"asked": []},
+    "an arm that is out is asked about": OPEN | {"asked": [0, 2]},
+    "an arm is asked about twice": OPEN | {"asked": [1, 1]},
+    "there is no such arm": OPEN | {"asked": [0, 3]},
+    "it does not say what is asked": {k: v for k, v in OPEN.items() if k != "asked"},
+    "arms are named": OPEN | {"asked": ["0"]},
+    "the snapshot has no number": {k: v for k, v in OPEN.items() if k != "snapshot"},
+    "the snapshot is below 0": OPEN | {"snapshot": -1},
+    "the snapshot is no whole number": OPEN | {"snapshot": 7.5},
+    "the snapshot is too large": OPEN | {"snapshot": 2**54},
+    "the snapshot is a text": OPEN | {"snapshot": "7"},
+    "the answer has other arms": OPEN | {"answer": [0, 2]},
+    "it is decided on two arms": OPEN | {"status": "agreed"},
+}
+
+
+@pytest.mark.parametrize("tally", [*NONSENSE.values(), OPEN], ids=[*NONSENSE, "right"])
+def test_a_tally_that_is_none_is_told_and_nothing_is_drawn_from_it(shared, page, url, fresh, tally):
+    page.route(
+        f"{url}/tally",
+        lambda route: route.fulfill(
+            response=(answer := route.fetch()), json=answer.json() | {"tally": tally}
+        ),
+    )
+    shared.join(fresh, page=page)
+    is_right = tally is OPEN
+    assert status(page)["trouble"] == (None if is_right else "server")
+    assert status(page)["leader"] == ("summer" if is_right else None)
+
+
+def test_an_arm_is_drawn_among_those_asked_and_its_answer_says_from_which_snapshot(
+    shared, page, world
+):
+    """The answer is sent although nobody asks about its arm any more."""
+    url = world.open(spec := survey(), "open")
+    shared.requests.clear()
+    tallies = iter([OPEN | {"asked": [1]}])
+    later = OPEN | {"asked": [0], "snapshot": 8}
+    page.route(
+        f"{url}/tally",
+        lambda route: route.fulfill(
+            response=(answer := route.fetch()), json=answer.json() | {"tally": next(tallies, later)}
+        ),
+    )
+    shared.join(url, page=page)
+    assert choose(page)["name"] == "summer"
+    wait_sent(page)
+    (body,) = map(json.loads, shared.posted)
+    assert (body["message"]["arm"], body["message"]["seen"]) == (1, 7)
+    assert world.answers(spec) != []
+
+
 def test_a_survey_that_is_decided_asks_nobody_and_shows_the_winner(shared, page, world):
     url = world.open(survey(), "open")
     shared.requests.clear()
@@ -240,7 +311,7 @@ def test_a_survey_that_is_decided_asks_nobody_and_shows_the_winner(shared, page,
         f"{url}/tally",
         lambda route: route.fulfill(
             response=(answer := route.fetch()),
-            json=answer.json() | {"tally": {"status": "agreed", "answer": [2], "shared": [2]}},
+            json=answer.json() | {"tally": DECIDED},
         ),
     )
     assert choose(page)["play"]

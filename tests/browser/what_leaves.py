@@ -4,7 +4,8 @@ Devices share a page, and have a record each, because the store goes by the addr
 written: ``SERVER/7/../experiments/x`` is ``SERVER/experiments/x`` on the wire. Every call of
 ``fetch`` is noted with its moment; clicks come at any time while the question is open. Then
 
-- every device must have made the same requests in the same order, of the same sizes;
+- every device must have made the same requests in the same order, of the same sizes, but for the
+  digits of ``seen``, which is fixed with the question;
 - the moments, since the choice and since the moment that was drawn for the answer, must have the
   same distribution with a click and without (Kolmogorov-Smirnov).
 
@@ -44,7 +45,8 @@ NOTE = """() => {
   const plain = window.fetch;
   window.noted = [];
   window.fetch = (url, options = {}) => {
-    noted.push([performance.now(), options.method ?? "GET", url, options.body?.length ?? 0]);
+    const size = (options.body ?? "").replace(/"seen":\\d+/, "").length;
+    noted.push([performance.now(), options.method ?? "GET", url, size]);
     return plain(url, options);
   };
 }"""
@@ -79,7 +81,7 @@ ALLOWED = {
     ("GET", "/messages"): None,
     ("POST", "/messages"): {"message", "signature"},
 }
-ANSWER = {"v", "type", "experiment", "voter", "arm", "bit", "number"}
+ANSWER = {"v", "type", "experiment", "voter", "arm", "bit", "number", "seen"}
 
 
 @dataclass

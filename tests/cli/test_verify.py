@@ -175,7 +175,7 @@ def test_a_doubled_answer_is_found(devote, lying, answers):
 
 def test_an_invented_answer_is_found(devote, lying):
     stranger = identity(MANY + 1)
-    invented = stranger.sign(Answer(NAME, 0, 1, 1, stranger.voter), scope(survey_spec()))
+    invented = stranger.sign(Answer(NAME, 0, 1, 1, 0, stranger.voter), scope(survey_spec()))
     with lying(row(MANY + 1, invented)) as url:
         places = found(devote("verify", url, "--json"))
         assert places["enrolment"] == [MANY + 1]

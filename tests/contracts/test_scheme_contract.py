@@ -230,7 +230,7 @@ def assert_says_what_it_must(tally, spec):
     assert len(view.get("estimates", spec.arms)) == N_ARMS
     assert ("estimates" in view) is (tally.estimates() is not None)
     assert all(isinstance(note, str) for note in view.get("notes", []))
-    assert [type(text) for text in view.get("states", ["", ""])] == [str, str]
+    assert [type(text) for text in view.get("states", [""] * N_ARMS)] == [str] * N_ARMS
     assert view.get("leader") in (None, *tally.shared)
     for label, done, of, text in view.get("progress", []):
         assert isinstance(label, str)

@@ -24,6 +24,6 @@ def answers(
         arm = dice.choice(tally.shared)
         reward = float(dice.random() < means[arm])
         bit = blur_reward(reward, dice.random(), spec.scheme.truths)
-        found.append(Answer(spec.name, arm, bit, 1, f"{len(found) + 1:064x}"))
+        found.append(Answer(spec.name, arm, bit, 1, len(found), f"{len(found) + 1:064x}"))
         tally.add(found[-1])
     return found

@@ -9,6 +9,7 @@ from tests.wire.test_second import SECOND
 
 from devote.boards.store import SqliteStore
 from devote.gossip.exchange import PATHS
+from devote.kernels.registry import ALGORITHMS
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import KINDS
 from devote.protocol.scheme import SCHEMES
@@ -16,7 +17,7 @@ from devote.protocol.wire import VERSION, canonical
 from devote.server import create_app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
-WORDS = {"null": None, "`paper`": "paper", '`"paper"`': "paper"}
+WORDS = {'`"none"`': None, "–": 0.0}
 
 
 def _rows(heading: str) -> list[list[str]]:
@@ -61,14 +62,30 @@ def test_every_kind_of_message_is_there():
 def test_the_defaults_are_those_of_the_code():
     told = {row[0].strip("`"): row[1] for row in _rows("Specifications")}
     plain = ExperimentSpec(arms=2)
-    for name in ("algorithm", "epsilon", "delta"):
-        assert told[name].strip("`") == str(getattr(plain, name))
+    for name in ("epsilon", "delta"):
+        assert told[name] == str(getattr(plain, name))
     assert told["eta"] == f"{plain.eta}; jury {SCHEMES['jury'].default_eta}"
+    (betting,) = {SCHEMES[name].default_algorithm for name in ("jury", "survey")}
+    assert told["algorithm"] == f"`{plain.algorithm}`; jury, survey `{betting}`"
     for name in ("decentralized", "jury", "survey"):
-        given = dict(re.findall(r"`(\w+)` ([^,]+)", told[name]))
-        defaults = {item.name: item.default for item in fields(SCHEMES[name])}
-        read = {key: WORDS[v] if v in WORDS else float(v) for key, v in given.items()}
-        assert read == defaults
+        assert _defaults(told[name]) == {i.name: i.default for i in fields(SCHEMES[name])}
+    others = _defaults(told.pop("betting, and all others"))
+    shipped = (a for a in ALGORITHMS.values() if a.choose.__module__.startswith("devote."))
+    for algorithm in shipped:
+        defaults = {option: algorithm.default(option) for option in algorithm.options}
+        assert defaults == (_defaults(told[algorithm.name]) if defaults else others)
+
+
+def _defaults(cell: str) -> dict[str, object]:
+    """The names and values of a cell such as ``a` 1, `b` "x"``."""
+    given = re.findall(r"`(\w+)` ([^,]+)", cell)
+    return {name: _value(written) for name, written in given}
+
+
+def _value(written: str) -> object:
+    if written in WORDS:
+        return WORDS[written]
+    return written.strip('`"') if written.startswith("`") else float(written)
 
 
 def test_its_examples_are_right():

@@ -56,7 +56,7 @@ class Witness(PretendServer):
 
 def other(number, arm, bit, spec=SPEC):
     voter = Identity.from_private_bytes(number.to_bytes(32, "big"))
-    return voter.sign(Answer("banner", arm, bit, 1, voter.voter), scope(spec))
+    return voter.sign(Answer("banner", arm, bit, 1, 0, voter.voter), scope(spec))
 
 
 def sync(core, board):
@@ -341,7 +341,7 @@ def test_what_a_board_claims_that_a_device_has_said_counts_only_if_it_is_signed(
     core.choose(u=0.0)
     core = reopen(core, clock=hand.clock)
     forged = other(5, 2, 1)
-    core.recall([forged, type(forged)(Answer("banner", 2, 1, 1, ME.voter), forged.signature)])
+    core.recall([forged, type(forged)(Answer("banner", 2, 1, 1, 0, ME.voter), forged.signature)])
     leaves_at(core, hand)
     assert sync(core, board)
     assert [m.arm for m in board.left] == [0]

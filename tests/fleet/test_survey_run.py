@@ -43,7 +43,7 @@ def test_kills_lose_no_acknowledged_answer_count_none_twice_and_draw_no_noise_tw
 
 
 def a_report(**changes):
-    answers = [Answer("survey", arm=0, bit=1, number=1, voter=voter) for voter in ("a", "b")]
+    answers = [Answer("survey", arm=0, bit=1, number=1, seen=0, voter=each) for each in ("a", "b")]
     texts = [(to_json(answer), "c0ffee") for answer in answers]
     good = Report(SPEC, Counter(texts), set(texts), answers, 0, 0, 1.0)
     return replace(good, **{name: change(good) for name, change in changes.items()})

@@ -105,4 +105,4 @@ def test_the_scheme_uses_these_counts(privacy, n_arms):
     assert spec.scheme.truths(n_arms) == truthful(privacy, n_arms)
     assert spec.scheme.noisy
     q = (1 - p) / (n_arms - 1)
-    assert spec.scheme.wrong_pick(spec) == pytest.approx(q + (p - q) * (0.1 + 1 / n_arms))
+    assert spec.scheme.wrong_pick(spec) == pytest.approx(q + (p - q) * (0.1 + 0.9 / n_arms))

@@ -6,15 +6,15 @@ from devote.protocol import ExperimentSpec
 from devote.schemes import Answer, Survey
 
 
-def small(arms=3, *, privacy=None, algorithm="mixture_elimination", answers=1, **changes):
+def small(arms=3, *, privacy=None, algorithm="betting", answers=1, liars=0, **changes):
     """A survey that some dozens of answers decide."""
     given = {"epsilon": 0.6, "delta": 0.3, **changes}
-    scheme = Survey(privacy=privacy, answers=answers)
+    scheme = Survey(privacy=privacy, answers=answers, liars=liars)
     return ExperimentSpec(arms=arms, algorithm=algorithm, scheme=scheme, **given)
 
 
-def answer(arm, bit, voter, number=1):
-    return Answer("experiment", arm, bit, number, str(voter))
+def answer(arm, bit, voter, number=1, seen=0):
+    return Answer("experiment", arm, bit, number, seen, str(voter))
 
 
 def stacks(spec, means, seed, length):

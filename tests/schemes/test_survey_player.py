@@ -23,20 +23,28 @@ def saved(player):
     return restore_player(player.spec, json.loads(json.dumps(player.to_dict())))
 
 
-def public(status="open", answer=(0, 1, 2), shared=(0, 1, 2)):
-    return {"status": status, "answer": list(answer), "shared": list(shared), "counts": [1, 1, 1]}
+def public(status="open", answer=(0, 1, 2), shared=(0, 1, 2), asked=None, snapshot=3):
+    return {
+        "status": status,
+        "answer": list(answer),
+        "shared": list(shared),
+        "asked": list(shared if asked is None else asked),
+        "counts": [1, 1, 1],
+        "snapshot": snapshot,
+    }
 
 
 @given(u=UNIT, noise=UNIT, x=st.floats(0, 1), privacy=st.sampled_from([None, 0.5, 2.0]))
 def test_a_device_answers_once_and_then_plays_the_leader(u, noise, x, privacy):
     spec = small(3, privacy=privacy)
     player = device(spec)
-    player.read(public(answer=(2, 0), shared=(0, 2)))
+    player.read(public(answer=(2, 0, 1), asked=(0, 2), snapshot=17))
     arm = player.activate(u, noise)
     assert arm == (0, 2)[int(u * 2)]
     assert player._noise is not None
+    player.read(public(answer=(2, 0, 1), asked=(1,), snapshot=90))
     bit = blur_reward(x, noise, spec.scheme.truths)
-    assert player.reward(x) == [Answer("experiment", arm, bit, 1, "me")]
+    assert player.reward(x) == [Answer("experiment", arm, bit, 1, 17, "me")]
     for _ in range(3):
         assert player.activate(u, noise) == 2
         assert player._noise is None
@@ -56,7 +64,7 @@ def test_no_crash_changes_a_bit_that_was_or_will_be_sent(steps, crashes):
     sent = []
     for crashing in (set(), crashes):
         player, messages, moment = device(spec), [], 0
-        player.read(public(answer=(1, 0), shared=(0, 1)))
+        player.read(public(answer=(1, 0), shared=(0, 1), snapshot=8))
         for u, noise, x, gives_up in steps:
             player.activate(u, noise)
             if moment in crashing:
@@ -72,6 +80,7 @@ def test_no_crash_changes_a_bit_that_was_or_will_be_sent(steps, crashes):
         sent.append(messages)
     assert sent[0] == sent[1]
     assert [message.number for message in sent[0]] == list(range(1, min(3, len(steps)) + 1))
+    assert {message.seen for message in sent[0]} <= {8}
 
 
 def test_reward_and_noise_are_forgotten_once_the_bit_is_made():
@@ -90,7 +99,7 @@ def test_a_reward_that_never_comes_counts_as_0_and_its_noise_is_spent():
     arm = player.activate(0.3, 0.99)
     player.abandon()
     bit = blur_reward(0.0, 0.99, spec.scheme.truths)
-    assert player.outgoing() == [Answer("experiment", arm, bit, 1, "me")]
+    assert player.outgoing() == [Answer("experiment", arm, bit, 1, 0, "me")]
     assert player.answers_left == 0
     assert player.pending is None
     player.activate(0.3, 0.01)
@@ -110,14 +119,16 @@ def test_an_answer_of_its_own_that_a_lost_store_forgot_counts_as_given():
     assert player.answers_left == 0
 
 
-def test_an_answer_is_of_use_while_its_arm_is_asked_about():
+def test_an_answer_is_of_use_until_the_decision_also_about_an_arm_no_longer_asked_about():
     player = device(small(3))
     player.activate(0.3, 0.5)
     [message] = player.reward(1.0)
+    assert message.arm == 0
+    assert player.still_wants(message)
+    player.read(public(answer=(2, 1, 0), asked=(1, 2)))
     assert player.still_wants(message)
     player.read(public(answer=(2, 1), shared=(1, 2)))
-    assert message.arm == 0
-    assert not player.still_wants(message)
+    assert player.still_wants(message)
     player.read(public("agreed", (0,), (0,)))
     assert not player.still_wants(message)
 
@@ -177,6 +188,15 @@ def test_wrong_use_is_refused_and_changes_nothing():
         public(shared=(0, 0)),
         public(shared=("0",)),
         public(answer=(-1,)),
+        public(asked=()),
+        public(asked=(0, 0)),
+        public(shared=(0, 1), answer=(0, 1), asked=(0, 2)),
+        public(snapshot=-1),
+        public(snapshot=2**53 + 1),
+        public(snapshot=True),
+        public(snapshot="3"),
+        {**public(), "asked": None},
+        {name: value for name, value in public().items() if name != "snapshot"},
         {**public(), "shared": 3},
         {**public(), "shared": [[0], [0]]},
     ],

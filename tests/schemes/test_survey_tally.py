@@ -1,6 +1,8 @@
 """What a survey's board counts, refuses and shows."""
 
 import json
+from functools import partial
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -48,25 +50,80 @@ def test_the_result_depends_on_each_arms_own_answers_not_on_how_arms_take_turns(
     results = set()
     for _ in range(3):
         tally, _ = fold(spec, interleaved(rows, order))
-        results.add((tally.answer, tuple(tally._eaten), tally.status()))
+        learner = tally.learner.state
+        results.add((tally.answer, tuple(learner.pulls), tuple(learner.sums), tally.status()))
         shuffle.shuffle(order)
     assert len(results) == 1
 
 
-@given(seed=st.integers(0, 1000), means=st.lists(st.floats(0, 1), min_size=2, max_size=4))
-def test_it_is_the_same_as_asking_one_by_one(seed, means):
-    spec = small(len(means))
-    rows = stacks(spec, means, seed, 500)
-    learner = Learner(spec, spec.delta)
-    eaten = [0] * len(means)
+@given(
+    seed=st.integers(0, 1000),
+    means=st.lists(st.floats(0, 1), min_size=2, max_size=4),
+    algorithm=st.sampled_from(["betting", "mixture_elimination"]),
+    liars=st.integers(0, 2),
+)
+def test_it_is_the_same_as_asking_one_by_one(seed, means, algorithm, liars):
+    spec = small(len(means), algorithm=algorithm, liars=liars * (algorithm == "betting"))
+    draw = Random(seed).random
+    learner, tally = Learner(spec, spec.delta), spec.scheme.tally(spec)
     while learner.best is None:
         arm = learner.activate(0.5)
-        learner.reward(rows[arm][eaten[arm]])
-        eaten[arm] += 1
-    order = [arm for _ in range(500) for arm in range(len(means))]
-    tally, _ = fold(spec, interleaved(rows, order))
+        bit = int(draw() < means[arm])
+        learner.reward(bit)
+        assert arm in tally.asked
+        assert tally.add(answer(arm, bit, len(tally)))
+        for word in ("alive", "pulls", "sums", "ints"):
+            assert getattr(tally.learner.state, word) == getattr(learner.state, word)
     assert tally.answer == (learner.best,)
-    assert tally._eaten == eaten
+
+
+def read_aloud(spec, messages):
+    """The queues as they are described, without what the tally remembers in between.
+
+    Each arm that the learner asks about has a queue. An answer about such an arm joins it; another
+    one does not. The learner takes answers as long as the queue of the arm it wants has one. The
+    queue of an arm that is no longer asked about is emptied.
+    """
+    learner = Learner(spec, spec.delta)
+    asks = partial(learner.algorithm.asks, learner.rule, learner.state)
+    queues = {k: [] for k in range(spec.n_arms) if asks(k)}
+    for message in messages:
+        if message.arm in queues:
+            queues[message.arm].append(message.bit)
+        while learner.best is None:
+            arm = learner.pending if learner.pending is not None else learner.activate(0.5)
+            if not queues[arm]:
+                break
+            learner.reward(queues[arm].pop(0))
+            queues = {k: queues.get(k, []) for k in range(spec.n_arms) if asks(k)}
+    return learner
+
+
+@given(
+    seed=st.integers(0, 1000),
+    means=st.lists(st.sampled_from([0.0, 0.3, 0.5, 0.6, 0.9, 1.0]), min_size=2, max_size=5),
+    algorithm=st.sampled_from(["betting", "mixture_elimination", "lucb"]),
+    epsilon=st.sampled_from([0.02, 0.1, 0.5]),
+    runs=st.integers(1, 40),
+)
+def test_queues_are_as_described_in_whatever_order_answers_come(
+    seed, means, algorithm, epsilon, runs
+):
+    """Up to ``runs`` answers about one arm in a row, also about arms no longer asked about."""
+    spec = small(len(means), algorithm=algorithm, epsilon=epsilon)
+    rng = Random(seed)
+    tally, messages = spec.scheme.tally(spec), []
+    while len(messages) < 600 and tally.status() == "open":
+        arm = rng.randrange(len(means))
+        for _ in range(rng.randint(1, runs)):
+            message = answer(arm, int(rng.random() < means[arm]), len(messages))
+            if tally.refusal(message) is None:
+                messages.append(message)
+                tally.add(message)
+    same = read_aloud(spec, messages)
+    for word in ("alive", "pulls", "sums", "ints"):
+        assert getattr(tally.learner.state, word) == getattr(same.state, word)
+    assert len(tally) == len(messages) == sum(tally.counts)
 
 
 def test_an_answer_counts_once_and_a_second_one_is_refused():
@@ -83,29 +140,49 @@ def test_an_answer_counts_once_and_a_second_one_is_refused():
     assert tally.refusal(Claim("experiment", "a")) is not None
 
 
-def test_arms_no_longer_asked_about_and_a_decided_survey_refuse_answers():
+@pytest.mark.parametrize("algorithm", ["betting", "mixture_elimination"])
+def test_answers_about_arms_no_longer_asked_about_are_counted_and_not_learned_from(algorithm):
+    spec = small(3, epsilon=0.1, algorithm=algorithm)
+    tally = spec.scheme.tally(spec)
+    voters = iter(range(10**6))
+    assert tally.asked == (0, 1, 2)
+    while len(tally.asked) == 3:
+        for arm, bit in ((0, 1), (1, 1), (2, int(len(tally) % 9 < 6))):
+            tally.add(answer(arm, bit, next(voters)))
+    assert tally.asked == (0, 1)
+    assert tally.shared == ((0, 1, 2) if algorithm == "betting" else (0, 1))
+    assert tally.status() == "open"
+    before, learner = tally.public(), json.dumps(tally.learner.to_dict())
+    assert tally.refusal(answer(2, 1, "late")) is None
+    assert tally.add(answer(2, 1, "late")) is True
+    assert json.dumps(tally.learner.to_dict()) == learner
+    counts = [*before["counts"][:2], before["counts"][2] + 1]
+    assert tally.public() == before | {"counts": counts, "snapshot": before["snapshot"] + 1}
+    assert tally.refusal(answer(2, 0, "late")) is not None, "a device answers once"
+
+
+def test_a_decided_survey_refuses_answers():
     spec = small(3, epsilon=0.1)
     tally = spec.scheme.tally(spec)
     voters = iter(range(10**6))
-    while len(tally.shared) == 3:
-        for arm, bit in ((0, 1), (1, 1), (2, 0)):
-            tally.add(answer(arm, bit, next(voters)))
-    assert tally.shared == (0, 1)
-    assert tally.status() == "open"
-    assert "no longer asks" in tally.refusal(answer(2, 1, "late"))
-    before = tally.public()
-    assert tally.add(answer(2, 1, "late")) is False
-    assert tally.public() == before
     while tally.status() == "open":
-        for arm, bit in ((0, 1), (1, 0)):
-            tally.add(answer(arm, bit, next(voters)))
+        for arm in tally.asked:
+            tally.add(answer(arm, int(arm == 0), next(voters)))
     assert tally.answer == (0,) == tally.shared
     assert "decided" in tally.refusal(answer(0, 1, "late"))
     assert tally.status(5) == "agreed"
 
 
 def test_a_bit_is_0_or_1_and_a_number_from_1():
-    for field, value in (("bit", 2), ("bit", True), ("number", 0), ("number", 2**16), ("arm", 9)):
+    for field, value in (
+        ("bit", 2),
+        ("bit", True),
+        ("number", 0),
+        ("number", 2**16),
+        ("arm", 9),
+        ("seen", -1),
+        ("seen", 2**53 + 1),
+    ):
         text = to_json(answer(0, 1, "a")).replace(f'"{field}":', f'"{field}":0,"x":')
         values = {**json.loads(to_json(answer(0, 1, "a"))), field: value}
         for bad in (text, json.dumps(values)):
@@ -113,7 +190,7 @@ def test_a_bit_is_0_or_1_and_a_number_from_1():
                 from_json(bad, 3)
     message = answer(2, 1, "a", 65535)
     assert from_json(to_json(message), 3) == message
-    signed = b"devote/2 answer b0a2 9f3c 2 1 experiment 65535 a"
+    signed = b"devote/2 answer b0a2 9f3c 2 1 experiment 65535 0 a"
     assert to_bytes(message, Scope("b0a2", "9f3c")) == signed
 
 
@@ -124,7 +201,8 @@ def test_the_public_tally_is_small_and_says_who_leads():
     assert public["status"] == "open"
     assert public["answer"][0] == 4 == tally.leader
     assert public["counts"] == [6] * 10
-    assert public["shared"] == list(range(10))
+    assert public["shared"] == public["asked"] == list(range(10))
+    assert public["snapshot"] == 60
     assert len(json.dumps(public)) < 300
 
 

@@ -24,7 +24,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -328,9 +328,7 @@ async def _second(
                     case Pick():
                         other = Pick(spec.name, (message.arm + 1) % ARMS, message.voter)
                     case Answer():
-                        other = Answer(
-                            spec.name, message.arm, 1 - message.bit, message.number, message.voter
-                        )
+                        other = replace(message, bit=1 - message.bit)
                     case _:
                         continue  # a vote and a claim can only be said in one way
                 saved = secrets[message.voter]

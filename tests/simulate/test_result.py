@@ -1,19 +1,16 @@
 """Results: what they gather, save and refuse to load."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tests.simulate.sweeps import assert_same_results
 
 from devote.files import write_whole
-from devote.problems import PROBLEMS, Problem
-from devote.protocol import ExperimentSpec, SpecError
+from devote.problems import Problem
+from devote.protocol import ExperimentSpec
 from devote.simulate import Result, ResultError, Scenario, simulate
 
 SPEC = ExperimentSpec(arms=3, epsilon=0.5, scheme={"quorum": 3})
 TOY = Problem("toy", (0.9, 0.6, 0.1))
-VERSION_1 = Path(__file__).parents[1] / "data" / "version_1"
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +68,6 @@ def test_a_missing_or_foreign_file_is_refused(tmp_path):
 
 def test_a_file_of_another_format_is_refused_as_such(result, tmp_path, monkeypatch):
     path = result.save(tmp_path / "result.npz")
-    monkeypatch.setattr("devote.simulate.result.FORMATS", (1,))
     monkeypatch.setattr("devote.simulate.result.FORMAT", 1)
     with pytest.raises(ResultError, match="has format 4, not 1"):
         Result.load(path)
@@ -112,39 +108,3 @@ def test_a_decision_never_comes_after_the_end_and_always_before_it_where_players
     assert (result.samples_to_decision <= result.samples).all()
     for trace, decided in zip(result.traces, result.samples_to_decision, strict=True):
         assert decided == 1 + max(event.time for event in trace)
-
-
-@pytest.mark.parametrize(
-    ("name", "scheme", "n_players"), [("result", "decentralized", 32), ("isolated", "isolated", 4)]
-)
-def test_a_result_saved_by_version_1_is_read_with_the_scheme_it_was_run_with(
-    name, scheme, n_players, tmp_path
-):
-    """Files made by version 1 itself; nobody had counted the samples until the decision. The
-    same runs today give the same numbers.
-    """
-    old = Result.load(VERSION_1 / f"{name}.npz")
-    spec = ExperimentSpec(arms=10, scheme=scheme)
-    assert old.scenario == Scenario(spec, PROBLEMS["1"], n_players)
-    assert old.samples_to_decision.tolist() == [-1, -1]
-    today = simulate(spec, PROBLEMS["1"], n_players, trials=old.trials, seed=old.seed)
-    for column in ("samples", "broadcasts", "conflicts", "suboptimal_plays", "first_vote"):
-        np.testing.assert_array_equal(getattr(today, column), getattr(old, column))
-    assert (today.status, today.winners) == (old.status, old.winners)
-    again = Result.load(old.save(tmp_path / "again.npz"))
-    assert_same_results([again], [old])
-
-
-def test_a_result_saved_by_version_2_is_read_and_equals_todays():
-    old = Result.load(VERSION_1.parent / "version_2" / "result.npz")
-    today = simulate(ExperimentSpec(arms=10), PROBLEMS["1"], 32, trials=2, trace=True)
-    assert old == today
-    assert old.checkpoints is None
-    assert old.engine == "event"
-
-
-def test_a_result_of_the_first_jury_is_refused_and_not_taken_for_one_of_the_second():
-    values = Scenario(SPEC, TOY, 8).to_dict()
-    spec = {"arms": 3, "version": 1, "protocol": "decentralized"}
-    with pytest.raises(SpecError, match="first form of the jury"):
-        Scenario.from_dict(values | {"spec": spec, "protocol": "jury"})

@@ -1,7 +1,6 @@
 """The append-only file of a sweep: what it keeps, tolerates and refuses."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from devote.simulate.sweep.lines import LONG
 from devote.simulate.sweep.results_file import Header, ResultsFile
 from devote.simulate.trials import run_chunk
 
-VERSION_1 = Path(__file__).parents[1] / "data" / "version_1"
 CELLS = small_cells()[:2]
 
 
@@ -172,28 +170,6 @@ def test_records_are_kept_and_trials_without_one_are_run_again(file):
     assert calls == [(6, 6, "")]
 
 
-def test_a_sweep_saved_by_version_2_is_read_and_not_gone_on_with(tmp_path):
-    path = tmp_path / "sweep.jsonl"
-    path.write_bytes((VERSION_1.parent / "version_2" / "sweep.jsonl").read_bytes())
-    old = load_results(path)
-    cells = [result.scenario for result in old]
-    assert old == run_sweep(cells, trials=2, workers=1)
-    with pytest.raises(ResultError, match="begun by an earlier version"):
-        sweep(path, cells=cells, trials=2)
-
-
-def test_a_sweep_saved_by_version_3_a_line_per_trial_is_read_and_not_gone_on_with(tmp_path):
-    """It was recorded, and had grown by a trial of its first cell."""
-    path = tmp_path / "sweep.jsonl"
-    path.write_bytes((VERSION_1.parent / "version_3" / "sweep.jsonl").read_bytes())
-    old = load_results(path)
-    cells = [result.scenario for result in old]
-    for result, trials in zip(old, (3, 2), strict=True):
-        assert [result] == run_sweep([result.scenario], trials=trials, workers=1, record=True)
-    with pytest.raises(ResultError, match="begun by an earlier version"):
-        sweep(path, cells=cells, trials=2)
-
-
 @pytest.mark.parametrize("keep", range(0, 1_000, 143))
 def test_a_long_block_is_whole_or_run_again_and_damage_in_it_is_refused(tmp_path, keep):
     path, trials = tmp_path / "long.jsonl", range(LONG)
@@ -229,7 +205,6 @@ def test_results_of_other_code_are_not_mixed_in(file, monkeypatch):
 
 
 def test_a_file_of_a_later_format_is_refused(file, monkeypatch):
-    monkeypatch.setattr("devote.simulate.result.FORMATS", (1,))
     monkeypatch.setattr("devote.simulate.result.FORMAT", 1)
     with pytest.raises(ResultError, match="has format 4, not 1"):
         load_results(file)
@@ -253,27 +228,3 @@ def test_a_folder_that_is_not_there_or_a_missing_file_is_said_plainly(tmp_path):
     with pytest.raises(ResultError, match="cannot be read"):
         load_results(tmp_path / "nowhere.jsonl")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_sweep_saved_by_version_1_is_read():
-    """A file made by version 1 itself; the same sweep today gives the same numbers."""
-    old = load_results(VERSION_1 / "sweep.jsonl")
-    assert [result.scenario.scheme.name for result in old] == ["decentralized", "pooled"]
-    today = run_sweep([result.scenario for result in old], trials=2, seed=0, workers=1)
-    for before, now in zip(old, today, strict=True):
-        assert before.samples_to_decision.tolist() == [-1, -1]
-        assert before.samples.tolist() == now.samples.tolist()
-        assert before.broadcasts.tolist() == now.broadcasts.tolist()
-        assert before.first_vote.tolist() == now.first_vote.tolist()
-        assert (before.status, before.winners) == (now.status, now.winners)
-
-
-def test_a_sweep_begun_by_version_1_is_not_gone_on_with(tmp_path):
-    """Its trials lack what today's have: it is refused, and left as it is."""
-    path = tmp_path / "sweep.jsonl"
-    content = (VERSION_1 / "sweep.jsonl").read_bytes()
-    path.write_bytes(content)
-    cells = [result.scenario for result in load_results(path)]
-    with pytest.raises(ResultError, match="holds another sweep"):
-        sweep(path, cells=cells, trials=2)
-    assert path.read_bytes() == content

@@ -82,18 +82,7 @@ def test_a_scenario_is_a_value_that_can_be_hashed_and_written_down(problem, sche
     assert scheme in scenario.label
 
 
-@pytest.mark.parametrize("scheme", ["decentralized", "isolated", "pooled"])
-def test_the_scheme_that_version_1_had_beside_the_specification_is_the_scenario_s(scheme):
-    """In version 1 the protocol of the run was the one that counted, not the specification's."""
-    old = {"version": 1, "arms": 2, "protocol": "decentralized", "quorum": 5, "seat_after": 50}
-    values = {"spec": old, "problem": TOY.to_dict(), "n_players": 8, "horizon": None}
-    scenario = Scenario.from_dict({**values, "protocol": scheme})
-    parameters = {"quorum": 5} if scheme == "decentralized" else {}
-    assert scenario.spec == ExperimentSpec(arms=2, scheme={"name": scheme, **parameters})
-
-
 def test_the_scheme_is_the_specification_s_and_nobody_else_s():
-    """In version 1 a jury's specification could be run as Decentralized Elimination."""
     spec = ExperimentSpec(arms=2, scheme={"name": "jury", "seats": 8, "seat_after": 2})
     assert Scenario(spec, TOY, 8).scheme is spec.scheme
     for run in (run_players, simulate):

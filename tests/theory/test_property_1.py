@@ -27,6 +27,7 @@ PROVED = (
     "ugapec",
     "ser3",
     "mixture_elimination",
+    "betting",
     "worst_case",
 )
 

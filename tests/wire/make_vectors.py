@@ -43,9 +43,19 @@ SPECS = {
         scheme=Survey(2.0, answers=2, reply_after=30.0),
     ),
     "plain survey": ExperimentSpec(
-        arms=3, name=NAME, algorithm="mixture_elimination", scheme=Survey(None)
+        arms=4, name=NAME, algorithm="mixture_elimination", epsilon=0.3, delta=0.3,
+        scheme=Survey(None),
     ),
+    "betting": ExperimentSpec(arms=4, name=NAME, epsilon=0.2, delta=0.3, scheme=Survey(None)),
+    "private betting": ExperimentSpec(
+        arms=3, name=NAME, epsilon=0.9, scheme=Survey(4.0, answers=2, reply_after=30.0)
+    ),
+    "liars": ExperimentSpec(arms=3, name=NAME, epsilon=0.5, scheme=Survey(None, liars=3)),
 }  # fmt: skip
+
+
+SEEDS = {"betting": "x27", "plain survey": "x15"}
+"""With these, arms go out while others are asked about; and one is asked about again."""
 
 
 def identity(number: int) -> Identity:
@@ -64,6 +74,52 @@ def _canonical() -> list[Any]:
 def _fingerprints() -> list[Any]:
     specs = (*SPECS.values(), ISSUED)
     return [{"spec": s.to_dict(), "fingerprint": s.fingerprint} for s in specs]
+
+
+TWO = ["red", "green"]
+WRITTEN: list[list[dict[str, Any]]] = [
+    [
+        {"arms": 3},
+        {"arms": ["0", "1", "2"], "version": 2, "algorithm": "ser3",
+         "options": {"radius": "union"}, "epsilon": 0.25, "eta": 0.9, "delta": 0.05, "issuer": "",
+         "scheme": {"quorum": "paper"}},
+    ],
+    [{"arms": 3, "algorithm": "betting"}],
+    [
+        {"arms": 3, "scheme": "jury"},
+        {"arms": 3, "eta": 0.2, "algorithm": "betting",
+         "scheme": {"name": "jury", "seats": 29, "privacy": None}},
+    ],
+    [{"arms": 3, "algorithm": "ser3", "scheme": {"name": "jury", "privacy": "none"}}],
+    [
+        {"arms": TWO, "scheme": {"name": "survey"}},
+        {"arms": TWO, "algorithm": "betting", "options": {}, "scheme": {
+            "name": "survey", "privacy": 1, "answers": 1, "reply_after": 60, "liars": 0}},
+    ],
+    [{"arms": TWO, "algorithm": "ser3", "scheme": {"name": "survey"}}],
+    [
+        {"arms": TWO, "scheme": {"name": "survey", "privacy": None}},
+        {"arms": TWO, "scheme": {"name": "survey", "privacy": "none", "liars": 0}},
+    ],
+    [{"arms": TWO, "scheme": {"name": "survey", "privacy": "none", "liars": 2}}],
+    [
+        {"arms": TWO, "algorithm": "mixture_elimination", "scheme": "survey"},
+        {"arms": TWO, "algorithm": "mixture_elimination", "options": {"rho": 5},
+         "scheme": "survey"},
+    ],
+    [{"arms": 3, "algorithm": "ser4", "options": {"phi": 0.01}}],
+]  # fmt: skip
+"""Specifications as people write them, in groups that mean the same."""
+
+
+def _specifications() -> list[Any]:
+    rows = []
+    for given in (given for group in WRITTEN for given in group):
+        written = {"name": NAME, **given}
+        spec = ExperimentSpec.from_dict(written)
+        canonical = {"spec": spec.to_dict(), "fingerprint": spec.fingerprint}
+        rows.append({"written": written, **canonical})
+    return rows
 
 
 def _keys() -> list[Any]:
@@ -96,7 +152,7 @@ KINDS = {
     "votes": [(Vote, 0, 3), (Vote, 0, 0)],
     "terms": [(Vote, 2**32 - 1, 2), (Reset, 1), (Reset, 2**32 - 1)],
     "jury": [(Claim,), (Pick, 0), (Pick, 2)],
-    "survey": [(Answer, 2, 1, 1), (Answer, 0, 0, 65535)],
+    "survey": [(Answer, 2, 1, 1, 0), (Answer, 0, 0, 65535, 2**53)],
 }
 
 
@@ -180,7 +236,7 @@ def _bits() -> list[Any]:
 
 def _said_in(name: str) -> list[tuple[int, Message]]:
     """What is offered to a board: more than it takes."""
-    draw = random.Random(f"vectors/{name}")
+    draw = random.Random(f"vectors/{SEEDS.get(name, name)}")
     voters = range(1, 21)
     offered: list[tuple[Any, ...]] = []
     match name:
@@ -198,11 +254,13 @@ def _said_in(name: str) -> list[tuple[int, Message]]:
             offered += [(v, Pick, v % arms if arms > 2 else int(v % 4 == 0)) for v in voters]
             offered += [(1, Pick, 2), (2, Vote, 0, 1)]
         case _:
-            chances, spec = (0.1, 0.9, 0.4), SPECS[name]
-            for v in range(1, 61):
-                arm = draw.randrange(spec.n_arms)
-                offered.append((v, Answer, arm, int(draw.random() < chances[arm]), 1 + v % 2))
-            offered += [(1, Answer, 0, 1, 2), (1, Answer, 1, 1, 1), (2, Claim)]
+            chances, spec = (0.1, 0.9, 0.4, 0.8), SPECS[name]
+            for v in range(1, 151 if name in SEEDS else 61):
+                arm, number = draw.randrange(spec.n_arms), 1 + (v % 2 if name == "survey" else 0)
+                bit = int(draw.random() < chances[arm])
+                offered.append((v, Answer, arm, bit, number, v - 1 - (v - 1) % 7))
+            offered += [(1, Answer, 0, 1, 2, 0), (1, Answer, 1, 1, 1, 0), (2, Claim)]
+            offered.append((*offered[4][:-1], 99))
     return [(number, _said(number, kind, *fields)) for number, kind, *fields in offered]
 
 
@@ -287,6 +345,7 @@ def _sets() -> list[Any]:
 MAKERS = {
     "canonical": _canonical,
     "fingerprints": _fingerprints,
+    "specifications": _specifications,
     "keys": _keys,
     "messages": _messages,
     "moved": _moved,

@@ -4,7 +4,7 @@
 import { createHash, createPrivateKey, createPublicKey, randomBytes, sign, verify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { deepStrictEqual as same } from "node:assert";
-import { GRID, tally, truths } from "./tallies.mjs";
+import { complete, GRID, tally, truths } from "./tallies.mjs";
 
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
 
@@ -55,6 +55,7 @@ const CHECKS = {
     same(sha256(canonical(value)).toString("hex"), hash);
   },
   fingerprints: ({ spec, fingerprint: print }) => same(fingerprint(spec), print),
+  specifications: ({ written, spec, fingerprint: print }) => same([complete(written), fingerprint(complete(written))], [spec, print]),
   keys: ({ secret, voter, good }) => { same(isKey(voter), good); if (secret) same(pair(Buffer.from(secret, "hex")).voter, voter); },
   messages: ({ secret, message, board, fingerprint, line: text, signature }) => {
     const x = { board, fingerprint };
@@ -110,17 +111,19 @@ const ask = async (url, body) => {
 const takePart = async (url, devices) => {
   const x = await ask(url), K = x.spec.arms.length;
   same(fingerprint(x.spec), x.fingerprint);
-  const noise = () => Number(randomBytes(8).readBigUInt64BE() >> 11n) / GRID, T = truths(x.spec.scheme.privacy ?? 1, 2);
+  const noise = () => Number(randomBytes(8).readBigUInt64BE() >> 11n) / GRID, T = x.spec.scheme.name === "survey" ? truths(x.spec.scheme.privacy, 2) : GRID;
   const say = {
     decentralized: d => [{ type: "vote", arm: 1 + d % (K - 1), term: 0 }],
     jury: d => [{ type: "claim" }, { type: "pick", arm: d % 3 ? 0 : 1 }],
-    survey: d => [{ type: "answer", arm: d % K, bit: bit(d % K === 0 ? 1 : 0, noise(), T), number: 1 }],
+    survey: (d, { asked, snapshot }) => asked.slice(d % asked.length).slice(0, 1).map(arm => (
+      { type: "answer", arm, bit: bit(arm === 0 ? 1 : 0, noise(), T), number: 1, seen: snapshot })),
   };
   for (let d = 0; d < devices; d++) {
     const { key, voter } = pair(randomBytes(32));
     const enrolment = { voter, signature: signed(key, { type: "enrolment", voter }, x) };
     same([(await ask(`${url}/enrolments`, enrolment)).status, (await ask(`${url}/enrolments`, enrolment)).status], [201, 200]);
-    for (const said of say[x.spec.scheme.name](d)) {
+    const { tally: told } = await ask(`${url}/tally`);
+    for (const said of say[x.spec.scheme.name](d, told)) {
       const message = { v: 2, experiment: x.spec.name, voter, ...said };
       const elsewhere = signed(key, message, { ...x, board: "0".repeat(32) });
       same((await ask(`${url}/messages`, { message, signature: elsewhere })).outcome, "refused");

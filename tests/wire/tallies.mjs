@@ -1,9 +1,26 @@
-// How each scheme counts, written from docs/wire.md alone; nothing here needs Node.
+// Specifications in full, and how each scheme counts, written from docs/wire.md alone; nothing needs Node.
 export const GRID = 2 ** 53;
 export const truths = (e, K) => GRID - Math.ceil(GRID / (Math.exp(e) * (1 - 2 ** -51) + K - 1)) * (K - 1);
 
+// specifications
+const SCHEMES = {
+  decentralized: { quorum: "paper" },
+  jury: { seats: 29, seat_after: 20, liars: 0, privacy: "none", vote_after: 300 },
+  survey: { privacy: 1, answers: 1, reply_after: 60, liars: 0 },
+};
+const OPTIONS = { ser3: { radius: "union" }, ser4: { radius: "union" }, mixture_elimination: { rho: 5 } };
+export const complete = ({ version = 2, scheme = "decentralized", algorithm, options, issuer, ...given }) => {
+  const { name = "decentralized", ...values } = typeof scheme === "string" ? { name: scheme } : scheme;
+  if ("privacy" in values) values.privacy ??= "none";
+  const arms = typeof given.arms === "number" ? [...Array(given.arms).keys()].map(String) : given.arms;
+  algorithm ??= name === "decentralized" ? "ser3" : "betting";
+  return {
+    version, epsilon: 0.25, delta: 0.05, eta: name === "jury" ? 0.2 : 0.9, ...given, arms, algorithm,
+    options: { ...OPTIONS[algorithm], ...options }, scheme: { name, ...SCHEMES[name], ...values }, ...(issuer ? { issuer } : {}),
+  };
+};
+
 // tallies: each takes a message, or says that it refuses it
-const DEFAULTS = { decentralized: { quorum: "paper" }, jury: { seats: 29, liars: 0, privacy: null }, survey: { privacy: 1, answers: 1 } };
 const TALLIES = {
   decentralized(spec, { quorum }, K, players) {
     const ratio = Math.log(spec.delta) / Math.log(spec.eta), whole = Math.round(ratio);
@@ -31,12 +48,19 @@ const TALLIES = {
     };
   },
   jury(spec, { seats, liars, privacy }, K) {
-    const t = privacy === null ? 1 : truths(privacy, K) / GRID, q = (1 - t) / (K - 1);
-    const r = privacy === null ? spec.eta : Math.min(1, q + (t - q) * (spec.eta + 1 / K));
-    const n = seats - liars; let tail = 0, c = n + 1;
-    for (let term = r ** n; c > 0 && (tail + term) * (privacy === null ? 1 : K - 1) <= spec.delta;) { // P(Bin >= c - 1)
-      tail += term; c -= 1; term *= (c / (n - c + 1)) * ((1 - r) / r);
-    }
+    const n = seats - liars, t = privacy === "none" ? 1 : truths(privacy, K) / GRID, q = (1 - t) / (K - 1);
+    const tail = (c, r) => { // P(Bin(n, r) >= c), the smallest terms first
+      let sum = 0;
+      for (let k = n, log = n * Math.log(r); k >= c; k -= 1, log += Math.log((k + 1) / (n - k)) + Math.log((1 - r) / r)) sum += Math.exp(log);
+      return sum;
+    };
+    const failure = (c) => {
+      if (privacy === "none") return tail(c, spec.eta);
+      const r = q + (t - q) * (spec.eta + (1 - spec.eta) / K);
+      return tail(c, r) + (K - 2) * tail(c, c - 1 >= n * r ? q + (t - q) / K : r);
+    };
+    let c = 1;
+    while (failure(c) > spec.delta) c += 1;
     const needed = liars + c, picks = new Map(), counts = Array(K).fill(0); let verdict = null;
     return {
       kinds: ["claim", "pick"],
@@ -55,39 +79,86 @@ const TALLIES = {
       },
     };
   },
-  survey(spec, { privacy, answers }, K) {
-    const T = privacy === null ? GRID : truths(privacy / answers, 2), rho = spec.options.rho ?? 5;
+  survey(spec, { privacy, answers, liars }, K) {
+    const T = privacy === "none" ? GRID : truths(privacy / answers, 2);
     const epsilon = Math.max(0, spec.epsilon * (2 * T - GRID) / GRID - 4 / GRID);
-    const queues = Array.from({ length: K }, () => []), sums = Array(K).fill(0), given = new Set();
-    let shared = [...queues.keys()], n = 0;
+    const bits = Array.from({ length: K }, () => []), queues = bits.map(() => []), given = new Set();
+    const learner = LEARNERS[spec.algorithm](spec, K, epsilon, liars);
     return {
       kinds: ["answer"],
       take(m) {
-        if (given.has(`${m.voter} ${m.number}`) || m.number > answers || shared.length === 1 || !shared.includes(m.arm)) return false;
+        if (given.has(`${m.voter} ${m.number}`) || m.number > answers || learner.left().length === 1) return false;
         given.add(`${m.voter} ${m.number}`);
+        bits[m.arm].push(m.bit);
+        if (!learner.asked().includes(m.arm)) return true;
         queues[m.arm].push(m.bit);
-        while (shared.length > 1 && shared.every(k => queues[k].length > n)) {
-          for (const k of shared) sums[k] += queues[k][n];
-          n += 1;
-          const best = shared.reduce((a, b) => sums[b] > sums[a] ? b : a);
-          const reach = Math.sqrt((n + rho) * (Math.log(1 + n / rho) / 2 + Math.log((K - 1) / spec.delta)));
-          const lead = k => sums[best] - sums[k];
-          shared = shared.every(k => k === best || lead(k) + n * epsilon >= reach) ? [best] : shared.filter(k => k === best || lead(k) < reach);
+        while (learner.left().length > 1 && learner.asked().every(k => queues[k].length)) {
+          learner.round(new Map(learner.asked().map(k => [k, queues[k].shift()])));
+          queues.forEach((_, k) => { if (!learner.asked().includes(k)) queues[k] = []; });
         }
         return true;
       },
       public() {
-        const share = k => queues[k].length ? queues[k].reduce((a, b) => a + b) / queues[k].length : -0.5;
+        const share = k => bits[k].length ? bits[k].reduce((a, b) => a + b) / bits[k].length : -0.5, shared = learner.left();
         const answer = [...shared].sort((a, b) => share(b) - share(a) || a - b);
-        return { status: shared.length === 1 ? "agreed" : "open", answer, shared, counts: queues.map(a => a.length) };
+        const more = { asked: learner.asked(), snapshot: given.size, counts: bits.map(a => a.length) };
+        return { status: shared.length === 1 ? "agreed" : "open", answer, shared, ...more };
       },
     };
   },
 };
-export const tally = (given, players = null) => {
-  const scheme = { ...DEFAULTS[given.scheme.name], ...given.scheme };
-  const spec = { algorithm: "ser3", epsilon: 0.25, delta: 0.05, eta: scheme.name === "jury" ? 0.2 : 0.9, ...given };
-  const counted = TALLIES[scheme.name](spec, scheme, spec.arms.length, players), there = new Set();
+
+// learners: each takes a round, a bit for each asked arm
+const LEARNERS = {
+  mixture_elimination(spec, K, epsilon) {
+    const sums = Array(K).fill(0), { rho } = spec.options;
+    let left = [...sums.keys()], n = 0;
+    return {
+      left: () => left,
+      asked: () => left,
+      round(bits) {
+        bits.forEach((bit, k) => { sums[k] += bit; });
+        n += 1;
+        const best = left.reduce((a, b) => sums[b] > sums[a] ? b : a), lead = k => sums[best] - sums[k];
+        const reach = Math.sqrt((n + rho) * (Math.log(1 + n / rho) / 2 + Math.log((K - 1) / spec.delta)));
+        left = left.every(k => k === best || lead(k) + n * epsilon >= reach) ? [best] : left.filter(k => k === best || lead(k) < reach);
+      },
+    };
+  },
+  betting(spec, K, epsilon, liars) {
+    const table = () => Array.from({ length: K }, () => Array(K).fill(0));
+    const rounds = table(), wins = table(), settled = table(), sums = Array(K).fill(0), taken = Array(K).fill(0);
+    const shares = [], enough = Math.log((K - 1) / spec.delta);
+    for (let g = 1.4 * epsilon; g < 0.9; g *= 1.5) shares.push(g);
+    shares.push(0.9);
+    const isProved = (j, a, s) => {
+      let w = wins[j][a], l = wins[a][j];
+      const t = rounds[j][a], i = Math.max(0, Math.ceil((liars - (t - w - l)) / 2));
+      if (i > w) return false;
+      [w, l] = [w - i, l + liars - i];
+      const logs = shares.map(g => w * Math.log1p(g * (1 + s)) + l * Math.log1p(-g * (1 - s)) + (t - w - l) * Math.log1p(g * s));
+      const most = Math.max(...logs);
+      return most + Math.log(logs.reduce((sum, x) => sum + Math.exp(x - most), 0) / shares.length) >= enough;
+    };
+    let left = [...sums.keys()], leader = null;
+    return {
+      left: () => left,
+      asked: () => left.filter(k => leader === null || k === leader || !settled[leader][k]),
+      round(bits) {
+        bits.forEach((bit, j) => {
+          [sums[j], taken[j]] = [sums[j] + bit, taken[j] + 1];
+          bits.forEach((other, a) => { if (a !== j) [rounds[j][a], wins[j][a]] = [rounds[j][a] + 1, wins[j][a] + (bit > other)]; });
+        });
+        leader = left.reduce((a, b) => sums[b] / taken[b] > sums[a] / taken[a] ? b : a);
+        const others = left.filter(a => a !== leader);
+        for (const a of others) settled[leader][a] ||= isProved(leader, a, epsilon);
+        left = others.every(a => settled[leader][a]) ? [leader] : left.filter(a => a === leader || !isProved(leader, a, 0));
+      },
+    };
+  },
+};
+export const tally = (spec, players = null) => {
+  const counted = TALLIES[spec.scheme.name](spec, spec.scheme, spec.arms.length, players), there = new Set();
   const key = m => Object.keys(m).sort().map(k => m[k]).join(" ");
   const take = m => !there.has(key(m)) && counted.kinds.includes(m.type) && m.experiment === spec.name
     && counted.take(m) && !!there.add(key(m));

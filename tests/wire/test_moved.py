@@ -49,7 +49,7 @@ def _said(spec: ExperimentSpec, voter: str) -> list[Message]:
         case "jury":
             return [Claim("banner", voter), Pick("banner", 1, voter)]
         case "survey":
-            return [Answer("banner", 1, 0, 1, voter)]
+            return [Answer("banner", 1, 0, 1, 0, voter)]
     return [Vote("banner", 0, arm, voter) for arm in (0, 1)]
 
 

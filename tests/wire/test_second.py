@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.server.live import TOKEN, open_store, serving_in_thread
 from tests.tools import needed
-from tests.wire.make_vectors import FOLDER, MAKERS, text
+from tests.wire.make_vectors import FOLDER, MAKERS, WRITTEN, text
 
 from devote.boards.experiment import Experiment
 from devote.boards.logs import HttpLog
@@ -45,6 +45,38 @@ def test_the_vectors_are_what_this_implementation_makes(name):
     assert (FOLDER / f"{name}.json").read_text() == text(name)
 
 
+def test_all_ways_to_write_a_specification_have_one_fingerprint_and_no_other_has_it():
+    """Defaults written and left out; ``algorithm = "ser3"`` where the default is another."""
+    rows = iter(json.loads(text("specifications")))
+    prints = [{next(rows)["fingerprint"] for _ in group} for group in WRITTEN]
+    assert list(map(len, prints)) == [1] * len(WRITTEN)
+    assert len(set.union(*prints)) == len(WRITTEN)
+
+
+def test_the_vectors_have_arms_that_are_not_asked_about_in_every_state():
+    """Settled arms that remain, arms that are asked about again, arms that are out, and answers
+    about them that are taken.
+    """
+    seen = set()
+    for row in json.loads(text("tallies")):
+        tallies = row["tallies"]
+        for item, taken, before, after in zip(
+            row["log"][1:], row["taken"][1:], tallies, tallies[1:], strict=False
+        ):
+            if "asked" not in before or after["status"] != "open":
+                continue
+            if before["asked"] != before["shared"]:
+                seen.add("remains")
+            if set(after["asked"]) - set(before["asked"]):
+                seen.add("asked about again")
+            arm = item["message"].get("arm")
+            if taken and arm not in before["shared"]:
+                seen.add("an answer about one that is out")
+            elif taken and arm not in before["asked"]:
+                seen.add("an answer about one that remains")
+    assert len(seen) == 4, seen
+
+
 def test_a_second_implementation_passes_all_vectors(second):
     count = sum(len(json.loads(text(name))) for name in MAKERS)
     assert second("vectors", FOLDER) == (0, f"{count} vectors, 0 wrong\n")
@@ -54,7 +86,13 @@ def test_a_wrong_encoding_fails_the_vectors(second):
     code, said = second("vectors", FOLDER, "--wrong-encoding")
     assert code == 1
     failed = {line.split(":")[0] for line in said.splitlines()[:-1]}
-    assert failed == {"canonical", "fingerprints", "tallies", "certificates"}
+    assert failed == {
+        "canonical",
+        "fingerprints",
+        "specifications",
+        "tallies",
+        "certificates",
+    }
 
 
 @pytest.mark.parametrize("scheme", SPECS)

@@ -6,6 +6,9 @@ import { VERSION, type Envelope, type Scope } from "./signing.js";
 /** Milliseconds for which an answer is waited for. */
 export const PATIENCE = 10_000;
 
+/** The largest whole number on the wire. */
+const MOST = 2 ** 53;
+
 const PRIVATE: RequestInit = {
   credentials: "omit",
   cache: "no-store",
@@ -25,11 +28,16 @@ export interface Survey extends Scope {
   readonly byInvite: boolean;
 }
 
-/** What a device is told of the count: the arms asked about, the likeliest first. */
+/**
+ * What a device is told of the count: the arms that may still be the answer, by index and the likeliest
+ * first; those among which a device draws; and a number of what was read, which its answer repeats.
+ */
 export interface Told {
   readonly status: "open" | "agreed";
   readonly shared: readonly number[];
   readonly answer: readonly number[];
+  readonly asked: readonly number[];
+  readonly snapshot: number;
 }
 
 export type Outcome = "accepted" | "duplicate" | "refused";
@@ -59,8 +67,8 @@ export class Board {
         `This client speaks survey; ${spec.name} has the scheme ${spec.scheme.name}. Open it with scheme = "survey".`,
       );
     const print = await fingerprint(spec as Json);
-    const { privacy = 1, answers = 1, reply_after: replyAfter = 60 } = spec.scheme;
-    const isNoiseless = privacy === null || privacy === "none";
+    const { privacy, answers, reply_after: replyAfter } = spec.scheme;
+    const isNoiseless = privacy === "none";
     const isRight = Array.isArray(spec.arms) && spec.arms.length > 1 && spec.arms.every(isName)
       && (isNoiseless || positive(privacy)) && Number.isInteger(answers) && answers > 0 && positive(replyAfter);
     if (print !== told.fingerprint || !isRight) throw nonsense(this.url);
@@ -86,14 +94,16 @@ export class Board {
     const { board, fingerprint: print, number, tally } = await this.#ask("/tally");
     if (board !== scope.board || print !== scope.fingerprint)
       throw new DevoteError("changed", `Another experiment answers at ${this.url}; nothing is sent to it. Give it another name.`);
-    const { status, shared, answer } = (tally ?? {}) as Fields;
+    const { status, shared, answer, asked, snapshot } = (tally ?? {}) as Fields;
     const areArms = (list: unknown): list is number[] =>
-      Array.isArray(list) && list.every((arm) => Number.isInteger(arm) && arm >= 0 && arm < arms);
-    const isRight = areArms(shared) && areArms(answer) && new Set(shared).size === shared.length
-      && `${[...shared].sort()}` === `${[...answer].sort()}` && shared.length > 0 && Number.isInteger(number)
+      Array.isArray(list) && list.every((arm) => Number.isInteger(arm) && arm >= 0 && arm < arms)
+      && list.length > 0 && new Set(list).size === list.length;
+    const isRight = areArms(shared) && areArms(answer) && areArms(asked)
+      && `${[...shared].sort()}` === `${[...answer].sort()}` && asked.every((arm) => shared.includes(arm))
+      && Number.isInteger(number) && Number.isInteger(snapshot) && snapshot >= 0 && snapshot <= MOST
       && status === (shared.length > 1 ? "open" : "agreed");
     if (!isRight) throw nonsense(this.url);
-    return { number, told: { status, shared, answer } };
+    return { number, told: { status, shared, answer, asked, snapshot } };
   }
 
   async post(envelope: Envelope): Promise<Outcome> {

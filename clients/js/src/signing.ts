@@ -18,6 +18,8 @@ export interface Answer {
   readonly arm: number;
   readonly bit: 0 | 1;
   readonly number: number;
+  /** The snapshot from whose asked arms `arm` was drawn. */
+  readonly seen: number;
 }
 
 /** A signed message. */

@@ -22,6 +22,8 @@ export interface Play {
   readonly id: string;
   readonly arm: number;
   readonly number: number;
+  /** The snapshot from whose asked arms the arm was drawn. */
+  readonly seen: number;
   /** Until the bit is made of it. */
   noise: number | null;
   bit: 0 | 1 | null;
@@ -57,7 +59,7 @@ export const fresh = (url: string, survey: Survey, key: CryptoKey, voter: string
 /** What was read last; before that, everything is asked about. */
 export const known = (state: State): Told => {
   const all = state.survey.arms.map((_, arm) => arm);
-  return state.told ?? { status: "open", shared: all, answer: all };
+  return state.told ?? { status: "open", shared: all, answer: all, asked: all, snapshot: 0 };
 };
 
 export const isOpen = (play: Play): boolean => play.noise !== null;
@@ -67,18 +69,18 @@ export const replyAfter = (state: State): number => 1000 * state.survey.replyAft
 
 /** Whether an answer may be asked for: one is left and wanted, and no other is on its way. */
 const mayAsk = (state: State): boolean =>
-  state.enrolled && state.given < state.survey.answers && known(state).status === "open"
+  state.enrolled && state.given < state.survey.answers && areWanted(state)
   && state.play === null && state.outbox.length === 0;
 
 /** Put a question, if one may be asked. */
 export const ask = (state: State, wall: number): Play | null => {
   if (!mayAsk(state)) return null;
-  const { shared } = known(state);
+  const { asked, snapshot } = known(state);
   const after = replyAfter(state);
   const wait = after * (1 + EARLIEST + (LATEST - EARLIEST) * uniform());
   state.play = {
-    id: crypto.randomUUID(), arm: shared[Math.floor(uniform() * shared.length)]!, number: state.given + 1,
-    noise: uniform(), bit: null, askedAt: wall, leavesAt: wall + wait, shared: false,
+    id: crypto.randomUUID(), arm: asked[Math.floor(uniform() * asked.length)]!, number: state.given + 1,
+    seen: snapshot, noise: uniform(), bit: null, askedAt: wall, leavesAt: wall + wait, shared: false,
   };
   return state.play;
 };
@@ -94,6 +96,7 @@ export const reward = (state: State, play: Play, x: number): void => {
 /** The answer of a play, to be signed. */
 export const answerOf = (state: State, play: Play): Answer => ({
   v: 2, type: "answer", experiment: state.survey.name, voter: state.voter, arm: play.arm, bit: play.bit!, number: play.number,
+  seen: play.seen,
 });
 
 /** The moment has come: the signed answer goes to the outbox. */
@@ -103,11 +106,8 @@ export const release = (state: State, envelope: Envelope): void => {
   state.play = null;
 };
 
-/** Whether an answer is of use, by what was read last. */
-export const isWanted = (state: State, { message }: Envelope): boolean => {
-  const { status, shared } = known(state);
-  return status === "open" && shared.includes(message.arm);
-};
+/** Whether answers are of use, by what was read last: until the survey is decided. */
+export const areWanted = (state: State): boolean => known(state).status === "open";
 
 /** What became of a posted answer; one that nobody wants any more counts as given. */
 export const settle = (state: State, envelope: Envelope, there: boolean): void => {

@@ -2,7 +2,7 @@
 import type { Board } from "./board.js";
 import type { Core } from "./core.js";
 import { DevoteError } from "./errors.js";
-import { answerOf, fresh, hear, isOpen, isWanted, recall, release, settle, type State } from "./state.js";
+import { answerOf, areWanted, fresh, hear, isOpen, recall, release, settle, type State } from "./state.js";
 import { isSigned, makeKey, sign, type Envelope } from "./signing.js";
 
 /**
@@ -79,7 +79,7 @@ export const round = async (core: Core, board: Board, ask: () => Promise<string>
     });
   }
   for (const envelope of core.state!.outbox) {
-    const outcome = isWanted(core.state!, envelope) ? await board.post(envelope) : null;
+    const outcome = areWanted(core.state!) ? await board.post(envelope) : null;
     await core.change((state) => {
       if (outcome === "refused") state.enrolled = false; // perhaps the board has lost it: enrol again
       else settle(state, envelope, outcome !== null);

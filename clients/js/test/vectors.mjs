@@ -1,7 +1,7 @@
 // The wire's test vectors, run on the built client, in Node and in a browser alike.
 //   node vectors.mjs [CLIENT] [FOLDER]
 // What the client has no use for is here: keys of others, picks of a jury, and how boards count.
-import { GRID, tally } from "../../../tests/wire/tallies.mjs";
+import { complete, GRID, tally } from "../../../tests/wire/tallies.mjs";
 
 const SMALL = ["00".repeat(32), "01" + "00".repeat(31), "ec" + "ff".repeat(30) + "7f",
   "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
@@ -44,6 +44,10 @@ const checks = (client) => {
       same(await client.fingerprint(value), hash);
     },
     fingerprints: async ({ spec, fingerprint }) => same(await client.fingerprint(spec), fingerprint),
+    specifications: async ({ written, spec, fingerprint }) => {
+      same(complete(written), spec);
+      same(await client.fingerprint(complete(written)), fingerprint);
+    },
     keys: async ({ secret, voter, good }) => {
       same(isKey(voter), good);
       if (secret) same((await keyOf(secret)).voter, voter);

@@ -57,7 +57,7 @@ UNSIGNED = refused(
 NOT_ENROLLED = refused("This voter is not enrolled in the experiment.", "Enrol first.")
 REVOKED = refused(
     "The operator has revoked this device.",
-    "What it sent before stays; it can read, and sends nothing more.",
+    "It can read, and sends nothing more.",
     cause="revoked",
 )
 

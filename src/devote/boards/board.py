@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from devote.errors import DevoteError
 from devote.protocol import Message
@@ -91,6 +91,23 @@ class EndOfBacklog:
 
 
 Event: TypeAlias = Posted | EndOfBacklog
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """All that a device needs to take part, as one request to join is answered.
+
+    ``outcome`` is that of its enrolment: accepted, duplicate, refused for a ``reason`` (with a
+    ``cause`` if the board takes nothing, or nothing from this voter), or mismatch: the experiment
+    is not what the device pins, and nothing was enrolled. ``said`` are its own earlier messages.
+    """
+
+    experiment: "Experiment"
+    tally: "PublicTally"
+    outcome: Literal["accepted", "duplicate", "refused", "mismatch"]
+    reason: str = ""
+    cause: str | None = None
+    said: tuple[Envelope, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ class Database:
         self._on_disk = self.path != ":memory:"
         self._to_forget = False
         if self._on_disk:
-            self._make_private()
+            self._make_private(must_write=alone)
         with self._translated():
             self._connection = self._connect(timeout=0.0 if alone else PATIENCE)
         try:
@@ -128,7 +128,7 @@ class Database:
                         self._prepare(db)
                     if self._on_disk:
                         self._use_write_ahead_log()
-            with suppress(StoreFull):  # what is there can be read
+            with suppress(StoreError):  # what is there can be read; the next write tries again
                 self.forget()
         except BaseException:
             self._connection.close()
@@ -204,6 +204,7 @@ class Database:
             self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             (before,) = self._connection.execute("PRAGMA busy_timeout").fetchone()
             self._connection.execute("PRAGMA busy_timeout=0")
+            self._to_forget = True
             try:
                 done = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 self._to_forget = bool(done[0])
@@ -248,7 +249,7 @@ class Database:
             self.path, timeout=timeout, isolation_level=None, check_same_thread=False
         )
 
-    def _make_private(self) -> None:
+    def _make_private(self, *, must_write: bool) -> None:
         """Make the file readable for its owner only; SQLite gives its log the same mode."""
         try:
             # An existing file is not opened: closing it would undo the lock of whoever has it.
@@ -261,7 +262,7 @@ class Database:
             writable = all(os.access(place, os.W_OK) for place in places)
         except OSError:
             writable = False
-        if not writable:
+        if must_write and not writable:
             raise self._error(sqlite3.SQLITE_READONLY)
 
     def _is_there(self) -> bool:

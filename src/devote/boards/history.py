@@ -121,6 +121,13 @@ class History:
         """The most messages of any voter; None if there are too many voters to tell."""
         self._open = self.tally.shared
 
+    @property
+    def voters(self) -> int | None:
+        """How many voters have sent anything; None if there are too many to tell."""
+        if getattr(self.spec.scheme, "answers", 0) == 1:  # then each message is another voter's
+            return self.number
+        return None if self.most is None else len(self.sent)
+
     def public(self, experiment: Experiment) -> PublicTally:
         """What the messages come to, for everybody."""
         tally = self.tally.public(experiment.players)

@@ -9,10 +9,12 @@ moved for good is followed, to TLS but never away from it.
 """
 
 import asyncio
+import json
 import math
 import os
 import ssl
 import time
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Container
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
@@ -31,6 +33,7 @@ from devote.boards.board import (
     EnrolmentRefused,
     Envelope,
     Event,
+    Joined,
     Outcome,
     Posted,
     PublicTally,
@@ -47,6 +50,7 @@ T = TypeVar("T")
 
 LONGEST_ANSWER = 64 * 2**20
 
+HEADERS = {"User-Agent": "devote", "Accept-Encoding": "gzip"}
 HOPS = 5
 """So many redirects are followed, one after another."""
 
@@ -57,6 +61,7 @@ _MOVED = (httpx.codes.MOVED_PERMANENTLY, httpx.codes.PERMANENT_REDIRECT)
 
 LONGEST_PAGE = 8 * 2**20
 LONGEST_TALLY = 2**20
+_JOIN_OUTCOMES = ("accepted", "duplicate", "refused", "mismatch")
 _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
 
 
@@ -91,9 +96,7 @@ class HttpBoard(Board):
             )
         self._name = self.url.rpartition("/")[2]
         self._own = client is None
-        self._client = client or httpx.AsyncClient(
-            headers={"User-Agent": "devote"}, verify=trusted()
-        )
+        self._client = client or httpx.AsyncClient(headers=HEADERS, verify=trusted())
         self._timeout = httpx.Timeout(timeout)
         self._patience = httpx.Timeout(timeout, read=patience)
         self._n_arms = MAX_ARMS
@@ -116,12 +119,14 @@ class HttpBoard(Board):
 
     async def _fetch_experiment(self) -> Experiment:
         async with self._answer("GET", "") as answer:
-            body = await _read(answer)
-            if body["version"] != VERSION:
-                raise ValueError("another version")
-            experiment = Experiment.from_dict(body)
-            if experiment.name != self._name:
-                raise ValueError("another experiment")
+            return self._experiment(await _read(answer))
+
+    def _experiment(self, body: Any) -> Experiment:
+        if body["version"] != VERSION:
+            raise ValueError("another version")
+        experiment = Experiment.from_dict(body)
+        if experiment.name != self._name:
+            raise ValueError("another experiment")
         self._n_arms, self._scope = experiment.spec.n_arms, experiment.scope
         return experiment
 
@@ -133,6 +138,42 @@ class HttpBoard(Board):
             request["invite"] = invite
         expected = {"statuses": (200, 201), "refused": EnrolmentRefused}
         return await self._ask_each(partial(self._post, "/enrolments", request, **expected))
+
+    async def join(
+        self,
+        identity: Identity,
+        invite: str | None = None,
+        *,
+        privacy: float | None = None,
+        fingerprint: str | None = None,
+    ) -> Joined:
+        """Ask for all that it takes to take part, and to be enrolled, in one request.
+
+        With ``privacy`` or ``fingerprint`` the server enrols, and takes the invite, only if the
+        experiment has this fingerprint, and hides at least as much of what a user did.
+        """
+        asked = {
+            "v": VERSION,
+            "voter": identity.voter,
+            "signature": identity.sign_join(self._name, invite),
+            "invite": invite,
+            "privacy": privacy,
+            "fingerprint": fingerprint,
+        }
+        return await self._ask_each(partial(self._join, asked))
+
+    async def _join(self, asked: dict[str, Any]) -> Joined:
+        body = {name: value for name, value in asked.items() if value is not None}
+        headers = {"Content-Type": "text/plain"}  # for which a browser asks nothing first
+        async with self._answer("POST", "/join", body=body, headers=headers) as answer:
+            told = await _read(answer, LONGEST_PAGE)
+            experiment = self._experiment(told)
+            tally = self._tally_of(told["tally"])
+            if tally.scope != experiment.scope or told["outcome"] not in _JOIN_OUTCOMES:
+                raise ValueError("another board, or another outcome")
+            said = tuple(self._posted(item).envelope for item in told["messages"])
+            reason, cause = str(told.get("reason", ""))[:500], told.get("cause")
+            return Joined(experiment, tally, told["outcome"], reason, cause, said)
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
@@ -217,9 +258,12 @@ class HttpBoard(Board):
 
         It never ends by itself: BoardUnavailable is raised when the connection does.
         """
-        opened = self._answer("GET", f"/stream?after={after}", timeout=self._patience)
+        headers = {"Accept-Encoding": "identity"}
+        opened = self._answer(
+            "GET", f"/stream?after={after}", headers=headers, timeout=self._patience
+        )
         async with opened as answer:
-            async for event in decode(answer.aiter_bytes()):
+            async for event in decode(answer.aiter_raw()):
                 if event.event == END:
                     yield EndOfBacklog(int(event.data))
                 elif event.event == MESSAGE:
@@ -245,17 +289,20 @@ class HttpBoard(Board):
                 if known is None:
                     raise ValueError("nothing was known")
                 return known
-            body = await _read(answer, LONGEST_TALLY)
-            number, scope = body["number"], Scope(body["board"], body["fingerprint"])
-            pace, streams = body["pace"], body["streams"]
-            texts = isinstance(scope.board, str) and isinstance(scope.fingerprint, str)
-            numbers = type(number) is int and type(pace) is int and pace > 0
-            if not (numbers and texts and isinstance(streams, bool) and body["tally"]):
-                raise ValueError("another type")
-            known = PublicTally.of(scope, number, dict(body["tally"]))
-            self._tally = known = replace(known, pace=pace, streams=streams)
-            self._tally_tag = known.tag
-            self._scope = self._scope or scope
+            return self._tally_of(await _read(answer, LONGEST_TALLY))
+
+    def _tally_of(self, body: Any) -> PublicTally:
+        """A tally that was read, which is then the one that is known."""
+        number, scope = body["number"], Scope(body["board"], body["fingerprint"])
+        pace, streams = body["pace"], body["streams"]
+        texts = isinstance(scope.board, str) and isinstance(scope.fingerprint, str)
+        numbers = type(number) is int and type(pace) is int and pace > 0
+        if not (numbers and texts and isinstance(streams, bool) and body["tally"]):
+            raise ValueError("another type")
+        known = PublicTally.of(scope, number, dict(body["tally"]))
+        self._tally = known = replace(known, pace=pace, streams=streams)
+        self._tally_tag = known.tag
+        self._scope = self._scope or scope
         return known
 
     def _posted(self, item: Any) -> Posted:
@@ -292,11 +339,10 @@ class HttpBoard(Board):
         """
         # A cookie would let a server link what a device does; none is ever sent back.
         self._client.cookies.clear()
-        options: dict[str, Any] = {
-            "json": body,
-            "headers": headers,
-            "timeout": timeout or self._timeout,
-        }
+        options: dict[str, Any] = {"headers": headers, "timeout": timeout or self._timeout}
+        if body is not None:
+            options["content"] = json.dumps(body, separators=(",", ":"))
+            options["headers"] = {"Content-Type": "application/json", **(headers or {})}
         url = self.url
         try:
             async with AsyncExitStack() as opened:
@@ -328,7 +374,8 @@ class HttpBoard(Board):
         return await ask()
 
     def _move_on(self, url: str) -> None:
-        """Ask the next server from now on, unless that is done already."""
+        """Ask the next server from now on, unless that is done, and this one where it was."""
+        self._moved.pop(url, None)
         if url == self.url:
             self.url = self._urls[(self._urls.index(url) + 1) % len(self._urls)]
 
@@ -340,13 +387,17 @@ class HttpBoard(Board):
         path: str,
         options: dict[str, Any],
     ) -> httpx.Response:
-        """The answer of a server, from wherever it has moved to; that is asked from then on."""
+        """The answer of a server, from wherever it has moved to.
+
+        That is asked from then on, once it has answered as a devote server does: a captive portal
+        redirects too.
+        """
         at = self._moved.get(url, url) + path
         for _ in range(HOPS + 1):
             response = await opened.enter_async_context(self._client.stream(method, at, **options))
             there = moved_to(response)
             if there is None:
-                if at.endswith(path):
+                if at.endswith(path) and VERSION_HEADER in response.headers:
                     self._moved[url] = at.removesuffix(path)
                 return response
             at = there
@@ -354,12 +405,34 @@ class HttpBoard(Board):
 
 
 async def _read(response: httpx.Response, longest: int = LONGEST_ANSWER) -> Any:
+    if response.is_stream_consumed:  # by a transport that gives whole answers
+        return parse_json(response.content)
     body = bytearray()
-    async for part in response.aiter_bytes():
+    async for part in response.aiter_raw():
         body += part
         if len(body) > longest:
             raise ValueError("an answer without end")
-    return parse_json(bytes(body))
+    return parse_json(unpacked(response, bytes(body), longest))
+
+
+def unpacked(response: httpx.Response, body: bytes, longest: int = LONGEST_ANSWER) -> bytes:
+    """The body of an answer, which may be compressed once, and be so long at most.
+
+    The client would unpack whatever it is told to, a few bytes to gigabytes.
+    """
+    encoding = response.headers.get("Content-Encoding", "identity")
+    if encoding == "identity":
+        return body
+    if encoding != "gzip":
+        raise ValueError("an encoding that was not asked for")
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        text = unpacker.decompress(body, longest)
+    except zlib.error:
+        raise ValueError("not compressed as it says") from None
+    if not unpacker.eof:
+        raise ValueError("an answer without end")
+    return text
 
 
 def check_version(url: str, response: httpx.Response) -> None:
@@ -425,30 +498,53 @@ def _until(date: str) -> float:
 
 
 def moved_to(response: httpx.Response) -> str | None:
-    """Where a server says that it has moved for good, or None; never from TLS to none."""
+    """Where a server says that it has moved for good, or None; never from TLS to none.
+
+    What says more than which public thing is asked for goes to no other host: it may bear a token
+    or an invite.
+    """
     if response.status_code not in _MOVED:
         return None
+    request = response.request
     try:
-        there = response.request.url.join(response.headers["Location"])
+        there = request.url.join(response.headers["Location"])
     except (httpx.InvalidURL, KeyError):
         return None
     if there.scheme not in ("http", "https") or not there.host:
         return None
-    if response.request.url.scheme == "https" and there.scheme == "http":
+    if request.url.scheme == "https" and there.scheme == "http":
         raise BoardRefused(
-            f"{response.request.url} sends on to {there}, which has no TLS; that is not followed.\n"
+            f"{request.url} sends on to {there}, which has no TLS; that is not followed.\n"
             "Let the server redirect to an https address."
+        )
+    is_plain = request.method == "GET" and "Authorization" not in request.headers
+    if there.host != request.url.host and not is_plain:
+        raise BoardRefused(
+            f"{request.url} sends on to another host, {there.host}; that is not followed with a "
+            "message, an invite or a token.\nGive the new address."
         )
     return str(there)
 
 
-def get(client: httpx.Client, method: str, url: str, **options: Any) -> httpx.Response:
-    """A whole answer, from wherever the server has moved to."""
+def fetch(
+    client: httpx.Client, method: str, url: str, longest: int = LONGEST_ANSWER, **options: Any
+) -> tuple[httpx.Response, bytes]:
+    """A whole answer and its body, from wherever the server has moved to."""
     for _ in range(HOPS + 1):
-        response = client.request(method, url, **options)
-        there = moved_to(response)
-        if there is None:
-            return response
+        with client.stream(method, url, **options) as response:
+            there = moved_to(response)
+            if there is None and response.is_stream_consumed:
+                return response, response.content
+            if there is None:
+                body = bytearray()
+                for part in response.iter_raw():
+                    body += part
+                    if len(body) > longest:
+                        raise not_ours(url)
+                try:
+                    return response, unpacked(response, bytes(body), longest)
+                except ValueError:
+                    raise not_ours(url) from None
         url = there
     raise httpx.TooManyRedirects("too many redirects")
 

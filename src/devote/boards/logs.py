@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,10 +23,9 @@ import httpx
 from devote.boards.board import BoardRefused, BoardUnavailable, Envelope
 from devote.boards.experiment import Experiment, is_address
 from devote.boards.http import (
-    HOPS,
-    LONGEST_ANSWER,
+    HEADERS,
     check_version,
-    moved_to,
+    fetch,
     not_ours,
     retry_after,
     trusted,
@@ -153,9 +152,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
                 f"{url!r} is not the address of an experiment.\n"
                 "Give one like http://127.0.0.1:8600/experiments/banner."
             )
-        self._client = client or httpx.Client(
-            headers={"User-Agent": "devote"}, timeout=30.0, verify=trusted()
-        )
+        self._client = client or httpx.Client(headers=HEADERS, timeout=30.0, verify=trusted())
         self._has_answered = False
         try:
             self._open()
@@ -248,13 +245,12 @@ class HttpLog(AbstractContextManager["HttpLog"]):
             if tried:
                 time.sleep(max(2.0 ** (tried - 2), wait))
             try:
-                with ExitStack() as opened:
-                    response = self._open_answer(opened, url)
-                    status = response.status_code
-                    if status < 500 and status != httpx.codes.TOO_MANY_REQUESTS:
-                        self._has_answered = True
-                        return self._read(response, may_lack=may_lack)
-                    wait = retry_after(response.headers.get("Retry-After", ""))
+                response, body = fetch(self._client, "GET", url)
+                status = response.status_code
+                if status < 500 and status != httpx.codes.TOO_MANY_REQUESTS:
+                    self._has_answered = True
+                    return self._read(response, body, may_lack=may_lack)
+                wait = retry_after(response.headers.get("Retry-After", ""))
                 fault = f"{self.url} answered {status}."
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 problem = unreachable(self.url, error)
@@ -263,26 +259,12 @@ class HttpLog(AbstractContextManager["HttpLog"]):
                 fault = f"{self.url} cannot be reached ({type(error).__name__})."
         raise BoardUnavailable(f"{fault}\nCheck the address, and that `devote serve` runs there.")
 
-    def _open_answer(self, opened: ExitStack, url: str) -> httpx.Response:
-        for _ in range(HOPS + 1):
-            response = opened.enter_context(self._client.stream("GET", url))
-            there = moved_to(response)
-            if there is None:
-                return response
-            url = there
-        raise httpx.TooManyRedirects("too many redirects")
-
-    def _read(self, response: httpx.Response, *, may_lack: bool) -> Any:
+    def _read(self, response: httpx.Response, body: bytes, *, may_lack: bool) -> Any:
         check_version(self.url, response)
-        body = bytearray()
-        for part in response.iter_bytes():
-            body += part
-            if len(body) > LONGEST_ANSWER:
-                raise not_ours(self.url)
         if response.status_code == httpx.codes.NOT_FOUND and may_lack:
             return None
         try:
-            answer = parse_json(bytes(body))
+            answer = parse_json(body)
         except ValueError:
             raise not_ours(self.url) from None
         if response.is_success:

@@ -89,7 +89,7 @@ that are not given again, and ``pulse`` is what a look at the server's health wr
 """
 
 OF_AN_EXPERIMENT = ("messages", "voters", "invites", "revoked", "standings")
-LAYOUT = Layout(what="board store", application=0x64767465, version=5, tables=TABLES)
+LAYOUT = Layout(what="board store", application=0x64767465, version=1, tables=TABLES)
 
 
 class Voters:
@@ -411,20 +411,29 @@ class SqliteStore(BoardStore):
 
     def admit_known(self, name: str, voters: Iterable[str]) -> None:
         """Let voters post who were checked elsewhere, as by a certificate."""
+        known = list(voters)
         self.enrolled.forget()
         with self._database.write(durable=self._durable) as db:
-            self.enrolled.add(db, name, voters)
+            self.enrolled.add(db, name, known)
+            query = "DELETE FROM revoked WHERE experiment = ? AND voter = ?"
+            db.executemany(query, [(name, voter) for voter in known])
+
+    def revoked(self, name: str) -> set[str]:
+        """The voters from whom nothing more is taken."""
+        with self._database.read() as db:
+            query = "SELECT voter FROM revoked WHERE experiment = ?"
+            return {voter for (voter,) in db.execute(query, (name,))}
 
     def expel(self, name: str, voter: str) -> None:
-        """Take a voter out, and all that it has said; the messages after that move up."""
+        """Revoke a voter, and take back all that it has said; the messages after that move up."""
         _, said = self.rows_of(name, voter)
-        self.take_back(name, [text for _, text, _ in said], voter=voter)
+        self.take_back(name, [text for _, text, _ in said])
+        self.revoke(name, voters=[voter])
 
-    def take_back(self, name: str, texts: Iterable[str], *, voter: str = "") -> None:
-        """Take messages out, and perhaps a voter; the messages after that move up."""
+    def take_back(self, name: str, texts: Iterable[str]) -> None:
+        """Take messages out; those after them move up."""
         gone = [(name, text) for text in texts]
         with self._database.write() as db:
-            self.enrolled.remove(db, name, voter)
             db.executemany("DELETE FROM messages WHERE experiment = ? AND message = ?", gone)
             query = "SELECT number FROM messages WHERE experiment = ? ORDER BY number"
             left = [number for (number,) in db.execute(query, (name,))]

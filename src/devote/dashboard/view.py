@@ -14,9 +14,6 @@ from devote.protocol import Case, ExperimentSpec
 from devote.protocol.messages import KINDS
 from devote.protocol.scheme import Estimates
 
-STATES = ("still in", "out at {number}")
-"""What is said of an option that is open and of one that is not, unless the tally says it."""
-
 
 def summarize(experiment: Experiment, history: History) -> dict[str, Any]:
     """What the list of experiments shows; the likeliest answer comes first."""
@@ -60,7 +57,7 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
                 "out_at": history.out_at.get(k),
                 "answer": k == settled,
                 "leads": k == leader,
-                "state": "the answer" if k == settled else _state(counted, history.out_at.get(k)),
+                "state": "the answer" if k == settled else _state(counted, k, history),
             }
             for k, name in enumerate(spec.arm_names)
         ],
@@ -78,10 +75,10 @@ def _rule(counted: dict[str, Any]) -> list[str]:
     return [f"An option is decided by {counted['needed']} {counted['heading']}."]
 
 
-def _state(counted: dict[str, Any], out_at: int | None) -> str:
-    still, no_longer = counted.get("states", STATES)
-    text: str = still if out_at is None else no_longer
-    return text.format(number=out_at)
+def _state(counted: dict[str, Any], arm: int, history: History) -> str:
+    if states := counted.get("states"):
+        return str(states[arm])
+    return f"out at {history.out_at[arm]}" if arm in history.out_at else "still in"
 
 
 def _in_thousandths(estimates: Estimates | None) -> list[list[int] | None] | None:

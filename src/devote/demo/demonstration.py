@@ -239,7 +239,7 @@ class _Demonstration:
         counts, needed = view["counts"], view["needed"]
         if needed is None:
             against = [] if len(self.tally.shared) == 1 else out
-            why = f"{view['states'][-1]}, after {{}} {view['heading']}" if against else ""
+            why = f"out, after {{}} {view['heading']}"
         else:
             against = [arm for arm in out if counts[arm] >= needed]
             why = "out, by {} votes"

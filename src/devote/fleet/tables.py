@@ -40,6 +40,6 @@ backup, and has not been seen there since.
 LAYOUT = Layout(
     what="device store",
     application=0x64766F74,  # dvot
-    version=5,
+    version=1,
     tables=TABLES,
 )

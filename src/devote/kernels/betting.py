@@ -35,7 +35,8 @@ BITS = 2
 """First of a word per arm: 0 if it lacks its pull of this round, else 1 and the bit it paid.
 
 After these come three tables with a word for each pair (j, a), in this order: rounds in which both
-were asked, rounds that j won, and whether a is settled against j.
+were asked, rounds that j won, and whether a is settled against j: 1 + n if it is, -n if not, where
+nothing new can be proved before their round n.
 """
 
 UNIFORM = 0
@@ -65,7 +66,7 @@ def wins_at(n_arms: int, j: int, a: int) -> int:
 
 @jitable
 def settled_at(n_arms: int, j: int, a: int) -> int:
-    """Where it stands whether a is settled against j."""
+    """Where it stands whether a is settled against j: above 0 if it is."""
     return wins_at(n_arms, j, a) + n_arms * n_arms
 
 
@@ -76,7 +77,7 @@ def log_capital(epsilon: float, wins: float, losses: float, rounds: float, s: fl
     The mean over the shares g of ``(1 + g(1+s))^w (1 - g(1-s))^l (1 + g s)^(t-w-l)``.
 
     >>> round(math.exp(log_capital(0.25, wins=10, losses=2, rounds=20, s=0.0)), 3)
-    15.021
+    11.253
     """
     draws = rounds - wins - losses
     highest = -math.inf
@@ -124,6 +125,33 @@ def is_proved(rule: Rule, wins: float, losses: float, rounds: float, s: float) -
 
 
 @jitable
+def rounds_away(rule: Rule, wins: float, losses: float, rounds: float, s: float) -> int:
+    """What is not proved now is not proved before so many more rounds, at least one.
+
+    A round makes the capital of a share g at most ``1 + g(1+s)`` times as large, wherever lies
+    stand, and the mean over the shares reaches the threshold only if one of them does.
+    """
+    threshold = math.log((rule.n_arms - 1) / rule.eta)
+    liars = rule.liars
+    draws = rounds - wins - losses
+    undone = max(0, (liars - draws + 1) // 2)
+    wins -= undone
+    losses += liars - undone
+    draws = rounds - wins - losses
+    if wins < 0:
+        return 1
+    fewest = math.inf
+    g = min(SMALLEST_STAKE * rule.epsilon, LARGEST_STAKE)
+    while True:
+        up = math.log1p(g * (1.0 + s))
+        term = wins * up + losses * math.log1p(-g * (1.0 - s)) + draws * math.log1p(g * s)
+        fewest = min(fewest, (threshold - term) / up)
+        if g >= LARGEST_STAKE:
+            return max(1, int(fewest))
+        g = min(STEP * g, LARGEST_STAKE)
+
+
+@jitable
 def asks(rule: Rule, state: State, arm: int) -> bool:
     """Whether a round asks about an arm: the leader, and the arms not settled against it."""
     if not state.alive[arm]:
@@ -131,7 +159,7 @@ def asks(rule: Rule, state: State, arm: int) -> bool:
     leader = state.ints[LEADER] - 1
     if leader < 0 or arm == leader:
         return True
-    return state.ints[settled_at(rule.n_arms, leader, arm)] == 0
+    return state.ints[settled_at(rule.n_arms, leader, arm)] <= 0
 
 
 @jitable
@@ -214,14 +242,20 @@ def judge(rule: Rule, state: State, out: MutableSequence[int]) -> int:
             wins = state.ints[wins_at(n_arms, leader, a)]
             losses = state.ints[wins_at(n_arms, a, leader)]
             rounds = state.ints[rounds_at(n_arms, leader, a)]
-            if state.ints[settled] == 0 and is_proved(rule, wins, losses, rounds, rule.epsilon):
-                state.ints[settled] = 1
-            if state.ints[settled] == 1 and is_proved(rule, wins, losses, rounds, 0.0):
-                drop(state, a)
-                out[n_out] = a
-                n_out += 1
-                continue
-        unsettled += 1 - state.ints[settled]
+            if -rounds <= state.ints[settled] <= 0:
+                if is_proved(rule, wins, losses, rounds, rule.epsilon):
+                    state.ints[settled] = 1
+                else:
+                    away = rounds_away(rule, wins, losses, rounds, rule.epsilon)
+                    state.ints[settled] = -(rounds + away)
+            if 0 < state.ints[settled] <= 1 + rounds:
+                if is_proved(rule, wins, losses, rounds, 0.0):
+                    drop(state, a)
+                    out[n_out] = a
+                    n_out += 1
+                    continue
+                state.ints[settled] = 1 + rounds + rounds_away(rule, wins, losses, rounds, 0.0)
+        unsettled += state.ints[settled] <= 0
     if unsettled > 0:
         return n_out
     for a in range(n_arms):

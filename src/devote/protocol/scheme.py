@@ -118,7 +118,7 @@ class Tally(ABC):
         * ``notes``: sentences that explain what is drawn;
         * ``progress``: lists of a label, how many there are, of how many or None, and a text;
         * ``leader``: the arm that is ahead, or None;
-        * ``states``: two texts, for an arm that is open and for one that is not any more;
+        * ``states``: a text for each arm, how it stands;
         * ``estimates``, as above, and ``answers_needed``, about how many messages decide, or None.
         """
 

@@ -20,7 +20,6 @@ from devote.simulate.block import COUNTS, JUDGEMENTS, Block, Columns, ends
 from devote.simulate.errors import ResultError
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import (
-    NEVER,
     STATUSES,
     Event,
     Point,
@@ -37,10 +36,7 @@ if TYPE_CHECKING:
     from devote.simulate.summary import Summary
 
 FORMAT = 4
-FORMATS = (1, 2, 3, FORMAT)
-"""What can be read. In format 1 nobody had counted the samples until the decision. Before format
-3 nothing could be recorded, a sweep could not grow, and there was one engine, ``event``. Before
-format 4 a sweep had a line for each trial."""
+"""Of saved results and sweeps; no other can be read."""
 
 RECORDED = ("checkpoints", "curves", "pulls_per_arm", "pulls_per_player")
 CURVES = Point._fields[1:]
@@ -221,13 +217,11 @@ class Result(Columns):
 
     @classmethod
     def load(cls, path: str | Path) -> "Result":
-        """Read what ``save`` wrote, in this version or an earlier one."""
+        """Read what ``save`` wrote."""
         try:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 columns: dict[str, Any] = {name: arrays[name] for name in arrays.files}
             header = json.loads(columns.pop("header").tobytes())
-            columns.setdefault("samples_to_decision", np.full_like(columns["samples"], NEVER))
-            columns.setdefault("holds_epsilon_optimal", columns["epsilon_optimal"])
         except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise ResultError(
                 f"{Path(path).name} is not a whole file of results ({type(error).__name__}).\n"
@@ -279,8 +273,8 @@ def _same(one: object, other: object) -> bool:
 
 
 def check_format(name: str, given: object) -> None:
-    """Refuse a file of a format that is not known here."""
-    if given not in FORMATS:
+    """Refuse a file of another format."""
+    if given != FORMAT:
         raise ResultError(
             f"{name} has format {given}, not {FORMAT}.\n"
             "Read it with the version of devote that wrote it."

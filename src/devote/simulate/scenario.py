@@ -235,12 +235,9 @@ class Scenario:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Scenario":
-        """Read what ``to_dict`` gave; before version 2 the scheme stood beside the spec."""
-        spec = dict(values["spec"])
-        if "protocol" in values:
-            spec["protocol"] = values["protocol"]
+        """Read what ``to_dict`` gave."""
         return cls(
-            spec=ExperimentSpec.from_dict(spec),
+            spec=ExperimentSpec.from_dict(values["spec"]),
             problem=Problem.from_dict(values["problem"]),
             n_players=values["n_players"],
             horizon=values["horizon"],

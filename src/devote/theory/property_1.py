@@ -90,6 +90,7 @@ def lone_failure(
             eta,
             "Ville's inequality for the difference of each arm to the best",
         ),
+        "betting": (eta, "Ville's inequality for the capital bet on each arm against the best"),
         "worst_case": (eta, "by construction, with equality, if arm 0 is best and the last is bad"),
     }
     if algorithm == "kl_racing":

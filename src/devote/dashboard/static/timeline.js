@@ -55,7 +55,7 @@ function explained(view) {
   if (view.estimates !== null) {
     return "How each estimate closed in, from the first message to the last: the line is the " +
       `estimate, the band its interval, from 0 % at the bottom to ${endOf(view) / 10} % at the ` +
-      "top. It ends where the option was no longer asked about.";
+      "top. It ends where the option went out.";
   }
   const marks = "Each mark is a message, in the order in which they came; ";
   return marks + (view.arms.some((arm) => arm.out_at !== null && !arm.state) ?

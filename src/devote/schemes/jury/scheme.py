@@ -106,15 +106,16 @@ class Jury(Scheme):
     def failure(self, spec: ExperimentSpec, needed: int) -> float:
         """At most how likely a wrong arm gets ``needed`` picks.
 
-        With privacy the chances that a juror ends with each bad arm add up to eta at most. Where
-        the tail is convex in the chance, it is worst if one arm has all of it (``docs/proofs.md``).
+        With privacy the chances that a juror ends with each bad arm add up to eta at most. If the
+        picks needed are more than are to be expected, the tail is convex in the chance, and worst
+        if jurors are alike and one arm has all of it (``docs/proofs.md``).
         """
         honest, must, cap = self.seats - self.liars, needed - self.liars, self.wrong_pick(spec)
         tail = binomial_tail(must, honest, probability=cap)
         if self.privacy is None:
             return tail
         other = tail
-        if must - 1 >= (honest - 1) * cap:
+        if must - 1 >= honest * cap:
             unsure = self._blurred(spec, 1.0 / spec.n_arms)
             other = binomial_tail(must, honest, probability=unsure)
         return min(1.0, tail + (spec.n_arms - 2) * other)

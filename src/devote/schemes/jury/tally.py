@@ -115,5 +115,5 @@ class Verdict(Tally):
                 ["jurors who have picked", picked, self.seats, f"{picked:,} of {self.seats:,}"],
             ],
             "leader": ahead[0] if len(ahead) == 1 else None,
-            "states": ["", ""],
+            "states": [""] * self.spec.n_arms,
         }

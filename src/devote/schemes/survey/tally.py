@@ -40,7 +40,7 @@ class Answers(Tally):
 
     >>> spec = ExperimentSpec(arms=2, scheme="survey")
     >>> answers = Answers(spec)
-    >>> answers.add(Answer("experiment", arm=1, bit=1, number=1, voter="a"))
+    >>> answers.add(Answer("experiment", arm=1, bit=1, number=1, seen=0, voter="a"))
     True
     >>> answers.answer, answers.status()
     ((1, 0), 'open')
@@ -53,7 +53,7 @@ class Answers(Tally):
         self.shared_mask = self.learner.state.alive
         self._seeds = seeds(spec)
         self._steps = 0
-        self._given: dict[tuple[str, int], tuple[int, int]] = {}
+        self._given: dict[tuple[str, int], tuple[int, int, int]] = {}
         self._bits: list[bytearray] = [bytearray() for _ in spec.arm_names]
         self._used = [0] * spec.n_arms
         """How many answers about each arm the learner has had, or never will have."""
@@ -99,7 +99,7 @@ class Answers(Tally):
         assert isinstance(message, Answer)
         before = self._given.get((message.voter, message.number))
         if before is not None:
-            if before == (message.arm, message.bit):
+            if before == (message.arm, message.bit, message.seen):
                 return None
             return "This device has given another answer before.\nA device answers once."
         if message.number > self._survey.answers:
@@ -117,7 +117,7 @@ class Answers(Tally):
         key, given = (message.voter, message.number), self._given
         if key in given or self._refusal(message) is not None:
             return False
-        given[key] = (message.arm, message.bit)
+        given[key] = (message.arm, message.bit, message.seen)
         self._bits[message.arm].append(message.bit)
         self._ones[message.arm] += message.bit
         if len(given) >= self._next_mark:
@@ -201,10 +201,15 @@ class Answers(Tally):
             "notes": self._notes(),
             "progress": [["answers", len(self), needed, text]],
             "leader": self.leader if len(self) else None,
-            "states": ["asked about", "no longer asked about"],
+            "states": [self._state(arm) for arm in range(self.spec.n_arms)],
             "estimates": [None if row is None else list(row) for row in self.estimates()],
             "answers_needed": needed,
         }
+
+    def _state(self, arm: int) -> str:
+        if not self.shared_mask[arm]:
+            return "out"
+        return "in the running" if self._asked[arm] else "not asked about now"
 
     def _notes(self) -> list[str]:
         survey = self._survey

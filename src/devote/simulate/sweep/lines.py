@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from devote.simulate.block import COUNTS, JUDGEMENTS, Block, ends
+from devote.simulate.block import COUNTS, JUDGEMENTS, Block
 from devote.simulate.trial import NEVER, Point, Record
 from devote.simulate.votes import Votes
 
@@ -106,26 +106,6 @@ def block_from_dict(values: dict[str, Any], n_arms: int, n_players: int) -> Bloc
         left=left,
         votes=votes,
         records=records,
-    )
-
-
-def trial_from_dict(values: dict[str, Any], n_arms: int, n_players: int) -> Block:
-    """The block of a line that an earlier version wrote for one trial."""
-    ending, left = ends([values["status"]], [values["winners"]], n_arms)
-    pairs = np.array(sorted(values["first_vote"]), dtype=np.int32).reshape(-1, 2)
-    counts = np.array([len(pairs)], dtype=np.int32)
-    good = values["epsilon_optimal"]
-    judged = {"epsilon_optimal": good, "holds_epsilon_optimal": good} | {
-        name: values[name] for name in JUDGEMENTS if name in values
-    }
-    columns: dict[str, Any] = {name: np.array([values.get(name, NEVER)]) for name in COUNTS}
-    columns |= {name: np.array([judged[name]]) for name in JUDGEMENTS}
-    return Block(
-        **columns,
-        ending=ending,
-        left=left,
-        votes=Votes(n_players, counts, pairs[:, 0], pairs[:, 1]),
-        records=(_record(values["record"]),) if "record" in values else None,
     )
 
 

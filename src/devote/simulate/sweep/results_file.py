@@ -33,7 +33,6 @@ from devote.simulate.sweep.lines import (
     from_line,
     pack,
     to_line,
-    trial_from_dict,
     unpack,
 )
 from devote.simulate.sweep.pieces import Numbers, Pieces
@@ -57,7 +56,6 @@ class Contents:
     """What a file holds: its cells, how many trials were asked of each, and those done."""
 
     seed: int
-    format: int
     versions: dict[str, str]
     cells: list[dict[str, Any]] = field(default_factory=list)
     asked: list[int] = field(default_factory=list)
@@ -85,10 +83,7 @@ class Contents:
         if "trial" in values:
             cell, trial = values["cell"], values["trial"]
             shape = len(self.cells[cell]["problem"]["means"]), self.cells[cell]["n_players"]
-            if isinstance(trial, int):  # before format 4
-                self.done.add(cell, [trial], trial_from_dict(values, *shape))
-            else:
-                self.done.add(cell, unpack(trial, np.int64), block_from_dict(values, *shape))
+            self.done.add(cell, unpack(trial, np.int64), block_from_dict(values, *shape))
             return
         self.cells += values["cells"]
         self.asked += [0] * len(values["cells"])
@@ -218,9 +213,7 @@ def _sources(header: Header) -> dict[str, str]:
 
 def _check_same(path: Path, contents: Contents, header: Header) -> None:
     why = ""
-    if contents.format != FORMAT:
-        why = "it was begun by an earlier version of devote"
-    elif contents.seed != header.seed:
+    if contents.seed != header.seed:
         why = f"its seed is {contents.seed}, not {header.seed}"
     else:
         today = _sources(header)
@@ -252,7 +245,7 @@ def _read(path: Path, content: bytes) -> Contents:
     if not lines or head is None or head.get("kind") != KIND:
         raise _damaged(path, 1)
     check_format(path.name, head["format"])
-    contents = Contents(head["seed"], head["format"], head["versions"])
+    contents = Contents(head["seed"], head["versions"])
     contents.take({"ask": range(len(head["cells"])), **head})
     for number, line in enumerate(lines[:-1], start=2):
         values = from_line(line)

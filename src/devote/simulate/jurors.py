@@ -1,0 +1,185 @@
+"""A jury by its jurors alone, in compiled code.
+
+Nothing that other players do changes what a juror ends with. So a jury in a fleet in which all
+wake equally often needs no fleet: the moments at which the seats are claimed are the first of so
+many random moments, each juror learns alone from then on, and the first arm that enough of them
+have picked wins. Time is counted in plays of each device: a million devices cost no more than a
+hundred. ``engine.loop`` simulates the same pull by pull, and a test compares the two.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from devote.kernels import get_algorithm
+from devote.kernels.randomizer import blur
+from devote.kernels.state import COUNT, State, next_alive
+from devote.protocol import ExperimentSpec
+from devote.simulate.answers import mean_rewards, new_learner
+from devote.simulate.engine.compiling import fingerprint
+from devote.simulate.sweep.workers import worker_count
+from devote.simulate.trial import NEVER
+
+if TYPE_CHECKING:
+    from devote.schemes.jury.scheme import Jury
+
+LONGEST = 2**31 - 1
+"""After so many plays a lone juror is given up."""
+
+
+@dataclass(frozen=True, eq=False)
+class JuryRuns:
+    """What simulated juries came to, one place for each run.
+
+    ``plays`` are those of each device on average until the verdict, or until all picks were in
+    without one; ``winner`` is the verdict, -1 where there is none; ``messages`` are claims and
+    picks until then. ``cut`` tells the runs in which a juror was given up.
+    """
+
+    plays: NDArray[np.float64]
+    winner: NDArray[np.int64]
+    messages: NDArray[np.int64]
+    cut: NDArray[np.bool_]
+
+
+def simulate_jury(
+    spec: ExperimentSpec,
+    means: Sequence[float],
+    n_players: int,
+    *,
+    runs: int = 100,
+    first: int = 0,
+    seed: int = 0,
+    longest: int = LONGEST,
+) -> JuryRuns:
+    """Runs ``first``, ``first + 1``, ... of a jury among players who wake equally often.
+
+    Arms pay 0 or 1, 1 with the probability in ``means``. A juror who has learned for ``longest``
+    plays is given up, and its run with it.
+
+    >>> spec = ExperimentSpec(arms=2, epsilon=0.3, scheme="jury")
+    >>> found = simulate_jury(spec, [0.9, 0.1], 1_000, runs=10)
+    >>> found.winner.tolist(), found.messages.tolist()
+    ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [39, 39, 39, 39, 39, 39, 39, 39, 39, 39])
+    """
+    spec.check_players(n_players)
+    jury = cast("Jury", spec.scheme)
+    algorithm = get_algorithm(spec.algorithm)
+    rule = algorithm.rule(
+        n_arms=spec.n_arms,
+        epsilon=jury.subroutine_epsilon(spec),
+        eta=jury.subroutine_eta(spec, n_players),
+        options=spec.options,
+    )
+    alone = _compiled(spec.algorithm, algorithm.choose, algorithm.observe)
+    pays = mean_rewards(spec, means)
+    # A private juror speaks before its `vote_after`-th play, done or not.
+    most = longest if jury.privacy is None else min(longest, jury.vote_after - 1)
+
+    def run(number: int) -> tuple[float, int, int, bool]:
+        rng = np.random.default_rng([seed, number])
+        lone = np.array(
+            [
+                alone(rule, pays, rng, most, new_learner(algorithm, spec.n_arms))
+                for _ in range(jury.seats)
+            ]
+        )
+        is_cut = bool(most == longest and (lone[:, 1] == NEVER).any())
+        return *_verdict(spec, n_players, lone[:, 0], lone[:, 1], rng), is_cut
+
+    numbers = range(first, first + runs)
+    found = [run(first)] if runs else []
+    with ThreadPoolExecutor(worker_count(None)) as threads:
+        found += threads.map(run, numbers[1:])
+    plays, winner, messages, cut = zip(*found, strict=True) if found else ((), (), (), ())
+    return JuryRuns(np.array(plays), np.array(winner), np.array(messages), np.array(cut))
+
+
+def _verdict(
+    spec: ExperimentSpec,
+    n_players: int,
+    plays: NDArray[np.int64],
+    arms: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[float, int, int]:
+    """When the verdict comes, what it is, and after how many messages."""
+    jury, n_arms = cast("Jury", spec.scheme), spec.n_arms
+    claims = _claims(n_players, jury.seats, jury.seat_after, rng)
+    if jury.privacy is None:
+        # Who was done before it had a seat picks when it is next active.
+        wait = np.where(plays < jury.seat_after, 1, plays - jury.seat_after)
+    else:
+        wait = np.full(jury.seats, max(1, jury.vote_after - jury.seat_after))
+        noise = rng.random(jury.seats)
+        arms = np.array(
+            [
+                int(u * n_arms) if arm == NEVER else blur(int(arm), u, jury.truths(n_arms), n_arms)
+                for arm, u in zip(arms, noise, strict=True)
+            ]
+        )
+    moments = claims + np.where(wait > 0, rng.standard_gamma(np.maximum(wait, 1)), 0.0)
+    order = np.argsort(moments)
+    picks = np.zeros(n_arms, dtype=np.int64)
+    needed = jury.votes_needed(spec)
+    for place, juror in enumerate(order):
+        picks[arms[juror]] += 1
+        if picks[arms[juror]] == needed:
+            at = moments[juror]
+            claimed = int((claims <= at).sum())
+            return float(at), int(arms[juror]), claimed + place + 1
+    return float(moments[order[-1]]), NEVER, 2 * jury.seats
+
+
+def _claims(
+    n_players: int, seats: int, seat_after: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """The moments of the first claims: of the players' ``seat_after``-th activations the first."""
+    from scipy.special import gammaincinv
+
+    gaps = rng.standard_exponential(seats) / (n_players - np.arange(seats))
+    lowest = -np.expm1(-np.cumsum(gaps))  # the lowest of n_players uniform numbers
+    return np.asarray(gammaincinv(seat_after, lowest))
+
+
+@lru_cache(maxsize=32)
+def _compiled(name: str, *functions: object) -> Callable[..., tuple[int, int]]:
+    """A lone run of one subroutine, compiled at its first call or found in numba's cache."""
+    import numba
+
+    algorithm = get_algorithm(name)
+    alone = make_alone(algorithm.choose, algorithm.observe, 0)
+    alone = make_alone(algorithm.choose, algorithm.observe, fingerprint(alone))
+    alone.__qualname__ = f"alone_{name}"
+    compiler: Any = numba.njit(cache=True, nogil=True, error_model="numpy")
+    compiled: Callable[..., tuple[int, int]] = compiler(alone)
+    return compiled
+
+
+def make_alone(
+    choose: Callable[..., int], observe: Callable[..., int], fingerprint: int
+) -> Callable[..., Any]:
+    """One learner alone: after how many plays it is done, and with which arm, -1 if it is not.
+
+    ``fingerprint`` identifies the sources of the kernels, as in ``engine.loop``.
+    """
+
+    def alone(rule, means, rng, most, learner):  # type: ignore[no-untyped-def]
+        state = State(learner.alive, learner.pulls, learner.sums, learner.ints, learner.floats)
+        out = np.zeros(rule.n_arms, dtype=np.int32)
+        known = fingerprint
+        plays = 0
+        while plays < most and known >= 0:
+            arm = choose(rule, state, rng.random())
+            reward = 1.0 if rng.random() < means[arm] else 0.0
+            observe(rule, state, arm, reward, out)
+            plays += 1
+            if state.ints[COUNT] == 1:
+                return plays, next_alive(state, 0)
+        return plays, -1
+
+    return alone
