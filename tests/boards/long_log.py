@@ -49,8 +49,7 @@ def fill(path: Path, votes: int) -> None:
         said = pool.map(signed, [(n, scope) for n in range(-(-votes // ARMS))], chunksize=500)
     rows = [row for each in said for row in each][:votes]
     with store._database.write() as db:
-        voters = sorted({voter for voter, _, _ in rows})
-        db.executemany("INSERT INTO enrolled VALUES ('long', ?)", [(voter,) for voter in voters])
+        store.enrolled.add(db, "long", {voter for voter, _, _ in rows})
         db.executemany(
             "INSERT INTO messages VALUES ('long', ?, ?, ?, ?)",
             [(number, *row) for number, row in enumerate(rows, start=1)],

@@ -8,14 +8,13 @@ import tracemalloc
 import httpx
 import pytest
 from tests.boards.local import here, scope
+from tests.boards.memory import LOCAL
 from tests.device.worlds import URL as STORED_URL
 from tests.device.worlds import joined
 from tests.server.live import SPEC, api, enrol_all, identity, open_store, vote
 
 from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
-from devote.boards.http import HttpBoard
-from devote.boards.http_answers import HOPS
-from devote.boards.memory import LOCAL
+from devote.boards.http import HOPS, HttpBoard
 from devote.boards.operator import Operator
 from devote.boards.pages import PAGE, page_tag
 from devote.device.core import Core
@@ -316,13 +315,13 @@ def test_a_store_of_any_size_is_served_in_pages_without_holding_it(tmp_path):
             store.create(here(SPEC))
             fill(store, 20 * PAGE + 1)
             app = create_app(store, Settings())
-            board = app.state.service.boards.of("banner")
+            board = app.state.service.board("banner")
             for number in range(1, 22):
                 page = await board.page(number)
                 assert page is not None
                 assert page.full is (number <= 20)
             assert len(board._rows) == 1
-            assert len(board._pages._pages) == 16
+            assert len(board._pages) == 16
 
     asyncio.run(main())
 
@@ -341,6 +340,12 @@ def ours(body, status=200, **headers):
     return httpx.Response(status, headers={"Devote-Version": "2", **headers}, json=body)
 
 
+def tally_of_nothing():
+    where = {"board": scope(SPEC).board, "fingerprint": scope(SPEC).fingerprint}
+    public = SPEC.scheme.tally(SPEC).public()
+    return ours({**where, "number": 0, "tally": public, "pace": 1, "streams": False})
+
+
 @pytest.mark.parametrize("portal", [200, 503, 302])
 def test_a_captive_portal_s_redirect_is_forgotten_and_the_server_found_again(portal):
     asked, is_away = [], [True]
@@ -352,39 +357,42 @@ def test_a_captive_portal_s_redirect_is_forgotten_and_the_server_found_again(por
         if is_away:
             there = str(request.url).replace("http://devote", "http://portal")
             return httpx.Response(301, headers={"Location": there})
-        return ours({"outcome": "accepted"}, 201)
+        return tally_of_nothing()
 
     async def work(board):
         for _ in range(2):
             with pytest.raises((BoardRefused, BoardUnavailable)):
-                await board.publish(vote(identity(1)))
+                await board.tally()
         is_away.clear()
-        return await board.publish(vote(identity(1)))
+        return await board.tally()
 
-    assert answering(handler, work) is Outcome.ACCEPTED
+    assert answering(handler, work).number == 0
     assert asked == ["devote", "portal", "devote", "portal", "devote"]
 
 
-def test_a_server_that_has_moved_and_then_fails_is_asked_at_its_first_address_again():
+@pytest.mark.parametrize("fails_by", ["silence", "another page"])
+def test_a_server_that_has_moved_and_then_fails_is_asked_at_its_first_address_again(fails_by):
     asked, state = [], ["moved"]
 
     def handler(request):
         asked.append(request.url.host)
         if request.url.host == "new" and state == ["gone"]:
+            if fails_by == "another page":
+                return httpx.Response(200, text="This domain is for sale")
             raise httpx.ConnectError("no")
         if request.url.host == "devote" and state == ["moved"]:
             there = str(request.url).replace("http://devote", "http://new")
             return httpx.Response(301, headers={"Location": there})
-        return ours({"outcome": "accepted"}, 201)
+        return tally_of_nothing()
 
     async def work(board):
-        await board.publish(vote(identity(1)))
+        await board.tally()
         state[0] = "gone"
-        with pytest.raises(BoardUnavailable):
-            await board.publish(vote(identity(1)))
-        return await board.publish(vote(identity(1)))
+        with pytest.raises((BoardUnavailable, BoardRefused)):
+            await board.tally()
+        return await board.tally()
 
-    assert answering(handler, work) is Outcome.ACCEPTED
+    assert answering(handler, work).number == 0
     assert asked == ["devote", "new", "new", "devote"]
 
 
@@ -404,7 +412,7 @@ def test_an_invite_is_not_taken_to_another_host(knows):
             await board.fetch_experiment()
         await board.enrol(identity(1), "secret")
 
-    with pytest.raises(BoardRefused, match="another host, to which no token and no invite is sent"):
+    with pytest.raises(BoardRefused, match="not followed with an invite"):
         answering(handler, work)
     assert ("elsewhere", True) not in seen
     assert ("devote", True) in seen
@@ -443,26 +451,23 @@ def test_the_operator_s_token_is_not_taken_to_another_host(monkeypatch):
         assert reader.experiments() == []
     with (
         Operator("http://devote", "a token") as operator,
-        pytest.raises(BoardRefused, match="no token"),
+        pytest.raises(BoardRefused, match="another host"),
     ):
         operator.experiments()
     assert [host for host, token in seen if token] == ["devote"]
 
 
-def test_a_compressed_answer_is_neither_asked_for_nor_unpacked():
+def test_an_answer_that_is_compressed_twice_is_not_unpacked():
     bomb = gzip.compress(gzip.compress(b" " * 2**24))
 
     def handler(request):
-        assert request.headers["Accept-Encoding"] == "identity"
+        assert request.headers["Accept-Encoding"] in ("gzip", "identity")
         headers = {"Devote-Version": "2", "Content-Encoding": "gzip, gzip"}
         return httpx.Response(200, headers=headers, stream=httpx.ByteStream(bomb))
 
     async def work(board):
-        with pytest.raises(BoardRefused, match="compressed body"):
+        with pytest.raises(BoardRefused, match="not a devote server"):
             await board.tally()
-        with pytest.raises(BoardRefused, match="compressed body"):
-            async for _ in board.stream():
-                pass
 
     tracemalloc.start()
     try:

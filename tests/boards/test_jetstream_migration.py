@@ -11,11 +11,10 @@ from tests.server.live import SPEC, enrol, enrol_all, identity, open_store, vote
 
 from devote.boards.board import BoardRefused, Outcome
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment
+from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.jetstream import migration
 from devote.boards.jetstream.migration import Moved, migrate
 from devote.boards.jetstream.store import JetStreamStore
-from devote.boards.standing import UnknownExperiment
 from devote.cli.main import main
 
 

@@ -14,8 +14,7 @@ from tests.boards.logs import HONEST, NAME, fill, survey_answers, survey_spec
 from tests.device.worlds import joined
 from tests.server.live import TOKEN, identity, open_store, serving_in_thread
 
-from devote.boards.http_log import HttpLog
-from devote.boards.saved_log import LogCopy
+from devote.boards.logs import HttpLog, LogCopy
 from devote.boards.verification import verify_log
 from devote.dashboard import page
 from devote.device import Device

@@ -9,9 +9,8 @@ from tests.dashboard.surveys import ARMS, BETTING, SURVEY, answers
 from tests.server.live import api, enrol, identity, vote
 
 from devote.boards import history
-from devote.boards.course import POINTS, Course
 from devote.boards.experiment import Experiment
-from devote.boards.history import History
+from devote.boards.history import POINTS, Course, History
 from devote.dashboard.view import view
 from devote.schemes.survey import tally as survey_tally
 

@@ -23,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from devote.boards.trust import trusted
+from devote.boards.http import trusted
 
 ROOT = Path(__file__).parents[2]
 IMPORTED = (

@@ -145,6 +145,10 @@ def test_a_server_that_is_not_ours_of_another_version_or_answers_garbage(
             self.end_headers()
             self.wfile.write(body)
 
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
         def log_message(self, *_):
             pass
 

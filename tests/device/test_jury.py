@@ -6,12 +6,12 @@ import shutil
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.boards.local import scope
+from tests.boards.memory import MemoryBoard
 from tests.device.fault_run import drive
 from tests.device.worlds import ME, PretendServer, device, pull
 
 from devote.boards.board import Envelope, Outcome, Posted
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import sync_once

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import pytest
 from tests.boards.local import here
+from tests.boards.memory import MemoryBoard
 from tests.device.fault_run import drive
 from tests.device.forks import Nursery
 from tests.device.server_process import await_health, free_port
@@ -20,7 +21,6 @@ from tests.device.worlds import joined
 
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import SqliteStore
 from devote.device.core import Core

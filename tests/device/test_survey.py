@@ -360,7 +360,7 @@ def test_after_its_answer_a_device_plays_who_leads_and_then_who_has_won():
         assert choice == 2
         core.reward(0.0, choice)
     number = 10
-    while board._tally.status() == "open":
+    while board.ledger.tally.status() == "open":
         for arm, bit in ((0, 0), (1, 1), (2, 0)):
             asyncio.run(board.publish(other(number, arm, bit, board.spec)))
             number += 1
@@ -373,7 +373,7 @@ def test_after_its_answer_a_device_plays_who_leads_and_then_who_has_won():
 def answers_of_others(board, bits, until):
     """Answers of one device each, one about each arm in turn, until the board's tally is so."""
     number = 10
-    while not until(board._tally):
+    while not until(board.ledger.tally):
         for arm, bit in enumerate(bits):
             asyncio.run(board.publish(other(number, arm, bit, board.spec)))
             number += 1
@@ -382,8 +382,8 @@ def answers_of_others(board, bits, until):
 def test_a_device_draws_among_the_arms_asked_about_and_says_from_which_snapshot():
     board, hand = Witness(SPEC.with_(epsilon=0.5, scheme=Survey(None))), HandClock()
     answers_of_others(board, (0, 1, 1), lambda tally: tally.asked == (1, 2))
-    assert board._tally.shared == (0, 1, 2)
-    snapshot = len(board._tally)
+    assert board.ledger.tally.shared == (0, 1, 2)
+    snapshot = len(board.ledger.tally)
     core = new_core(spec=board.spec, clock=hand.clock)
     assert sync(core, board)
     assert core.choose(u=0.0) == 1
@@ -416,10 +416,10 @@ def test_an_answer_is_sent_and_counted_though_its_arm_is_not_asked_about_any_mor
     choice = core.choose(u=0.0)
     assert choice == 0
     answers_of_others(board, (0, 1, 1), lambda tally: 0 not in tally.asked)
-    before = board._tally.counts
+    before = board.ledger.tally.counts
     leaves_at(core, hand)
     assert sync(core, board)
-    assert board._tally.counts == (before[0] + 1, *before[1:])
+    assert board.ledger.tally.counts == (before[0] + 1, *before[1:])
     assert [message.arm for message in core.status().sent] == [0]
     assert board.left[-1].seen == 0, "it had read no tally when it drew"
     core.close()

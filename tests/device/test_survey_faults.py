@@ -8,7 +8,6 @@ After each restart chance gives other noise, other rewards and other arms. Then 
 import random
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import replace
 
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock

@@ -3,11 +3,11 @@
 import random
 
 from tests.boards.faults import Faults, FaultyBoard, MockClock
+from tests.boards.memory import MemoryBoard
 from tests.device.fault_run import drive
 from tests.device.worlds import device, pull
 
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.device import steps
 from devote.device.core import Core
 from devote.device.sync import sync_once

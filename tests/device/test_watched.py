@@ -10,13 +10,13 @@ import random
 
 import pytest
 from tests.boards.local import here
+from tests.boards.memory import MemoryBoard
 from tests.device.watched_device import RealDevice, run
 from tests.device.worlds import HandClock, joined
 
 from devote.audit import audit_exposure
 from devote.audit.worlds import SECRETS
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.device import steps
 from devote.device.core import Core
 from devote.device.record import Expiry

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 from tests.boards.local import here, scope
+from tests.boards.memory import LOCAL
 from tests.device.recording_proxy import Recording, Request, recording_proxy
 from tests.server.live import open_store, serving
 
 from devote.boards.board import Envelope
-from devote.boards.identity import verify, verify_enrolment
-from devote.boards.memory import LOCAL
+from devote.boards.identity import verify, verify_join
 from devote.device import AsyncDevice
 from devote.device.sync import Pace
 from devote.protocol import ExperimentSpec
@@ -34,7 +34,7 @@ ONLY_WHEN_WOKEN = Pace(every=1e6)
 BASE = "/experiments/banner"
 HEADERS = {
     "accept": "*/*",
-    "accept-encoding": "gzip, deflate",
+    "accept-encoding": "gzip",
     "connection": "keep-alive",
     "user-agent": "devote",
 }
@@ -77,8 +77,12 @@ def check_headers(request: Request, recording: Recording) -> None:
     assert headers.pop("host") == recording.address.removeprefix("http://")
     if request.method == "POST":
         assert headers.pop("content-length") == str(len(request.body))
-        assert headers == HEADERS | JSON_HEADERS
+        join = {"content-type": "text/plain"}  # for which a browser asks nothing first
+        assert headers == HEADERS | (join if request.path == f"{BASE}/join" else JSON_HEADERS)
     else:
+        if request.path == f"{BASE}/stream":
+            assert headers.pop("accept-encoding") == "identity"
+            headers["accept-encoding"] = "gzip"
         known = headers.pop("if-none-match", None)  # a digest of public things
         assert known is None or (re.fullmatch('"[0-9a-f]{32}"', known) and request.path != BASE)
         assert headers == HEADERS
@@ -86,10 +90,11 @@ def check_headers(request: Request, recording: Recording) -> None:
 
 def check_body(request: Request, voter: str, invite: str, spec: ExperimentSpec = SPEC) -> None:
     fields = json.loads(request.body)
-    if request.path == f"{BASE}/enrolments":
-        assert set(fields) == {"voter", "signature", "invite"}
-        assert (fields["voter"], fields["invite"]) == (voter, invite)
-        assert verify_enrolment(voter=voter, scope=scope(spec), signature=fields["signature"])
+    if request.path == f"{BASE}/join":
+        assert set(fields) == {"v", "voter", "signature", "invite"}
+        assert (fields["v"], fields["voter"], fields["invite"]) == (2, voter, invite)
+        signature = fields["signature"]
+        assert verify_join(voter=voter, experiment="banner", invite=invite, signature=signature)
         return
     assert request.path == f"{BASE}/messages"
     assert set(fields) == {"message", "signature"}
@@ -100,14 +105,14 @@ def check_body(request: Request, voter: str, invite: str, spec: ExperimentSpec =
 
 
 def check_request(request: Request, voter: str, invite: str, most: int) -> None:
-    """Whether a request is one of the six there are."""
+    """Whether a request is one of the five there are."""
     if request.method == "POST":
         assert request.query == ""
         check_body(request, voter, invite)
         return
     assert request.method == "GET"
     assert request.body == b""
-    if request.path in (BASE, f"{BASE}/tally", f"{BASE}/log/{LOCAL}/1"):
+    if request.path in (f"{BASE}/tally", f"{BASE}/log/{LOCAL}/1"):
         assert request.query == ""
         return
     assert request.path == f"{BASE}/stream"
@@ -145,7 +150,7 @@ def test_every_byte_of_a_whole_experiment_is_an_allowed_message(tmp_path):
                 check_headers(request, recording)
                 check_request(request, voter, invite, most)
             posts = [r for r in requests if r.method == "POST"]
-            assert sum(r.path == f"{BASE}/enrolments" for r in posts) == 1
+            assert sum(r.path == f"{BASE}/join" for r in posts) == 1
             votes = {r.body for r in posts if r.path == f"{BASE}/messages"}
             assert len(votes) == sent
             assert b"cookie" not in recording.sent.lower()

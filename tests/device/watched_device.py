@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from tests.boards.local import here
+from tests.boards.memory import MemoryBoard
 from tests.device.reopened import ReopenedDatabase, content_of
 from tests.device.worlds import HandClock, joined
 
 from devote.audit.wire import LOSS
 from devote.boards.board import BoardUnavailable
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.device.core import Core
 from devote.device.errors import RewardRefused
 from devote.device.record import Expiry

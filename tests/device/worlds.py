@@ -102,7 +102,7 @@ class PretendServer(CrashingBoard):
 
     async def tally(self) -> PublicTally:
         self.check_up()
-        return PublicTally.of(self.experiment.scope, len(self._posted), self._tally.public())
+        return PublicTally.of(self.experiment.scope, len(self._posted), self.ledger.tally.public())
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         self.check_up()

@@ -146,7 +146,7 @@ def test_a_device_that_was_revoked_is_told_and_goes_on_with_a_new_number(tmp_pat
         votes = device.board.votes
         votes.take([revocation(1)])
         envelope = device.core.identity.sign(Vote("banner", 0, 0, voter), votes.scope)
-        with pytest.raises(VoterRevoked, match="Certificate 1 was revoked"):
+        with pytest.raises(VoterRevoked, match="The operator has revoked this device"):
             await device.board.publish(envelope)
         await device.close()
         device = await join(tmp_path, Ticket(SPEC, certified(voter, 2)).to_json())

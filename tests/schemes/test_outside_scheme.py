@@ -9,6 +9,7 @@ from contextlib import ExitStack
 import httpx
 import numpy as np
 from tests.boards.local import here
+from tests.boards.memory import MemoryBoard
 from tests.device.fault_run import drive
 from tests.device.worlds import device as new_device
 from tests.schemes import first_to_finish
@@ -16,7 +17,6 @@ from tests.schemes.first_to_finish import Finished, FirstToFinish
 from tests.server.live import open_store, serving_in_thread
 
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.boards.operator import Operator
 from devote.dashboard import add_page
 from devote.device import Device

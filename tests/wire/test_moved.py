@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import httpx
 import pytest
 from tests.boards.local import here, scope
+from tests.boards.memory import MemoryBoard
 from tests.boards.test_identity import SMALL
 from tests.device.fault_run import drive
 from tests.device.worlds import ME, joined
@@ -15,9 +16,8 @@ from tests.server.live import TOKEN, body, identity, open_store, serving_in_thre
 from devote.boards.board import Envelope, Outcome, Posted
 from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
-from devote.boards.http_log import HttpLog
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
+from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
 from devote.boards.verification import verify_log
@@ -112,7 +112,7 @@ def test_a_whole_experiment_moved_to_another_server_is_refused_by_it(server, spe
 def _plant(store: SqliteStore, recorded: Recorded) -> None:
     """What a dishonest server does: it takes what it should refuse."""
     with store._database.write() as db:
-        db.executemany("INSERT INTO enrolled VALUES ('banner', ?)", [(v.voter,) for v in VOTERS])
+        store.enrolled.add(db, "banner", [voter.voter for voter in VOTERS])
         db.executemany(
             "INSERT INTO messages VALUES ('banner', ?, ?, ?, ?)",
             [
@@ -207,7 +207,7 @@ def test_keys_of_small_order_are_neither_enrolled_nor_heard(server):
             request = {"voter": key, "signature": signature}
             assert client.post(f"{url}/enrolments", json=request).status_code == 403
             with store._database.write() as db:  # and if one had got in before
-                db.execute("INSERT INTO enrolled VALUES ('banner', ?)", (key,))
+                store.enrolled.add(db, "banner", [key])
             posted = body(Envelope(Vote("banner", 0, 0, key), signature))
             assert client.post(f"{url}/messages", json=posted).status_code == 403
     assert store.rows("banner") == (0, [])

@@ -20,8 +20,7 @@ import httpx
 from devote.boards.board import Board, BoardRefused, BoardUnavailable
 from devote.boards.database import StoreError
 from devote.boards.experiment import read_link
-from devote.boards.http import HttpBoard
-from devote.boards.trust import trusted
+from devote.boards.http import HEADERS, HttpBoard, trusted
 from devote.device.core import SYSTEM_RANDOM, Core
 from devote.device.errors import DeviceError, JoinError, JoinRefused
 from devote.device.record import Choice, Clock, Expiry, OnExpire
@@ -480,7 +479,7 @@ class Client:
         self._boards: dict[str, HttpBoard] = {}
         self._joined: dict[Path, Future[Participant]] = {}
         self._pool = httpx.AsyncClient(
-            headers={"User-Agent": "devote"},
+            headers=HEADERS,
             verify=trusted(),
             limits=httpx.Limits(max_connections=CONNECTIONS),
         )

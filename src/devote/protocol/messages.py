@@ -20,7 +20,9 @@ from devote.protocol.wire import VERSION, Scope, signed_bytes
 MAX_ARMS = 2**16
 IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 TEXTS = ("experiment", "voter")
-RESERVED = ("enrolment", "log", "certificate", "revocation", "address", "peer", "gossip")
+RESERVED = (
+    "enrolment", "join", "log", "certificate", "revocation", "address", "peer", "gossip",
+)  # fmt: skip
 """What else is signed or hashed in the way of messages."""
 
 

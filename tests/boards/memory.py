@@ -1,4 +1,4 @@
-"""A board in memory, for tests and simulation: never lossy, never late, gone with the process.
+"""A board in memory, for tests: never lossy, never late, gone with the process.
 
 Tests that need a board that fails wrap it (``tests/boards/faults.py``).
 """
@@ -6,16 +6,53 @@ Tests that need a board that fails wrap it (``tests/boards/faults.py``).
 import threading
 from collections.abc import Callable, Iterable
 
-from devote.boards.admission import NOT_ENROLLED, Receipt, refusal, refused
-from devote.boards.bell import RingingBoard
+from devote.boards.admission import Receipt, admit
 from devote.boards.board import Envelope, Outcome, Posted, PublicTally, Snapshot
-from devote.boards.experiment import Experiment
+from devote.boards.experiment import Experiment, Standing
 from devote.boards.identity import Identity, verify
+from devote.boards.sqlite import RingingBoard
 from devote.protocol import ExperimentSpec, Message
 from devote.protocol.wire import Scope
 
 LOCAL = "0" * 32
 """The board that nobody beyond this process can reach."""
+
+
+class MemoryLedger:
+    """What admission asks a board in memory."""
+
+    def __init__(self, spec: ExperimentSpec, enrolled: set[str] | None, board: str) -> None:
+        deployable = spec.scheme.deployable
+        self.experiment = (
+            Experiment(spec, board=board) if deployable else _Undeployable(spec, board)
+        )
+        self.enrolled = enrolled
+        self.revoked: set[str] = set()
+        self.state = Standing()
+        self.tally = spec.scheme.tally(spec)
+        self.numbers: dict[Message, int] = {}
+
+    def is_enrolled(self, voter: str) -> bool:
+        return self.enrolled is None or voter in self.enrolled
+
+    def is_revoked(self, voter: str) -> bool:
+        return voter in self.revoked
+
+    def standing(self) -> tuple[Standing, float]:
+        return self.state, 0.0
+
+    def number_of(self, message: Message) -> int | None:
+        return self.numbers.get(message)
+
+    def count_of(self, voter: str) -> int:
+        return sum(message.voter == voter for message in self.numbers)
+
+
+class _Undeployable:
+    """An experiment of a scheme that devices cannot run."""
+
+    def __init__(self, spec: ExperimentSpec, board: str) -> None:
+        self.spec, self.name, self.scope = spec, spec.name, Scope(board, spec.fingerprint)
 
 
 class MemoryBoard(RingingBoard):
@@ -42,10 +79,9 @@ class MemoryBoard(RingingBoard):
         self.spec = spec
         self.enrolled = None if enrolled is None else set(enrolled)
         self.scope = Scope(board, spec.fingerprint)
+        self.ledger = MemoryLedger(spec, self.enrolled, board)
         self._check = check
         self._posted: list[Posted] = []
-        self._numbers: dict[Message, int] = {}
-        self._tally = spec.scheme.tally(spec)
         self._lock = threading.Lock()
 
     def now(self) -> Snapshot:
@@ -53,21 +89,14 @@ class MemoryBoard(RingingBoard):
         with self._lock:
             return Snapshot(len(self._posted), tuple(self._posted))
 
-    def post(self, envelope: Envelope) -> Receipt:
+    def post(self, envelope: Envelope, most: int | None = None) -> Receipt:
         """Post a message: accepted, duplicate, or refused, and why."""
-        message = envelope.message
-        if reason := refusal(envelope, self.spec, self.scope, self._check):
-            return refused(reason)
-        if self.enrolled is not None and message.voter not in self.enrolled:
-            return NOT_ENROLLED
         with self._lock:
-            if message in self._numbers:
-                return Receipt(Outcome.DUPLICATE, self._numbers[message])
-            if reason := self._tally.refusal(message):
-                return refused(reason)
-            number = self._numbers[message] = len(self._posted) + 1
+            if receipt := admit(envelope, self.ledger, most, self._check):
+                return receipt
+            number = self.ledger.numbers[envelope.message] = len(self._posted) + 1
             self._posted.append(Posted(number, envelope))
-            self._tally.add(message)
+            self.ledger.tally.add(envelope.message)
         self._bell.ring()
         return Receipt(Outcome.ACCEPTED, number)
 
@@ -94,4 +123,4 @@ class MemoryBoard(RingingBoard):
     async def tally(self) -> PublicTally:
         """What the messages come to."""
         with self._lock:
-            return PublicTally.of(self.scope, len(self._posted), self._tally.public())
+            return PublicTally.of(self.scope, len(self._posted), self.ledger.tally.public())
