@@ -21,7 +21,7 @@ NAME = "banner"
 
 def survey_spec(**changes: Any) -> ExperimentSpec:
     """A survey that ten thousand answers do not decide."""
-    given = {"epsilon": 0.01, "algorithm": "mixture_elimination", "scheme": Survey(1.0)}
+    given = {"epsilon": 0.01, "scheme": Survey(1.0)}
     return ExperimentSpec(arms=4, name=NAME, **{**given, **changes})
 
 
@@ -73,6 +73,25 @@ def _survey() -> tuple[ExperimentSpec, list[Envelope]]:
     return survey_spec(), survey_answers(40)
 
 
+def _liars() -> tuple[ExperimentSpec, list[Envelope]]:
+    """A survey up to its decision; its first three answers lie, for a bad arm and against the best.
+
+    Without ``liars`` it would be decided 32 answers sooner.
+    """
+    spec = survey_spec(epsilon=0.3, scheme=Survey(None, liars=3))
+    draw, tally, said = random.Random(1), spec.scheme.tally(spec), []
+    for arm, bit in ((3, 1), (1, 0), (3, 1)):
+        said.append((len(said) + 1, Answer, arm, bit, 1, 0))
+    while tally.status() == "open":
+        if len(tally) >= len(said):
+            arm = draw.choice(tally.asked)
+            bit = int(draw.random() < (0.1, 0.9, 0.5, 0.2)[arm])
+            said.append((len(said) + 1, Answer, arm, bit, 1, len(tally)))
+        number, kind, *fields = said[len(tally)]
+        tally.add(kind(NAME, *fields, identity(number).voter))
+    return spec, _sign(spec, *said)
+
+
 def _outside() -> tuple[ExperimentSpec, list[Envelope]]:
     spec = ExperimentSpec(arms=3, name=NAME, scheme="first_to_finish")
     return spec, _sign(spec, *((voter, Finished, voter % 3) for voter in range(1, 6)))
@@ -83,9 +102,10 @@ HONEST = {
     "terms": _terms,
     "jury": _jury,
     "survey": _survey,
+    "liars": _liars,
     "first_to_finish": _outside,
 }
-"""For each scheme a specification and a log that its board would have taken."""
+"""For each scheme specifications and logs that its board would have taken."""
 
 
 def items(envelopes: list[Envelope]) -> list[dict[str, Any]]:

@@ -17,7 +17,8 @@ from tests.server.live import TOKEN, open_store, serving_in_thread
 from devote.server import Settings, create_app
 
 DEVOTE = Path(sys.executable).with_name("devote")
-SPEC = 'name = "banner"\narms = ["red", "green", "blue"]\nepsilon = 1.0\nquorum = 2\n'
+SPEC = 'name = "banner"\narms = ["red", "green", "blue"]\nepsilon = 1.0\n'
+SPEC += "[scheme]\nquorum = 2\n"
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_an_experiment_is_opened_listed_and_invited_to(operate, devote, server):
 
 
 def test_a_json_specification_works_too(operate):
-    fields = {"name": "other", "arms": ["a", "b"], "quorum": 2}
+    fields = {"name": "other", "arms": ["a", "b"], "scheme": {"quorum": 2}}
     Path("other.json").write_text(json.dumps(fields))
     assert operate("experiments", "open", "other.json").out.endswith("/experiments/other\n")
 
@@ -249,10 +250,12 @@ def test_serve_serves_the_page_and_the_board_and_ends_well_on_a_signal(here, num
         process.kill()
         process.wait()
     assert process.returncode == 0
-    assert said.splitlines() == [
+    *told, start, stop = said.splitlines()
+    assert told == [
         f"devote: the page is at http://127.0.0.1:{port}/",
         "devote: the operator's token is in devote-server.db.token",
     ]
+    assert [json.loads(line)["event"] for line in (start, stop)] == ["start", "stop"]
     assert Path("devote-server.db.token").stat().st_mode & 0o077 == 0
 
 

@@ -207,6 +207,69 @@ def test_a_tally_or_a_page_that_does_not_follow_from_the_log_is_found(
         assert "the server tells as page's answer ['0'] of 6 messages" in ran.out
 
 
+def test_arms_that_a_server_falsely_asks_about_and_a_false_snapshot_are_found(
+    devote, tmp_path, monkeypatch
+):
+    """Devices that draw among them would answer about the arms that the server likes."""
+    spec, log = HONEST["liars"]()
+    counted = spec.scheme.tally(spec)
+    while counted.asked == counted.shared:
+        counted.add(log[len(counted)].message)
+    last = len(counted)
+    assert counted.status() == "open"
+    with open_store(tmp_path / "server.db") as store:
+        fill(store, spec, log, last)
+    honest = LiveBoard._tell
+    asked = list(counted.asked)
+    lies = {"asked": list(counted.shared), "snapshot": 0, "counts": [last, 0, 0, 0]}
+    truths = {"asked": asked, "snapshot": last, "counts": list(counted.counts)}
+    for name, lie in lies.items():
+
+        def tell(self, history, name=name, lie=lie):
+            told = honest(self, history)
+            return replace(told, tally={**told.tally, name: lie})
+
+        monkeypatch.setattr(LiveBoard, "_tell", tell)
+        with serving(tmp_path / "server.db") as url:
+            ran = devote("verify", url)
+        assert ran.code == 1
+        wrong = f"tally's {name} {lie} of {last} messages, the log gives {truths[name]}"
+        assert f"the server tells as {wrong}" in " ".join(ran.out.split())
+    monkeypatch.setattr(LiveBoard, "_tell", honest)
+    with serving(tmp_path / "server.db") as url:
+        assert devote("verify", url).code == 0
+
+
+def test_a_survey_is_counted_again_with_the_liars_that_it_tolerates(devote, tmp_path, monkeypatch):
+    """A server that decides as if nobody lied is found out."""
+    spec, log = HONEST["liars"]()
+    with open_store(tmp_path / "server.db") as store:
+        fill(store, spec, log, len(log))
+    with serving(tmp_path / "server.db") as url:
+        told = json.loads(devote("verify", url, "--json").out)
+        assert (told["ok"], told["status"], told["answer"]) == (True, "agreed", ["1"])
+    trusting = spec.with_(scheme=replace(spec.scheme, liars=0))
+    counted = trusting.scheme.tally(trusting)
+    while counted.status() == "open":
+        counted.add(log[len(counted)].message)
+    last = len(counted)
+    assert last < len(log) - 20
+    honest = LiveBoard._tell
+    monkeypatch.setattr(
+        LiveBoard,
+        "_tell",
+        lambda self, history: replace(honest(self, history), tally=counted.public()),
+    )
+    with open_store(tmp_path / "early.db") as store:
+        fill(store, spec, log, last)
+    with serving(tmp_path / "early.db") as url:
+        ran = devote("verify", url)
+    assert ran.code == 1
+    assert f"tally's status agreed of {last} messages, the log gives open" in " ".join(
+        ran.out.split()
+    )
+
+
 @pytest.mark.parametrize("scheme", [name for name in HONEST if name != "survey"])
 def test_the_log_of_every_scheme_is_verified_saved_and_verified_again(devote, tmp_path, scheme):
     spec, log = HONEST[scheme]()

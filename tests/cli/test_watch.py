@@ -3,7 +3,7 @@ import json
 
 from rich.console import Console
 
-from devote.cli.watch_view import choose_view
+from devote.cli.watch_view import choose_view, picture
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, simulate
@@ -78,3 +78,15 @@ def test_the_screen_shows_arms_votes_and_players_done():
                 show(frame)
         assert "players down to one arm" in out.getvalue()
         assert "every player holds arm 0" in out.getvalue()
+
+
+def test_the_screen_shows_an_arm_that_remains_but_is_not_asked_about():
+    spec = ExperimentSpec(arms=4, epsilon=0.2, scheme={"name": "survey", "privacy": 4.0})
+    scenario = Scenario(spec, Problem("toy", [0.9, 0.1, 0.5, 0.8]), 900)
+    waits = [frame for frame in frames(scenario, step=10) if frame.asked != frame.shared]
+    assert waits
+    for frame in waits:
+        out = io.StringIO()
+        Console(file=out, width=100).print(picture(scenario, frame))
+        n_waiting = sum(frame.shared) - sum(frame.asked)
+        assert out.getvalue().count("not asked about now") == n_waiting > 0

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from tests.dashboard.board_rows import rows
-from tests.dashboard.surveys import ARMS, SURVEY, answers
+from tests.dashboard.surveys import ARMS, BETTING, SURVEY, answers
 from tests.server.live import api, enrol, identity, vote
 
 from devote.boards import history
@@ -29,17 +29,34 @@ def test_a_view_has_each_options_estimate_in_thousandths_and_what_to_call_it():
     expected = [[round(1000 * end) for end in row] for row in past.tally.estimates()]
     assert shown["estimates"] == expected
     states = [(arm["name"], arm["state"], arm["leads"]) for arm in shown["arms"]]
-    gone = "no longer asked about"
     assert states == [
-        ("red", gone, False),
-        ("green", "asked about", True),
-        ("blue", "asked about", False),
-        ("grey", gone, False),
+        ("red", "out", False),
+        ("green", "in the running", True),
+        ("blue", "in the running", False),
+        ("grey", "out", False),
     ]
     assert "true bit with probability 98.2 %" in shown["notes"][1]
     assert "probability 95 % or more" in shown["notes"][0]
     assert shown["privacy"]["standing"] == "proved"
     assert shown["timeline"]["lanes"] == []
+
+
+def test_an_option_that_remains_but_is_not_asked_about_is_said_to_be_so():
+    messages = answers(BETTING)
+    tally = BETTING.scheme.tally(BETTING)
+    for message in messages:
+        tally.add(message)
+        if tally.asked != tally.shared:
+            break
+    assert tally.status() == "open"
+    _, shown = render(messages[: len(tally)], BETTING)
+    states = {arm["name"]: arm["state"] for arm in shown["arms"]}
+    now = {ARMS[arm] for arm in tally.asked}
+    assert states == {n: "in the running" if n in now else "not asked about now" for n in ARMS}
+    assert "not asked about now" in states.values()
+    assert [arm["out_at"] for arm in shown["arms"]] == [None] * len(ARMS)
+    _, shown = render(messages, BETTING)
+    assert sorted(arm["state"] for arm in shown["arms"]) == ["out"] * 3 + ["the answer"]
 
 
 def test_a_decided_survey_has_an_answer_and_nobody_leads_any_more():
@@ -102,7 +119,7 @@ def test_how_many_answers_are_needed_is_worked_out_only_as_they_grow_by_an_eight
 def test_a_page_hears_the_last_number_once_however_many_messages_came(tmp_path):
     async def main():
         async with asyncio.timeout(30), api(tmp_path / "board.db") as server:
-            board = server.app.state.service.boards.of("banner")
+            board = server.app.state.service.board("banner")
             numbers = board.numbers(0.01)
             assert b"data: 0" in await anext(numbers)
             for number in range(1, 9):

@@ -251,7 +251,6 @@ def test_a_demonstration_of_a_survey_ends_with_its_answer_chaos_or_not(chaos, ca
     spec = ExperimentSpec(
         arms=("red", "green", "blue"),
         name="banner",
-        algorithm="mixture_elimination",
         epsilon=0.5,
         delta=1e-6,
         scheme=Survey(privacy=4.0, reply_after=1.0),
@@ -272,7 +271,7 @@ def test_a_demonstration_of_a_survey_ends_with_its_answer_chaos_or_not(chaos, ca
 
 def test_a_survey_is_shown_with_many_devices_that_answer_soon():
     experiment = banner_experiment(Survey(reply_after=2.0))
-    assert (experiment.players, experiment.spec.algorithm) == (3_000, "mixture_elimination")
+    assert (experiment.players, experiment.spec.algorithm) == (3_000, "betting")
     assert demonstration.quickly("survey", ["reply_after=9"])[-1] == "reply_after=9"
     assert demonstration.quickly("jury", []) == []
 

@@ -36,7 +36,7 @@ from devote.fleet.sync import sync_once
 from devote.protocol import ExperimentSpec
 from devote.schemes import Claim, Jury
 
-ALGORITHMS = ("ser3", "ser4", "kl_racing", "lucb", "ugapec")
+ALGORITHMS = ("ser3", "ser4", "kl_racing", "lucb", "ugapec", "betting")
 SETTLED_WITHIN = 300
 """Rounds of four pulls each within which a fleet that has healed must settle: most take six, and
 in 120 runs none took more than 28.
@@ -151,7 +151,8 @@ class Fleet:
                 privacy=in_jury.choice((None, 4.0)),
                 vote_after=60,
             )
-            self.spec = self.spec.with_(scheme=jury, eta=0.2, delta=0.6 if jury.privacy else 0.3)
+            delta = 0.6 if jury.privacy else 0.3
+            self.spec = self.spec.with_(scheme=jury, algorithm=algorithm, eta=0.2, delta=delta)
         p = rng.choice((0.02, 0.1, 0.3))
         self.faults = Faults(
             lost_request=p, lost_reply=p, duplicated=p, delayed=p, stale=p, shuffled=p

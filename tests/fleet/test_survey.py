@@ -22,9 +22,7 @@ from devote.schemes import Answer
 from devote.schemes.survey import Survey
 
 AFTER = 60.0
-SPEC = ExperimentSpec(
-    arms=3, name="banner", algorithm="mixture_elimination", scheme=Survey(1.0, reply_after=AFTER)
-)
+SPEC = ExperimentSpec(arms=3, name="banner", scheme=Survey(1.0, reply_after=AFTER))
 TWICE = SPEC.with_(scheme=Survey(1.0, answers=2, reply_after=AFTER))
 QUICK = SPEC.with_(scheme=Survey(1.0, reply_after=0.05))
 
@@ -373,16 +371,66 @@ def test_after_its_answer_a_device_plays_who_leads_and_then_who_has_won():
     core.close()
 
 
-def test_an_answer_that_is_no_longer_asked_for_is_not_sent_and_the_device_goes_on():
-    board, hand = Witness(SPEC.with_(epsilon=0.9, scheme=Survey(None))), HandClock()
+def answers_of_others(board, bits, until):
+    """Answers of one device each, one about each arm in turn, until the board's tally is so."""
+    number = 10
+    while not until(board._tally):
+        for arm, bit in enumerate(bits):
+            asyncio.run(board.publish(other(number, arm, bit, board.spec)))
+            number += 1
+
+
+def test_a_device_draws_among_the_arms_asked_about_and_says_from_which_snapshot():
+    board, hand = Witness(SPEC.with_(epsilon=0.5, scheme=Survey(None))), HandClock()
+    answers_of_others(board, (0, 1, 1), lambda tally: tally.asked == (1, 2))
+    assert board._tally.shared == (0, 1, 2)
+    snapshot = len(board._tally)
+    core = new_core(spec=board.spec, clock=hand.clock)
+    assert sync(core, board)
+    assert core.choose(u=0.0) == 1
+    asyncio.run(board.publish(other(99, 2, 1, board.spec)))
+    assert sync(core, board)  # what is read later changes neither arm nor snapshot
+    leaves_at(core, hand)
+    assert sync(core, board)
+    sent = [message for message in board.left if message.voter == ME.voter]
+    assert [(message.arm, message.seen) for message in sent] == [(1, snapshot)]
+    core.close()
+
+
+def test_what_was_asked_from_which_snapshot_outlives_a_restart(tmp_path):
+    board, hand = Witness(), HandClock()
+    asyncio.run(board.publish(other(1, 2, 1)))
+    core = new_core(tmp_path / "device.db", clock=hand.clock)
+    assert sync(core, board)
+    core.choose()
+    core = reopen(core, clock=hand.clock)
+    asyncio.run(board.publish(other(2, 2, 1)))
+    leaves_at(core, hand)
+    assert sync(core, board)
+    assert board.left[-1].seen == 1
+    core.close()
+
+
+def test_an_answer_is_sent_and_counted_though_its_arm_is_not_asked_about_any_more():
+    board, hand = Witness(SPEC.with_(epsilon=0.5, scheme=Survey(None))), HandClock()
     core = new_core(spec=board.spec, clock=hand.clock)
     choice = core.choose(u=0.0)
     assert choice == 0
-    number = 10
-    while 0 in board._tally.shared:
-        for arm, bit in ((0, 0), (1, 1), (2, 1)):
-            asyncio.run(board.publish(other(number, arm, bit, board.spec)))
-            number += 1
+    answers_of_others(board, (0, 1, 1), lambda tally: 0 not in tally.asked)
+    before = board._tally.counts
+    leaves_at(core, hand)
+    assert sync(core, board)
+    assert board._tally.counts == (before[0] + 1, *before[1:])
+    assert [message.arm for message in core.status().sent] == [0]
+    assert board.left[-1].seen == 0, "it had read no tally when it drew"
+    core.close()
+
+
+def test_an_answer_to_a_survey_that_is_decided_is_not_sent_and_the_device_goes_on():
+    board, hand = Witness(SPEC.with_(epsilon=0.9, scheme=Survey(None))), HandClock()
+    core = new_core(spec=board.spec, clock=hand.clock)
+    core.choose(u=0.0)
+    answers_of_others(board, (0, 1, 0), lambda tally: tally.status() == "agreed")
     before = len(board.left)
     leaves_at(core, hand)
     assert sync(core, board)
@@ -390,7 +438,7 @@ def test_an_answer_that_is_no_longer_asked_for_is_not_sent_and_the_device_goes_o
     status = core.status()
     assert (status.sent, status.waiting, status.degraded) == ((), (), ())
     assert core._player.answers_left == 0
-    assert core.choose() != 0
+    assert core.choose() == core.best() == 1
     core.close()
 
 
@@ -425,6 +473,9 @@ def test_a_board_that_was_put_back_to_a_backup_is_offered_the_same_answer_again(
     core.close()
 
 
+GOOD = {"status": "open", "answer": [1, 0], "shared": [0, 1], "asked": [0, 1], "snapshot": 1}
+
+
 @pytest.mark.parametrize(
     "tally",
     [
@@ -433,6 +484,18 @@ def test_a_board_that_was_put_back_to_a_backup_is_offered_the_same_answer_again(
         {"status": "open", "answer": [7], "shared": [7]},
         {"status": "open", "answer": [0, 1, 2], "shared": [0, 1]},
         {"status": ["x"], "answer": [0], "shared": [0]},
+        GOOD | {"status": "agreed"},
+        GOOD | {"answer": [0, 1, 2]},
+        GOOD | {"asked": []},
+        GOOD | {"asked": [0, 2]},
+        GOOD | {"asked": [1, 1]},
+        GOOD | {"asked": ["0"]},
+        {name: value for name, value in GOOD.items() if name != "asked"},
+        {name: value for name, value in GOOD.items() if name != "snapshot"},
+        GOOD | {"snapshot": -1},
+        GOOD | {"snapshot": 1.0},
+        GOOD | {"snapshot": 2**54},
+        GOOD | {"snapshot": True},
     ],
 )
 def test_a_tally_that_is_none_is_said_and_nothing_is_sent(tally):
@@ -449,6 +512,8 @@ def test_a_tally_that_is_none_is_said_and_nothing_is_sent(tally):
     assert "not the public tally" in core.status().degraded[0]
     assert board.left == []
     assert not core.status().complete
+    tally = GOOD
+    assert sync(core, board), "else nothing is shown"
     core.close()
 
 

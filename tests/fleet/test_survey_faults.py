@@ -8,6 +8,7 @@ After each restart chance gives other noise, other rewards and other arms. Then 
 import random
 from collections import defaultdict
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
@@ -27,12 +28,7 @@ from devote.protocol import ExperimentSpec, LocalProtocolError
 from devote.schemes.survey import Survey
 
 AFTER = 20.0
-SPEC = ExperimentSpec(
-    arms=3,
-    name="faulty",
-    algorithm="mixture_elimination",
-    scheme=Survey(1.0, answers=2, reply_after=AFTER),
-)
+SPEC = ExperimentSpec(arms=3, name="faulty", scheme=Survey(1.0, answers=2, reply_after=AFTER))
 
 
 class Link(FaultyBoard):
@@ -44,7 +40,7 @@ class Link(FaultyBoard):
 
     async def publish(self, envelope):
         message = envelope.message
-        self.fleet.left[message.voter, message.number].add((message.arm, message.bit))
+        self.fleet.left[message.voter, message.number].add(message)
         outcome = await super().publish(envelope)
         if outcome is not Outcome.REFUSED:
             self.fleet.acknowledged.add(message)
@@ -210,14 +206,9 @@ def test_the_run_sees_noise_that_is_drawn_again_when_an_answer_is_offered_again(
 
     def drawn_again(self):
         return tuple(
-            self.identity.sign(
-                type(e.message)(**fields(e.message), bit=self.jitter() < 0.5), self.scope
-            )
+            self.identity.sign(replace(e.message, bit=int(self.jitter() < 0.5)), self.scope)
             for e in waiting(self)
         )
-
-    def fields(message):
-        return {name: getattr(message, name) for name in ("experiment", "arm", "number", "voter")}
 
     monkeypatch.setattr(DeviceCore, "waiting", property(drawn_again))
     assert fails(range(10))

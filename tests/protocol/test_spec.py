@@ -2,9 +2,8 @@
 
 import json
 import math
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError, fields
 from functools import partial
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,11 +12,8 @@ from tests.toml import to_toml
 
 from devote.kernels.registry import ALGORITHMS
 from devote.protocol import ExperimentSpec, SpecError
-from devote.schemes import SCHEMES, Decentralized
+from devote.schemes import SCHEMES
 
-VERSION_1 = json.loads(
-    (Path(__file__).parents[1] / "data" / "version_1" / "specs.json").read_text()
-)
 MANY = 4 * settings().max_examples
 GOOD = {"arms": 3}
 
@@ -75,7 +71,7 @@ def refused(build, match):
         ({"algorithm": "ser33"}, r"algorithm='ser33' is not known.\nDid you mean 'ser3'\? Use one"),
         ({"algorithm": "median"}, r"Did you mean 'median_elimination'"),
         ({"algorithm": ["ser3"]}, r"is not known.\n"),
-        ({"algorithm": None}, r"algorithm=None is not known"),
+        ({"algorithm": 3}, r"algorithm=3 is not known"),
         ({"options": {"radius": "wide"}}, r"radius='wide' is not one of: union, active"),
         ({"options": {"radius": ["union"]}}, r"is not one of: union, active"),
         ({"options": {"raduis": "union"}}, r"option 'raduis' is not one of ser3's: radius"),
@@ -300,16 +296,58 @@ def test_specifications_are_values_that_can_be_hashed():
         one.options["radius"] = "union"
 
 
-def test_another_scheme_takes_its_own_eta_unless_one_was_chosen():
+def test_another_scheme_takes_its_own_eta_and_algorithm_unless_they_were_chosen():
     spec = ExperimentSpec(arms=3)
-    assert spec.with_(scheme="jury").eta == 0.2
-    assert spec.with_(scheme="jury").with_(scheme="decentralized").eta == 0.9
-    assert ExperimentSpec(arms=3, eta=0.5).with_(scheme="jury").eta == 0.5
-    assert spec.with_(scheme="jury", eta=0.3).eta == 0.3
+    for field, here, there, chosen in (
+        ("eta", 0.9, 0.2, 0.5),
+        ("algorithm", "ser3", "betting", "lucb"),
+    ):
+        assert getattr(spec, field) == here
+        assert getattr(spec.with_(scheme="jury"), field) == there
+        assert getattr(spec.with_(scheme="jury").with_(scheme="decentralized"), field) == here
+        assert getattr(spec.with_(**{field: chosen}).with_(scheme="jury"), field) == chosen
+        assert getattr(spec.with_(**{"scheme": "jury", field: chosen}), field) == chosen
+    assert spec.with_(scheme="survey").algorithm == "betting"
+    assert spec.with_(scheme="survey", algorithm="ser3").algorithm == "ser3"
 
 
-def test_the_fingerprint_covers_what_differs_from_the_defaults():
-    """What is written out is what is left out."""
+def test_the_canonical_form_names_everything_but_empty_fields():
+    """So no later default can change what a specification means."""
+    assert ExperimentSpec(arms=3).to_dict() == {
+        "version": 2,
+        "name": "experiment",
+        "arms": ["0", "1", "2"],
+        "algorithm": "ser3",
+        "options": {"radius": "union"},
+        "epsilon": 0.25,
+        "eta": 0.9,
+        "delta": 0.05,
+        "scheme": {"name": "decentralized", "quorum": "paper"},
+    }
+    for scheme in SCHEMES.values():
+        spec = ExperimentSpec(arms=2, scheme=scheme.name)
+        written = spec.to_dict()
+        assert set(written) == {"version", *(item.name for item in fields(spec))} - {"issuer"}
+        assert set(written["scheme"]) == {"name", *(item.name for item in fields(scheme))}
+        assert None not in written["scheme"].values()
+        assert ExperimentSpec.from_dict(written) == spec
+    for name in ("jury", "survey"):
+        spec = ExperimentSpec(arms=2, scheme={"name": name, "privacy": None})
+        assert spec.to_dict()["scheme"]["privacy"] == "none"
+        assert ExperimentSpec.from_json(spec.to_json()) == spec
+
+
+def test_a_choice_that_is_another_schemes_default_is_a_choice():
+    """``algorithm = "ser3"`` where the default is betting is written and kept."""
+    survey = ExperimentSpec(arms=3, scheme="survey")
+    chosen = ExperimentSpec(arms=3, scheme="survey", algorithm="ser3")
+    assert chosen.fingerprint != survey.fingerprint
+    assert chosen.to_dict()["algorithm"] == "ser3"
+    assert ExperimentSpec.from_json(chosen.to_json()).algorithm == "ser3"
+    assert survey.to_dict()["algorithm"] == "betting"
+
+
+def test_defaults_that_are_written_out_leave_the_fingerprint_as_it_is():
     terse = ExperimentSpec(arms=3)
     explicit = ExperimentSpec(
         arms=["0", "1", "2"],
@@ -327,106 +365,6 @@ def test_the_fingerprint_covers_what_differs_from_the_defaults():
     assert ExperimentSpec(arms=3, eta=0.2, scheme=table).fingerprint == jury.fingerprint
     reset = ExperimentSpec(arms=3, algorithm="ser4", options={"phi": 0.1})
     assert reset.with_(options={"phi": 0.1, "radius": "union"}).fingerprint == reset.fingerprint
-
-
-def test_a_new_field_with_a_default_changes_no_fingerprint():
-    """Of the specification, and of a scheme's parameters: devices in the field go on."""
-
-    @dataclass(frozen=True)
-    class Tomorrow(ExperimentSpec):
-        colour: str = "blue"
-
-        def to_dict(self):
-            return {**super().to_dict(), "colour": self.colour}
-
-    @dataclass(frozen=True)
-    class Wider(Decentralized):
-        patience: int = 3
-
-    for spec in (ExperimentSpec(arms=3), ExperimentSpec(arms=3, eta=0.5, scheme={"quorum": 7})):
-        fields = {"arms": 3, "eta": spec.eta, "scheme": spec.scheme}
-        assert Tomorrow(**fields).fingerprint == spec.fingerprint
-        assert Tomorrow(**fields, colour="red").fingerprint != spec.fingerprint
-        wider = spec.with_(scheme=Wider(spec.scheme.quorum))
-        assert wider.fingerprint == spec.fingerprint
-        assert spec.with_(scheme=Wider(spec.scheme.quorum, 4)).fingerprint != spec.fingerprint
-
-
-MEANS_TODAY = {
-    "plain": {"arms": 3, "name": "plain"},
-    "named": {
-        "arms": ["blue", "green", "red"],
-        "name": "named",
-        "options": {"radius": "active"},
-        "epsilon": 0.2,
-        "eta": 0.5,
-        "delta": 0.1,
-        "scheme": {"quorum": "ceil"},
-    },
-    "number": {"arms": 4, "name": "number", "algorithm": "ugapec", "scheme": {"quorum": 5}},
-    "resets": {
-        "arms": 3,
-        "name": "resets",
-        "algorithm": "ser4",
-        "options": {"phi": 0.01},
-        "eta": 0.5,
-        "delta": 0.1,
-    },
-}
-
-
-@pytest.mark.parametrize("name", MEANS_TODAY)
-def test_a_specification_of_version_1_means_what_it_meant(name):
-    """Files made by version 1 itself, in both forms."""
-    old = VERSION_1[name]
-    today = ExperimentSpec(**MEANS_TODAY[name])
-    for spec in (ExperimentSpec.from_json(old["json"]), ExperimentSpec.from_toml(old["toml"])):
-        assert spec == today
-        assert spec.votes_needed == old["votes_needed"]
-        assert spec.fingerprint == today.fingerprint
-        assert ExperimentSpec.from_json(spec.to_json()) == spec
-
-
-def test_every_kind_of_version_1_specification_is_tried():
-    assert set(VERSION_1) == {*MEANS_TODAY, "jury"}
-
-
-@pytest.mark.parametrize("form", ["json", "toml"])
-def test_the_first_form_of_the_jury_is_refused_with_what_to_use_instead(form):
-    read = {"json": ExperimentSpec.from_json, "toml": ExperimentSpec.from_toml}[form]
-    refused(
-        lambda: read(VERSION_1["jury"][form]),
-        r"first form of the jury, which is gone\.\nOpen a new one with the scheme jury",
-    )
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"scheme": {"name": "jury"}}, r"are fields of different versions\.\nKeep scheme"),
-        ({"seat_after": 5}, r"seat_after=5 is a jury's, but the protocol is decentralized"),
-        ({"absent": 1}, r"absent=1 is a jury's, but the protocol is decentralized"),
-        ({"phi": 0.1}, r"option 'phi' is not one of ser3's"),
-        ({"protocol": "jurry"}, r"'jurry' is not known.\nDid you mean 'jury'"),
-        ({"quorum": 0}, r"quorum=0 must be"),
-        ({"epsilom": 0.1}, r"'epsilom' is not a field"),
-        ({"version": 9}, r"version 9 is not 2\.\nUpgrade devote"),
-    ],
-)
-def test_a_version_1_specification_that_contradicts_itself_is_refused(change, match):
-    refused(
-        lambda: ExperimentSpec.from_dict(json.loads(VERSION_1["plain"]["json"]) | change), match
-    )
-
-
-def test_an_old_field_need_not_be_given_with_its_version():
-    """A person's file of version 1 that leaves the version out."""
-    spec = ExperimentSpec.from_toml("arms = 3\nquorum = 5\n")
-    assert spec == ExperimentSpec(arms=3, scheme={"quorum": 5})
-    refused(
-        lambda: ExperimentSpec.from_toml("arms = 3\nquorum = 5\n[scheme]\nname = 'jury'\n"),
-        r"quorum and scheme are given together",
-    )
 
 
 @pytest.mark.parametrize(

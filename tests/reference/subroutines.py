@@ -1,4 +1,4 @@
-"""The nine ArmSelection subroutines (paper, section 3.1 and 4) and a tenth, the obvious way.
+"""The nine ArmSelection subroutines (paper, section 3.1 and 4) and two more, the obvious way.
 
 Sets, dicts and the standard library only, nothing of the library under test: this is the oracle
 that everything fast is compared with, run for run, on the same uniform random numbers.
@@ -9,6 +9,7 @@ and ``restart()``. ``K`` in a formula is always the original number of arms; eve
 """
 
 from collections.abc import Callable, Iterable
+from decimal import Context, Decimal
 from math import ceil, inf, log, sqrt
 
 
@@ -48,7 +49,7 @@ def kl_lower(mean: float, pulls: int, beta: float) -> float:
 
 
 class Subroutine:
-    """What all ten share: the remaining set, pulls and sums."""
+    """What all of them share: the remaining set, pulls and sums."""
 
     endless = False  # True: it goes on after one arm is left, so only a horizon ends it
 
@@ -347,6 +348,89 @@ class MixtureElimination(RoundRobin):
         return [k for k, lead in leads.items() if lead >= b]
 
 
+class Betting(Subroutine):
+    """Rounds of one bit from each asked arm; capital bet on the leader decides about the others.
+
+    Nothing is added up: every question is answered from the list of all rounds so far. Numbers
+    have forty digits. ``liars``: the capital is the least that is left wherever so many lies stand.
+    """
+
+    digits = Context(prec=40)
+
+    def __init__(self, n_arms, epsilon, eta, phi=0.0, radius="union", liars=0):
+        self.liars = liars
+        super().__init__(n_arms, epsilon, eta)
+        self.threshold = self.digits.divide(Decimal(n_arms - 1), Decimal(eta))
+        self.grid = [min(Decimal("1.4") * Decimal(epsilon), Decimal("0.9"))]
+        while self.grid[-1] < Decimal("0.9"):
+            self.grid.append(min(Decimal("1.5") * self.grid[-1], Decimal("0.9")))
+
+    def restart(self):
+        super().restart()
+        self.rounds = []  # of each complete round: the bit of each arm that it asked
+        self.row = {}  # the bits of this round
+        self.leader = None
+        self.settled = set()  # pairs (j, a): a is settled against j
+
+    def asked(self):
+        """The leader and whoever is not settled against it; all before the first judgement."""
+        return {k for k in self.remaining if (self.leader, k) not in self.settled}
+
+    def choose(self, u):
+        self.u = u
+        lacking = self.asked() - set(self.row)
+        return min(lacking or self.asked() or self.remaining)
+
+    def observe(self, arm, reward):
+        late = self.judge()  # a round that others completed by taking out what it lacked
+        bit = int(self.u < reward)
+        self.pulls[arm] += 1
+        self.sums[arm] += bit
+        if len(self.remaining) == 1 or arm not in self.asked():
+            return late
+        self.row[arm] = bit
+        return late + self.judge()
+
+    def judge(self):
+        """Once a round is complete: who is settled against the leader, and who goes."""
+        if len(self.remaining) == 1 or self.asked() - set(self.row):
+            return []
+        self.rounds.append({k: bit for k, bit in self.row.items() if k in self.remaining})
+        self.row = {}
+        self.leader = argmax(self.remaining, self.mean)
+        gone = []
+        for a in self.all_but(self.leader):
+            if self.is_proved(self.leader, a, self.epsilon):
+                self.settled.add((self.leader, a))
+            if self.is_proved(self.leader, a, 0):
+                gone.append(a)
+        left = [a for a in self.all_but(self.leader) if a not in gone]
+        if all((self.leader, a) in self.settled for a in left):
+            gone += left
+        self.remaining -= set(gone)
+        return gone
+
+    def is_proved(self, j, a, s):
+        """Whether the capital bet on j, at most s below a, is enough wherever lies may stand."""
+        both = [row[j] - row[a] for row in self.rounds if j in row and a in row]
+        wins, draws, losses = (both.count(d) for d in (1, 0, -1))
+        least = min(
+            self.capital(wins - undone, draws + undone - made, losses + made, s)
+            for undone in range(min(self.liars, wins) + 1)
+            for made in range(min(self.liars - undone, draws + undone) + 1)
+        )
+        return least >= self.threshold
+
+    def capital(self, wins, draws, losses, s):
+        s, ten = Decimal(s), self.digits
+        total = Decimal(0)
+        for g in self.grid:
+            term = ten.power(1 + g * (1 + s), wins)
+            term = ten.multiply(term, ten.power(1 - g * (1 - s), losses))
+            total += ten.multiply(term, ten.power(1 + g * s, draws))
+        return ten.divide(total, len(self.grid))
+
+
 SUBROUTINES = {
     "naive": Naive,
     "median_elimination": MedianElimination,
@@ -358,4 +442,5 @@ SUBROUTINES = {
     "ser3": SER3,
     "ser4": SER4,
     "mixture_elimination": MixtureElimination,
+    "betting": Betting,
 }

@@ -9,7 +9,7 @@ from devote.problems import PROBLEMS, Problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.promises import Case
 from devote.schemes import Survey
-from devote.schemes.survey import answers_expected, fewest_answers, liars_to_turn
+from devote.schemes.survey import answers_expected, fewest_answers
 from devote.simulate import Scenario, run_players
 
 
@@ -139,18 +139,39 @@ def test_each_promise_says_how_firm_it_is():
         "right answer": "proved",
         "few messages": "proved",
         "one answer": "measured",
-        "liars": "proved",
+        "liars": "refuted",
         "privacy": "proved",
     }
     bare = spec_of(privacy=None)
     assert {p.name: p.standing for p in bare.scheme.promises(Case(bare))}["privacy"] == "refuted"
 
 
-def test_liars_needed_grow_with_the_answers_and_shrink_with_privacy():
-    weak, strong = spec_of(privacy=4.0), spec_of(privacy=1.0)
-    assert liars_to_turn(weak, 1000) == math.ceil(1000 * 0.25 * weak.scheme.slope)
-    assert liars_to_turn(strong, 1000) < liars_to_turn(weak, 1000) < liars_to_turn(weak, 2000)
-    assert liars_to_turn(weak, 1000, gap=0.5) > liars_to_turn(weak, 1000)
+@pytest.mark.parametrize(("liars", "answers", "devices"), [(7, 1, 7), (7, 3, 2), (2, 3, 0)])
+def test_lies_are_tolerated_up_to_the_number_that_is_asked_for_and_no_promise_goes_beyond(
+    liars, answers, devices
+):
+    spec = spec_of(algorithm="betting", liars=liars, answers=answers, privacy="none")
+    assert spec.scheme.liars_tolerated == devices
+    [promise] = [p for p in spec.scheme.promises(Case(spec)) if p.name == "liars"]
+    assert promise.standing == "proved"
+    assert f"although up to {liars} answers lie" in promise.words
+    assert "Beyond that nothing is promised" in promise.words
+    [bound] = spec.scheme.bounds(Case(spec))
+    assert f"up to {liars} answers may lie" in bound.text
+
+
+def test_where_users_differ_the_error_is_proved_for_one_answer_of_each_and_for_no_more():
+    broken = "arms must pay all players alike"
+    for answers, name in ((1, "proved"), (2, "claimed")):
+        spec = spec_of(answers=answers, algorithm="betting")
+        [differ] = spec.scheme.bounds(Case(spec, broken=broken, users_differ=True))
+        assert differ.name == name
+        [drift] = spec.scheme.bounds(Case(spec, broken="rewards must not change"))
+        assert drift.name == "claimed"
+        [alike] = spec.scheme.bounds(Case(spec))
+        assert ("users may differ: each answers once" in alike.text) == (answers == 1)
+        assert ("and pay all users alike" in alike.text) == (answers > 1)
+        assert bool(spec.scheme.warnings(spec)) == (answers > 1)
 
 
 def test_a_scenario_that_cannot_end_is_refused_before_it_starts():

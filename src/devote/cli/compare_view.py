@@ -3,96 +3,279 @@
 from json import dumps
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from devote.cli.terminal import CLOSE, console, duration, number, panel, table
 from devote.protocol.scheme import SCHEMES
 
 DAY = 86400.0
-HEADS = ("scheme", "samples", "messages", "time", "error", "privacy", "liars")
+LABELS = {
+    "privacy": "privacy e",
+    "liars": "lying devices",
+    "epsilon": "epsilon",
+}
 
 
 def show_comparison(found: dict[str, Any]) -> None:
-    """Print the table, what to use and why, or what to relax."""
-    privacy = "none" if found["privacy"] is None else f"{found['privacy']:g}"
-    parts: list[RenderableType] = [
-        Text(
-            f"Asked for: epsilon {found['epsilon']:g}, delta {found['delta']:g}, privacy "
-            f"{privacy}; {found['plays_per_day']:g} plays a day each.\n"
-            f"Arms: {found['problem']['summary']}.",
-            style="dim",
-        ),
-        table("Br", HEADS, map(_row, found["schemes"]), **CLOSE),
-        table("Bl", ("scheme", "asks of each device"), map(_asks, found["schemes"])),
-        _notes(found),
-        *([_cannot(found)] if any(row["cannot"] for row in found["schemes"]) else []),
-        _verdict(found),
-    ]
-    console().print(
-        panel(
-            f"[bold]{found['n_players']:,} devices[/bold], {found['n_arms']} options",
-            parts,
-        )
-    )
+    """Print what to use and what it takes, or what to relax; then the other schemes."""
+    use = next((row for row in found["schemes"] if row["scheme"] == found["use"]), None)
+    parts: list[RenderableType] = [_question(found)]
+    if use is None:
+        parts += [*_relax(found), _schemes(found)]
+    else:
+        parts += [
+            Text.assemble((f"Use {found['use']}. ", "bold green"), found["why"]),
+            _expect(use["simulated"], found),
+            *_costs(found, use["simulated"]),
+            *_scenarios(found, use["simulated"]),
+            _schemes(found),
+            Text(_settings(use)),
+        ]
+    console().print(panel(f"[bold]{_who(found)}[/bold], {found['n_arms']} options", parts))
 
 
-def _row(row: dict[str, Any]) -> tuple[str, ...]:
-    about = "" if row["simulated_runs"] else "~"
-    error, privacy = row["proved_error"], row["proved_privacy"]
-    colour = "red" if row["cannot"] else "green"
-    return (
-        f"[{colour}]{row['scheme']}[/]",
-        _count(row["samples"], about),
-        _count(row["messages"], about),
-        "-" if row["days"] is None else about + duration(row["days"] * DAY),
-        "-" if error is None else f"<= {error:.2g}",
-        "-" if privacy is None else f"e = {privacy:g}",
-        _count(row["liars_to_turn"], ""),
-    )
+def _who(found: dict[str, Any]) -> str:
+    if found["visitors_per_day"] is not None:
+        return f"{found['visitors_per_day']:,.0f} visitors a day"
+    return f"{found['n_players']:,} devices"
 
 
-def _asks(row: dict[str, Any]) -> tuple[str, str]:
-    return row["scheme"], row["asks"] or "-"
-
-
-def _count(value: float | None, about: str) -> str:
-    return "-" if value is None else about + number(round(value))
-
-
-def _notes(found: dict[str, Any]) -> Text:
-    runs = [
-        f"{row['scheme']} {row['answered']} of {row['simulated_runs']} runs came to one answer"
-        for row in found["schemes"]
-        if row["simulated_runs"]
-    ]
-    simulated = f"Simulated: {', '.join(runs)}. " if runs else ""
+def _question(found: dict[str, Any]) -> Text:
+    """What is asked, in whole sentences."""
+    privacy = "no privacy asked for"
+    if found["privacy"] is not None:
+        privacy = f"privacy e = {found['privacy']:g}"
+    lies = f"up to {found['liars']:,} devices may lie" if found["liars"] else "all devices honest"
+    how = "each visitor plays once"
+    if found["visitors_per_day"] is None:
+        how = f"each device plays {found['plays_per_day']:,.3g} times a day"
     return Text(
-        f"{simulated}~ is a forecast, at most about this. Samples, messages and time are until "
-        "there is an answer. Error and privacy are what is proved, - where nothing is. Liars: the "
-        "fewest lying devices that can turn the answer.",
+        f"Asked: find an option that is at most {found['epsilon']:g} worse than the best; wrong "
+        f"with probability at most {found['delta']:g}; {privacy}; {lies}; {how}; within "
+        f"{found['most_days']:g} days.\n"
+        f"Options: {_options(found['problem'])}.",
         style="dim",
     )
 
 
-def _cannot(found: dict[str, Any]) -> RenderableType:
-    rows = [(row["scheme"], "; ".join(row["cannot"])) for row in found["schemes"] if row["cannot"]]
-    return table("Bl", ("cannot", "because"), rows)
+def _options(problem: dict[str, Any]) -> str:
+    means = problem["means"]
+    shown = " ".join(f"{mean:g}" for mean in means[:8])
+    more = f" and {len(means) - 8} more" if len(means) > 8 else ""
+    summary = f" ({problem['summary']})" if problem["summary"] else ""
+    return f"they pay {shown}{more}{summary}"
 
 
-def _verdict(found: dict[str, Any]) -> RenderableType:
-    if found["use"] is not None:
-        [row] = [row for row in found["schemes"] if row["scheme"] == found["use"]]
-        return Text.assemble((f"Use {found['use']}. ", "bold"), found["why"], "\n", _settings(row))
+def _expect(simulated: dict[str, Any], found: dict[str, Any]) -> RenderableType:
+    """What simulated runs of the scheme took."""
+    takes, days = simulated["takes"], simulated["days"]
+    runs = simulated["simulated_runs"]
+    unit = "answers" if simulated["unit"] == "answers" else "plays of each device"
+    fleet = "visitors" if found["visitors_per_day"] is not None else "devices"
+    return table(
+        "brrd",
+        ("what to expect", "mean", "95 % of runs", f"{runs} simulated runs, {_ended(simulated)}"),
+        [
+            (unit, number(takes["mean"]), f"up to {number(takes['p95'])}", _interval(takes)),
+            (
+                "time",
+                _time(days["mean"]),
+                f"up to {_time(days['p95'])}",
+                "until there is an answer",
+            ),
+            (
+                f"{fleet} needed",
+                "",
+                number(simulated["devices_needed"]),
+                _why_devices(simulated, fleet),
+            ),
+        ],
+    )
+
+
+def _interval(takes: dict[str, Any]) -> str:
+    words = f"median {number(takes['median'])}"
+    if takes["high"] > takes["low"]:
+        words += f"; mean 95 % sure from {number(takes['low'])} to {number(takes['high'])}"
+    return words
+
+
+def _why_devices(simulated: dict[str, Any], fleet: str) -> str:
+    if simulated["unit"] == "answers":
+        return f"with so many, 95 % of runs decide ({_sure(simulated)})"
+    return "so many decide; more only make it start sooner"
+
+
+def _sure(simulated: dict[str, Any]) -> str:
+    return "99 % sure" if simulated["simulated_runs"] >= 90 else "from few runs"
+
+
+def _ended(simulated: dict[str, Any]) -> str:
+    wrong = simulated["wrong_runs"]
+    said = f"{simulated['decided_runs']} with an answer"
+    return f"{said}, {wrong or 'none'} of them wrong"
+
+
+def _time(days: float | None) -> str:
+    return "-" if days is None else duration(days * DAY)
+
+
+def _costs(found: dict[str, Any], main: dict[str, Any]) -> list[RenderableType]:
+    """What other values of what is asked would take, one small table for each."""
+    shown: list[RenderableType] = []
+    for asked, label in LABELS.items():
+        rows = [cost for cost in found["costs"] if cost["asked"] == asked]
+        if len(rows) < 2:
+            continue
+        heads = (label, *(_value(cost) for cost in rows))
+        answers = main["unit"] == "answers"
+        lines = [
+            ("answers" if answers else "plays each", *(_amount(cost) for cost in rows)),
+            ("days", *(_days(cost) for cost in rows)),
+        ]
+        if answers:
+            who = "visitors" if found["visitors_per_day"] is not None else "devices"
+            lines.insert(1, (f"{who} needed", *(_devices(cost) for cost in rows)))
+        shown.append(table("Br", heads, lines, **CLOSE))
+    if shown:
+        note = (
+            "What it would take if you asked for something else, all else as asked (*). Mean of "
+            "simulated runs, fewer than above. - where it does not end in this fleet, or took too "
+            "long to simulate."
+        )
+        shown.insert(0, Text(note, style="dim"))
+    return shown
+
+
+def _value(cost: dict[str, Any]) -> str:
+    value = "none" if cost["value"] is None else f"{cost['value']:,g}"
+    return f"{value}*" if cost["is_asked"] else value
+
+
+def _amount(cost: dict[str, Any]) -> str:
+    simulated = cost["simulated"]
+    if simulated is None:
+        return "-"
+    if simulated["takes"] is None:
+        return f"> {_short(simulated['takes_at_least'])}"
+    return _short(simulated["takes"]["mean"])
+
+
+def _devices(cost: dict[str, Any]) -> str:
+    simulated = cost["simulated"]
+    needed = None if simulated is None else simulated["devices_needed"]
+    return "-" if needed is None else _short(needed)
+
+
+def _days(cost: dict[str, Any]) -> str:
+    simulated = cost["simulated"]
+    if simulated is None or simulated["days"] is None or simulated["days"]["mean"] is None:
+        return "-"
+    if simulated["decided_runs"] < 0.95 * simulated["simulated_runs"]:
+        return "-"
+    return f"{simulated['days']['mean']:.2g}"
+
+
+def _short(value: float) -> str:
+    """A number of three digits at most, in thousands and millions.
+
+    >>> _short(255_700), _short(1_634_773), _short(812.3)
+    ('256k', '1.6M', '812')
+    """
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= size:
+            scale = 1e3 if unit == "k" else size
+            scaled = value / scale
+            return f"{scaled:.1f}{unit}" if scaled < 10 else f"{scaled:,.0f}{unit}"
+    return f"{value:,.0f}"
+
+
+def _scenarios(found: dict[str, Any], main: dict[str, Any]) -> list[RenderableType]:
+    """What may come differently than assumed."""
+    rows = []
+    for cost in found["costs"]:
+        simulated = cost["simulated"]
+        if cost["asked"] not in SCENARIOS or simulated is None:
+            continue
+        said = SCENARIOS[cost["asked"]].format(cost["value"])
+        amount = _amount(cost)
+        if simulated["takes"] is not None and main["takes"] is not None:
+            times = simulated["takes"]["mean"] / main["takes"]["mean"]
+            amount += f" ({times:.1f} times)"
+        rows.append((amount, said))
+    return [table("rl", ("answers" if main["unit"] == "answers" else "plays each", "if"), rows)]
+
+
+SCENARIOS = {
+    "flash crowd": "all devices are asked before the first answer arrives (a flash crowd)",
+    "all alike": "all options pay {:g}: no option is better, and it takes longest",
+}
+
+
+def _schemes(found: dict[str, Any]) -> RenderableType:
+    """All schemes: what is proved, what they take, why they cannot."""
+    heads = ("scheme", "takes on average", "time", "error", "privacy", "may lie")
+    rows = found["schemes"]
+    reasons = [(row["scheme"], "; ".join(row["cannot"])) for row in rows if row["cannot"]]
+    note = (
+        "Error, privacy and how many devices may lie are what is proved; - where nothing is, or "
+        "where nothing was simulated."
+    )
+    shown: list[RenderableType] = [table("Br", heads, map(_row, rows), **CLOSE)]
+    shown.append(Text(note, style="dim"))
+    if reasons:
+        shown += [Text(), table("Bl", ("cannot", "because"), reasons)]
+    return Group(*shown)
+
+
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    error, privacy, simulated = row["proved_error"], row["proved_privacy"], row["simulated"]
+    colour = "red" if row["cannot"] else "green"
+    takes = time = "-"
+    if simulated is not None:
+        unit = "answers" if simulated["unit"] == "answers" else "plays each"
+        takes = f"{_amount(row)} {unit}"
+        if simulated["days"] is not None:
+            time = _time(simulated["days"]["mean"])
+    return (
+        f"[{colour}]{row['scheme']}[/]",
+        takes,
+        time,
+        "-" if error is None else f"<= {error:.2g}",
+        "-" if privacy is None else f"e = {privacy:g}",
+        str(row["liars_tolerated"]),
+    )
+
+
+def _relax(found: dict[str, Any]) -> list[RenderableType]:
+    head = f"No scheme can answer this question with {_who(found)}. "
     if not found["relax"]:
-        return Text("No scheme can do this, and no single change helps: relax several.")
-    words = [one["words"] for one in found["relax"]]
-    rows = [("or" if place else "either", word) for place, word in enumerate(words)]
-    return table("Bl", ("No scheme can do this.", "What would do:"), rows)
+        words = "No single change helps: ask for a larger epsilon and less privacy, or more days."
+        return [Text.assemble((head, "bold red"), words)]
+    rows = [
+        ("or" if place else "either", Text.assemble((one["words"], "bold"), "\n", _with(one)))
+        for place, one in enumerate(found["relax"])
+    ]
+    return [
+        Text.assemble((head, "bold red"), "What would do, everything else as asked:"),
+        table("Bl", ("", ""), rows, show_header=False),
+    ]
+
+
+def _with(one: dict[str, Any]) -> str:
+    simulated = one["simulated"]
+    takes, days = simulated["takes"], simulated["days"]
+    unit = "answers" if simulated["unit"] == "answers" else "plays of each device"
+    return (
+        f"{one['scheme']}: {number(takes['mean'])} {unit} and {_time(days['mean'])} on average, up "
+        f"to {_time(days['p95'])} in 95 % of runs; {simulated['decided_runs']} of "
+        f"{simulated['simulated_runs']} simulated runs came to an answer"
+    )
 
 
 def _settings(row: dict[str, Any]) -> str:
-    """What to write in the specification, for what differs from the defaults."""
+    """What to write in the specification."""
     spec = row["spec"]
     scheme = SCHEMES[row["scheme"]]()
     parameters = [
@@ -103,5 +286,6 @@ def _settings(row: dict[str, Any]) -> str:
     eta = "" if spec["eta"] == scheme.default_eta else f"\n  eta = {spec['eta']:g}"
     return (
         f"In its specification:\n  algorithm = {dumps(spec['algorithm'])}{eta}\n"
+        f"  epsilon = {spec['epsilon']:g}\n  delta = {spec['delta']:g}\n"
         f"  scheme = {{ {', '.join(parameters)} }}"
     )

@@ -68,9 +68,12 @@ class DemoView:
         self._eavesdropper(outcome.busiest)
 
     def _costs(self, outcome: Outcome) -> None:
+        known = ", of which the server saw none"
+        if Answer in self._spec.scheme.kinds:
+            known = f"; the server was sent one bit about {len(outcome.messages):,} of them"
         self._print(
-            f"\n{outcome.seconds:.0f} s, {number(outcome.pulls)} banner views, of which the server "
-            f"saw none.\n{len(outcome.messages):,} messages of {outcome.bytes_sent:,} bytes in all "
+            f"\n{outcome.seconds:.0f} s, {number(outcome.pulls)} banner views{known}.\n"
+            f"{len(outcome.messages):,} messages of {outcome.bytes_sent:,} bytes in all "
             f"(with signatures {outcome.bytes_sent + 128 * len(outcome.messages):,})."
         )
         if outcome.server_kills or outcome.crowd_kills:

@@ -1,6 +1,7 @@
 """``devote plan``: which scheme for your fleet, and what it will cost."""
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,40 +10,59 @@ from devote.cli.errors import CommandError
 from devote.cli.options import takes
 from devote.guarantees.resets import Changes
 from devote.problems import Problem
+from devote.protocol.scheme import check
 
 if TYPE_CHECKING:
     from devote.simulate import Scenario
 
-DEFAULT_ARMS = 10
+DEFAULT_ARMS = 4
 DEFAULT_PRIVACY = 1.0
+DEFAULT_PLAYERS = 1000
 PLAYS_PER_DAY = 10.0
+VISITORS_PER_DAY = 50_000.0
 MOST_DAYS = 365.0
+RUNS = 400
+TRIALS = 20
 
 
-@options.scenario_options("engine", players=1000, epsilon=0.1, workers=0, algorithm=None)
+@options.scenario_options("engine", players=None, epsilon=0.005, workers=0, algorithm=None)
 def plan(
     asked: options.ScenarioOptions,
-    arms: Annotated[int | None, takes("K", "Number of options, if --means does not tell.")] = None,
-    privacy: Annotated[
-        str | None,
-        takes("E", "Privacy wanted: the e of local differential privacy, or none (default: 1)."),
+    arms: Annotated[
+        int | None, takes("K", "Number of options, if --means does not tell (default: 4).")
+    ] = None,
+    visitors_per_day: Annotated[
+        float | None,
+        takes("V", "New visitors a day, each of whom plays once (default: 50000)."),
     ] = None,
     plays_per_day: Annotated[
-        float | None, takes("R", "Plays of each device and day (default: 10).")
+        float | None,
+        takes("R", "In place of visitors: plays a day of each of --players devices (default: 10)."),
+    ] = None,
+    events_per_day: Annotated[
+        float | None, takes("E", "In place of --plays-per-day: plays of all devices together.")
     ] = None,
     days: Annotated[
         float | None, takes("D", "The longest that you would wait (default: 365).")
     ] = None,
-    events_per_day: Annotated[
-        float | None, takes("E", "In place of --plays-per-day: plays of all devices together.")
+    privacy: Annotated[
+        str | None,
+        takes("E", "Privacy wanted: the e of local differential privacy, or none (default: 1)."),
+    ] = None,
+    liars: Annotated[
+        int | None, takes("L", "Lying devices to tolerate, by proof (default: 0).", min=0)
     ] = None,
     switches: Annotated[
         int | None, takes("S", "ser4: expected changes of the best arm within --horizon.")
     ] = None,
     trials: Annotated[
-        int | None, takes("T", "Trials to simulate (default: 20, in a sweep 5).", min=1)
+        int | None,
+        takes("T", "Most runs to simulate (default: 400, one scheme 20, a sweep 5).", min=1),
     ] = None,
-    seconds: Annotated[float, takes("S", "Most time for each simulation.", min=0.1)] = 5.0,
+    seconds: Annotated[
+        float | None,
+        takes("S", "About the most time for one forecast (default: 10, one scheme 5).", min=0.1),
+    ] = None,
     sweep: Annotated[str | None, takes("AXIS", "Costs over eta, players or epsilon.")] = None,
     out: Annotated[
         Path | None, takes("FILE", "Draw the sweep: .png or .svg; its data go beside it.")
@@ -50,60 +70,111 @@ def plan(
 ) -> None:
     """Which scheme for your fleet, and what it will cost, before anything is deployed.
 
-    Compares all schemes and names the one to use. With --scheme it tells more of that one.
-    Without --means and --problem it plans for the hardest problem: all arms equal, and nobody
-    clicks. For ser4 it recommends a phi, unless --option phi=P is given.
+    Simulates all schemes and names the one to use: how many answers it takes, how many devices and
+    days are enough, and what more privacy, more lying devices or a smaller epsilon would cost. If
+    no scheme can do what you ask, it says so, and what you could ask instead. It plans for visitors
+    who come once (--visitors-per-day), or for devices that play again and again (--players and
+    --plays-per-day). Without --means it plans for a web shop with click rates near 5 %.
+
+    With --scheme it tells more of that one. For ser4 it recommends a phi, unless --option phi=P is
+    given.
 
     Examples:
-        devote plan --players 100000 --arms 4 --epsilon .05 --privacy 1 --plays-per-day 3
-        devote plan --players 1000000 --means .05,.04,.03,.03 --epsilon .005 --privacy 2
-        devote plan --players 500 --arms 4 --epsilon .2 --privacy none
-        devote plan --scheme jury --set privacy=2 --set seats=61 --eta .1 --epsilon .25
-        devote plan --scheme decentralized --arms 4 --players 500 --sweep eta --out eta.svg
+        devote plan
+        devote plan --visitors-per-day 20000 --means .05,.04,.03,.03 --epsilon .005 --privacy 2
+        devote plan --visitors-per-day 20000 --privacy 4 --liars 100
+        devote plan --players 500 --plays-per-day 20 --means .7,.5,.3 --epsilon .1 --privacy none
+        devote plan --players 1000000 --plays-per-day 3 --means .6,.5,.5 --epsilon .05
+        devote plan --scheme jury --set privacy=2 --set seats=61 --eta .1 --means .8,.4 --epsilon .2
+        devote plan --scheme decentralized --means .7,.4 --players 500 --epsilon .2 --sweep eta
         devote plan --algorithm ser4 --means .8,.4,.1 --epsilon .25 --switches 2 --horizon 1000000
     """
-    from devote.guarantees.plan import hardest_problem
+    from devote.guarantees.plan import web_shop
 
-    problem = asked.read_problem(assumed=hardest_problem(DEFAULT_ARMS if arms is None else arms))
+    problem = asked.read_problem(assumed=web_shop(DEFAULT_ARMS if arms is None else arms))
     if arms not in (None, problem.n_arms):
         raise CommandError(f"--arms {arms} with {problem.n_arms} means.\nLeave --arms out.")
-    if None not in (plays_per_day, events_per_day):
-        raise CommandError(
-            "--plays-per-day and --events-per-day say the same.\nGive one of them: the first is "
-            "of each device, the second of all together."
-        )
     if out is not None and sweep is None:
         raise CommandError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
     changes = _changes(asked, switches)
+    rates = _Rates(visitors_per_day, plays_per_day, events_per_day)
     if asked.scheme is None and sweep is None and changes is None:
-        if events_per_day is not None:
-            plays_per_day = events_per_day / asked.players
-        how = (PLAYS_PER_DAY if plays_per_day is None else plays_per_day, days or MOST_DAYS)
-        return _compare(asked, problem, privacy, how, trials or 20, seconds)
-    if privacy is not None or days is not None:
-        raise CommandError(
-            "--privacy and --days are for a comparison of all schemes.\n"
-            "Leave --scheme out, or give the scheme's own: --set privacy=1."
-        )
+        rates.check(asked.players)
+        return _compare(asked, problem, rates, days, privacy, liars, trials, seconds)
+    for flag, value in (
+        ("--privacy", privacy),
+        ("--days", days),
+        ("--liars", liars),
+        ("--visitors-per-day", visitors_per_day),
+    ):
+        if value is not None:
+            raise CommandError(
+                f"{flag} is for a comparison of all schemes.\nLeave --scheme, --sweep and "
+                "--algorithm ser4 out; or give the scheme's own: --set privacy=1, --set liars=5."
+            )
+    asked = replace(asked, players=DEFAULT_PLAYERS if asked.players is None else asked.players)
+    events = rates.events_per_day
     if plays_per_day is not None:
-        events_per_day = plays_per_day * asked.players
-    return _one(asked, problem, events_per_day, changes, trials, seconds, sweep, out)
+        events = plays_per_day * asked.players
+    return _one(asked, problem, events, changes, trials, seconds or 5.0, sweep, out)
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """Who plays how often, as it stands on the command line."""
+
+    visitors: float | None
+    plays_per_day: float | None
+    events_per_day: float | None
+
+    def check(self, players: int | None) -> None:
+        """Refuse what does not go together."""
+        if None not in (self.plays_per_day, self.events_per_day):
+            raise CommandError(
+                "--plays-per-day and --events-per-day say the same.\nGive one of them: the first "
+                "is of each device, the second of all together."
+            )
+        plays = self.plays_per_day if self.events_per_day is None else self.events_per_day
+        if None not in (self.visitors, plays):
+            raise CommandError(
+                "--visitors-per-day is for visitors who come once, --plays-per-day and "
+                "--events-per-day are for devices that play again and again.\nGive one of them."
+            )
+        if plays is not None and players is None:
+            raise CommandError(
+                "--plays-per-day and --events-per-day are about a fixed fleet, and it is not said "
+                "how many devices it has.\nGive --players as well."
+            )
+
+    def fleet(self, players: int | None, days: float) -> tuple[int, float | None, float | None]:
+        """How many devices, how often each plays a day, or how many visitors come a day."""
+        if players is not None and self.visitors is None:
+            plays = PLAYS_PER_DAY if self.plays_per_day is None else self.plays_per_day
+            if self.events_per_day is not None:
+                plays = self.events_per_day / max(1, players)
+            return players, plays, None
+        visitors = VISITORS_PER_DAY if self.visitors is None else self.visitors
+        for name, value in (("visitors_per_day", visitors), ("days", days)):
+            check.positive(name, value, "It is a number of visitors, or of days to wait.")
+        return math.ceil(visitors * days) if players is None else players, None, visitors
 
 
 def _compare(
     asked: options.ScenarioOptions,
     problem: Problem,
+    rates: _Rates,
+    days: float | None,
     privacy: str | None,
-    how: tuple[float, float],
-    trials: int,
-    seconds: float,
+    liars: int | None,
+    trials: int | None,
+    seconds: float | None,
 ) -> None:
     """All schemes side by side."""
     from devote.cli.compare_view import show_comparison
     from devote.cli.terminal import progress_bar, tell
     from devote.guarantees.compare import compare
     from devote.guarantees.promises import broken_assumption
-    from devote.guarantees.weigh import Question
+    from devote.guarantees.question import Question
     from devote.protocol.planning import Wish
 
     given = (("--set", asked.parameters), ("--option", asked.option), ("--eta", asked.eta))
@@ -113,20 +184,33 @@ def _compare(
                 f"{flag} is for one scheme, and without --scheme all are compared.\n"
                 "Give --scheme as well, one of `devote schemes`."
             )
-    assumed = asked.means is None and asked.problem is None
+    wait = MOST_DAYS if days is None else days
+    n_players, plays_per_day, visitors_per_day = rates.fleet(asked.players, wait)
     wish = Wish(
-        n_players=asked.players,
+        n_players=n_players,
         n_arms=problem.n_arms,
         epsilon=asked.epsilon,
         delta=asked.delta,
         privacy=_read_privacy(privacy),
-        means=None if assumed else tuple(problem.values(asked.players, 0)),
-        **({} if asked.algorithm is None else {"algorithm": asked.algorithm}),
+        liars=liars or 0,
+        means=problem.means,
     )
-    question = Question(wish, *how, broken=broken_assumption(problem))
+    question = Question(
+        wish if asked.algorithm is None else replace(wish, algorithm=asked.algorithm),
+        plays_per_day,
+        visitors_per_day,
+        wait,
+        broken_assumption(problem),
+        bool(problem.groups),
+    )
     with progress_bar() as progress:
         found = compare(
-            question, problem, trials=trials, seed=asked.seed, seconds=seconds, progress=progress
+            question,
+            problem,
+            runs=trials or RUNS,
+            seed=asked.seed,
+            seconds=seconds or 10.0,
+            progress=progress,
         )
     tell(found.to_dict(), asked.json, show_comparison)
 
@@ -159,6 +243,7 @@ def _one(
     from devote.cli.plan_view import show_plan, show_sweep
     from devote.cli.terminal import tell
     from devote.guarantees.plan import make_plan
+    from devote.protocol.scheme import make_scheme
     from devote.simulate import Scenario
 
     if changes is not None:
@@ -167,7 +252,8 @@ def _one(
         if not any(word.startswith("phi") for word in asked.option or ()):
             # Without a phi a plan for ser4 is one for the terms of ser3, and recommends it.
             asked = replace(asked, algorithm="ser3")
-    spec = replace(asked, algorithm=asked.algorithm or "ser3").read_spec(problem.n_arms)
+    algorithm = asked.algorithm or make_scheme(asked.scheme).default_algorithm
+    spec = replace(asked, algorithm=algorithm).read_spec(problem.n_arms)
     if sweep is not None:
         scenario = Scenario(spec, problem, asked.players)
         told = _sweep(scenario, sweep, out, {"trials": trials or 5, **asked.running})
@@ -177,7 +263,7 @@ def _one(
         problem,
         asked.players,
         events_per_day=events_per_day,
-        trials=trials or 20,
+        trials=trials or TRIALS,
         seed=asked.seed,
         seconds=seconds,
         changes=changes,

@@ -28,6 +28,7 @@ def show_plan(plan: dict[str, Any]) -> None:
                     f"Arms: {problem['summary']}; who wakes: {problem['activity']}.",
                     style="dim",
                 ),
+                *(Text(warning, style="yellow") for warning in plan["warnings"]),
                 _costs(plan),
                 *([_resets(plan["resets"])] if plan["resets"] else []),
                 table("r", tuple(facts), [map(str, facts.values())]),
@@ -55,9 +56,21 @@ def _costs(plan: dict[str, Any]) -> RenderableType:
     least = "at least " if simulated["unfinished"] else ""
     shown = [(name, least + number(value), words) for name, value, words in rows]
     if decided := simulated["samples_to_decision"]:
-        shown.insert(0, ("samples to decide", number(decided["mean"]), "the group has one answer"))
+        shown.insert(0, ("samples to decide", number(decided["mean"]), _decided(plan)))
     shown += [("time", *_time(plan, least)), ("Theorem 2", *_bound(plan))]
     return table("brd", ("what to expect", "", _how_simulated(simulated)), shown)
+
+
+def _decided(plan: dict[str, Any]) -> str:
+    """How the samples until the group has its answer spread over runs."""
+    found = plan["simulated"]["to_decision"]
+    words = "until the group has one answer"
+    if found["high"] > found["low"]:
+        words += (
+            f"; 95 % sure from {number(found['low'])} to {number(found['high'])}, median "
+            f"{number(found['median'])}, 95 % of runs up to {number(found['p95'])}"
+        )
+    return words
 
 
 def _time(plan: dict[str, Any], least: str) -> tuple[str, str]:

@@ -82,6 +82,8 @@ def picture(scenario: Scenario, frame: Frame) -> RenderableType:
     for arm in range(spec.n_arms):
         votes = frame.votes[arm]
         counted = (_bar(votes, needed), str(votes)) if needed else ("", "")
+        if frame.shared[arm] and not frame.asked[arm]:
+            counted = ("not asked about now", *counted[1:])
         cells = (str(arm), f"{means[arm]:.3g}", *counted, f"{frame.holders[arm]:,}")
         arms.add_row(*cells, style="" if frame.shared[arm] else "dim strike")
     done = _bar(frame.players_done, frame.n_learners)

@@ -113,10 +113,9 @@ def banner_experiment(
     names = BANNERS if arms == len(BANNERS) else tuple(f"Banner {k}" for k in range(arms))
     how = make_scheme(scheme)
     is_survey = isinstance(how, Survey)
-    algorithm = "mixture_elimination" if is_survey else "ser3"
     if players is None:
         players = VISITORS if is_survey else DEVICES
-    spec = ExperimentSpec(arms=names, name="banner", scheme=how, algorithm=algorithm)
+    spec = ExperimentSpec(arms=names, name="banner", scheme=how)
     return Experiment(spec, "invite", players)
 
 

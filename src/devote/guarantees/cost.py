@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from devote.guarantees.spread import spread_of
 from devote.guarantees.summary import spread
 from devote.kernels.tables import ACTIVE, DECIDED
 from devote.simulate.engine.run import Run
@@ -78,6 +79,7 @@ class CostEstimate:
             "unfinished": self.unfinished,
             "status": {name: status.count(name) for name in STATUSES},
             "samples_to_decision": spread(self.decided) if self.decided else None,
+            "to_decision": spread_of(np.array(self.decided, dtype=np.float64)),
             "per_device": {"median": self.median, "p90": self.p90, "busiest": self.busiest},
             **values,
         }

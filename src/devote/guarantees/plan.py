@@ -55,6 +55,19 @@ class Plan:
     seed: int
     resets: ResetPlan | None = None
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to think of before this is deployed."""
+        spec, means = self.scenario.spec, self.scenario.problem.means
+        gap = max(means) - min(means)
+        found = list(spec.scheme.warnings(spec))
+        if 0.0 < gap <= spec.epsilon * (1.0 + 1e-9):
+            found.append(
+                f"Every option passes: with epsilon {spec.epsilon:g} the worst of these is good "
+                f"enough, as it is {gap:.3g} below the best. Use an epsilon below {gap:.3g}."
+            )
+        return tuple(found)
+
     def days(self, samples: float | None) -> float | None:
         """How long that many samples take, at that many events per day."""
         if self.events_per_day is None or samples is None:
@@ -80,6 +93,7 @@ class Plan:
             "why_no_theorem_2": self.why_no_bound or None,
             "resets": None if self.resets is None else asdict(self.resets),
             "promises": [asdict(promise) for promise in self.promises],
+            "warnings": list(self.warnings),
             "simulated": self.cost.to_dict(),
             "events_per_day": self.events_per_day,
             "days": self.days(self.cost.samples),
@@ -87,21 +101,17 @@ class Plan:
         }
 
 
-def hardest_problem(n_arms: int) -> Problem:
-    """All arms pay the same and never vary: an A/A test in which nobody clicks.
+def web_shop(n_arms: int = 4) -> Problem:
+    """Click rates near 5 %, as in a web shop: the best option .05, the next .04, all others .03.
 
-    Subroutines that eliminate stop at the latest once their bounds are below epsilon, and sooner
-    only if some arm pulls ahead. Where none ever does, a device takes the most plays there can be.
-    An A/A test at .5 takes less, because chance puts an arm ahead (``docs/fleet.md``).
-
-    >>> hardest_problem(3).means
-    (0.0, 0.0, 0.0)
+    >>> web_shop().means
+    (0.05, 0.04, 0.03, 0.03)
     """
+    means = (0.05, 0.04, *(0.03,) * max(0, n_arms - 2))[:n_arms]
     return Problem(
-        f"{n_arms} equal arms",
-        (0.0,) * n_arms,
-        summary=f"the hardest: all {n_arms} pay the same and never vary (an A/A test without a "
-        "click). Assumed, as no --means were given",
+        "web shop",
+        means,
+        summary="click rates of a web shop, assumed: give yours with --means",
         source="assumed, as no means were given",
     )
 

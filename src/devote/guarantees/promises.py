@@ -31,6 +31,7 @@ def case_of(scenario: Scenario) -> Case:
         n_players=scenario.n_players,
         n_optimal=len(optimal),
         broken=broken_assumption(scenario.problem),
+        users_differ=bool(scenario.problem.groups),
     )
 
 

@@ -1,104 +1,196 @@
-"""What would have to be asked for instead, where no scheme can do what is asked."""
+"""What would have to be asked for instead, where no scheme can do what is asked.
+
+Each thing asked is given up a little at a time until simulated runs of some scheme do it, with
+everything else kept; the two that are given up least are named.
+"""
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from devote.guarantees.weigh import Question, weigh
-from devote.protocol.scheme import Scheme
+from devote.guarantees.forecast import Effort, Forecast, forecast
+from devote.guarantees.question import RATES, Question
+from devote.guarantees.weigh import deployable, weigh
+from devote.problems import Problem
 
-MOST_DEVICES = 10**9
-WEAKEST_PRIVACY = 8.0
-STEP = 1.05
-FOR_EVER = 1e12
+NAMED = 2
+"""How many are named."""
+
+MOST_DEVICES = 10**8
+LONGEST = 730.0
+"""The most days that anybody would wait."""
+DELTA = (0.01, 0.02, 0.05, 0.1, 0.2)
+PRIVACY = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+WITHOUT_PRIVACY = 100.0
+"""To give up privacy altogether counts as much as to ask for so much less of something else."""
+MARGINS = (1.0, 1.1, 1.25)
+"""Multiples of what runs needed that are tried in turn."""
+
+STEP = 1.2
+"""Each epsilon that is tried is so many times the one before."""
 
 
 @dataclass(frozen=True)
 class Relaxation:
-    """One change, everything else kept, with which a scheme can do it.
+    """One change, everything else kept, with which a scheme does it.
 
-    ``asked`` names what changes, ``value`` is the least change that is enough, None for no
-    privacy at all.
+    ``asked`` names what changes, from ``before`` to ``value``, None for no privacy at all;
+    ``factor`` is how much is given up; ``forecast`` has the simulated runs.
     """
 
     asked: str
+    before: float
     value: float | None
-    scheme: str
-    words: str
+    factor: float
+    forecast: Forecast
+
+    @property
+    def words(self) -> str:
+        """The change as a person would say it."""
+        value, before = self.value, self.before
+        if self.asked == "n_players":
+            return f"{value:,.0f} devices instead of {before:,.0f}"
+        if self.asked == "visitors_per_day":
+            return f"{value:,.0f} visitors a day instead of {before:,.0f}"
+        if self.asked == "days":
+            return f"up to {value:,.0f} days instead of {before:g}"
+        if self.asked == "privacy":
+            now = "no privacy" if value is None else f"weaker privacy, e = {value:g}"
+            return f"{now} instead of {'' if value is not None else 'e = '}{before:g}"
+        if self.asked == "liars":
+            return f"at most {value:,.0f} lying devices instead of {before:,.0f}"
+        return f"{self.asked} {value:g} instead of {before:g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "asked": self.asked,
+            "before": self.before,
+            "value": self.value,
+            "factor": self.factor,
+            "scheme": self.forecast.spec.scheme.name,
+            "words": self.words,
+            "simulated": self.forecast.to_dict(),
+        }
 
 
-def relaxations(question: Question, schemes: Iterable[type[Scheme]]) -> tuple[Relaxation, ...]:
-    """For each thing asked the smallest change that is enough, with whichever scheme."""
-    found = [row for form in schemes for row in _of_one(question, form)]
-    best: dict[str, Relaxation] = {}
-    for row in found:
-        before = best.get(row.asked)
-        if before is None or _size(row) < _size(before):
-            best[row.asked] = row
-    return tuple(best.values())
+def relaxations(
+    question: Question, problem: Problem, effort: Effort, known: dict[str, Forecast]
+) -> tuple[Relaxation, ...]:
+    """The two changes that give up least, each simulated.
+
+    ``known`` has what is known already of some schemes in this fleet, by name.
+    """
+    few, many = effort.share(0.05, 40), effort.share(0.3, 200)
+    ways = []
+    for asked, values in _ways(question, problem, known, many):
+
+        def is_enough(value: float | None, asked: str = asked) -> bool:
+            return _best(question.ask(asked, value), problem, few) is not None
+
+        # Later values give up more, so what is enough is found by bisection.
+        place = bisect_left(values, True, key=is_enough)
+        if place < len(values):
+            ways.append((_factor(question, asked, values[place]), asked, values[place:]))
+    found: list[Relaxation] = []
+    for _, asked, values in sorted(ways, key=lambda way: way[0]):
+        for value in values[:3]:
+            made = _best(question.ask(asked, value), problem, many)
+            if made is not None:
+                before = _asked_now(question, asked)
+                factor = _factor(question, asked, value)
+                found.append(Relaxation(asked, before, value, factor, made))
+                break
+        if len(found) == NAMED:
+            break
+    return tuple(found)
 
 
-def _size(row: Relaxation) -> float:
-    return math.inf if row.value is None else row.value
+def _best(question: Question, problem: Problem, effort: Effort) -> Forecast | None:
+    """The quickest scheme that does what is asked, None if none does."""
+    best = None
+    for form in deployable():
+        candidate = weigh(form, question)
+        if candidate.cannot or candidate.spec is None:
+            continue
+        made = forecast(candidate.spec, problem, question, effort, is_capped=True)
+        if made is not None and not made.why_not(question):
+            best = made if best is None or made.days_needed < best.days_needed else best
+    return best
 
 
-def _of_one(question: Question, form: type[Scheme]) -> Iterator[Relaxation]:
-    """The changes that help one scheme."""
+def _asked_now(question: Question, asked: str) -> float:
+    found: float = getattr(question if asked in RATES else question.wish, asked)
+    return found
+
+
+def _factor(question: Question, asked: str, value: float | None) -> float:
+    """How many times less is asked."""
+    if value is None:
+        return WITHOUT_PRIVACY
+    before = _asked_now(question, asked)
+    return max(value, 1e-9) / before if value > before else before / max(value, 1.0)
+
+
+def _ways(
+    question: Question, problem: Problem, known: dict[str, Forecast], effort: Effort
+) -> Iterator[tuple[str, list[Any]]]:
+    """What can be given up, and values that give up more and more."""
     wish = question.wish
-
-    def first(values: list[Any], changed: Callable[[Any], Question]) -> Any:
-        """The first value that is enough; they are in order of what they give up."""
-        place = bisect_left(values, True, key=lambda v: not weigh(form, changed(v)).cannot)
-        return values[place] if place < len(values) else False
-
-    def wanted(**change: Any) -> Question:
-        return replace(question, wish=replace(wish, **change))
-
-    devices = first(
-        [math.ceil(n) for n in _rising(wish.n_players, MOST_DEVICES)],
-        lambda n: wanted(n_players=n),
-    )
-    if devices:
-        words = f"{form.name} with {devices:,} devices in place of {wish.n_players:,}"
-        yield Relaxation("n_players", devices, form.name, words)
-    epsilon = first(_rising(wish.epsilon, 1.0), lambda e: wanted(epsilon=e))
-    if epsilon:
-        words = f"{form.name} with epsilon {epsilon:g} in place of {wish.epsilon:g}"
-        yield Relaxation("epsilon", epsilon, form.name, words)
+    yield from _more_devices_or_days(question, problem, known, effort)
+    gap = max(problem.means) - min(problem.means)
+    highest = 0.9 * gap if gap else min(1.0, 4.0 * wish.epsilon)
+    n_steps = int(math.log(max(1.0, highest / wish.epsilon)) / math.log(STEP))
+    higher = [_round_up(wish.epsilon * STEP**i) for i in range(1, n_steps + 1)]
+    yield "epsilon", [epsilon for epsilon in higher if epsilon <= highest]
+    yield "delta", [delta for delta in DELTA if delta > wish.delta]
     if wish.privacy is not None:
-        values = [*_rising(wish.privacy, WEAKEST_PRIVACY), None]
-        privacy = first(values, lambda e: wanted(privacy=e))
-        if privacy is not False:
-            said = "no privacy" if privacy is None else f"privacy {privacy:g}"
-            words = f"{form.name} with {said} in place of {wish.privacy:g}"
-            yield Relaxation("privacy", privacy, form.name, words)
-    forecast = weigh(form, question).forecast
-    patient = replace(question, days=FOR_EVER)
-    if forecast is not None and not weigh(form, patient).cannot:
-        days = _two_digits(forecast.plays / question.plays_per_day)
-        plays = _two_digits(forecast.plays / question.days)
-        words = f"{form.name} with {days:,g} days in place of {question.days:g}"
-        yield Relaxation("days", days, form.name, words)
-        words = (
-            f"{form.name} with {plays:,g} plays of each device and day in place of "
-            f"{question.plays_per_day:g}"
-        )
-        yield Relaxation("plays_per_day", plays, form.name, words)
+        yield "privacy", [*(e for e in PRIVACY if e > wish.privacy), None]
+    if wish.liars:
+        fewer = (wish.liars // 2**i for i in range(1, wish.liars.bit_length() + 1))
+        yield "liars", list(dict.fromkeys(fewer))
 
 
-def _rising(start: float, end: float) -> list[float]:
-    """Values of two digits above ``start``, each a little more than the one before."""
-    steps = range(1, 2 + int(math.log(max(1.0, end / start)) / math.log(STEP)))
-    values = sorted({_two_digits(start * STEP**i) for i in steps})
-    return [value for value in values if start < value <= end]
+def _more_devices_or_days(
+    question: Question, problem: Problem, known: dict[str, Forecast], effort: Effort
+) -> Iterator[tuple[str, list[Any]]]:
+    """How many devices or days each scheme takes, by simulated runs in a fleet that is enough."""
+    visitors = question.visitors_per_day
+    needed: list[float] = []
+    days: list[float] = []
+    for form in deployable():
+        ample = question.ask("n_players", max(question.wish.n_players, MOST_DEVICES))
+        found = weigh(form, ample)
+        if found.cannot or found.spec is None:
+            continue
+        made = known.get(form.name) or forecast(found.spec, problem, ample, effort)
+        if made is None or made.is_cut or made.devices is None:
+            continue
+        needed.append(made.devices)
+        if visitors is not None:
+            days.append(made.devices / visitors)
+        elif form.name in known:
+            days.append(made.days_needed)
+    yield "days", _from(question.days, days, LONGEST)
+    if visitors is None:
+        yield "n_players", [int(n) for n in _from(question.wish.n_players, needed, MOST_DEVICES)]
+    else:
+        rates = [n / question.days for n in needed]
+        yield "visitors_per_day", _from(visitors, rates, MOST_DEVICES)
 
 
-def _two_digits(value: float) -> float:
-    """Rounded up.
+def _from(before: float, needed: list[float], most: float) -> list[float]:
+    """What one scheme or the other needs, rounded up, and a little more; nothing if it is there."""
+    values = {_round_up(value * factor) for value in needed if value <= most for factor in MARGINS}
+    return sorted(value for value in values if value > before)
 
-    >>> _two_digits(0.0123), _two_digits(12345)
+
+def _round_up(value: float) -> float:
+    """To two digits.
+
+    >>> _round_up(0.0123), _round_up(12345)
     (0.013, 13000.0)
     """
     power = math.floor(math.log10(value)) - 1

@@ -35,8 +35,7 @@ BITS = 2
 """First of a word per arm: 0 if it lacks its pull of this round, else 1 and the bit it paid.
 
 After these come three tables with a word for each pair (j, a), in this order: rounds in which both
-were asked, rounds that j won, and whether a is settled against j: 1 + n if it is, -n if not, where
-nothing new can be proved before their round n.
+were asked, rounds that j won, and whether a is settled against j.
 """
 
 UNIFORM = 0
@@ -66,7 +65,7 @@ def wins_at(n_arms: int, j: int, a: int) -> int:
 
 @jitable
 def settled_at(n_arms: int, j: int, a: int) -> int:
-    """Where it stands whether a is settled against j: above 0 if it is."""
+    """Where it stands whether a is settled against j."""
     return wins_at(n_arms, j, a) + n_arms * n_arms
 
 
@@ -102,18 +101,38 @@ def log_capital(epsilon: float, wins: float, losses: float, rounds: float, s: fl
 
 
 @jitable
+def above_log(x: float) -> float:
+    """At least ``ln(1 + x)`` for any x above -1: the first three terms of its series."""
+    return x * (1.0 - x * (0.5 - x / 3.0))
+
+
+@jitable
+def can_reach(
+    threshold: float, epsilon: float, wins: float, losses: float, rounds: float, s: float
+) -> bool:
+    """Whether the log capital may reach a threshold, by a bound that needs no logarithm.
+
+    It cannot where none of the shares reaches it. Most rounds are over here.
+    """
+    draws = rounds - wins - losses
+    g = min(SMALLEST_STAKE * epsilon, LARGEST_STAKE)
+    while True:
+        most = wins * above_log(g * (1.0 + s)) + losses * above_log(-g * (1.0 - s)) + draws * g * s
+        if most >= threshold or g >= LARGEST_STAKE:
+            return most >= threshold
+        g = min(STEP * g, LARGEST_STAKE)
+
+
+@jitable
 def is_proved(rule: Rule, wins: float, losses: float, rounds: float, s: float) -> bool:
     """Whether the capital reaches (K-1)/eta wherever up to ``rule.liars`` lies may stand.
 
     A lie turns one round of a pair from a win into a draw or from a draw into a loss. The least
     capital is that of lies which make as many losses as there are draws for.
-
-    The first test costs no logarithm: ``ln(1 + x) <= x``, so the logarithm of the capital is at
-    most ``.9 (w - l + s t)``, and where that is too little nothing else need be computed.
     """
     threshold = math.log((rule.n_arms - 1) / rule.eta)
     liars = rule.liars
-    if LARGEST_STAKE * (wins - losses - liars + s * rounds) < threshold:
+    if LARGEST_STAKE * (wins - losses - liars + s * rounds) < threshold:  # as ln(1 + x) <= x
         return False
     draws = rounds - wins - losses
     undone = max(0, (liars - draws + 1) // 2)
@@ -121,34 +140,9 @@ def is_proved(rule: Rule, wins: float, losses: float, rounds: float, s: float) -
         return False
     wins -= undone
     losses += liars - undone
+    if not can_reach(threshold, rule.epsilon, wins, losses, rounds, s):
+        return False
     return log_capital(rule.epsilon, wins, losses, rounds, s) >= threshold
-
-
-@jitable
-def rounds_away(rule: Rule, wins: float, losses: float, rounds: float, s: float) -> int:
-    """What is not proved now is not proved before so many more rounds, at least one.
-
-    A round makes the capital of a share g at most ``1 + g(1+s)`` times as large, wherever lies
-    stand, and the mean over the shares reaches the threshold only if one of them does.
-    """
-    threshold = math.log((rule.n_arms - 1) / rule.eta)
-    liars = rule.liars
-    draws = rounds - wins - losses
-    undone = max(0, (liars - draws + 1) // 2)
-    wins -= undone
-    losses += liars - undone
-    draws = rounds - wins - losses
-    if wins < 0:
-        return 1
-    fewest = math.inf
-    g = min(SMALLEST_STAKE * rule.epsilon, LARGEST_STAKE)
-    while True:
-        up = math.log1p(g * (1.0 + s))
-        term = wins * up + losses * math.log1p(-g * (1.0 - s)) + draws * math.log1p(g * s)
-        fewest = min(fewest, (threshold - term) / up)
-        if g >= LARGEST_STAKE:
-            return max(1, int(fewest))
-        g = min(STEP * g, LARGEST_STAKE)
 
 
 @jitable
@@ -159,7 +153,7 @@ def asks(rule: Rule, state: State, arm: int) -> bool:
     leader = state.ints[LEADER] - 1
     if leader < 0 or arm == leader:
         return True
-    return state.ints[settled_at(rule.n_arms, leader, arm)] <= 0
+    return state.ints[settled_at(rule.n_arms, leader, arm)] == 0
 
 
 @jitable
@@ -242,20 +236,14 @@ def judge(rule: Rule, state: State, out: MutableSequence[int]) -> int:
             wins = state.ints[wins_at(n_arms, leader, a)]
             losses = state.ints[wins_at(n_arms, a, leader)]
             rounds = state.ints[rounds_at(n_arms, leader, a)]
-            if -rounds <= state.ints[settled] <= 0:
-                if is_proved(rule, wins, losses, rounds, rule.epsilon):
-                    state.ints[settled] = 1
-                else:
-                    away = rounds_away(rule, wins, losses, rounds, rule.epsilon)
-                    state.ints[settled] = -(rounds + away)
-            if 0 < state.ints[settled] <= 1 + rounds:
-                if is_proved(rule, wins, losses, rounds, 0.0):
-                    drop(state, a)
-                    out[n_out] = a
-                    n_out += 1
-                    continue
-                state.ints[settled] = 1 + rounds + rounds_away(rule, wins, losses, rounds, 0.0)
-        unsettled += state.ints[settled] <= 0
+            if state.ints[settled] == 0 and is_proved(rule, wins, losses, rounds, rule.epsilon):
+                state.ints[settled] = 1
+            if state.ints[settled] == 1 and is_proved(rule, wins, losses, rounds, 0.0):
+                drop(state, a)
+                out[n_out] = a
+                n_out += 1
+                continue
+        unsettled += 1 - state.ints[settled]
     if unsettled > 0:
         return n_out
     for a in range(n_arms):

@@ -1,12 +1,13 @@
-"""What a planner asks of a scheme: which of its specifications suits a wish, and what that takes.
+"""What a planner asks of a scheme: which of its specifications suits a wish, and what it promises.
 
-The planner compares schemes by these few methods and names none of them. Each has a default, so
-that a scheme from outside is compared too: by simulation, where it has no forecast.
+The planner compares schemes by these few methods, and simulates what each takes. Each method has
+a default, so that a scheme from outside is compared too.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
+
+from devote.protocol.errors import SpecError
 
 if TYPE_CHECKING:
     from devote.protocol.spec import ExperimentSpec
@@ -17,7 +18,8 @@ class Wish:
     """What somebody wants of an experiment, before a scheme is chosen.
 
     ``privacy`` is the e of local differential privacy asked for all that a device says, None for
-    none. ``means`` is what arms are expected to pay; None plans for the hardest.
+    none. Up to ``liars`` devices may say what they like. ``means`` is what arms are expected to
+    pay; None where that is not known.
     """
 
     n_players: int
@@ -25,8 +27,9 @@ class Wish:
     epsilon: float
     delta: float
     privacy: float | None = None
+    liars: int = 0
     means: tuple[float, ...] | None = None
-    algorithm: str = "mixture_elimination"
+    algorithm: str = "betting"
 
     def spec(self, scheme: Any, **more: Any) -> "ExperimentSpec":
         """The specification with this scheme; ``more`` are further fields of it."""
@@ -42,19 +45,6 @@ class Wish:
         )
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """About what an experiment takes, without simulating it.
-
-    ``devices``: with fewer it does not come to an answer. ``plays``: of each device on average
-    until there is one, infinite where there are too few devices. ``messages``: of all devices.
-    """
-
-    devices: int
-    plays: float
-    messages: float
-
-
 class Plannable:
     """The part of a scheme's contract that a planner needs."""
 
@@ -62,28 +52,47 @@ class Plannable:
     def suited(cls, wish: Wish) -> "ExperimentSpec":
         """The specification of this scheme that suits a wish; SpecError where none does.
 
-        By default the scheme as it is, with the privacy asked for where it has such a parameter.
+        By default the scheme as it is, with the privacy and the liars asked for where it has such
+        parameters.
         """
         own = {item.name for item in fields(cls)}  # type: ignore[arg-type]
-        asked = {} if wish.privacy is None or "privacy" not in own else {"privacy": wish.privacy}
-        return wish.spec(cls(**asked))
+        asked = {"privacy": wish.privacy, "liars": wish.liars or None}
+        given = {k: v for k, v in asked.items() if k in own and v is not None}
+        if wish.liars and "liars" not in own:
+            raise SpecError(
+                f"nothing is proved where {wish.liars:,} devices lie.\n"
+                "Use another scheme, or liars=0."
+            )
+        return wish.spec(cls(**given))
 
-    def forecast(
-        self, spec: "ExperimentSpec", n_players: int, means: Sequence[float] | None = None
-    ) -> Forecast | None:
-        """About what it takes if arms pay ``means``; without them, at most on any problem.
+    @property
+    def answers_each(self) -> int | None:
+        """About how many plays of each device something is asked, ever; None: as many as it takes.
 
-        None where nothing is known: then it has to be simulated.
+        Where it is a number, the cost does not depend on how many devices there are.
         """
         return None
+
+    @property
+    def liars_tolerated(self) -> int:
+        """How many lying devices what is proved of the answer tolerates."""
+        return 0
+
+    def enough_players(self, spec: "ExperimentSpec") -> int | None:
+        """With so many players a run comes to an answer, given time; None: that is to be simulated.
+
+        By default as many as the scheme can work with at all.
+        """
+        fewest: int = self.fewest_players(spec)  # type: ignore[attr-defined]
+        return fewest
 
     def proved_privacy(self, spec: "ExperimentSpec") -> float | None:
         """The e of local differential privacy proved of all that a device says; None if none is."""
         return None
 
-    def liars_to_turn(self, spec: "ExperimentSpec", messages: float) -> int | None:
-        """The fewest lying devices that can turn the answer, of so many messages; None: unknown."""
-        return None
+    def warnings(self, spec: "ExperimentSpec") -> tuple[str, ...]:
+        """What whoever plans this should know: whole sentences."""
+        return ()
 
     def asks(self, spec: "ExperimentSpec") -> str:
         """What it asks of each device, in a few words."""

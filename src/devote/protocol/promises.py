@@ -15,12 +15,14 @@ class Case:
 
     ``n_optimal`` is the number of epsilon-optimal arms and ``broken`` says which assumption of
     the proofs the problem breaks; of a real fleet both are unknown, None and empty.
+    ``users_differ``: all that it breaks is that arms pay all users alike.
     """
 
     spec: "ExperimentSpec"
     n_players: int | None = None
     n_optimal: int | None = None
     broken: str = ""
+    users_differ: bool = False
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def simulate_answers(
         return stream(rule, constants, pays, rng, limits, new_learner(algorithm, spec.n_arms))
 
     numbers = range(first, first + runs)
-    found = [run(first)] if runs else []  # which compiles, before threads share the rest
+    found = [run(first)] if runs > 0 else []  # which compiles, before threads share the rest
     with ThreadPoolExecutor(worker_count(None)) as threads:
         found += threads.map(run, numbers[1:])
     table = np.array(found, dtype=np.int64).reshape(-1, 2)

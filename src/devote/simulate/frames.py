@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from devote.kernels import COUNT
+from devote.kernels import COUNT, State, get_algorithm
 from devote.kernels.tables import TERM
 from devote.protocol import RunStatus
 from devote.simulate.engine.run import Run
@@ -19,7 +19,8 @@ class Frame:
     """How a run stands after some pulls, and the events since the frame before.
 
     ``votes[k]`` counts the messages about arm k, ``holders[k]`` the players who still hold it,
-    ``players_done`` those with one arm left.
+    ``players_done`` those with one arm left. Where there is one learner for all, ``asked`` has the
+    arms that it asks about now; elsewhere those that are shared.
     """
 
     samples: int
@@ -27,6 +28,7 @@ class Frame:
     votes: tuple[int, ...]
     term: int
     shared: tuple[bool, ...]
+    asked: tuple[bool, ...]
     n_shared: int
     holders: tuple[int, ...]
     n_learners: int
@@ -68,6 +70,7 @@ def _frame(run: Run, events: list[Event]) -> Frame:
         term=int(run.counters[TERM]),
         votes=tuple(run.arena.tally.tolist()),
         shared=tuple(shared.tolist()),
+        asked=_asked(run) if len(alive) == 1 else tuple(shared.tolist()),
         holders=tuple(alive.sum(axis=0, dtype=np.int64).tolist()),
         n_shared=run.arms_left,
         n_learners=len(alive),
@@ -77,3 +80,10 @@ def _frame(run: Run, events: list[Event]) -> Frame:
         winners=outcome.winners,
         events=tuple(events),
     )
+
+
+def _asked(run: Run) -> tuple[bool, ...]:
+    scenario = run.scenario
+    learner = State(*(rows[0] for rows in run.learners))
+    asks = get_algorithm(scenario.spec.algorithm).asks
+    return tuple(bool(asks(scenario.rule, learner, k)) for k in range(scenario.spec.n_arms))

@@ -38,7 +38,8 @@ class JuryRuns:
 
     ``plays`` are those of each device on average until the verdict, or until all picks were in
     without one; ``winner`` is the verdict, -1 where there is none; ``messages`` are claims and
-    picks until then. ``cut`` tells the runs in which a juror was given up.
+    picks until then. ``cut`` tells the runs whose verdict waits for a juror that was given up: they
+    take at least so many plays.
     """
 
     plays: NDArray[np.float64]
@@ -60,7 +61,7 @@ def simulate_jury(
     """Runs ``first``, ``first + 1``, ... of a jury among players who wake equally often.
 
     Arms pay 0 or 1, 1 with the probability in ``means``. A juror who has learned for ``longest``
-    plays is given up, and its run with it.
+    plays is given up.
 
     >>> spec = ExperimentSpec(arms=2, epsilon=0.3, scheme="jury")
     >>> found = simulate_jury(spec, [0.9, 0.1], 1_000, runs=10)
@@ -83,56 +84,61 @@ def simulate_jury(
 
     def run(number: int) -> tuple[float, int, int, bool]:
         rng = np.random.default_rng([seed, number])
-        lone = np.array(
-            [
-                alone(rule, pays, rng, most, new_learner(algorithm, spec.n_arms))
-                for _ in range(jury.seats)
-            ]
-        )
-        is_cut = bool(most == longest and (lone[:, 1] == NEVER).any())
-        return *_verdict(spec, n_players, lone[:, 0], lone[:, 1], rng), is_cut
+        lone = [
+            alone(rule, pays, rng, most, new_learner(algorithm, spec.n_arms))
+            for _ in range(jury.seats)
+        ]
+        return _verdict(spec, n_players, np.array(lone), most, rng)
 
     numbers = range(first, first + runs)
-    found = [run(first)] if runs else []
+    found = [run(first)] if runs > 0 else []
     with ThreadPoolExecutor(worker_count(None)) as threads:
         found += threads.map(run, numbers[1:])
-    plays, winner, messages, cut = zip(*found, strict=True) if found else ((), (), (), ())
-    return JuryRuns(np.array(plays), np.array(winner), np.array(messages), np.array(cut))
+    columns = list(zip(*found, strict=True)) or [()] * 4
+    kinds = (np.float64, np.int64, np.int64, np.bool_)
+    return JuryRuns(*(np.array(c, dtype=k) for c, k in zip(columns, kinds, strict=True)))
 
 
 def _verdict(
     spec: ExperimentSpec,
     n_players: int,
-    plays: NDArray[np.int64],
-    arms: NDArray[np.int64],
+    lone: NDArray[np.int64],
+    most: int,
     rng: np.random.Generator,
-) -> tuple[float, int, int]:
-    """When the verdict comes, what it is, and after how many messages."""
+) -> tuple[float, int, int, bool]:
+    """When the verdict comes, what it is, after how many messages, and whether it is not known.
+
+    ``lone`` has each juror's plays and arm, -1 if it was not done after ``most`` plays.
+    """
     jury, n_arms = cast("Jury", spec.scheme), spec.n_arms
+    plays, arms = lone[:, 0], lone[:, 1]
     claims = _claims(n_players, jury.seats, jury.seat_after, rng)
     if jury.privacy is None:
         # Who was done before it had a seat picks when it is next active.
         wait = np.where(plays < jury.seat_after, 1, plays - jury.seat_after)
+        is_unknown = arms == NEVER
     else:
         wait = np.full(jury.seats, max(1, jury.vote_after - jury.seat_after))
-        noise = rng.random(jury.seats)
+        is_unknown = np.full(jury.seats, most < jury.vote_after - 1) & (arms == NEVER)
+        truths, noise = jury.truths(n_arms), rng.random(jury.seats)
+        pairs = zip(arms.tolist(), noise.tolist(), strict=True)
         arms = np.array(
-            [
-                int(u * n_arms) if arm == NEVER else blur(int(arm), u, jury.truths(n_arms), n_arms)
-                for arm, u in zip(arms, noise, strict=True)
-            ]
+            [int(u * n_arms) if k == NEVER else blur(k, u, truths, n_arms) for k, u in pairs]
         )
+    # Whoever was not done picks later than this.
     moments = claims + np.where(wait > 0, rng.standard_gamma(np.maximum(wait, 1)), 0.0)
     order = np.argsort(moments)
     picks = np.zeros(n_arms, dtype=np.int64)
     needed = jury.votes_needed(spec)
     for place, juror in enumerate(order):
+        at = float(moments[juror])
+        if is_unknown[juror]:
+            return at, NEVER, jury.seats + place, True
         picks[arms[juror]] += 1
         if picks[arms[juror]] == needed:
-            at = moments[juror]
             claimed = int((claims <= at).sum())
-            return float(at), int(arms[juror]), claimed + place + 1
-    return float(moments[order[-1]]), NEVER, 2 * jury.seats
+            return at, int(arms[juror]), claimed + place + 1, False
+    return float(moments[order[-1]]), NEVER, 2 * jury.seats, False
 
 
 def _claims(

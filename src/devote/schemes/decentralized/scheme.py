@@ -1,6 +1,5 @@
 """What Decentralized Elimination asks for and what it is worth."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,12 +7,10 @@ from devote import theory
 from devote.kernels.votes import quorum
 from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
-from devote.protocol.planning import Forecast
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
 from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
-from devote.schemes.course import expected_pulls
 from devote.schemes.decentralized import promises
 from devote.schemes.decentralized.ballot import Ballot
 from devote.schemes.decentralized.engine import ENGINE
@@ -127,18 +124,9 @@ class Decentralized(Scheme):
         """The quorum under both rules (erratum 6)."""
         return {f"votes by the rule {rule}": quorum(spec.delta, spec.eta, rule) for rule in RULES}
 
-    def forecast(
-        self, spec: ExperimentSpec, n_players: int, means: Sequence[float] | None = None
-    ) -> Forecast | None:
-        """At most what one device needs alone: the quickest of many decide."""
-        pulls = expected_pulls(spec, means)
-        if pulls is None:
-            return None
-        return Forecast(self.votes_needed(spec), sum(pulls), self.message_bound(spec))
-
-    def liars_to_turn(self, spec: ExperimentSpec, messages: float) -> int:
-        """A quorum throws out any option."""
-        return self.votes_needed(spec)
+    def enough_players(self, spec: ExperimentSpec) -> int:
+        """``2M - 1``: with fewer a tie can split them so that no quorum forms."""
+        return 2 * self.votes_needed(spec) - 1
 
     def asks(self, spec: ExperimentSpec) -> str:
         """A vote against each option it gives up."""

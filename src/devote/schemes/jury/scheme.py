@@ -1,7 +1,6 @@
 """What a jury asks for and what it is worth."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -9,12 +8,11 @@ from typing import Any, ClassVar
 from devote.kernels.randomizer import GRID, truthful
 from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
-from devote.protocol.planning import Forecast, Wish
+from devote.protocol.planning import Wish
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
 from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
-from devote.schemes.course import expected_pulls
 from devote.schemes.jury import promises, sizes
 from devote.schemes.jury.engine import ENGINE
 from devote.schemes.jury.messages import Claim, Pick
@@ -200,27 +198,14 @@ class Jury(Scheme):
         """As many seats as it takes not to hang; see ``sizes``."""
         return sizes.private(cls, wish) if wish.privacy else sizes.open_jury(cls, wish)
 
-    def forecast(
-        self, spec: ExperimentSpec, n_players: int, means: Sequence[float] | None = None
-    ) -> Forecast | None:
-        """What one juror needs alone, or when it must speak."""
-        if self.privacy is not None:
-            return Forecast(self.seats, self.vote_after, self.message_bound(spec))
-        pulls = expected_pulls(spec, means)
-        if pulls is None:
-            return None
-        return Forecast(
-            self.seats, max(self.seat_after, sum(pulls)), self.seats + self.votes_needed(spec)
-        )
+    @property
+    def liars_tolerated(self) -> int:
+        """``liars``."""
+        return self.liars
 
     def proved_privacy(self, spec: ExperimentSpec) -> float | None:
         """Of a juror's one pick."""
         return self.privacy
-
-    def liars_to_turn(self, spec: ExperimentSpec, messages: float) -> int:
-        """The picks that decide, less those that noise gives any option."""
-        wrong = (1.0 - self.truths(spec.n_arms) / GRID) / (spec.n_arms - 1)
-        return max(1, self.votes_needed(spec) - int(self.seats * wrong))
 
     def asks(self, spec: ExperimentSpec) -> str:
         """One message of each juror."""

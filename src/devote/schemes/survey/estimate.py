@@ -1,4 +1,4 @@
-"""How many answers a survey takes, before it starts or while it runs; and how many liars turn it.
+"""About how many answers a survey takes: an estimate for the page, which does not simulate.
 
 The estimate follows the course that the subroutine takes if every answer says exactly what its
 arm pays on average, and adds what it costs that devices draw their arm instead of being told.
@@ -15,9 +15,10 @@ from devote.schemes.lone import fewest_pulls
 def answers_expected(spec: ExperimentSpec, means: Sequence[float] | None = None) -> int | None:
     """About how many answers decide, if arms pay ``means``; without them, if all pay alike.
 
-    No problem takes longer than one on which all pay alike, and there chance ends most runs
-    sooner: three quarters of the estimate on average. None where the subroutine has no
-    formula and takes more than ``LONGEST`` answers.
+    Where one arm is best it is within a quarter of the mean, as measured with betting. Where all
+    pay alike chance ends most runs sooner: with betting after half the estimate on average.
+    ``devote plan`` simulates instead. None where the subroutine has no formula and takes more
+    than ``LONGEST`` answers.
     """
     given = [0.5] * spec.n_arms if means is None else means
     slope = spec.scheme.subroutine_epsilon(spec) / spec.epsilon
@@ -35,13 +36,3 @@ def answers_expected(spec: ExperimentSpec, means: Sequence[float] | None = None)
 def fewest_answers(spec: ExperimentSpec) -> int:
     """No survey ends with fewer answers than this, or than ``LONGEST``, whichever is less."""
     return fewest_pulls(spec, LONGEST)
-
-
-def liars_to_turn(spec: ExperimentSpec, answers: int, gap: float | None = None) -> int:
-    """The fewest liars that lift an arm by ``gap`` above another, if each has ``answers``.
-
-    A liar moves the estimate of one arm's mean by at most 1/(answers * slope). The gap is
-    epsilon unless it is given: a worse turn takes more.
-    """
-    slope = spec.scheme.subroutine_epsilon(spec) / spec.epsilon
-    return max(1, math.ceil(answers * slope * (spec.epsilon if gap is None else gap)))

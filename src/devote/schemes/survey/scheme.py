@@ -9,7 +9,7 @@ from devote.kernels import get_algorithm
 from devote.kernels.randomizer import GRID, truthful
 from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
-from devote.protocol.planning import Forecast, Wish
+from devote.protocol.planning import Wish
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
 from devote.protocol.scheme import Scheme, Tally, check
@@ -17,17 +17,13 @@ from devote.protocol.spec import ExperimentSpec
 from devote.schemes.lone import NONE, PRIVACY, check_privacy
 from devote.schemes.survey import promises
 from devote.schemes.survey.engine import ENGINE
-from devote.schemes.survey.estimate import answers_expected, fewest_answers, liars_to_turn
+from devote.schemes.survey.estimate import answers_expected, fewest_answers
 from devote.schemes.survey.messages import MAX_ANSWERS, Answer
 from devote.schemes.survey.player import Respondent
 from devote.schemes.survey.tally import Answers, seeds
 
 SMALLEST_STEP = 1e-6
 """The smallest epsilon that the noise may leave to the subroutine."""
-
-
-UNLUCKY = 1.6
-"""On problem 1 one run in twenty takes more than so many times the mean number of answers."""
 
 
 @dataclass(frozen=True)
@@ -179,30 +175,33 @@ class Survey(Scheme):
 
     @classmethod
     def suited(cls, wish: Wish) -> ExperimentSpec:
-        """One answer of each device, with the privacy that is asked for."""
-        return wish.spec(cls(privacy=wish.privacy))
+        """One answer of each device, with the privacy and the liars that are asked for."""
+        return wish.spec(cls(privacy=wish.privacy, liars=wish.liars))
 
-    def forecast(
-        self, spec: ExperimentSpec, n_players: int, means: Sequence[float] | None = None
-    ) -> Forecast | None:
-        """What it takes: devices wake at random, so some play often before others play once."""
-        answers = answers_expected(spec, means)
-        if answers is None:
-            return None
-        share = answers / (n_players * self.answers)
-        plays = -math.log1p(-share) * self.answers if share < 1.0 else math.inf
-        most = answers_expected(spec) or answers
-        enough = answers if means is None else min(most, UNLUCKY * answers)
-        return Forecast(math.ceil(enough / self.answers), plays, answers)
+    @property
+    def answers_each(self) -> int:
+        """``answers``."""
+        return self.answers
+
+    @property
+    def liars_tolerated(self) -> int:
+        """A lying device may give ``answers`` lying answers."""
+        return self.liars // self.answers
+
+    def enough_players(self, spec: ExperimentSpec) -> None:
+        """How many answers it takes depends on what arms pay."""
+        return
 
     def proved_privacy(self, spec: ExperimentSpec) -> float | None:
         """Of all answers of a device together."""
         return self.privacy
 
-    def liars_to_turn(self, spec: ExperimentSpec, messages: float) -> int:
-        """So many lift an option by epsilon above another; fewer can turn a close call."""
-        each = math.ceil(messages / spec.n_arms)
-        return math.ceil(liars_to_turn(spec, each) / self.answers)
+    def warnings(self, spec: ExperimentSpec) -> tuple[str, ...]:
+        """Several answers of one device depend on each other where users differ."""
+        if self.answers == 1:
+            return ()
+        why = promises.users_differ(self)
+        return (f"The error is proved only if options pay all users alike: {why}",)
 
     def asks(self, spec: ExperimentSpec) -> str:
         """A play and a bit, so many times."""

@@ -16,7 +16,7 @@ SCHEMES: tuple[Scheme, ...] = (Pooled(), Isolated(), Decentralized(), Jury(), Su
 PLAYERS = 10_000
 TRIALS = 20
 SEED = 1
-ALGORITHM = "mixture_elimination"
+ALGORITHM = "betting"
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Row:
     """One scheme: means over the trials, and what is proved.
 
     ``samples`` are plays of all devices until the group has its answer. ``proved_error`` is None
-    where nothing is proved. ``wrong`` counts the trials whose answer was wrong or missing.
+    where nothing is proved. ``wrong`` counts the trials whose answer was wrong or missing. Where
+    devices send nothing each has an answer of its own, and all of them must be right.
     """
 
     scheme: str
@@ -63,13 +64,13 @@ def compare_schemes(
     for scheme in SCHEMES:
         scenario = Scenario(spec.with_(scheme=scheme), problem, n_players)
         [result] = run_sweep([scenario], trials=trials, seed=SEED, workers=workers)
-        agreed = result.ended("agreed")
-        right = agreed & result.epsilon_optimal
+        ended = result.ended("agreed") if scheme.by_message else ~result.ended("unfinished")
+        right = ended & result.epsilon_optimal
         promises = {one.name: one.standing for one in scheme.promises(case_of(scenario))}
         rows.append(
             Row(
                 scheme=scheme.name,
-                samples=float(result.samples_to_decision[agreed].mean()),
+                samples=float(result.samples_to_decision[ended].mean()),
                 messages=float(result.broadcasts.mean()),
                 proved_error=failure_bounds(scenario).proved,
                 proved_privacy=promises["privacy"] == "proved",

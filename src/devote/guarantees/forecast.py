@@ -1,0 +1,298 @@
+"""What a specification takes in a fleet until there is an answer: many simulated runs of it.
+
+A survey is simulated as a stream of answers and a jury by its jurors alone, which cost the same
+for any number of devices; any other scheme, and what these two cannot do, with all its devices.
+How many runs are made depends on how much work there is time for, counted in answers and plays,
+not on the clock: the same question gives the same numbers on every machine.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from devote.guarantees.cost import estimate_cost
+from devote.guarantees.question import Question
+from devote.guarantees.spread import DECIDES, Floats, enough, percentile, spread_of
+from devote.problems import Problem, Uniform, optimal_arms
+from devote.protocol import ExperimentSpec
+from devote.schemes import Jury, Survey
+from devote.simulate.answers import AnswerRuns, simulate_answers
+from devote.simulate.jurors import JuryRuns, simulate_jury
+from devote.simulate.scenario import Scenario
+from devote.simulate.trial import NEVER
+
+PER_SECOND = 10_000_000
+"""Answers, or plays of a lone juror, that a second is taken to simulate."""
+
+PILOT = 10
+"""Runs after which it is decided how many there is time for."""
+
+HOPELESS = 0.75
+"""Where so few runs of the pilot come to an answer, no more are made."""
+
+MOST_PLAYERS = 1_000_000
+"""The largest fleet that is simulated with all its devices."""
+
+UNITS = {"answers": "answers", "plays": "plays of each device"}
+
+Report: TypeAlias = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to simulate: at most ``runs`` of them, for about ``seconds``, from this ``seed``."""
+
+    runs: int = 400
+    seconds: float = 10.0
+    seed: int = 0
+
+    def share(self, part: float, runs: int) -> "Effort":
+        """A part of the seconds, for at most so many runs."""
+        return Effort(min(runs, self.runs), part * self.seconds, self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """Simulated runs of one specification.
+
+    ``takes`` has of each run what it took until there was an answer, in ``unit``: the answers of
+    all devices, or the plays of each device. ``days`` is when that was, infinite where there was
+    none in this fleet, ``wrong`` how many runs ended with an arm that is not epsilon-optimal.
+    ``devices`` are enough for 95 % of runs to end with an answer, None if that is not known.
+    ``is_cut``: time ran out, so that runs take at least what ``takes`` has.
+    """
+
+    spec: ExperimentSpec
+    unit: str
+    takes: Floats
+    days: Floats
+    messages: float | None
+    wrong: int
+    devices: int | None
+    is_cut: bool
+    seed: int
+
+    @property
+    def runs(self) -> int:
+        """How many runs were simulated."""
+        return len(self.takes)
+
+    @property
+    def decided(self) -> int:
+        """How many of them came to an answer in this fleet."""
+        return int(np.isfinite(self.days).sum())
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether 95 % of the runs came to an answer."""
+        return not self.is_cut and self.decided >= DECIDES * self.runs
+
+    @property
+    def days_needed(self) -> float:
+        """Within so many days 95 % of the runs came to an answer; infinite if fewer ever did."""
+        return math.inf if self.is_cut else percentile(self.days, DECIDES)
+
+    def why_not(self, question: Question) -> list[str]:
+        """Why this is not what is asked; empty if it is."""
+        if self.is_cut:
+            least = float(self.takes.min())
+            return [
+                f"it takes more than {least:,.0f} {UNITS[self.unit]}, which is as long as there "
+                "was time to simulate"
+            ]
+        if not self.is_enough:
+            runs = f"{self.decided} of {self.runs} simulated runs come to an answer"
+            if self.devices is None:
+                return [runs]
+            return [f"{runs}: {self.devices:,} devices would be needed so that 95 % do"]
+        if self.days_needed > question.days:
+            days, most = self.days_needed, question.days
+            return [f"it takes up to {days:,.0f} days (95 % of runs), and you would wait {most:g}"]
+        return []
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "unit": self.unit,
+            "takes": None if not self.runs or self.is_cut else spread_of(self.takes),
+            "takes_at_least": float(self.takes.min()) if self.is_cut else None,
+            "days": None if self.is_cut else spread_of(self.days),
+            "messages": self.messages,
+            "devices_needed": self.devices,
+            "simulated_runs": self.runs,
+            "decided_runs": self.decided,
+            "wrong_runs": self.wrong,
+            "seed": self.seed,
+        }
+
+
+def forecast(
+    spec: ExperimentSpec,
+    problem: Problem,
+    question: Question,
+    effort: Effort,
+    *,
+    is_capped: bool = False,
+    crowd: int = 0,
+    report: Report | None = None,
+) -> Forecast | None:
+    """Simulate a specification in the fleet of a question; None where it cannot be simulated.
+
+    ``is_capped``: a run that needs more than the fleet has, or more days than one would wait, is
+    not followed to its end. ``crowd``: so many devices are asked before the first answer comes.
+    """
+    scheme, n = spec.scheme, question.wish.n_players
+    changes = problem.switches or any(problem.drift or ())
+    changes = changes or (problem.replay is not None and problem.replay_order == "time")
+    if isinstance(scheme, Survey) and not changes and (scheme.answers == 1 or not problem.groups):
+        means = problem.values(n, 0) if problem.groups else problem.means
+        return _survey(spec, tuple(means), problem, question, effort, is_capped, crowd)
+    if question.visitors_per_day is not None:
+        return None
+    is_even = isinstance(problem.activity, Uniform) and not problem.groups
+    is_bits = problem.kind == Problem("bits", (0.0, 1.0)).kind or spec.algorithm == "betting"
+    if isinstance(scheme, Jury) and is_even and is_bits and not changes:
+        return _jury(spec, problem, question, effort, is_capped)
+    if n > MOST_PLAYERS:
+        return None
+    return _fleet(spec, problem, question, effort, report)
+
+
+def _survey(
+    spec: ExperimentSpec,
+    means: tuple[float, ...],
+    problem: Problem,
+    question: Question,
+    effort: Effort,
+    is_capped: bool,
+    crowd: int,
+) -> Forecast:
+    """A stream of answers."""
+    each = spec.scheme.answers_each
+    assert each is not None
+    there = question.wish.n_players * each
+    work = effort.seconds * PER_SECOND
+    most = there + 1 if is_capped else math.ceil(work / PILOT)
+
+    def some(first: int, runs: int, most: int) -> AnswerRuns:
+        return simulate_answers(
+            spec, means, runs=runs, first=first, seed=effort.seed, most=most, crowd=crowd
+        )
+
+    found = [some(0, min(PILOT, effort.runs), most)]
+    share = float(found[0].decided.mean())
+    is_cut = not is_capped and share < 1.0
+    if not is_cut and share > HOPELESS:
+        total = _affordable(found[0].answers, work, effort.runs)
+        first = len(found[0].answers)
+        found.append(some(first, total - first, there + 1 if is_capped else 20 * most))
+    answers = np.concatenate([runs.answers for runs in found]).astype(np.float64)
+    winner = np.concatenate([runs.winner for runs in found])
+    takes = np.where(winner == NEVER, math.inf, answers) if is_capped else answers
+    return Forecast(
+        spec=spec,
+        unit="answers",
+        takes=takes,
+        days=np.array([question.days_for_answers(x, each, problem) for x in takes]),
+        messages=None if is_cut else float(answers.mean()),
+        wrong=_wrong(winner, means, spec.epsilon),
+        devices=None if is_cut or is_capped else math.ceil(enough(answers) / each),
+        is_cut=is_cut,
+        seed=effort.seed,
+    )
+
+
+def _jury(
+    spec: ExperimentSpec, problem: Problem, question: Question, effort: Effort, is_capped: bool
+) -> Forecast | None:
+    """Jurors alone."""
+    n, rate = question.wish.n_players, question.plays_per_day
+    assert rate is not None
+    if n < spec.scheme.fewest_players(spec):
+        return None
+    seats = spec.scheme.fewest_players(spec)
+    work = effort.seconds * PER_SECOND
+    longest = math.ceil(work / (PILOT * seats))
+    if is_capped:
+        longest = min(longest, math.ceil(2.0 * rate * question.days) + 100)
+
+    def some(first: int, runs: int) -> JuryRuns:
+        return simulate_jury(
+            spec, problem.means, n, runs=runs, first=first, seed=effort.seed, longest=longest
+        )
+
+    found = [some(0, min(PILOT, effort.runs))]
+    is_cut = bool(found[0].cut.any())
+    if not is_cut:
+        total = _affordable(found[0].plays * seats, work, effort.runs)
+        first = len(found[0].plays)
+        found.append(some(first, total - first))
+    plays = np.concatenate([runs.plays for runs in found])
+    winner = np.concatenate([runs.winner for runs in found])
+    cut = np.concatenate([runs.cut for runs in found])
+    is_decided = (winner != NEVER) & ~cut
+    return Forecast(
+        spec=spec,
+        unit="plays",
+        takes=plays[is_decided] if is_decided.any() and not is_cut else plays,
+        days=np.where(is_decided, plays / rate, math.inf),
+        messages=float(np.concatenate([runs.messages for runs in found]).mean()),
+        wrong=_wrong(winner[is_decided], problem.means, spec.epsilon),
+        devices=spec.scheme.enough_players(spec) if is_decided.mean() >= DECIDES else None,
+        is_cut=is_cut,
+        seed=effort.seed,
+    )
+
+
+def _fleet(
+    spec: ExperimentSpec,
+    problem: Problem,
+    question: Question,
+    effort: Effort,
+    report: Report | None,
+) -> Forecast | None:
+    """Every play of every device."""
+    n, rate = question.wish.n_players, question.plays_per_day
+    assert rate is not None
+    if n < spec.scheme.fewest_players(spec):
+        return None
+    slow = None if spec.scheme.engine is not None else 100_000
+    cost = estimate_cost(
+        Scenario(spec, problem, n, slow),
+        trials=effort.runs,
+        seed=effort.seed,
+        seconds=effort.seconds,
+        to_the_end=False,
+        progress=report,
+    )
+    runs = cost.runs
+    is_decided = np.array([r.samples_to_decision != NEVER and len(r.winners) == 1 for r in runs])
+    samples = np.array([max(r.samples_to_decision, 0) or r.samples for r in runs], dtype=np.float64)
+    winner = np.array([r.winners[0] for r in runs])
+    values = problem.values(n, 0)
+    return Forecast(
+        spec=spec,
+        unit="plays",
+        takes=(samples[is_decided] if is_decided.any() else samples) / n,
+        days=np.where(is_decided, samples / (n * rate), math.inf),
+        messages=None if cost.cut_off else float(np.mean([r.broadcasts for r in runs])),
+        wrong=_wrong(winner[is_decided], values, spec.epsilon),
+        devices=spec.scheme.enough_players(spec) if is_decided.mean() >= DECIDES else None,
+        is_cut=cost.cut_off,
+        seed=effort.seed,
+    )
+
+
+def _affordable(pilot: NDArray[Any], work: float, runs: int) -> int:
+    """How many runs there is time for, by what the first ones took."""
+    return max(len(pilot), min(runs, int(work / max(1.0, float(pilot.mean())))))
+
+
+def _wrong(winner: NDArray[Any], means: Any, epsilon: float) -> int:
+    """How many runs ended with an arm that is not epsilon-optimal."""
+    good = optimal_arms(list(means), epsilon)
+    return sum(arm != NEVER and arm not in good for arm in winner.tolist())
