@@ -250,10 +250,12 @@ def test_serve_serves_the_page_and_the_board_and_ends_well_on_a_signal(here, num
         process.kill()
         process.wait()
     assert process.returncode == 0
-    assert said.splitlines() == [
+    *told, start, stop = said.splitlines()
+    assert told == [
         f"devote: the page is at http://127.0.0.1:{port}/",
         "devote: the operator's token is in devote-server.db.token",
     ]
+    assert [json.loads(line)["event"] for line in (start, stop)] == ["start", "stop"]
     assert Path("devote-server.db.token").stat().st_mode & 0o077 == 0
 
 

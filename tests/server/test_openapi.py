@@ -9,6 +9,7 @@ from tests.boards.local import here
 from tests.server.live import OPERATOR, SPEC, TOKEN, enrolled
 
 from devote.boards.store import SqliteStore
+from devote.protocol import ExperimentSpec
 from devote.protocol.messages import KINDS, MAX_ARMS
 from devote.server import Settings, create_app
 from devote.server.app import ROUTES
@@ -18,6 +19,7 @@ STORE.create(here(SPEC))
 APP = create_app(STORE, Settings(token=TOKEN))
 API = json.loads(files("devote.server").joinpath("openapi.json").read_text())
 PATHS = API["paths"]
+SCHEMES = ("decentralized", "jury", "survey")
 OPERATIONS = [(path, verb) for path, verbs in PATHS.items() for verb in verbs]
 ENDING = [(path, verb) for path, verb in OPERATIONS if not path.endswith("/stream")]
 
@@ -95,3 +97,21 @@ def test_the_description_knows_every_kind_of_message_and_no_other():
         }
         for kind in KINDS.values()
     }
+
+
+def test_a_surveys_tally_and_its_answers_are_described_to_the_last_field():
+    """What every scheme tells is required; what only a survey tells is described."""
+    schemas = API["components"]["schemas"]
+    tally = schemas["TallyAnswer"]["properties"]["tally"]
+    told = {spec.scheme.name: spec.scheme.tally(spec).public() for spec in map(spec_of, SCHEMES)}
+    assert set(told["survey"]) == set(tally["properties"])
+    assert set(tally["required"]) == set.intersection(*map(set, told.values()))
+    described = schemas["Message"]["oneOf"]
+    (answer,) = [kind for kind in described if kind["properties"]["type"]["const"] == "answer"]
+    assert answer["required"] == list(answer["properties"])
+    assert answer["properties"]["seen"] == {"type": "integer", "minimum": 0, "maximum": 2**53}
+    assert tally["properties"]["snapshot"]["maximum"] == 2**53
+
+
+def spec_of(scheme):
+    return ExperimentSpec(arms=3, scheme=scheme)

@@ -274,7 +274,7 @@ def test_an_experiment_that_this_version_cannot_read_is_said_to_be_so(tmp_path):
     async def test(server):
         with server.store._database.write() as db:
             db.execute(
-                "INSERT INTO experiments VALUES ('old', ?, 'x', 'open', NULL, 0, 'x')",
+                "INSERT INTO experiments VALUES ('old', ?, 'x', 'open', NULL, 0, 'b')",
                 ('{"arms": 3, "scheme": "forgotten"}',),
             )
         answer = await server.client.get("/experiments/old")

@@ -635,6 +635,12 @@ class SqliteStore(BoardStore):
             row = (name, content.standing.state, content.standing.ends)
             db.execute("INSERT INTO standings VALUES (?, ?, ?)", row)
 
+    def take_names(self, names: Iterable[str]) -> None:
+        """Give these names to no experiment."""
+        with self._database.write() as db:
+            query = "INSERT OR IGNORE INTO deleted VALUES (?)"
+            db.executemany(query, [(name,) for name in names])
+
 
 def _is_deleted(db: sqlite3.Connection, name: str) -> bool:
     query = "SELECT 1 FROM deleted WHERE name = ?"

@@ -131,6 +131,16 @@ def raise_file_limit() -> int:
     return MOST_FILES if soft == resource.RLIM_INFINITY else soft
 
 
+def room(files: int) -> tuple[int, int]:
+    """How many connections a server with so many files may have, and accept in one go.
+
+    >>> room(1_024)
+    (704, 256)
+    """
+    at_once = max(1, min(ACCEPTED, files // 4))
+    return max(8, files - RESERVED - at_once), at_once
+
+
 @dataclass
 class _Seen:
     """What a connection was doing at a sweep, and since when it has been doing just that."""
@@ -142,23 +152,21 @@ class _Seen:
 
 
 class Connections:
-    """The open connections of a server that may have so many ``files``.
+    """The open connections of a server, of which there may be ``most``.
 
-    ``most`` is how many there may be, ``at_once`` how many are accepted in one go, ``streams`` how
-    many of them may be streams. ``patience`` is for how many seconds a peer may stall, ``of`` says
-    whose a connection is if one peer may not have more than half of them all.
+    ``streams`` is how many of them may be streams. ``patience`` is for how many seconds a peer may
+    stall, ``of`` says whose a connection is if one peer may not have more than half of them all.
     """
 
     def __init__(
         self,
-        files: int,
+        most: int,
         patience: float,
         *,
         count_dropped: Callable[[str], None] = lambda why: None,
         of: Callable[[Any], str] | None = None,
     ) -> None:
-        self.at_once = max(1, min(ACCEPTED, files // 4))
-        self.most = max(8, files - RESERVED - self.at_once)
+        self.most = most
         self.streams = self.most // 2
         self.listed: Callable[[], Iterable[Any]] = lambda: ()
         """The connections that are open, once uvicorn has begun to list them."""

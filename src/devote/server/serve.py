@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from devote.boards.stores import BoardStore, is_nats, open_store
 from devote.server.app import create_app
 from devote.server.events import log_warnings
-from devote.server.limits import Connections, raise_file_limit
+from devote.server.limits import Connections, raise_file_limit, room
 from devote.server.service import Service
 from devote.server.settings import ServerError, Settings
 
@@ -126,8 +126,9 @@ def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Serve
     check_tls(certificate, key)
     service: Service = app.state.service
     service.admin_port = listening.get("admin_port")
+    most, at_once = room(raise_file_limit())
     guard = Connections(
-        raise_file_limit(),
+        most,
         service.settings.patience,
         count_dropped=service.metrics.count_dropped,
     )
@@ -138,7 +139,7 @@ def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Serve
         listening.get("port", 8600),
         ssl_certfile=certificate,
         ssl_keyfile=key,
-        backlog=guard.at_once,
+        backlog=at_once,
         limit_concurrency=guard.most,
         callback_notify=guard.sweep,
         **_OPTIONS,

@@ -1,4 +1,6 @@
-"""Moving an experiment from a file to NATS: copied, read back, compared, and only then there.
+"""Between a file and NATS: experiments moved there, and a copy of all of them in a file.
+
+Moving is copying, reading back, comparing, and only then there.
 
 The board stays the same, so devices notice nothing but the server's address. An experiment is in
 the new store from the moment at which its name is entered there, which is the last step: what
@@ -6,10 +8,12 @@ breaks off before leaves nothing that anybody sees, and can be done again.
 """
 
 import asyncio
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from nats.js.errors import NotFoundError
 
@@ -112,3 +116,24 @@ async def _move(content: Content, source: SqliteStore, target: JetStreamStore) -
         await log.remove()
         raise
     return True
+
+
+def back_up(source: JetStreamStore, target: Path) -> int:
+    """Copy all experiments on NATS to a new board store; returns its size in bytes.
+
+    Each experiment is as of one moment. The file can be served as it is, or moved to other nodes
+    with ``devote migrate``. An invite that was taken at that moment is not in it.
+    """
+    if target.exists():
+        raise StoreError(f"{str(target)!r} is there already.\nName a new file for the copy.")
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    copy = SqliteStore(partial)
+    try:
+        for experiment in source.experiments():
+            copy.put(source.content(experiment.name))
+        copy.take_names(source.deleted())
+        copy.close()
+        partial.rename(target)
+        return target.stat().st_size
+    finally:
+        copy.remove()

@@ -388,6 +388,10 @@ class JetStreamStore(BoardStore):
             voters, revoked = list(fold.enrolled), sorted(fold.revoked)
             return Content(fold.experiment, standing, voters, revoked, invites, fold.rows(0))
 
+    def deleted(self) -> list[str]:
+        """The names of experiments that were deleted."""
+        return self.catalogue.deleted()
+
     def _look(self, name: str, draw: Callable[[Fold], T]) -> T:
         log = self.log(name)
         log.check()
