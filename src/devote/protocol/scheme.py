@@ -38,6 +38,22 @@ Estimates: TypeAlias = list[tuple[float, float, float] | None]
 check = Checks(SpecError)
 
 
+def misplaced(spec: "ExperimentSpec", message: Message) -> str | None:
+    """Why a message does not belong to an experiment: another scheme's kind, or another name."""
+    kind = kind_of(message)
+    if kind.form not in spec.scheme.kinds:
+        return (
+            f"A {kind.name} was posted to {spec.name!r}, whose scheme "
+            f"{spec.scheme.name} has no such message.\nDiscard it."
+        )
+    if message.experiment != spec.name:
+        return (
+            f"A message for experiment {message.experiment!r} was posted to "
+            f"{spec.name!r}.\nPost each message to its own experiment."
+        )
+    return None
+
+
 class Tally(ABC):
     """The messages of one experiment, folded in the board's order."""
 
@@ -46,19 +62,7 @@ class Tally(ABC):
 
     def refusal(self, message: Message) -> str | None:
         """Why a message may not be posted now, or None if it may; nothing is changed."""
-        scheme = self.spec.scheme
-        kind = kind_of(message)
-        if kind.form not in scheme.kinds:
-            return (
-                f"A {kind.name} was posted to {self.spec.name!r}, whose scheme "
-                f"{scheme.name} has no such message.\nDiscard it."
-            )
-        if message.experiment != self.spec.name:
-            return (
-                f"A message for experiment {message.experiment!r} was posted to "
-                f"{self.spec.name!r}.\nPost each message to its own experiment."
-            )
-        return self._refusal(message)
+        return misplaced(self.spec, message) or self._refusal(message)
 
     def is_early(self, message: Message) -> bool:
         """Whether a message that is refused now may be taken once others have come.
