@@ -31,7 +31,7 @@ def like_an_h200(monkeypatch):
 
 def code_of(function, given, *arguments):
     """The kernel as NVVM takes it, for arguments of these types."""
-    from numba import types, typeof
+    from numba import typeof, types
     from numba.cuda.compiler import compile_cuda
 
     linked, _ = Linker(gpu._device_function, given | gpu.ATOMIC).link(function)
