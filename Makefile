@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo banner docs test check lint types imports tools client
-.PHONY: bytecode faults cluster gossip browsers crowds clocks claims format clean deploy
+.PHONY: bytecode faults cluster gossip browsers crowds passes claims format clean deploy
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -98,8 +98,8 @@ crowds: setup ## thousands of streams under a small file limit, a log of 300,000
 	@$(BIN)/python -m tests.server.crowd --streams 2000 --idle 3000 --files 1024
 	@$(BIN)/python -m tests.boards.long_log --votes 300000
 
-clocks: setup ## the long comparison of the engines: every subroutine in every scheme
-	@$(BIN)/python -m tests.simulate.clocks_law
+passes: setup ## the long comparison of the engines: every subroutine in every scheme
+	@$(BIN)/python -m pytest -q -m slow tests/simulate/test_passes.py
 
 docs: setup ## the site, in build/site/index.html; needs no network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "build/site/index.html"

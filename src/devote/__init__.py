@@ -56,6 +56,7 @@ from devote.schemes import (
     Pick,
     Pooled,
     Reset,
+    Survey,
     Vote,
     register_scheme,
 )
@@ -116,6 +117,7 @@ __all__ = [
     "Scenario",
     "Scheme",
     "SpecError",
+    "Survey",
     "Trial",
     "Vote",
     "__version__",
@@ -139,3 +141,7 @@ __all__ = [
 
 
 __getattr__ = lazy_names(__name__, _LAZY)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
