@@ -77,8 +77,8 @@ test: $(VENV)/.ready ## everything, the slow statistical part included
 	@$(BIN)/pytest -n 4 --dist worksteal  # more than cores: many tests wait for processes
 
 faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000 devices over HTTP
-	@$(BIN)/python -m tests.fleet.fault_run 20000
-	@$(BIN)/python -m tests.fleet.survey_run --devices 5000 --kills 40
+	@$(BIN)/python -m tests.device.fault_run 20000
+	@$(BIN)/python -m tests.device.survey_run --devices 5000 --kills 40
 
 cluster: setup ## the long run of three NATS nodes and two servers, killed, paused and cut off
 	@$(BIN)/python -m tests.server.cluster_run --kills 60

@@ -173,6 +173,74 @@ def test_a_busy_server_is_tried_again_when_it_asks_for_it(shared, page, world, u
     page.wait_for_function("() => device.status().joined")
 
 
+def test_a_server_cannot_ask_to_be_left_alone_for_good(shared, page, world, url, fresh):
+    said = {
+        "Devote-Version": "2",
+        "Retry-After": "99999999",
+        "Access-Control-Allow-Origin": world.site.origin,
+        "Access-Control-Expose-Headers": "Devote-Version, Retry-After",
+    }
+    page.route(f"{url}**", lambda route: route.fulfill(status=503, headers=said, body="{}"))
+    shared.join(fresh, page=page)
+    assert told(page) == (PLAIN, "busy")
+    assert page.evaluate("device.status().trouble.retryAfter") == 3600
+
+
+STORED = """(url) => new Promise((resolve) => {
+  indexedDB.open("devote", 1).onsuccess = ({target: {result: db}}) => {
+    db.transaction("experiments").objectStore("experiments").get(url).onsuccess = (event) => {
+      db.close();
+      resolve(event.target.result !== undefined && event.target.result.survey !== null);
+    };
+  };
+})"""
+
+
+@pytest.mark.parametrize(
+    ("offered", "pins"),
+    [(2.0, {"privacy": 1.0}), (None, {"privacy": 8.0}), (2.0, {"fingerprint": "0" * 64})],
+)
+def test_a_survey_that_the_page_does_not_accept_is_not_joined(shared, page, world, offered, pins):
+    url = world.open(spec := survey(privacy=offered))
+    (invite,) = world.operator.invites(spec.name, 1)
+    assert told(shared.join(url, invite, page=page, **pins)) == (PLAIN, "pinned")
+    assert not page.evaluate(STORED, url)
+    # The invite is still good, where the page accepts what is offered.
+    other = url.replace("/experiments", "/other/../experiments")
+    pins = {"fingerprint": spec.fingerprint} | ({"privacy": 2.0} if offered else {})
+    assert status(shared.join(other, invite, page=page, **pins))["joined"]
+    # Who has joined is asked nothing under other terms.
+    shared.join(other, page=page, privacy=1.0)
+    choose(page)
+    assert page.evaluate("choice.play") is None
+    assert status(page)["trouble"] == "pinned"
+
+
+def test_what_has_left_is_still_counted_after_the_board_has_lost_it(shared, world):
+    url = world.open(survey(), "open")
+    page = shared.join(url)
+    choose(page)
+    wait_sent(page)
+    number = [1]
+
+    def fewer(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"number": number[0]})
+
+    shared.requests.clear()
+    page.route(f"{url}/tally", fewer)
+    page.route(f"{url}/messages", lambda route: route.abort())
+    for number[0] in (1, 0):
+        with page.expect_response(f"{url}/tally"):
+            page.reload()
+            page.wait_for_function("window.devote")
+            shared.join(url, page=page)
+    page.wait_for_function("() => device.status().trouble?.code === 'offline'")
+    assert shared.posted, "it is offered again"
+    assert status(page)["sent"] == 1
+    page.close()
+
+
 NO = "() => { throw new DOMException('no', 'SecurityError') }"
 BLOCKED = {
     "throws": ("IDBFactory.prototype", "open", NO),

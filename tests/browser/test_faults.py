@@ -36,7 +36,7 @@ def slow(world):
 @pytest.fixture
 def quick(world):
     """Answers leave at once, or nearly."""
-    return Banner(world, reply_after=0.3)
+    return Banner(world, reply_after=1.0)
 
 
 def come_back(visitor, banner, page):

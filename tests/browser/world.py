@@ -37,7 +37,7 @@ JOIN = """async ([url, invite, options]) => {
 _numbers = itertools.count(1)
 
 
-def survey(name: str | None = None, *, reply_after: float = 0.6, **how: Any) -> ExperimentSpec:
+def survey(name: str | None = None, *, reply_after: float = 1.0, **how: Any) -> ExperimentSpec:
     """A survey, by default of a name that no other has."""
     name = name or f"banner-{next(_numbers)}"
     scheme = Survey(how.pop("privacy", 2.0), how.pop("answers", 1), reply_after)

@@ -93,12 +93,12 @@ def test_devices_with_made_up_users_find_the_answer(operate, devote, server):
 
 
 def test_a_device_of_a_survey_ends_when_its_answer_has_left(operate, devote, store):
-    survey = '[scheme]\nname = "survey"\nreply_after = 0.2\n'
+    survey = '[scheme]\nname = "survey"\nreply_after = 1.0\n'
     Path("survey.toml").write_text(f'name = "button"\narms = ["red", "green"]\n{survey}')
     address = operate("experiments", "open", "survey.toml", "--enrolment", "open").out.strip()
     words = ("device", address, "--means", ".9,.1", "--pulls", 3, "--json")
     ran = devote(*words)
-    assert "An answer leaves in 0 s" in ran.err
+    assert "An answer leaves in 1 s" in ran.err
     told = json.loads(ran.out)
     assert (told["sent"], told["waiting"], told["state"]) == (1, 0, "open")
     assert store.numbers() == {"button": 1}

@@ -16,7 +16,7 @@ from devote.demo.crowd import run_crowd
 from devote.demo.demonstration import Outcome, banner_experiment, run_demonstration
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
 from devote.demo.task import Task
-from devote.fleet import JoinError
+from devote.device import JoinError
 from devote.protocol import ExperimentSpec, SpecError, to_json
 from devote.schemes import Jury, Pick, Survey, Vote
 from devote.server import create_app

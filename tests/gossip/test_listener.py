@@ -14,7 +14,7 @@ from tests.gossip.fleets import SPEC, member, on_loopback, prepare, vote
 from tests.server.certificates import make_authority
 
 from devote.dashboard import add_page
-from devote.fleet import AsyncDevice
+from devote.device import AsyncDevice
 from devote.gossip import GossipBoard
 from devote.gossip import listener as listening
 from devote.gossip.dialler import Dialler
@@ -246,8 +246,8 @@ def test_peers_speak_tls_by_files_and_with_mutual_tls_strangers_are_kept_out(tmp
                 devices.append(
                     await AsyncDevice.join(url, store=store, invite=ticket, gossip=settings)
                 )
-                url = f"gossip://{devices[0]._board.address}/banner"
-            first = devices[0]._board
+                url = f"gossip://{devices[0].board.address}/banner"
+            first = devices[0].board
             while first.answers.met == 0:
                 await asyncio.sleep(0.05)
             anybody = httpx.AsyncClient(verify=False)
@@ -315,12 +315,12 @@ def test_devices_speak_ipv6_and_say_where_they_listen(tmp_path, listen):
                 devices.append(
                     await AsyncDevice.join(url, store=store, invite=ticket, gossip=settings)
                 )
-                port = devices[0]._board.address.rpartition(":")[2]
+                port = devices[0].board.address.rpartition(":")[2]
                 url = f"gossip://[::1]:{port}/banner"
-            while not all(device._board.answers.met for device in devices):
+            while not all(device.board.answers.met for device in devices):
                 await asyncio.sleep(0.05)
             for device in devices:
-                assert device._board.answers.record["address"].startswith("[")
+                assert device.board.answers.record["address"].startswith("[")
                 await device.close()
 
     asyncio.run(main())

@@ -17,8 +17,8 @@ import httpx
 
 from devote.boards.board import Envelope, Outcome
 from devote.boards.http import HttpBoard
-from devote.fleet import AsyncDevice, JoinError, LateReward
-from devote.fleet.loop import Pace
+from devote.device import AsyncDevice, JoinError, LateReward
+from devote.device.sync import Pace
 from devote.protocol import to_json
 
 PACE = Pace(every=1.0, base=0.2, cap=1.0)

@@ -36,7 +36,7 @@ from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity, verify
 from devote.boards.jetstream.fold import message_subject
 from devote.boards.operator import Operator
-from devote.fleet.store import Store
+from devote.device.store import Store
 from devote.protocol import ExperimentSpec, to_json
 from devote.schemes import Answer, Jury, Pick, Survey
 
@@ -53,7 +53,7 @@ def specification(name: str) -> ExperimentSpec:
     plain = ExperimentSpec(arms=ARMS, name=name, epsilon=0.3, delta=0.001)
     match int(name.rpartition("-")[2]) % 3:
         case 0:
-            scheme = Survey(privacy=None, answers=40, reply_after=0.3)
+            scheme = Survey(privacy=None, answers=40, reply_after=1.0)
             return plain.with_(epsilon=0.01, algorithm="mixture_elimination", scheme=scheme)
         case 1:
             return plain.with_(scheme=Jury(seats=15, seat_after=3), eta=0.1)

@@ -13,7 +13,7 @@ from tests.tools import needed
 from devote.boards.board import EndOfBacklog
 from devote.boards.http import HttpBoard
 from devote.boards.pages import PAGE
-from devote.fleet.sync import sync_once
+from devote.device.sync import sync_once
 
 URL = "/experiments/banner"
 

@@ -6,6 +6,12 @@ import { VERSION, type Envelope, type Scope } from "./signing.js";
 /** Milliseconds for which an answer is waited for. */
 export const PATIENCE = 10_000;
 
+/** Seconds for which a server can ask to be left alone: a broken one must not silence browsers for good. */
+const LONGEST_WAIT = 3_600;
+
+/** Seconds: what a page does with a reward must be over long before its answer leaves. */
+const SHORTEST_REPLY = 1;
+
 /** The largest whole number on the wire. */
 const MOST = 2 ** 53;
 
@@ -52,6 +58,24 @@ const positive = (x: unknown): x is number => typeof x === "number" && Number.is
 const nonsense = (url: string): DevoteError =>
   new DevoteError("server", `${url} does not answer as a devote server does. Check the address.`);
 
+const retryAfter = (headers: Headers): number | null =>
+  Math.min(Math.max(Number(headers.get("Retry-After")) || 0, 0), LONGEST_WAIT) || null;
+
+/** What a page accepts: at most this e of local differential privacy, and only this specification. */
+export interface Pins {
+  readonly privacy?: number;
+  readonly fingerprint?: string;
+}
+
+/** Refuse a survey that is weaker than the page accepts, or is another one. */
+export const checkPins = ({ privacy, fingerprint: print }: Pins, survey: Survey): void => {
+  const offered = survey.privacy === null ? "no privacy" : `privacy ${survey.privacy}`;
+  if (privacy !== undefined && !(survey.privacy !== null && survey.privacy <= privacy))
+    throw new DevoteError("pinned", `${survey.name} offers ${offered}, and this page accepts at most ${privacy}. Nothing was sent.`);
+  if (print !== undefined && survey.fingerprint !== print)
+    throw new DevoteError("pinned", `${survey.name} has the specification ${survey.fingerprint}, and this page accepts only ${print}.`);
+};
+
 /** One experiment at its address. */
 export class Board {
   constructor(readonly url: string) {}
@@ -70,7 +94,8 @@ export class Board {
     const { privacy, answers, reply_after: replyAfter } = spec.scheme;
     const isNoiseless = privacy === "none";
     const isRight = Array.isArray(spec.arms) && spec.arms.length > 1 && spec.arms.every(isName)
-      && (isNoiseless || positive(privacy)) && Number.isInteger(answers) && answers > 0 && positive(replyAfter);
+      && (isNoiseless || positive(privacy)) && Number.isInteger(answers) && answers > 0
+      && positive(replyAfter) && replyAfter >= SHORTEST_REPLY;
     if (print !== told.fingerprint || !isRight) throw nonsense(this.url);
     return {
       board: told.board, fingerprint: print, name: spec.name, arms: spec.arms, answers, replyAfter,
@@ -133,7 +158,7 @@ export class Board {
     if (version === null || typeof told !== "object" || told === null) throw nonsense(this.url);
     if (answer.ok || (answer.status === 403 && told.outcome === "refused")) return told;
     if (answer.status === 429 || answer.status === 503)
-      throw new DevoteError("busy", `${this.url} is busy. It is tried again.`, Number(answer.headers.get("Retry-After")) || null);
+      throw new DevoteError("busy", `${this.url} is busy. It is tried again.`, retryAfter(answer.headers));
     throw new DevoteError("server", `${this.url} answered ${answer.status}: ${`${told.error}`.split("\n")[0]}`);
   }
 

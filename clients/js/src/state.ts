@@ -109,10 +109,13 @@ export const release = (state: State, envelope: Envelope): void => {
 /** Whether answers are of use, by what was read last: until the survey is decided. */
 export const areWanted = (state: State): boolean => known(state).status === "open";
 
+const isIn = (envelopes: Envelope[], { signature }: Envelope): boolean =>
+  envelopes.some((other) => other.signature === signature);
+
 /** What became of a posted answer; one that nobody wants any more counts as given. */
 export const settle = (state: State, envelope: Envelope, there: boolean): void => {
   state.outbox = state.outbox.filter((other) => other.signature !== envelope.signature);
-  if (there) state.sent.push(envelope);
+  if (there && !isIn(state.sent, envelope)) state.sent.push(envelope);
 };
 
 /** Take in what the board holds of this device: what was said once is not said again. */
@@ -128,7 +131,7 @@ export const recall = (state: State, said: Envelope[]): void => {
 
 /** Take in the tally; a board put back to a backup is offered again what it may have lost. */
 export const hear = (state: State, told: Told, number: number): void => {
-  if (number < state.number) state.outbox = [...state.sent.splice(0), ...state.outbox];
+  if (number < state.number) state.outbox.unshift(...state.sent.filter((envelope) => !isIn(state.outbox, envelope)));
   state.told = told;
   state.number = number;
 };

@@ -1,5 +1,5 @@
 /** Bringing a device and its board together. Whoever calls holds the lock: one page at a time does. */
-import type { Board } from "./board.js";
+import { checkPins, type Board, type Pins } from "./board.js";
 import type { Core } from "./core.js";
 import { DevoteError } from "./errors.js";
 import { answerOf, areWanted, fresh, hear, isOpen, recall, release, settle, type State } from "./state.js";
@@ -9,10 +9,11 @@ import { isSigned, makeKey, sign, type Envelope } from "./signing.js";
  * Take part, if that is not done already. The key is stored before it is used, so that a page that dies
  * in between enrols again with the same key, which is harmless.
  */
-export const enrol = async (core: Core, board: Board, ask: () => Promise<string>): Promise<void> => {
+export const enrol = async (core: Core, board: Board, pins: Pins, ask: () => Promise<string>): Promise<void> => {
   let state = await core.load();
-  if (state?.enrolled) return;
+  if (state?.enrolled) return checkPins(pins, state.survey);
   const survey = await board.survey();
+  checkPins(pins, survey);
   if (state && (state.survey.board !== survey.board || state.survey.fingerprint !== survey.fingerprint)) {
     if (state.given > 0)
       throw new DevoteError("changed", `Another experiment answers at ${board.url}; nothing is sent to it. Give it another name.`);
@@ -63,8 +64,8 @@ const own = async ({ voter, survey }: State, said: Envelope[]): Promise<Envelope
  * Read, and send what is due: the same requests whether a reward has come or not. Before anything is
  * sent the board is asked what it holds of this device, whose store may be an older copy of itself.
  */
-export const round = async (core: Core, board: Board, ask: () => Promise<string>): Promise<void> => {
-  await enrol(core, board, ask);
+export const round = async (core: Core, board: Board, pins: Pins, ask: () => Promise<string>): Promise<void> => {
+  await enrol(core, board, pins, ask);
   if (core.isDue) {
     const said = await own(core.state!, await board.saidBy(core.state!.voter));
     await core.change((state) => recall(state, said));

@@ -61,6 +61,9 @@ _MOVED = (httpx.codes.MOVED_PERMANENTLY, httpx.codes.PERMANENT_REDIRECT)
 
 LONGEST_PAGE = 8 * 2**20
 LONGEST_TALLY = 2**20
+_INVITE = '"invite":"'
+"""What a body with an invite has in it, as ``json.dumps`` writes it."""
+
 _JOIN_OUTCOMES = ("accepted", "duplicate", "refused", "mismatch")
 _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
 
@@ -339,10 +342,11 @@ class HttpBoard(Board):
         """
         # A cookie would let a server link what a device does; none is ever sent back.
         self._client.cookies.clear()
+        headers = {"Accept-Encoding": "gzip", **(headers or {})}
         options: dict[str, Any] = {"headers": headers, "timeout": timeout or self._timeout}
         if body is not None:
             options["content"] = json.dumps(body, separators=(",", ":"))
-            options["headers"] = {"Content-Type": "application/json", **(headers or {})}
+            options["headers"] = {"Content-Type": "application/json", **headers}
         url = self.url
         try:
             async with AsyncExitStack() as opened:
@@ -389,10 +393,13 @@ class HttpBoard(Board):
     ) -> httpx.Response:
         """The answer of a server, from wherever it has moved to.
 
-        That is asked from then on, once it has answered as a devote server does: a captive portal
-        redirects too.
+        That is asked from then on, for as long as it answers as a devote server does: a captive
+        portal redirects too.
         """
-        at = self._moved.get(url, url) + path
+        at = self._moved.pop(url, url)  # until a devote server has answered from there
+        if _INVITE in options.get("content", "") and httpx.URL(at).host != httpx.URL(url).host:
+            at = url
+        at += path
         for _ in range(HOPS + 1):
             response = await opened.enter_async_context(self._client.stream(method, at, **options))
             there = moved_to(response)
@@ -468,7 +475,8 @@ def unreachable(url: str, error: Exception) -> BoardUnavailable | BoardRefused:
         cause = cause.__cause__ or cause.__context__
     return BoardUnavailable(
         f"{url} cannot be reached ({type(error).__name__}).\n"
-        "Check that the server runs and the network is there; trying again is harmless."
+        "Check that the server runs and the network is there; trying again is harmless.",
+        is_sent=not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout),
     )
 
 
@@ -500,8 +508,7 @@ def _until(date: str) -> float:
 def moved_to(response: httpx.Response) -> str | None:
     """Where a server says that it has moved for good, or None; never from TLS to none.
 
-    What says more than which public thing is asked for goes to no other host: it may bear a token
-    or an invite.
+    A token and an invite are not taken to another host.
     """
     if response.status_code not in _MOVED:
         return None
@@ -517,11 +524,11 @@ def moved_to(response: httpx.Response) -> str | None:
             f"{request.url} sends on to {there}, which has no TLS; that is not followed.\n"
             "Let the server redirect to an https address."
         )
-    is_plain = request.method == "GET" and "Authorization" not in request.headers
-    if there.host != request.url.host and not is_plain:
+    is_secret = "Authorization" in request.headers or _INVITE.encode() in request.content
+    if there.host != request.url.host and is_secret:
         raise BoardRefused(
-            f"{request.url} sends on to another host, {there.host}; that is not followed with a "
-            "message, an invite or a token.\nGive the new address."
+            f"{request.url} sends on to another host, {there.host}; that is not followed with an "
+            "invite or a token.\nGive the new address."
         )
     return str(there)
 

@@ -75,7 +75,7 @@ def verify(
     from devote.boards.verification import verify_log
     from devote.cli.terminal import progress_bar, tell
     from devote.cli.verify_view import show, to_json
-    from devote.fleet.remembering import remember
+    from devote.device.store import remember
 
     heads = [read_head(text) for text in head or ()]
     if save is not None:

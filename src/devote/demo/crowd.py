@@ -18,8 +18,8 @@ from pathlib import Path
 
 from devote.demo.task import JOIN_ATTEMPTS, JOIN_PAUSE, Task
 from devote.demo.visitors import run_visitors
-from devote.fleet import Device, JoinError
-from devote.fleet.loop import Pace
+from devote.device import Device, JoinError
+from devote.device.sync import Pace
 
 QUICK = Pace(every=1.0, base=0.1, cap=1.0)
 AT_ONCE = 8

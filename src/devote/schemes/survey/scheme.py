@@ -22,6 +22,9 @@ from devote.schemes.survey.messages import MAX_ANSWERS, Answer
 from devote.schemes.survey.player import Respondent
 from devote.schemes.survey.tally import Answers, seeds
 
+SHORTEST_REPLY = 1.0
+"""Seconds: what a device does with a reward takes milliseconds, and must be over long before."""
+
 SMALLEST_STEP = 1e-6
 """The smallest epsilon that the noise may leave to the subroutine."""
 
@@ -69,6 +72,12 @@ class Survey(Scheme):
             raise SpecError(f"answers={answers} is more than {MAX_ANSWERS:,}.\nAsk for fewer.")
         check.whole("liars", self.liars, least=0, remedy=self.remedies["liars"])
         after = check.positive("reply_after", self.reply_after, self.remedies["reply_after"])
+        if after < SHORTEST_REPLY:
+            raise SpecError(
+                f"reply_after={after:g} is less than {SHORTEST_REPLY:g} s: what a device does with "
+                "a reward could still be seen in the moment at which its answer leaves.\n"
+                f"Use {SHORTEST_REPLY:g} or more; tests can give a device a clock."
+            )
         object.__setattr__(self, "reply_after", after)
         given: object = self.privacy
         if given == NONE:
