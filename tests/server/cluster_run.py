@@ -27,7 +27,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter
 from tests.server.cluster import Cluster, cluster
 from tests.server.cluster_crowd import Crowd
 
@@ -244,7 +243,7 @@ def _crowd(folder, made, names, invites, numbers, pause) -> "subprocess.Popen[by
     means = {name: MEANS[specification(name).scheme.name] for name in names}
     crowd = Crowd(folder, made.addresses, tuple(names), own, means, pause)
     file = folder / f"crowd-{crowd.first}.json"
-    file.write_bytes(TypeAdapter(Crowd).dump_json(crowd))
+    file.write_text(crowd.to_json())
     with (folder / f"crowd-{crowd.first}.log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "tests.server.cluster_crowd", str(file)], stderr=log
