@@ -33,7 +33,7 @@ from tests.server.cluster_crowd import Crowd
 from devote.boards.board import Outcome, Posted
 from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
-from devote.boards.identity import Identity, verify
+from devote.boards.identity import verify
 from devote.boards.jetstream.fold import message_subject
 from devote.boards.operator import Operator
 from devote.device.store import Store
@@ -314,7 +314,7 @@ async def _second(
     for file in folder.glob(f"{spec.name}-*.db"):
         store = Store.open(file)
         saved = store.load()
-        secrets[Identity.from_private_bytes(saved.secret).voter] = saved
+        secrets[saved.identity.voter] = saved
         store.close()
     refused = 0
     for server in made.servers:
@@ -331,7 +331,7 @@ async def _second(
                     case _:
                         continue  # a vote and a claim can only be said in one way
                 saved = secrets[message.voter]
-                signed = Identity.from_private_bytes(saved.secret).sign(other, saved.scope)
+                signed = saved.identity.sign(other, saved.scope)
                 assert await board.publish(signed) is Outcome.REFUSED
                 refused += 1
             assert (await board.snapshot(len(log))).number == len(log)
