@@ -5,12 +5,13 @@ and prints a table in Markdown. One learner has all rewards, which are bits, wit
 ``ser4`` is left out, because it never stops; ``worst_case``, because it errs on purpose. A rule
 that takes very many pulls has fewer runs than others; each row tells its smallest number of runs.
 
-The project's rules are set beside two that it does not ship. Both do what CTB-TT (Azize, Jourdan,
-Al Marjani and Basu 2024, asymptotically optimal under local differential privacy) does with the
-bits that its devices send: *top-two sampling*, of the empirical best arm or its strongest
-challenger, until a likelihood ratio says that the best is no more than epsilon below any other. The
-sampling follows EB-TC-epsilon (Jourdan, Degenne and Kaufmann 2023), with the likelihood ratio of
-Bernoulli rewards in place of Gaussian ones. They differ in when the ratio is enough.
+The project's rules are set beside two that it does not ship. Both follow the idea of CTB-TT
+(Azize, Jourdan, Al Marjani and Basu 2024, asymptotically optimal under local differential
+privacy), without noise and with an epsilon: *top-two sampling*, of the empirical best arm or its
+strongest challenger, until a likelihood ratio says that the best is no more than epsilon below any
+other. The sampling is that of EB-TC-epsilon (Jourdan, Degenne and Kaufmann 2023), with the
+likelihood ratio of Bernoulli rewards in place of Gaussian ones. They differ in when the ratio is
+enough. The error is proved (``observe``), the number of pulls is measured.
 """
 
 import argparse

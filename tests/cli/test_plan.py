@@ -3,8 +3,8 @@ import json
 import pytest
 
 SMALL = (
-    *("plan", "--scheme", "decentralized", "--arms", 3, "--players", 60),
-    *("--epsilon", ".4", "--trials", 3),
+    *("plan", "--scheme", "decentralized", "--means", ".5,.5,.5", "--players", 60),
+    *("--algorithm", "ser3", "--epsilon", ".4", "--trials", 3),
 )
 
 
@@ -22,12 +22,16 @@ def test_plan_gathers_theory_and_a_quick_simulation(devote):
     assert plan["failure"]["claimed"] == pytest.approx(0.0523, abs=1e-4)
     assert [row["name"] for row in plan["failure"]["bounds"]] == ["claimed", "if one arm is good"]
     assert plan["stall_possible"] is False
-    assert plan["problem"]["means"] == [0.0, 0.0, 0.0]
+    assert plan["problem"]["means"] == [0.5, 0.5, 0.5]
     simulated = plan["simulated"]
     assert simulated["trials"] == 3
     device = simulated["per_device"]
     assert device["median"] <= device["p90"] <= device["busiest"]
     assert 0 < simulated["samples_to_decision"]["mean"] < simulated["samples"]["mean"]
+    spread = simulated["to_decision"]
+    assert spread["mean"] == pytest.approx(simulated["samples_to_decision"]["mean"])
+    assert spread["low"] < spread["median"] < spread["high"]
+    assert spread["median"] <= spread["p95"]
     assert plan["days"] == pytest.approx(simulated["samples"]["mean"] / 1000)
     assert plan["days_to_decision"] == pytest.approx(
         simulated["samples_to_decision"]["mean"] / 1000
@@ -50,7 +54,7 @@ def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
 
 def test_a_jury_of_thousands_can_be_planned(devote):
     asked = ("--arms", 100, "--players", 5000, "--scheme", "jury", "--set", "seats=4286")
-    ran = devote("plan", *asked, "--epsilon", ".3", "--seconds", "0.1", "--trials", 1)
+    ran = devote("plan", *asked, "--epsilon", ".01", "--seconds", "0.1", "--trials", 1)
     assert ran.code == 0
     assert "of 4286 honest jurors" in ran.words
 
@@ -78,15 +82,27 @@ def test_errata_5_and_20_the_risk_of_a_stall_is_told(devote):
 
 
 def test_the_table_states_the_assumed_arms_and_asks_for_events(devote):
-    ran = devote(*SMALL)
-    assert "the hardest: all 3 pay the same and never vary" in ran.out
+    few = ("plan", "--scheme", "jury", "--arms", 3, "--set", "seats=5", "--players", 5)
+    ran = devote(*few, "--trials", 1, "--seconds", "0.1")
+    assert "click rates of a web shop, assumed: give yours with --means" in ran.words
     assert "--events-per-day" in ran.out
     assert "days" in devote(*SMALL, "--events-per-day", 100).out
 
 
+def test_a_plan_warns_of_an_epsilon_under_which_every_option_passes_and_of_many_answers(devote):
+    loose = ("plan", "--scheme", "survey", "--means", ".5,.4", "--epsilon", ".2", "--trials", 1)
+    assert "Every option passes" in devote(*loose).words
+    often = devote(*loose, "--epsilon", ".05", "--set", "answers=20", "--set", "privacy=none")
+    assert "only if options pay all users alike" in often.words
+    assert "wrong in .21 to .31 of runs" in often.words
+    once = devote(*loose, "--epsilon", ".05", "--set", "privacy=none", "--players", 5_000)
+    assert "only if options pay" not in once.words
+    assert "users may differ: each answers once" in once.words
+
+
 def test_a_costly_plan_is_cut_off_and_says_at_least(devote):
     costly = ("plan", "--scheme", "decentralized", "--arms", 10, "--players", 20_000)
-    costly += ("--epsilon", ".02", "--seconds", "0.1")
+    costly += ("--epsilon", ".01", "--seconds", "0.1")
     assert "at least" in devote(*costly).out
     plan = told(devote(*costly, "--json"))
     assert plan["simulated"]["unfinished"]

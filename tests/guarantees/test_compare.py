@@ -25,10 +25,10 @@ CLICKS = web_shop()
 EASY = Problem("easy", [0.7, 0.5, 0.3])
 
 
-def question(problem=EASY, *, days=365.0, visitors=None, **wish):
+def question(problem=EASY, *, days=365.0, visitors=None, plays=10.0, **wish):
     asked = {"n_players": 1_000, "n_arms": problem.n_arms, "epsilon": 0.1, "delta": 0.05, **wish}
     asked.setdefault("means", problem.means)
-    return Question(Wish(**asked), None if visitors else 10.0, visitors, days)
+    return Question(Wish(**asked), None if visitors else plays, visitors, days)
 
 
 def quick(asked, problem=EASY, **more):
@@ -39,10 +39,10 @@ def rows_of(found):
     return {row.name: row for row in found.rows}
 
 
-def test_with_real_click_rates_a_web_shop_can_and_a_thousand_devices_cannot():
-    for n, can in ((1_000, False), (1_000_000, True)):
+def test_with_real_click_rates_many_devices_can_and_a_thousand_cannot():
+    for n, can in ((1_000, False), (100_000, True)):
         asked = question(CLICKS, n_players=n, epsilon=0.005, days=30.0)
-        found = quick(asked, CLICKS, runs=40, with_costs=False)
+        found = quick(asked, CLICKS, runs=20, with_costs=False)
         assert (found.use is not None) == can
         assert (rows_of(found)["survey"].cannot == ()) == can
 
@@ -71,8 +71,8 @@ def test_visitors_who_come_once_are_asked_by_a_survey_only():
     assert found.use.name == "survey"
     for name in ("jury", "decentralized"):
         assert "visitors come once" in rows_of(found)[name].cannot[-1]
-    takes = found.use.forecast.takes
-    assert found.use.forecast.days.tolist() == (takes / 1_000.0).tolist()
+    days = found.use.forecast.takes / 1_000.0 + 69 / 86_400
+    assert found.use.forecast.days.tolist() == pytest.approx(days.tolist())
 
 
 def costs(found, asked):
@@ -81,10 +81,10 @@ def costs(found, asked):
 
 def test_what_other_wishes_would_cost_is_simulated_and_in_order():
     """Less privacy, fewer liars and a larger epsilon take less: by far more than chance."""
-    found = quick(question(n_players=100_000, privacy=2.0), seconds=5.0)
+    found = quick(question(n_players=100_000, privacy=2.0, plays=0.001), seconds=5.0)
     assert set(costs(found, "privacy")) == {None, 4.0, 2.0, 1.0, 0.5}
     assert set(costs(found, "liars")) == {0, 10, 100, 1_000}
-    assert set(costs(found, "epsilon")) == {0.05, 0.1, 0.15, 0.2, 0.3}
+    assert set(costs(found, "epsilon")) == {0.05, 0.1, 0.2, 0.3}
     for asked, falls in (("privacy", True), ("liars", False), ("epsilon", True)):
         rows = [cost for cost in found.costs if cost.asked == asked]
         means = [cost.forecast.takes.mean() for cost in rows]
@@ -123,13 +123,14 @@ def test_where_none_can_two_changes_are_named_and_each_does_it_in_other_runs():
     found = quick(asked)
     assert found.use is None
     first, second = found.relax
-    assert first.asked != second.asked
-    assert first.factor <= second.factor
+    assert first.changes[0].asked != second.changes[0].asked
+    assert first.changes[0].factor <= second.changes[0].factor
     for row in found.relax:
         assert row.forecast.is_enough
         assert row.forecast.runs >= 40
-        assert not row.forecast.why_not(asked.ask(row.asked, row.value))
-        again = asked.ask(row.asked, row.value)
+        [change] = row.changes
+        again = asked.ask(change.asked, change.value)
+        assert not row.forecast.why_not(again)
         made = forecast(row.forecast.spec, EASY, again, Effort(200, 2.0, 99), is_capped=True)
         assert (made.days <= again.days).mean() >= 0.9
     assert found.why.startswith("No scheme can do this: decentralized: no error is proved")
@@ -152,25 +153,27 @@ def test_what_is_named_instead_is_sensible(wish, days):
     assert found.use is None
     assert found.relax
     for row in found.relax:
-        if row.asked == "epsilon":
-            assert asked.wish.epsilon < row.value < 0.4
-        elif row.asked == "days":
-            assert days < row.value <= 730
-        elif row.asked == "n_players":
-            assert asked.wish.n_players < row.value <= 10**8
-        elif row.asked == "delta":
-            assert 0.05 < row.value <= 0.2
-        else:
-            assert row.asked in ("privacy", "liars")
-        assert "e+" not in row.words
-        assert row.forecast.days_needed <= (row.value if row.asked == "days" else days)
+        wait = days
+        for change in row.changes:
+            if change.asked == "epsilon":
+                assert asked.wish.epsilon < change.value < 0.4
+            elif change.asked == "days":
+                assert days < (wait := change.value) <= 730
+            elif change.asked == "n_players":
+                assert asked.wish.n_players < change.value <= 10**8
+            elif change.asked == "delta":
+                assert 0.05 < change.value <= 0.2
+            else:
+                assert change.asked in ("privacy", "liars")
+        assert "e+" not in row.to_dict()["words"]
+        assert row.forecast.days_needed <= wait
 
 
 def test_too_few_visitors_may_be_answered_by_more_of_them_or_more_days():
     found = quick(question(visitors=2.0, n_players=60, days=30.0))
     assert found.use is None
-    by = {row.asked: row for row in found.relax}
-    assert by
+    by = {row.changes[0].asked: row for row in found.relax}
+    assert len(by) == 2
     assert set(by) <= {"days", "visitors_per_day", "epsilon"}
     for row in by.values():
         assert row.forecast.decided >= 0.95 * row.forecast.runs
@@ -244,11 +247,11 @@ def test_the_private_jury_that_is_planned_is_about_as_large_as_those_known_to_de
 def test_a_survey_that_runs_out_of_devices_is_not_called_able():
     """About 308 answers are needed on average, 470 at the 95th percentile."""
     problem = PROBLEMS["1"]
-    for n, can in ((310, False), (700, True)):
+    for n, can in ((310, False), (900, True)):
         asked = question(problem, n_players=n, epsilon=0.25, privacy=2.0)
         survey = rows_of(quick(asked, problem, with_costs=False))["survey"]
         assert (not survey.cannot) == can
-        assert 400 < survey.forecast.devices < 700
+        assert 400 < survey.forecast.devices < 800
 
 
 def test_a_scheme_from_outside_is_compared_by_its_contract_alone(monkeypatch):
@@ -275,7 +278,7 @@ def test_users_who_differ_leave_a_survey_right_if_each_answers_once():
     """The stream draws each answer from all users: half of them like what others do not."""
     problem = Problem("groups", groups=[(0.5, [1.0, 0.4, 0.1]), (0.5, [0.4, 0.6, 0.1])])
     asked = replace(
-        question(problem, n_players=20_000, means=problem.means),
+        question(problem, n_players=20_000, plays=0.01),
         broken="users differ",
         users_differ=True,
     )

@@ -30,24 +30,29 @@ def spec_of(privacy, **more):
     return ExperimentSpec(**{"arms": 10, "scheme": Survey(privacy), **more})
 
 
-def in_plain_python(spec, means, seed, run, stale=0, crowd=0, most=2_000):
+def in_plain_python(spec, means, seed, run, stale=0, crowd=0, lag=0, most=2_000):
     """The same run, folded by the board's own tally."""
     rng = np.random.default_rng([seed, run])
     tally = spec.scheme.tally(spec)
-    seen, sent = tally.asked, 0
+    seen, sent, under_way = tally.asked, 0, []
     while tally.status() == "open" and sent < most:
         if sent >= crowd and (not stale or sent % stale == 0):
             seen = tally.asked
         arm = seen[int(rng.random() * len(seen))]
         reward = float(rng.random() < means[arm])
         bit = blur_reward(reward, rng.random(), spec.scheme.truths)
-        tally.add(answer(arm, bit, sent))
-        sent += 1
+        under_way.append((arm, bit))
+        if len(under_way) > lag:
+            tally.add(answer(*under_way.pop(0), sent))
+            sent += 1
     return sent, tally.answer[0] if tally.status() == "agreed" else -1
 
 
 @pytest.mark.parametrize("algorithm", ["betting", "mixture_elimination", "ugapec"])
-@pytest.mark.parametrize("how", [{}, {"stale": 30}, {"crowd": 150}, {"stale": 7, "crowd": 500}])
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"stale": 30}, {"crowd": 150}, {"stale": 7, "crowd": 500}, {"lag": 1}, {"lag": 60}],
+)
 def test_every_run_is_that_of_the_tally_in_plain_python(algorithm, how):
     """No statistics: fed the same random numbers, both end after the same answer."""
     for spec, means in (

@@ -28,6 +28,7 @@ def show_comparison(found: dict[str, Any]) -> None:
             Text.assemble((f"Use {found['use']}. ", "bold green"), found["why"]),
             _expect(use["simulated"], found),
             *_costs(found, use["simulated"]),
+            *_under_way(use["simulated"]),
             *_scenarios(found, use["simulated"]),
             _schemes(found),
             Text(_settings(use)),
@@ -94,6 +95,20 @@ def _expect(simulated: dict[str, Any], found: dict[str, Any]) -> RenderableType:
     )
 
 
+def _under_way(simulated: dict[str, Any]) -> list[RenderableType]:
+    """A note where many answers are under way when others are drawn."""
+    under_way, takes = simulated["answers_under_way"], simulated["takes"]
+    if under_way < 0.05 * takes["mean"]:
+        return []
+    return [
+        Text(
+            f"An answer leaves about a minute after the play (reply_after), so some {under_way:,} "
+            "devices are asked before the first answer arrives. The forecast allows for that.",
+            style="dim",
+        )
+    ]
+
+
 def _interval(takes: dict[str, Any]) -> str:
     words = f"median {number(takes['median'])}"
     if takes["high"] > takes["low"]:
@@ -132,7 +147,7 @@ def _costs(found: dict[str, Any], main: dict[str, Any]) -> list[RenderableType]:
         answers = main["unit"] == "answers"
         lines = [
             ("answers" if answers else "plays each", *(_amount(cost) for cost in rows)),
-            ("days", *(_days(cost) for cost in rows)),
+            ("time", *(_days(cost) for cost in rows)),
         ]
         if answers:
             who = "visitors" if found["visitors_per_day"] is not None else "devices"
@@ -140,12 +155,19 @@ def _costs(found: dict[str, Any], main: dict[str, Any]) -> list[RenderableType]:
         shown.append(table("Br", heads, lines, **CLOSE))
     if shown:
         note = (
-            "What it would take if you asked for something else, all else as asked (*). Mean of "
-            "simulated runs, fewer than above. - where it does not end in this fleet, or took too "
-            "long to simulate."
+            "What it would take if you asked for something else, all else as asked (*): means of "
+            f"simulated runs, sure to within {100 * _doubt(found):.0f} % (--seconds for more). "
+            "- where it does not end with an answer here; > where there was no time to see the end."
         )
         shown.insert(0, Text(note, style="dim"))
     return shown
+
+
+def _doubt(found: dict[str, Any]) -> float:
+    """How far the least sure mean may be off, as a share of it."""
+    known = [cost["simulated"] for cost in found["costs"] if cost["simulated"] is not None]
+    means = [one["takes"] for one in known if one["takes"] and one["takes"]["mean"]]
+    return max((one["high"] / one["mean"] - 1.0 for one in means), default=0.0)
 
 
 def _value(cost: dict[str, Any]) -> str:
@@ -174,7 +196,19 @@ def _days(cost: dict[str, Any]) -> str:
         return "-"
     if simulated["decided_runs"] < 0.95 * simulated["simulated_runs"]:
         return "-"
-    return f"{simulated['days']['mean']:.2g}"
+    return _brief(simulated["days"]["mean"])
+
+
+def _brief(days: float) -> str:
+    """A length of time in a few letters.
+
+    >>> _brief(5.12), _brief(0.012), _brief(800.0)
+    ('5.1 d', '17 min', '2.2 y')
+    """
+    for size, unit in ((365.25, "y"), (1.0, "d"), (1 / 24, "h"), (1 / 1440, "min")):
+        if days >= size:
+            return f"{days / size:.{0 if days >= 9.95 * size else 1}f} {unit}"
+    return f"{days * 86400:.0f} s"
 
 
 def _short(value: float) -> str:

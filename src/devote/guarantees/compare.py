@@ -4,18 +4,15 @@ Each scheme says by its contract which specification suits the wish (``protocol.
 that takes is simulated. Where none can do what is asked, ``relax`` looks for what would help.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-from devote.guarantees.costs import Cost, costs_of
+from devote.guarantees.costs import Cost, Progress, costs_of
 from devote.guarantees.forecast import Effort, Forecast, forecast
 from devote.guarantees.question import Question
 from devote.guarantees.relax import Relaxation, relaxations
 from devote.guarantees.weigh import Candidate, check_question, deployable, weigh
 from devote.problems import Problem
-
-Progress: TypeAlias = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -113,13 +110,11 @@ def compare(
     rows = []
     for place, form in enumerate(forms):
         if progress is not None:
-            progress(place, len(forms) + 1, form.name)
+            progress(place, len(forms), form.name)
         found = weigh(form, question)
         # What cannot be used anyway is shown for comparison: a few runs will do.
         share = effort.share(0.2, 40) if found.cannot else effort
         rows.append(_row(found, _simulate(found, question, problem, share), question))
-    if progress is not None:
-        progress(len(forms), len(forms) + 1, "what else it would take")
     use = min((row for row in rows if not row.cannot), key=_preference, default=None)
     if use is None:
         known = {row.name: row.forecast for row in rows if row.forecast is not None}
@@ -129,7 +124,10 @@ def compare(
         )
         return Comparison(question, problem, tuple(rows), None, why, (), relax, seed)
     why = _why(use, rows, question)
-    costs = costs_of(use.candidate.form, question, problem, effort) if with_costs else ()
+    costs: tuple[Cost, ...] = ()
+    if with_costs:
+        assert use.forecast is not None
+        costs = costs_of(use.forecast, question, problem, effort, progress)
     return Comparison(question, problem, tuple(rows), use, why, costs, (), seed)
 
 

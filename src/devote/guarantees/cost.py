@@ -5,6 +5,7 @@ longer, and the estimate is then ``unfinished``. Each trial is the same as in ``
 engine ``event``.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,6 +20,9 @@ from devote.simulate.engine.run import Run
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import NEVER, STATUSES, Trial
 from devote.simulate.trials import compile_loop, run_trial
+
+SLOW = 50
+"""A pull without a compiled loop counts as so many."""
 
 
 @dataclass(frozen=True)
@@ -91,43 +95,48 @@ def estimate_cost(
     trials: int = 20,
     seed: int = 0,
     seconds: float = 5.0,
+    pulls: float = math.inf,
     to_the_end: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> CostEstimate:
     """Run up to ``trials`` trials, for about ``seconds`` at most, preparation left out.
 
-    Not ``to_the_end``: only until the group has its answer, not until everybody has heard of it.
+    With ``pulls`` for about so many pulls at most, too. Not ``to_the_end``: only until the group has
+    its answer, not until everybody has heard of it.
     """
     if scenario.scheme.engine is None:
         deadline = time.monotonic() + seconds
         runs = [run_trial(scenario, seed=seed, trial=0)]  # on the slow path it is not cut off
         while len(runs) < trials and time.monotonic() <= deadline:
+            if SLOW * sum(run.samples for run in runs) > pulls:
+                break
             runs.append(run_trial(scenario, seed=seed, trial=len(runs)))
             if progress:
                 progress(len(runs))
         return CostEstimate(trials, tuple(runs))
     scenario = replace(scenario, engine="event")  # which can be looked at while it runs
     compile_loop(scenario)
-    deadline, runs, cut_off = float("inf"), [], False
-    pulls: list[Any] = []
+    deadline, runs, cut_off, made = float("inf"), [], False, 0
+    quantiles: list[Any] = []
     for trial in range(trials):
         run = Run(scenario, seed=seed, trial=trial)
         if not runs:
             # A million devices take a while to lay out, which is not part of the estimate.
             deadline = time.monotonic() + seconds
         while not (is_over := run.over or (not to_the_end and run.counters[DECIDED])):
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or made + run.samples > pulls:
                 break
             run.advance()
         if runs and not is_over:
             break
+        made += run.samples
         cut_off = not is_over
         runs.append(run.outcome())
         if not run.engine.one_learner:
-            pulls.append(np.quantile(run.arena.own[:, ACTIVE], (0.5, 0.9, 1.0)))
+            quantiles.append(np.quantile(run.arena.own[:, ACTIVE], (0.5, 0.9, 1.0)))
         if progress:
             progress(len(runs))
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or made > pulls:
             break
-    median, p90, busiest = np.mean(pulls, axis=0).tolist() if pulls else (None,) * 3
+    median, p90, busiest = np.mean(quantiles, axis=0).tolist() if quantiles else (None,) * 3
     return CostEstimate(trials, tuple(runs), median, p90, busiest, cut_off)

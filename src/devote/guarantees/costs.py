@@ -3,29 +3,31 @@
 Each is simulated, everything else kept as asked.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from devote.guarantees.forecast import Effort, Forecast, forecast
 from devote.guarantees.question import Question
 from devote.guarantees.weigh import two_digits, weigh
 from devote.problems import Problem
-from devote.protocol.scheme import Scheme
 
 PRIVACY = (4.0, 2.0, 1.0, 0.5)
 LIARS_OF_MANY = (0, 10, 100, 1_000)
 """Lying devices of a fleet that answers once each."""
 LIARS_OF_FEW = (0, 1, 3, 10)
 """Lying devices where few devices decide."""
-EPSILON = (0.5, 1.5, 2.0, 3.0)
+EPSILON = (0.5, 2.0, 3.0)
 """Multiples of what is asked, as long as not every option passes."""
 
 EVERYBODY = 2**62
 """A crowd that never ends: all devices are asked before the first answer comes."""
 
-SHARE = 0.08
+SHARE = 0.2
 """Of the time for a forecast, what one of these may take."""
 RUNS = 100
+
+Progress: TypeAlias = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -54,49 +56,43 @@ class Cost:
 
 
 def costs_of(
-    form: type[Scheme], question: Question, problem: Problem, effort: Effort
-) -> tuple[Cost, ...]:
-    """The costs of one scheme, by what is changed."""
-    wish = question.wish
-    some = effort.share(SHARE, RUNS)
-    found = []
-    for asked, values in _values(form, question, problem).items():
-        for value in values:
-            changed = question.ask(asked, value)
-            is_asked = value == getattr(wish, asked)
-            found.append(_cost(asked, value, is_asked, form, changed, problem, some))
-    if form.suited(wish).scheme.answers_each is not None:
-        crowd = _cost("flash crowd", None, False, form, question, problem, some, EVERYBODY)
-        found.append(crowd)
-    if len(set(problem.means)) > 1:
-        alike = Problem("alike", (max(problem.means),) * problem.n_arms, activity=problem.activity)
-        asked_of = question.ask("means", alike.means)
-        found.append(_cost("all alike", max(problem.means), False, form, asked_of, alike, some))
-    return tuple(found)
-
-
-def _cost(
-    asked: str,
-    value: Any,
-    is_asked: bool,
-    form: type[Scheme],
+    known: Forecast,
     question: Question,
     problem: Problem,
     effort: Effort,
-    crowd: int = 0,
-) -> Cost:
-    found = weigh(form, question)
-    made = None
-    if found.spec is not None:
-        made = forecast(found.spec, problem, question, effort, crowd=crowd)
-    cannot = (*found.cannot, *(() if made is None else made.why_not(question)))
-    return Cost(asked, value, is_asked, made, cannot)
+    progress: Progress | None = None,
+) -> tuple[Cost, ...]:
+    """The costs of one scheme, by what is changed; ``known`` is what it takes as asked."""
+    form = type(known.spec.scheme)
+    some = effort.share(SHARE, RUNS)
+    tried: list[tuple[str, Any, Question, Problem, int]] = []
+    for asked, values in _values(known, question, problem).items():
+        tried += [(asked, value, question.ask(asked, value), problem, 0) for value in values]
+    if known.spec.scheme.answers_each is not None:
+        tried.append(("flash crowd", None, question, problem, EVERYBODY))
+    if len(set(problem.means)) > 1:
+        alike = Problem("alike", (max(problem.means),) * problem.n_arms, activity=problem.activity)
+        changed = question.ask("means", alike.means)
+        tried.append(("all alike", max(problem.means), changed, alike, 0))
+    found = []
+    for place, (asked, value, changed, pays, crowd) in enumerate(tried):
+        if progress is not None:
+            progress(place, len(tried), f"{asked} {'' if value is None else value}".strip())
+        if changed == question and not crowd:
+            found.append(Cost(asked, value, True, known, tuple(known.why_not(question))))
+            continue
+        candidate, made = weigh(form, changed), None
+        if candidate.spec is not None:
+            made = forecast(candidate.spec, pays, changed, some, crowd=crowd)
+        cannot = (*candidate.cannot, *(() if made is None else made.why_not(changed)))
+        found.append(Cost(asked, value, False, made, cannot))
+    return tuple(found)
 
 
-def _values(form: type[Scheme], question: Question, problem: Problem) -> dict[str, tuple[Any, ...]]:
+def _values(known: Forecast, question: Question, problem: Problem) -> dict[str, tuple[Any, ...]]:
     """The values that are tried, what is asked among them."""
     wish = question.wish
-    many = form.suited(wish).scheme.answers_each is not None
+    many = known.spec.scheme.answers_each is not None
     liars = {wish.liars, *(LIARS_OF_MANY if many else LIARS_OF_FEW)}
     privacy = {wish.privacy or PRIVACY[0], *PRIVACY}
     gap = max(problem.means) - min(problem.means)

@@ -28,14 +28,21 @@ from devote.simulate.trial import NEVER
 PER_SECOND = 10_000_000
 """Answers, or plays of a lone juror, that a second is taken to simulate."""
 
+FIRST = 4
+"""A run that takes more than this part of the time is not followed to its end."""
+
+FEWEST = 4
 PILOT = 10
-"""Runs after which it is decided how many there is time for."""
+"""Runs, at least and at most, after which it is decided how many there is time for."""
 
 HOPELESS = 0.75
 """Where so few runs of the pilot come to an answer, no more are made."""
 
 MOST_PLAYERS = 1_000_000
 """The largest fleet that is simulated with all its devices."""
+
+LEAVES_AFTER = 1.15
+"""An answer leaves so many times ``reply_after`` after its arm was drawn, on average."""
 
 UNITS = {"answers": "answers", "plays": "plays of each device"}
 
@@ -63,7 +70,8 @@ class Forecast:
     all devices, or the plays of each device. ``days`` is when that was, infinite where there was
     none in this fleet, ``wrong`` how many runs ended with an arm that is not epsilon-optimal.
     ``devices`` are enough for 95 % of runs to end with an answer, None if that is not known.
-    ``is_cut``: time ran out, so that runs take at least what ``takes`` has.
+    ``is_cut``: time ran out, so that runs take at least what ``takes`` has. So many answers are
+    ``under_way`` at any time, because one leaves some time after its arm was drawn.
     """
 
     spec: ExperimentSpec
@@ -75,6 +83,7 @@ class Forecast:
     devices: int | None
     is_cut: bool
     seed: int
+    under_way: int = 0
 
     @property
     def runs(self) -> int:
@@ -126,6 +135,7 @@ class Forecast:
             "simulated_runs": self.runs,
             "decided_runs": self.decided,
             "wrong_runs": self.wrong,
+            "answers_under_way": self.under_way,
             "seed": self.seed,
         }
 
@@ -176,20 +186,33 @@ def _survey(
     assert each is not None
     there = question.wish.n_players * each
     work = effort.seconds * PER_SECOND
-    most = there + 1 if is_capped else math.ceil(work / PILOT)
+    delay = LEAVES_AFTER * (spec.scheme.reply_after or 0.0) / 86400.0
+    under_way = min(question.wish.n_players, round(delay * question.plays_a_day))
 
-    def some(first: int, runs: int, most: int) -> AnswerRuns:
+    def some(first: int, runs: int, most: float) -> AnswerRuns:
         return simulate_answers(
-            spec, means, runs=runs, first=first, seed=effort.seed, most=most, crowd=crowd
+            spec,
+            means,
+            runs=runs,
+            first=first,
+            seed=effort.seed,
+            most=there + 1 if is_capped else math.ceil(most),
+            crowd=crowd,
+            lag=0 if crowd else under_way,
         )
 
-    found = [some(0, min(PILOT, effort.runs), most)]
-    share = float(found[0].decided.mean())
-    is_cut = not is_capped and share < 1.0
-    if not is_cut and share > HOPELESS:
-        total = _affordable(found[0].answers, work, effort.runs)
-        first = len(found[0].answers)
-        found.append(some(first, total - first, there + 1 if is_capped else 20 * most))
+    # What cannot be simulated to its end in the time is found by one run.
+    found = [some(0, 1, work / FIRST)]
+    is_cut = not is_capped and not found[0].decided.all()
+    if not is_cut:
+        few = max(FEWEST, _affordable(found[0].answers, work, min(PILOT, effort.runs)))
+        found.append(some(1, min(few, effort.runs) - 1, 4 * work))
+        pilot = np.concatenate([runs.answers for runs in found])
+        share = float(np.concatenate([runs.decided for runs in found]).mean())
+        is_cut = not is_capped and share < 1.0
+        if not is_cut and share > HOPELESS:
+            total = _affordable(pilot, work, effort.runs)
+            found.append(some(len(pilot), total - len(pilot), 4 * work))
     answers = np.concatenate([runs.answers for runs in found]).astype(np.float64)
     winner = np.concatenate([runs.winner for runs in found])
     takes = np.where(winner == NEVER, math.inf, answers) if is_capped else answers
@@ -197,12 +220,13 @@ def _survey(
         spec=spec,
         unit="answers",
         takes=takes,
-        days=np.array([question.days_for_answers(x, each, problem) for x in takes]),
+        days=np.array([question.days_for_answers(x, each, problem) + delay for x in takes]),
         messages=None if is_cut else float(answers.mean()),
         wrong=_wrong(winner, means, spec.epsilon),
         devices=None if is_cut or is_capped else math.ceil(enough(answers) / each),
         is_cut=is_cut,
         seed=effort.seed,
+        under_way=under_way,
     )
 
 
@@ -265,7 +289,8 @@ def _fleet(
         Scenario(spec, problem, n, slow),
         trials=effort.runs,
         seed=effort.seed,
-        seconds=effort.seconds,
+        seconds=math.inf,
+        pulls=effort.seconds * PER_SECOND,
         to_the_end=False,
         progress=report,
     )

@@ -62,6 +62,14 @@ class Question:
                     "Give more devices, fewer visitors, or plays_per_day in place of visitors."
                 )
 
+    @property
+    def plays_a_day(self) -> float:
+        """Plays of all devices together, at first: visitors come once."""
+        if self.visitors_per_day is not None:
+            return self.visitors_per_day
+        assert self.plays_per_day is not None
+        return self.plays_per_day * self.wish.n_players
+
     def ask(self, name: str, value: Any) -> "Question":
         """The same with another value of one thing asked, by its name here or in the wish.
 

@@ -1,7 +1,8 @@
 """What would have to be asked for instead, where no scheme can do what is asked.
 
 Each thing asked is given up a little at a time until simulated runs of some scheme do it, with
-everything else kept; the two that are given up least are named.
+everything else kept. The two ways that give up least are named. Where fewer than two things are
+enough by themselves, they are tried together with no privacy, or with a larger epsilon.
 """
 
 import math
@@ -16,7 +17,7 @@ from devote.guarantees.weigh import deployable, weigh
 from devote.problems import Problem
 
 NAMED = 2
-"""How many are named."""
+"""How many ways are named."""
 
 MOST_DEVICES = 10**8
 LONGEST = 730.0
@@ -31,20 +32,26 @@ MARGINS = (1.0, 1.1, 1.25)
 STEP = 1.2
 """Each epsilon that is tried is so many times the one before."""
 
+LARGEST = 0.9
+"""The largest epsilon that is tried, as a share of the gap between the best and the worst."""
+
 
 @dataclass(frozen=True)
-class Relaxation:
-    """One change, everything else kept, with which a scheme does it.
-
-    ``asked`` names what changes, from ``before`` to ``value``, None for no privacy at all;
-    ``factor`` is how much is given up; ``forecast`` has the simulated runs.
-    """
+class Change:
+    """One thing asked otherwise: ``value`` in place of ``before``; None is no privacy at all."""
 
     asked: str
     before: float
     value: float | None
-    factor: float
-    forecast: Forecast
+
+    @property
+    def factor(self) -> float:
+        """How many times less is asked."""
+        if self.value is None:
+            return WITHOUT_PRIVACY
+        if self.value > self.before:
+            return self.value / self.before
+        return self.before / max(self.value, 1.0)
 
     @property
     def words(self) -> str:
@@ -55,23 +62,31 @@ class Relaxation:
         if self.asked == "visitors_per_day":
             return f"{value:,.0f} visitors a day instead of {before:,.0f}"
         if self.asked == "days":
-            return f"up to {value:,.0f} days instead of {before:g}"
+            return f"up to {value:g} days instead of {before:g}"
         if self.asked == "privacy":
-            now = "no privacy" if value is None else f"weaker privacy, e = {value:g}"
-            return f"{now} instead of {'' if value is not None else 'e = '}{before:g}"
+            now = "no privacy" if value is None else f"privacy e = {value:g}"
+            return f"{now} instead of e = {before:g}"
         if self.asked == "liars":
             return f"at most {value:,.0f} lying devices instead of {before:,.0f}"
         return f"{self.asked} {value:g} instead of {before:g}"
 
+
+@dataclass(frozen=True)
+class Relaxation:
+    """Changes, everything else kept, with which a scheme does it; ``forecast`` has the runs."""
+
+    changes: tuple[Change, ...]
+    forecast: Forecast
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         return {
-            "asked": self.asked,
-            "before": self.before,
-            "value": self.value,
-            "factor": self.factor,
+            "changes": [
+                {"asked": one.asked, "before": one.before, "value": one.value}
+                for one in self.changes
+            ],
+            "words": " and ".join(one.words for one in self.changes),
             "scheme": self.forecast.spec.scheme.name,
-            "words": self.words,
             "simulated": self.forecast.to_dict(),
         }
 
@@ -79,33 +94,64 @@ class Relaxation:
 def relaxations(
     question: Question, problem: Problem, effort: Effort, known: dict[str, Forecast]
 ) -> tuple[Relaxation, ...]:
-    """The two changes that give up least, each simulated.
+    """The ways that give up least, each simulated.
 
     ``known`` has what is known already of some schemes in this fleet, by name.
     """
-    few, many = effort.share(0.05, 40), effort.share(0.3, 200)
-    ways = []
-    for asked, values in _ways(question, problem, known, many):
-
-        def is_enough(value: float | None, asked: str = asked) -> bool:
-            return _best(question.ask(asked, value), problem, few) is not None
-
-        # Later values give up more, so what is enough is found by bisection.
-        place = bisect_left(values, True, key=is_enough)
-        if place < len(values):
-            ways.append((_factor(question, asked, values[place]), asked, values[place:]))
-    found: list[Relaxation] = []
-    for _, asked, values in sorted(ways, key=lambda way: way[0]):
-        for value in values[:3]:
-            made = _best(question.ask(asked, value), problem, many)
-            if made is not None:
-                before = _asked_now(question, asked)
-                factor = _factor(question, asked, value)
-                found.append(Relaxation(asked, before, value, factor, made))
-                break
+    found = list(_single(question, problem, effort, known, NAMED))
+    for asked, value in _first_of_two(question, problem):
         if len(found) == NAMED:
             break
+        first = Change(asked, _asked_now(question, asked), value)
+        less = question.ask(asked, value)
+        done = {change.asked for row in found for change in row.changes}
+        for row in _single(less, problem, effort, {}, 1, without={asked, *done}):
+            found.append(Relaxation((first, *row.changes), row.forecast))
     return tuple(found)
+
+
+def _first_of_two(question: Question, problem: Problem) -> Iterator[tuple[str, float | None]]:
+    """What is given up first where one thing is not enough."""
+    gap = max(problem.means) - min(problem.means)
+    if question.wish.privacy is not None:
+        yield "privacy", None
+    if question.wish.epsilon < _round_up(gap / 2.0) < LARGEST * gap:
+        yield "epsilon", _round_up(gap / 2.0)
+
+
+def _single(
+    question: Question,
+    problem: Problem,
+    effort: Effort,
+    known: dict[str, Forecast],
+    most: int,
+    without: set[str] | None = None,
+) -> Iterator[Relaxation]:
+    """Up to so many changes of one thing that are enough, the least first."""
+    few, many = effort.share(0.05, 40), effort.share(0.3, 200)
+    ways: list[list[Change]] = []
+    for asked, values in _ways(question, problem, known, many):
+        if asked in (without or ()):
+            continue
+        changes = [Change(asked, _asked_now(question, asked), value) for value in values]
+
+        def is_enough(change: Change) -> bool:
+            return _best(question.ask(change.asked, change.value), problem, few) is not None
+
+        # Later values give up more, so what is enough is found by bisection.
+        place = bisect_left(changes, True, key=is_enough)
+        if place < len(changes):
+            ways.append(changes[place:])
+    named = 0
+    for changes in sorted(ways, key=lambda way: way[0].factor):
+        for change in changes[: len(MARGINS)]:
+            made = _best(question.ask(change.asked, change.value), problem, many)
+            if made is not None:
+                yield Relaxation((change,), made)
+                named += 1
+                break
+        if named == most:
+            return
 
 
 def _best(question: Question, problem: Problem, effort: Effort) -> Forecast | None:
@@ -126,14 +172,6 @@ def _asked_now(question: Question, asked: str) -> float:
     return found
 
 
-def _factor(question: Question, asked: str, value: float | None) -> float:
-    """How many times less is asked."""
-    if value is None:
-        return WITHOUT_PRIVACY
-    before = _asked_now(question, asked)
-    return max(value, 1e-9) / before if value > before else before / max(value, 1.0)
-
-
 def _ways(
     question: Question, problem: Problem, known: dict[str, Forecast], effort: Effort
 ) -> Iterator[tuple[str, list[Any]]]:
@@ -141,7 +179,7 @@ def _ways(
     wish = question.wish
     yield from _more_devices_or_days(question, problem, known, effort)
     gap = max(problem.means) - min(problem.means)
-    highest = 0.9 * gap if gap else min(1.0, 4.0 * wish.epsilon)
+    highest = LARGEST * gap if gap else min(1.0, 4.0 * wish.epsilon)
     n_steps = int(math.log(max(1.0, highest / wish.epsilon)) / math.log(STEP))
     higher = [_round_up(wish.epsilon * STEP**i) for i in range(1, n_steps + 1)]
     yield "epsilon", [epsilon for epsilon in higher if epsilon <= highest]
@@ -171,7 +209,7 @@ def _more_devices_or_days(
         needed.append(made.devices)
         if visitors is not None:
             days.append(made.devices / visitors)
-        elif form.name in known:
+        elif question.wish.n_players >= made.devices:
             days.append(made.days_needed)
     yield "days", _from(question.days, days, LONGEST)
     if visitors is None:

@@ -121,7 +121,7 @@ def _all_refuse(question: Question) -> bool:
 
 def _refusals(question: Question) -> str:
     """Why those schemes cannot be set up that can prove their error at all."""
-    plain = replace(question.wish, n_players=ANY_FLEET, privacy=None, liars=0)
+    plain = replace(question.wish, n_players=ANY_FLEET, epsilon=1.0, privacy=None, liars=0)
     able = [
         form for form in deployable() if weigh(form, replace(question, wish=plain)).proved_error
     ]

@@ -5,8 +5,10 @@ it is simulated without devices: answer after answer, each about an arm drawn am
 public tally asks about, until the board's learner has decided. The learner, the noise and the
 queues are those of ``schemes.survey.tally``: a test feeds both the same random numbers.
 
-Two ways in which devices know less than the tally can be simulated. ``crowd``: so many devices are
-asked before the first answer has arrived. ``stale``: devices read the tally every so many answers.
+Three ways in which devices know less than the tally can be simulated. ``lag``: so many answers are
+under way at any time, because an answer leaves some time after its arm was drawn. ``crowd``: so
+many devices are asked before the first answer has arrived. ``stale``: devices read the tally every
+so many answers.
 """
 
 from collections.abc import Callable, Sequence
@@ -63,6 +65,7 @@ def simulate_answers(
     most: int = NO_END,
     stale: int = 0,
     crowd: int = 0,
+    lag: int = 0,
 ) -> AnswerRuns:
     """Runs ``first``, ``first + 1``, ... of a survey whose arms pay ``means`` on average.
 
@@ -85,7 +88,7 @@ def simulate_answers(
         liars=survey.subroutine_liars,
     )
     stream = _compiled(spec.algorithm, algorithm.choose, algorithm.observe)
-    constants, limits = (survey.truths, *seeds(spec)), (most, stale, crowd)
+    constants, limits = (survey.truths, *seeds(spec)), (most, stale, crowd, lag)
 
     def run(number: int) -> tuple[int, int]:
         rng = np.random.default_rng([seed, number])
@@ -143,7 +146,7 @@ def make_stream(algorithm: Algorithm, fingerprint: int) -> Callable[..., Any]:
     ):
         n_arms = rule.n_arms
         truths, one, two = constants
-        most, stale, crowd = limits
+        most, stale, crowd, lag = limits
         state = State(learner.alive, learner.pulls, learner.sums, learner.ints, learner.floats)
         known = fingerprint
         room = 64  # answers about an arm that may wait, until its queue is made longer
@@ -153,9 +156,10 @@ def make_stream(algorithm: Algorithm, fingerprint: int) -> Callable[..., Any]:
         asked = np.ones(n_arms, dtype=np.int8)
         seen = np.arange(n_arms)
         out = np.zeros(n_arms, dtype=np.int32)
+        under_way = np.zeros((2, max(1, lag)), dtype=np.int16)
         n_seen = n_arms
         is_new = False
-        step, wanted, answers = 0, -1, 0
+        step, wanted, drawn, answers = 0, -1, 0, 0
         while answers < most and known >= 0:
             if is_new and answers >= crowd and (stale == 0 or answers % stale == 0):
                 n_seen = 0
@@ -167,6 +171,13 @@ def make_stream(algorithm: Algorithm, fingerprint: int) -> Callable[..., Any]:
             arm = seen[int(rng.random() * n_seen)]
             reward = 1.0 if rng.random() < means[arm] else 0.0
             bit = blur_reward(reward, rng.random(), truths)
+            drawn += 1
+            if lag > 0:
+                place = drawn % lag
+                arm, under_way[0, place] = under_way[0, place], arm
+                bit, under_way[1, place] = under_way[1, place], bit
+                if drawn <= lag:
+                    continue
             answers += 1
             if not asked[arm]:
                 continue
