@@ -12,6 +12,7 @@ reads the tallies of both servers all the while. In the end
 
 import argparse
 import asyncio
+import http.client
 import json
 import random
 import subprocess
@@ -82,7 +83,7 @@ class Observer:
     def _watch(self, address: str) -> None:
         while not self._stop.is_set():
             for name in self.names:
-                with suppress(OSError, ValueError):
+                with suppress(OSError, ValueError, http.client.HTTPException):
                     url = f"{address}/experiments/{name}/tally"
                     with urllib.request.urlopen(url, timeout=5) as answer:
                         self._note(name, json.load(answer))
