@@ -30,7 +30,6 @@ CLICKS = {"Free delivery": 0.30, "Spring harvest": 0.45, "Tea of the day": 0.65}
 SPEC = ExperimentSpec(
     arms=list(CLICKS),
     name="banner",
-    algorithm="mixture_elimination",
     epsilon=0.1,
     scheme=Survey(privacy=2.0, reply_after=10.0),
 )

@@ -39,9 +39,9 @@ def test_an_answer_that_leaves_at_the_click_is_found(leaves):
 
 
 def test_browsers_and_python_devices_finish_one_survey_right(chromium, tmp_path):
-    """Everybody clicks the best and nobody another, so it is decided once each has 4 answers.
+    """Everybody clicks the best and nobody another, so it is decided once each has 3 answers.
 
-    An arm has fewer, of 62, with probability 3e-7.
+    An arm has fewer, of 62, with probability 2e-8.
     """
     scheme = {"name": "survey", "privacy": "none", "reply_after": 1.0}
     spec = crowd_run.SPEC.with_(epsilon=0.5, delta=0.25, scheme=scheme)

@@ -41,9 +41,7 @@ def survey(name: str | None = None, *, reply_after: float = 1.0, **how: Any) -> 
     """A survey, by default of a name that no other has."""
     name = name or f"banner-{next(_numbers)}"
     scheme = Survey(how.pop("privacy", 2.0), how.pop("answers", 1), reply_after)
-    return ExperimentSpec(
-        arms=ARMS, name=name, algorithm="mixture_elimination", epsilon=0.2, scheme=scheme, **how
-    )
+    return ExperimentSpec(arms=ARMS, name=name, epsilon=0.2, scheme=scheme, **how)
 
 
 class World(AbstractContextManager["World"]):
