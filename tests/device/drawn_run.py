@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from devote.boards.http_log import HttpLog
 from tests.device.survey_run import privacy
 
 from devote.boards.board import Outcome
 from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
+from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.verification import verify_log
 from devote.demo.processes import ServerProcess

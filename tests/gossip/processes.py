@@ -142,7 +142,7 @@ def run_device(plan: Plan, n: int, ticket: str, peers: list[int]) -> None:
             pulled.write(b".")
             pulls += 1
         status = device.status()
-        decided = {"term": device.core._player.tally.term, "shared": list(status.shared)}
+        decided = {"term": device.core.record.player.tally.term, "shared": list(status.shared)}
         decided["best"] = device.best()
         if status.complete and decided != before:
             decisions.write(json.dumps(decided) + "\n")

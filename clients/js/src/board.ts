@@ -46,6 +46,17 @@ export interface Told {
   readonly snapshot: number;
 }
 
+/** What a request to join is answered; `said` are own earlier answers. */
+export interface Joined {
+  readonly survey: Survey;
+  readonly outcome: Outcome;
+  /** Whether the board takes nothing, or nothing from this voter, whatever its invite. */
+  readonly isBarred: boolean;
+  readonly said: Envelope[];
+  readonly number: number;
+  readonly told: Told;
+}
+
 export type Outcome = "accepted" | "duplicate" | "refused";
 
 /** A server's answer; nothing in it is trusted. */
@@ -80,9 +91,24 @@ export const checkPins = ({ privacy, fingerprint: print }: Pins, survey: Survey)
 export class Board {
   constructor(readonly url: string) {}
 
-  /** The survey, with a fingerprint that was worked out here. */
-  async survey(): Promise<Survey> {
-    const told = await this.#ask("").catch((error) => this.#whyNot(error));
+  /** The name of the experiment, as the address has it. */
+  get name(): string {
+    return this.url.slice(this.url.lastIndexOf("/") + 1);
+  }
+
+  /** Ask for all that it takes to take part, and to be enrolled if the survey is as pinned: one request, with no preflight. */
+  async join(voter: string, signature: string, invite: string | null, pins: Pins): Promise<Joined> {
+    const asked = { v: VERSION, voter, signature, invite: invite ?? undefined, privacy: pins.privacy, fingerprint: pins.fingerprint };
+    const told = await this.#ask("/join", asked, "text/plain").catch((error) => this.#whyNot(error));
+    const survey = await this.#survey(told);
+    checkPins(pins, survey);
+    if (!["accepted", "duplicate", "refused"].includes(told.outcome) || !Array.isArray(told.messages)) throw nonsense(this.url);
+    const { number, told: tally } = this.#told(told.tally ?? {}, survey);
+    return { survey, outcome: told.outcome, isBarred: told.cause != null, said: told.messages, number, told: tally };
+  }
+
+  /** A survey, with a fingerprint that was worked out here. */
+  async #survey(told: Fields): Promise<Survey> {
     const spec = told.spec as Fields;
     if (!spec?.scheme || !isName(spec.name) || !/^[0-9a-f]{32}$/.test(told.board)) throw nonsense(this.url);
     if (spec.scheme.name !== "survey")
@@ -103,11 +129,6 @@ export class Board {
     };
   }
 
-  async enrol(voter: string, signature: string, invite: string | null): Promise<Outcome> {
-    const request = invite === null ? { voter, signature } : { voter, signature, invite };
-    return this.#outcome(await this.#ask("/enrolments", request));
-  }
-
   /** What the board holds of a voter. */
   async saidBy(voter: string): Promise<Envelope[]> {
     const told = await this.#ask(`/messages?voter=${voter}`);
@@ -115,8 +136,12 @@ export class Board {
     return told.messages;
   }
 
-  async tally(scope: Scope, arms: number): Promise<{ number: number; told: Told }> {
-    const { board, fingerprint: print, number, tally } = await this.#ask("/tally");
+  async tally(survey: Survey): Promise<{ number: number; told: Told }> {
+    return this.#told(await this.#ask("/tally"), survey);
+  }
+
+  #told({ board, fingerprint: print, number, tally }: Fields, scope: Survey): { number: number; told: Told } {
+    const arms = scope.arms.length;
     if (board !== scope.board || print !== scope.fingerprint)
       throw new DevoteError("changed", `Another experiment answers at ${this.url}; nothing is sent to it. Give it another name.`);
     const { status, shared, answer, asked, snapshot } = (tally ?? {}) as Fields;
@@ -140,8 +165,8 @@ export class Board {
     return told.outcome;
   }
 
-  async #ask(path: string, body?: object): Promise<Fields> {
-    const posted = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  async #ask(path: string, body?: object, type = "application/json"): Promise<Fields> {
+    const posted = body && { method: "POST", headers: { "Content-Type": type }, body: JSON.stringify(body) };
     let answer: Response, told: Fields;
     try {
       answer = await fetch(this.url + path, { ...PRIVATE, ...posted, signal: AbortSignal.timeout(PATIENCE) });

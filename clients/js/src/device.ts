@@ -206,13 +206,14 @@ export class Device {
     this.#schedule();
   }
 
-  readonly #invite = async (): Promise<string> => {
+  readonly #invite = async (): Promise<string | null> => {
     const { invite } = this.#options;
+    if (invite == null) return null;
     const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), PATIENCE));
     const given = typeof invite === "function" ? Promise.resolve().then(invite).catch(() => null) : invite;
     const text = await Promise.race([given, late]);
     if (typeof text === "string" && text !== "") return text;
-    throw new DevoteError("invite", "The survey takes browsers with an invite, and none came. Pass `invite`.");
+    throw new DevoteError("invite", "No invite came. Pass `invite`, or a function that gives one.");
   };
 
   /** Read, and send what is due, unless another tab does. */

@@ -36,7 +36,8 @@ export interface Play {
 
 export interface State {
   readonly url: string;
-  readonly survey: Survey;
+  /** That of the first join. */
+  survey: Survey;
   /** Cannot be read out, only signed with. */
   readonly key: CryptoKey;
   readonly voter: string;
@@ -52,8 +53,13 @@ export interface State {
   sent: Envelope[];
 }
 
-export const fresh = (url: string, survey: Survey, key: CryptoKey, voter: string): State => ({
-  url, survey, key, voter, invite: null, enrolled: false, told: null, number: 0, given: 0, play: null, outbox: [], sent: [],
+/** What is known of a survey before the first join. */
+const UNKNOWN: Survey = {
+  board: "-", fingerprint: "-", name: "", arms: [], privacy: null, answers: 0, replyAfter: 0, byInvite: false,
+};
+
+export const fresh = (url: string, key: CryptoKey, voter: string): State => ({
+  url, survey: UNKNOWN, key, voter, invite: null, enrolled: false, told: null, number: 0, given: 0, play: null, outbox: [], sent: [],
 });
 
 /** What was read last; before that, everything is asked about. */

@@ -266,7 +266,7 @@ class HttpBoard(Board):
             "GET", f"/stream?after={after}", headers=headers, timeout=self._patience
         )
         async with opened as answer:
-            async for event in decode(answer.aiter_raw()):
+            async for event in decode(_raw(answer)):
                 if event.event == END:
                     yield EndOfBacklog(int(event.data))
                 elif event.event == MESSAGE:
@@ -411,11 +411,18 @@ class HttpBoard(Board):
         raise httpx.TooManyRedirects("too many redirects")
 
 
-async def _read(response: httpx.Response, longest: int = LONGEST_ANSWER) -> Any:
+async def _raw(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The bytes of an answer as they come, without unpacking them."""
     if response.is_stream_consumed:  # by a transport that gives whole answers
-        return parse_json(response.content)
-    body = bytearray()
+        yield response.content
+        return
     async for part in response.aiter_raw():
+        yield part
+
+
+async def _read(response: httpx.Response, longest: int = LONGEST_ANSWER) -> Any:
+    body = bytearray()
+    async for part in _raw(response):
         body += part
         if len(body) > longest:
             raise ValueError("an answer without end")

@@ -118,6 +118,13 @@ class Store:
         with self._database.read() as db:
             return db.execute("SELECT 1 FROM device").fetchone() is not None
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether the key is meant for one board and specification."""
+        with self._database.read() as db:
+            (board,) = db.execute("SELECT board FROM identity").fetchone()
+        return board is not None
+
     def identity(self, experiment: str, key: Identity | None = None) -> Identity:
         """The device's key in the experiment of this name.
 

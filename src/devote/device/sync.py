@@ -125,8 +125,10 @@ async def join(store: Store, board: Board, terms: Terms) -> Joined | None:
     identity = store.identity(terms.experiment)
     if store.has_joined:
         return None
-    if terms.expiry.after is not None:  # no board can be asked to check this
-        terms.check((await board.fetch_experiment()).spec)
+    if terms.expiry.after is not None or store.is_bound:  # no board can be asked to check these
+        experiment = await board.fetch_experiment()
+        terms.check(experiment.spec)
+        store.bind(experiment.scope)
     privacy, fingerprint = terms.privacy, terms.fingerprint
     joined = await board.join(identity, terms.invite, privacy=privacy, fingerprint=fingerprint)
     terms.check(joined.experiment.spec)

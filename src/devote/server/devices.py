@@ -109,8 +109,8 @@ MISMATCH = Receipt(
 def _pinned(spec: ExperimentSpec, given: dict[str, Any]) -> Receipt | None:
     """MISMATCH if a specification is another than pinned, or hides less of what a user did."""
     least, fingerprint = given.get("privacy"), given.get("fingerprint")
-    privacy: float | None = getattr(spec.scheme, "privacy", None)
-    is_weaker = least is not None and (privacy is None or privacy > least)
+    proved = spec.scheme.proved_privacy(spec)
+    is_weaker = least is not None and (proved is None or proved > least)
     is_other = fingerprint is not None and fingerprint != spec.fingerprint
     return MISMATCH if is_weaker or is_other else None
 
