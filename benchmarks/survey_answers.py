@@ -1,7 +1,7 @@
 """Answers that a survey takes: problem 1 and click rates, stale reads, and liars.
 
 Run ``python -m benchmarks.survey_answers`` in the root of the repository. It prints three tables
-in Markdown, in a quarter of an hour; ``--runs 20`` is a first look. A cell has the mean, its
+in Markdown, in twenty minutes; ``--runs 20`` is a first look. A cell has the mean, its
 standard error and the 95th percentile. Lies are fed to the tally that boards run; the rest comes
 from the compiled simulation of a survey, which a test compares with that tally.
 """
@@ -55,7 +55,7 @@ class Setting:
 
 PROBLEM_1 = Setting("problem 1", (0.7, 0.5, 0.3, *[0.1] * 7), 0.25, (None, 4.0, 2.0, 1.0))
 CLICKS = Setting(".05 .04 .03 .03", (0.05, 0.04, 0.03, 0.03), 0.005, (None, 4.0, 2.0, 1.0))
-RARE = Setting(".01, three of .008", (0.01, 0.008, 0.008, 0.008), 0.001, (None, 4.0))
+RARE = Setting(".01, three of .008", (0.01, 0.008, 0.008, 0.008), 0.001, (None, 4.0, 2.0, 1.0))
 
 
 def summary(setting: Setting, answers: ArrayLike, winners: Sequence[int]) -> str:

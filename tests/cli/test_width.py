@@ -10,8 +10,8 @@ GRID = 'problem = "1"\nn_players = [32]\nalgorithm = "ser3"\neta = [0.5, 0.9]\nt
 COMMANDS = {
     "simulate": ("--players", 32, "--trials", 2),
     "sweep": ("grid.toml", "--workers", 1),
-    "plan": ("--players", 2_000_000, "--arms", 3, "--epsilon", ".3", "--trials", 1),
-    "plan --scheme": ("decentralized", "--arms", 3, "--players", 64, "--trials", 1),
+    "plan": ("--players", 2_000_000, "--means", ".9,.4,.2", "--epsilon", ".3", "--trials", 1),
+    "plan --scheme": ("decentralized", "--means", ".9,.4,.2", "--epsilon", ".3", "--trials", 1),
     "plan --sweep": ("players", "--means", ".9,.1", "--players", 64, "--trials", 1, "--workers", 1),
     "audit correctness": ("--worst-case", "--players", 29, "--precision", ".2", "--workers", 1),
     "audit privacy": ("--players", 32, "--runs", 200, "--workers", 1),

@@ -10,6 +10,7 @@ from devote.cli.terminal import CLOSE, console, duration, number, panel, table
 from devote.protocol.scheme import SCHEMES
 
 DAY = 86400.0
+DECIDES = 0.95
 LABELS = {
     "privacy": "privacy e",
     "liars": "lying devices",
@@ -112,14 +113,14 @@ def _under_way(simulated: dict[str, Any]) -> list[RenderableType]:
 def _interval(takes: dict[str, Any]) -> str:
     words = f"median {number(takes['median'])}"
     if takes["high"] > takes["low"]:
-        words += f"; mean 95 % sure from {number(takes['low'])} to {number(takes['high'])}"
+        words += f"; 95 % interval of the mean {number(takes['low'])} to {number(takes['high'])}"
     return words
 
 
 def _why_devices(simulated: dict[str, Any], fleet: str) -> str:
     if simulated["unit"] == "answers":
         return f"with so many, 95 % of runs decide ({_sure(simulated)})"
-    return "so many decide; more only make it start sooner"
+    return "with so many it can decide; more do not make it quicker"
 
 
 def _sure(simulated: dict[str, Any]) -> str:
@@ -192,11 +193,15 @@ def _devices(cost: dict[str, Any]) -> str:
 
 def _days(cost: dict[str, Any]) -> str:
     simulated = cost["simulated"]
-    if simulated is None or simulated["days"] is None or simulated["days"]["mean"] is None:
-        return "-"
-    if simulated["decided_runs"] < 0.95 * simulated["simulated_runs"]:
+    if simulated is None or not _decides(simulated):
         return "-"
     return _brief(simulated["days"]["mean"])
+
+
+def _decides(simulated: dict[str, Any]) -> bool:
+    """Whether nearly all runs came to an answer: else a mean of those that did would mislead."""
+    many = simulated["decided_runs"] >= DECIDES * simulated["simulated_runs"]
+    return bool(many and simulated["days"] is not None)
 
 
 def _brief(days: float) -> str:
@@ -270,7 +275,7 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
     if simulated is not None:
         unit = "answers" if simulated["unit"] == "answers" else "plays each"
         takes = f"{_amount(row)} {unit}"
-        if simulated["days"] is not None:
+        if _decides(simulated):
             time = _time(simulated["days"]["mean"])
     return (
         f"[{colour}]{row['scheme']}[/]",

@@ -101,7 +101,7 @@ def estimate_cost(
     """Run up to ``trials`` trials, for about ``seconds`` at most, preparation left out.
 
     With ``pulls`` for about so many pulls at most, too. Not ``to_the_end``: only until the group
-    has its answer, not until everybody knows it.
+    has its answer, not until everybody has heard of it.
     """
     if scenario.part is None:
         deadline = time.monotonic() + seconds

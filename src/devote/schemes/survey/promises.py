@@ -99,7 +99,7 @@ def _liars(survey: "Survey") -> Promise:
     return Promise(
         "liars",
         "refuted",
-        "Nothing is promised if even one answer lies: 20 lies that came first turned 22 of 40 "
-        "surveys of some 11,000 answers. Set liars to the number of lying answers to tolerate; "
+        "Nothing is promised if even one answer lies: 20 lies that came first turned 40 of 40 "
+        "surveys of some 12,000 answers. Set liars to the number of lying answers to tolerate; "
         "devote plan says what that costs.",
     )
