@@ -18,7 +18,7 @@ from devote.audit.batches import Batches, runs_needed
 from devote.audit.terms import failed_terms
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import ExperimentSpec
-from devote.schemes import Decentralized, Jury
+from devote.schemes import Decentralized, Jury, Survey, lone_spec
 from devote.simulate import Event, Scenario, Trial
 
 EASY = Scenario(ExperimentSpec(arms=2, epsilon=0.5), Problem("easy", (0.9, 0.1)), 32)
@@ -120,6 +120,25 @@ def test_a_jury_that_has_begun_but_is_late_is_counted_as_unfinished():
 def test_what_is_proved_of_whom(scheme, algorithm, n_players, proved):
     spec = ExperimentSpec(arms=10, algorithm=algorithm, scheme=scheme)
     assert (proved_failure(Scenario(spec, PROBLEMS["1"], n_players)) is not None) == proved
+
+
+@pytest.mark.parametrize("algorithm", ["betting", "ser3", "lucb"])
+@pytest.mark.parametrize("scheme", [Jury(), Decentralized(), Survey()])
+def test_one_device_alone_runs_the_subroutine_of_the_group_at_its_eta(algorithm, scheme):
+    spec = ExperimentSpec(arms=4, algorithm=algorithm, eta=0.3, scheme=scheme)
+    alone = lone_spec(spec)
+    assert (alone.algorithm, alone.delta, alone.scheme.name) == (algorithm, 0.3, "isolated")
+
+
+def test_the_lone_error_is_that_of_the_subroutine_that_the_jury_runs():
+    """Betting, one arm just past epsilon: .10 of 1,000 are wrong; ser3, a jury's default before,
+    was never seen to be. False alarm below 1e-6 at .1.
+    """
+    [two_arms, *_] = hard_problems(0.25)
+    spec = ExperimentSpec(arms=two_arms.n_arms, epsilon=0.25, scheme=Jury())
+    assert spec.algorithm == "betting"
+    found = audit_correctness(Scenario(spec, two_arms, 32), precision=0.2)
+    assert 0.05 < found.lone.value <= spec.eta
 
 
 @pytest.mark.parametrize("problem", list(PROBLEMS))

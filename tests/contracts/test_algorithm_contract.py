@@ -64,8 +64,8 @@ def play_compiled(algorithm, instance, state):
     return list(zip(conflicts.tolist(), arms.tolist(), gone, strict=True))
 
 
-def test_the_nine_subroutines_of_the_paper_and_a_tenth_are_registered():
-    assert set(ALGORITHMS) >= NINE | {"mixture_elimination"}
+def test_the_nine_subroutines_of_the_paper_and_two_more_are_registered():
+    assert set(ALGORITHMS) >= NINE | {"mixture_elimination", "betting"}
 
 
 @every_algorithm
@@ -106,6 +106,25 @@ def test_it_plays_remaining_arms_only_and_always_keeps_one(algorithm, data):
             remaining -= set(gone)
         assert remaining == {k for k, alive in enumerate(state.alive) if alive}
         assert state.ints[COUNT] == len(remaining)
+
+
+@every_algorithm
+@given(data=st.data())
+def test_it_asks_about_remaining_arms_and_alone_plays_those_it_asks_about(algorithm, data):
+    """Devices of a survey draw among the asked arms: there is always one, and asking is free."""
+    instance = data.draw(instances(algorithm))
+    n_arms, rule = instance.n_arms, instance.rule(algorithm)
+    state, out = algorithm.new_state(n_arms), [0] * n_arms
+    for _ in play(algorithm, instance, state, out):
+        before = as_lists(state)
+        asked = {k for k in range(n_arms) if algorithm.asks(rule, state, k)}
+        assert as_lists(state) == before
+        assert asked <= {k for k in range(n_arms) if state.alive[k]}
+    alone = algorithm.new_state(n_arms)
+    for u, rewards in zip(instance.uniforms, instance.rewards, strict=True):
+        arm = algorithm.choose(rule, alone, u)
+        assert algorithm.asks(rule, alone, arm)
+        algorithm.observe(rule, alone, arm, rewards[arm], out)
 
 
 @every_algorithm

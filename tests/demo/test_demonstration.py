@@ -123,7 +123,7 @@ def test_a_crowd_process_that_cannot_play_says_so(tmp_path):
     while process.running:
         time.sleep(0.02)
     assert process.failed
-    assert "ValidationError" in (tmp_path / "crowd.log").read_text()
+    assert "KeyError: 'folder'" in (tmp_path / "crowd.log").read_text()
 
 
 def test_a_server_process_starts_is_killed_starts_again_and_stops_well(tmp_path):

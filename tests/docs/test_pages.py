@@ -11,7 +11,10 @@ from devote.cli.main import COMMANDS
 DOCS = ROOT / "docs"
 NOTEBOOKS = [
     DOCS / f"{name}.md"
-    for name in ("tour", "schemes", "problems", "results", "sweeps", "traces", "guide", "survey")
+    for name in (
+        *("tour", "schemes", "planner", "problems", "results"),
+        *("sweeps", "traces", "guide", "survey"),
+    )
 ]
 ELSEWHERE = {
     "README.md": "test_readme.py",

@@ -11,6 +11,8 @@ from devote.protocol.scheme import SCHEMES
 
 DAY = 86400.0
 DECIDES = 0.95
+DOUBT = 0.2
+"""How far a mean may be off and still be shown without a mark."""
 LABELS = {
     "privacy": "privacy e",
     "liars": "lying devices",
@@ -157,18 +159,11 @@ def _costs(found: dict[str, Any], main: dict[str, Any]) -> list[RenderableType]:
     if shown:
         note = (
             "What it would take if you asked for something else, all else as asked (*): means of "
-            f"simulated runs, sure to within {100 * _doubt(found):.0f} % (--seconds for more). "
-            "- where it does not end with an answer here; > where there was no time to see the end."
+            f"simulated runs, 95 % sure to within {100 * DOUBT:.0f} %; ~ less sure (--seconds for "
+            "more); > no time to see the end; - does not end with an answer here."
         )
         shown.insert(0, Text(note, style="dim"))
     return shown
-
-
-def _doubt(found: dict[str, Any]) -> float:
-    """How far the least sure mean may be off, as a share of it."""
-    known = [cost["simulated"] for cost in found["costs"] if cost["simulated"] is not None]
-    means = [one["takes"] for one in known if one["takes"] and one["takes"]["mean"]]
-    return max((one["high"] / one["mean"] - 1.0 for one in means), default=0.0)
 
 
 def _value(cost: dict[str, Any]) -> str:
@@ -182,7 +177,9 @@ def _amount(cost: dict[str, Any]) -> str:
         return "-"
     if simulated["takes"] is None:
         return f"> {_short(simulated['takes_at_least'])}"
-    return _short(simulated["takes"]["mean"])
+    takes = simulated["takes"]
+    doubt = "~" if takes["high"] > (1.0 + DOUBT) * takes["mean"] else ""
+    return doubt + _short(takes["mean"])
 
 
 def _devices(cost: dict[str, Any]) -> str:

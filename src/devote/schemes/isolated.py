@@ -95,4 +95,4 @@ class Isolated(Scheme):
 
 def lone_spec(spec: ExperimentSpec) -> ExperimentSpec:
     """The same experiment for one device alone, to which the vote's ``eta`` is handed."""
-    return spec.with_(delta=spec.eta, eta=spec.eta, scheme=Isolated())
+    return spec.with_(algorithm=spec.algorithm, delta=spec.eta, eta=spec.eta, scheme=Isolated())

@@ -65,8 +65,8 @@ def simulate_jury(
 
     >>> spec = ExperimentSpec(arms=2, epsilon=0.3, scheme="jury")
     >>> found = simulate_jury(spec, [0.9, 0.1], 1_000, runs=10)
-    >>> found.winner.tolist(), found.messages.tolist()
-    ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [39, 39, 39, 39, 39, 39, 39, 39, 39, 39])
+    >>> found.winner.tolist(), bool(found.messages.max() <= 58)
+    ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0], True)
     """
     spec.check_players(n_players)
     jury = cast("Jury", spec.scheme)
