@@ -253,6 +253,7 @@ def test_the_view_has_means_with_their_intervals_and_about_how_many_answers_are_
         needed.append(view["answers_needed"])
         text = f"{3 * n} of about {needed[-1]:,}"
         assert view["progress"] == [["answers", 3 * n, needed[-1], text]]
+        assert "an estimate by a formula" in view["notes"][-1]
         json.dumps(view)
     assert widths[1] < widths[0]
     assert needed == pytest.approx([answers_expected(spec, means)] * 2, rel=0.3)

@@ -198,7 +198,7 @@ class Answers(Tally):
             "counts": list(self.counts),
             "needed": None,
             "facts": [],
-            "notes": self._notes(),
+            "notes": self._notes(is_estimated=needed is not None and not decided),
             "progress": [["answers", len(self), needed, text]],
             "leader": self.leader if len(self) else None,
             "states": [self._state(arm) for arm in range(self.spec.n_arms)],
@@ -211,7 +211,7 @@ class Answers(Tally):
             return "out"
         return "in the running" if self._asked[arm] else "not asked about now"
 
-    def _notes(self) -> list[str]:
+    def _notes(self, *, is_estimated: bool) -> list[str]:
         survey = self._survey
         notes = [
             "A dot is an option's estimated mean, its bar the interval around it. All intervals "
@@ -224,6 +224,11 @@ class Answers(Tally):
                 "Noise hides what each device found: an answer is the true bit with probability "
                 f"{_percent(survey.truths / GRID)}, else its opposite. The estimates allow for "
                 "that."
+            )
+        if is_estimated:
+            notes.append(
+                "About how many answers it takes is an estimate by a formula, if these means are "
+                "right: it may be off by a factor of two. devote plan simulates."
             )
         return notes
 
