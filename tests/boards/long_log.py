@@ -21,9 +21,9 @@ from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
 from devote.device.core import Core
-from devote.device.device import open_store
 from devote.device.record import Expiry
-from devote.device.sync import sync_once
+from devote.device.store import Store
+from devote.device.sync import Terms, join, sync_once
 from devote.protocol import ExperimentSpec, to_json
 from devote.protocol.wire import Scope
 from devote.schemes import Vote
@@ -60,7 +60,9 @@ def fill(path: Path, votes: int) -> None:
 async def read(url: str, path: Path, cut_after: float | None) -> tuple[int, bool]:
     """A device joins, or goes on; how far it has read, and whether to the end."""
     async with HttpBoard(url, timeout=60.0) as board:
-        core = Core(await open_store(path, url, board, None, Expiry()))
+        store = Store.open(path)
+        await join(store, board, Terms(url=url, expiry=Expiry()))
+        core = Core(store)
         try:
             async with asyncio.timeout(cut_after):
                 done = await sync_once(core, board)
