@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo banner docs test check lint types imports tools client
-.PHONY: bytecode faults cluster gossip browsers crowds clocks format clean deploy
+.PHONY: bytecode faults cluster gossip browsers crowds passes claims format clean deploy
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -77,8 +77,8 @@ test: $(VENV)/.ready ## everything, the slow statistical part included
 	@$(BIN)/pytest -n 4 --dist worksteal  # more than cores: many tests wait for processes
 
 faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000 devices over HTTP
-	@$(BIN)/python -m tests.fleet.fault_run 20000
-	@$(BIN)/python -m tests.fleet.survey_run --devices 5000 --kills 40
+	@$(BIN)/python -m tests.device.fault_run 20000
+	@$(BIN)/python -m tests.device.survey_run --devices 5000 --kills 40
 
 cluster: setup ## the long run of three NATS nodes and two servers, killed, paused and cut off
 	@$(BIN)/python -m tests.server.cluster_run --kills 60
@@ -98,11 +98,14 @@ crowds: setup ## thousands of streams under a small file limit, a log of 300,000
 	@$(BIN)/python -m tests.server.crowd --streams 2000 --idle 3000 --files 1024
 	@$(BIN)/python -m tests.boards.long_log --votes 300000
 
-clocks: setup ## the long comparison of the engines: every subroutine in every scheme
-	@$(BIN)/python -m tests.simulate.clocks_law
+passes: setup ## the long comparison of the engines: every subroutine in every scheme
+	@$(BIN)/python -m pytest -q -m slow tests/simulate/test_passes.py
 
 docs: setup ## the site, in build/site/index.html; needs no network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "build/site/index.html"
+
+claims: setup ## the paper again: docs/claims.*, docs/figures and docs/paper_map.md, in minutes
+	@$(BIN)/python -m scripts.pages
 
 deploy: setup ## deploy/compose.yaml without containers: each of its commands as a process
 	@$(BIN)/python -m tests.deploy.by_hand

@@ -28,8 +28,8 @@ from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.pages import PAGE
 from devote.boards.store import SqliteStore
-from devote.fleet.core import DeviceCore
-from devote.fleet.store import Store
+from devote.device.core import Core
+from devote.device.store import Store
 from devote.protocol import ExperimentSpec, to_json
 from devote.protocol.messages import to_dict
 from devote.protocol.wire import Scope
@@ -255,8 +255,9 @@ async def join_as_a_device(server: Server) -> dict[str, float]:
     newcomer = identity(BACKLOG)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "device.db")
-        store.set_up("load", experiment, newcomer)
-        core = DeviceCore(store)
+        store.identity(experiment.name, newcomer)
+        store.join("load", experiment, newcomer)
+        core = Core(store)
         assert core.receive(posted, len(posted))
         core.close()
     return {

@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from devote.simulate.engine.twister import Twister
+from devote.simulate.streams import NAMES, Streams
 
 BLOCK = 8192
 
@@ -50,8 +50,9 @@ def minimal(n_pulls: int, n_players: int, means: Any) -> None:
 def from_blocks(n_pulls: int, n_players: int, means: Any) -> None:
     """Make that many pulls from blocks of uniforms; three are drawn per pull, two are used."""
     tables = _tables(n_players, len(means))
-    streams = [Twister(0, trial, "minimal") for trial in range(3)]
+    streams = Streams(NAMES)
+    streams.start(0, 0)
     for begin in range(0, n_pulls, BLOCK):
         size = min(BLOCK, n_pulls - begin)
-        u_wake, _, u_pay = (stream.random(size) for stream in streams)
+        u_wake, _, u_pay = streams.random(size)
         _block(u_wake, u_pay, means, *tables)

@@ -199,7 +199,6 @@ TOP_TWO = Algorithm(
     observe=observe,
     n_ints=lambda n_arms: N_INTS,
     n_floats=1,
-    adds_rewards=True,
 )
 
 CONTENDERS = (

@@ -17,7 +17,7 @@ from devote.kernels.registry import ALGORITHMS
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, run_players, run_trial
-from devote.simulate.engine.run import Run
+from devote.simulate.run import Run
 
 TARGETS = (("ser3", 2.5), ("ugapec", 10.0), ("kl_lucb", 80.0))
 PLAYERS = (64, 1_024, 65_536)

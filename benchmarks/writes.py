@@ -31,9 +31,7 @@ def prepared(path: Path, posts: int) -> tuple[list[bytes], list[bytes]]:
     store.create(Experiment(SPEC))
     scope = store.scope("banner")
     voters = [identity(n) for n in range(posts)]
-    rows = [("banner", voter.voter) for voter in voters]
-    with store._database.write() as db:
-        db.executemany("INSERT INTO enrolled VALUES (?, ?)", sorted(rows))
+    store.admit_known("banner", [voter.voter for voter in voters])
     store.close()
     votes, requests = [], []
     for n, voter in enumerate(voters):
@@ -91,9 +89,7 @@ def claims(seats: int, folder: Path, each: int = 200) -> dict[str, float]:
     store.create(Experiment(spec))
     scope = store.scope("claims")
     voters = [identity(10**9 + n) for n in range(each)]
-    rows = (("claims", f"{n * 7919:064x}") for n in range(seats))
-    with store._database.write() as db:
-        db.executemany("INSERT INTO enrolled VALUES (?, ?)", rows)
+    store.admit_known("claims", [f"{n * 7919:064x}" for n in range(seats)])
     store.get("claims")  # which counts them, once
     signatures = [voter.sign_enrolment(scope) for voter in voters]
     said = [voter.sign(Claim("claims", voter.voter), scope) for voter in voters]

@@ -33,14 +33,14 @@ os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 gc.disable()
 
 COMPILE = (
-    *("test_engine_equals_players", "test_jury_engine", "test_survey_engine", "test_clocks"),
+    *("test_engine_equals_players", "test_jury_engine", "test_survey_engine", "test_passes"),
     *("test_algorithm_contract", "test_promises", "test_searches_equal_brute_force"),
 )
 """Between them they compile nearly every loop and every kernel."""
 
 ROOMS = (
     *("simulate", "schemes", "statistical", "audit", "studies", "paper", "guarantees", "theory"),
-    *("browser", "dashboard", "fleet", "server", "boards", "gossip", "demo", "deploy", "wire"),
+    *("browser", "dashboard", "device", "server", "boards", "gossip", "demo", "deploy", "wire"),
     *("contracts", "kernels", "protocol", "problems", "reference", "docs", "cli"),
 )
 """The order of the rooms. Each of four workers begins with a quarter of all tests: the first with
@@ -105,8 +105,8 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def nursery(tmp_path_factory):
-    """A process that forks others; see ``tests/fleet/forks.py``."""
-    from tests.fleet.forks import Nursery
+    """A process that forks others; see ``tests/device/forks.py``."""
+    from tests.device.forks import Nursery
 
     nursery = Nursery(tmp_path_factory.mktemp("nursery") / "log.txt")
     yield nursery
@@ -116,7 +116,7 @@ def nursery(tmp_path_factory):
 @pytest.fixture
 def forked_programs(nursery, monkeypatch):
     """Programs of ``devote.demo`` start in milliseconds; as commands: ``test_fleet_commands``."""
-    from tests.fleet.forks import Forking
+    from tests.device.forks import Forking
 
     from devote.demo import processes
 

@@ -56,6 +56,7 @@ from devote.schemes import (
     Pick,
     Pooled,
     Reset,
+    Survey,
     Vote,
     register_scheme,
 )
@@ -63,18 +64,19 @@ from devote.simulate import Scenario, Trial, run_players
 from devote.theory import claimed_failure, message_bound, quorum, vote_failure
 
 if TYPE_CHECKING:
-    from devote.fleet import AsyncDevice, Device, DeviceError, LateReward, RepeatedReward
+    from devote.device import AsyncDevice, Client, Device, DeviceError, LateReward, RepeatedReward
     from devote.guarantees.plan import make_plan
     from devote.simulate import Result, check_algorithm, compare, grid, load_results, run_sweep
 
 __version__ = "0.2.0"
 
 _LAZY = {
-    "AsyncDevice": "devote.fleet",
-    "Device": "devote.fleet",
-    "DeviceError": "devote.fleet",
-    "LateReward": "devote.fleet",
-    "RepeatedReward": "devote.fleet",
+    "AsyncDevice": "devote.device",
+    "Client": "devote.device",
+    "Device": "devote.device",
+    "DeviceError": "devote.device",
+    "LateReward": "devote.device",
+    "RepeatedReward": "devote.device",
     "Result": "devote.simulate",
     "check_algorithm": "devote.simulate",
     "compare": "devote.simulate",
@@ -90,6 +92,7 @@ __all__ = [
     "SCHEMES",
     "AsyncDevice",
     "Claim",
+    "Client",
     "Decentralized",
     "Device",
     "DeviceError",
@@ -114,6 +117,7 @@ __all__ = [
     "Scenario",
     "Scheme",
     "SpecError",
+    "Survey",
     "Trial",
     "Vote",
     "__version__",
@@ -137,3 +141,7 @@ __all__ = [
 
 
 __getattr__ = lazy_names(__name__, _LAZY)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,7 +14,7 @@ EXTRAS = {
     "PIL": "plots",
     "typer": "cli",
     "rich": "cli",
-    "fastapi": "serve",
+    "starlette": "serve",
     "uvicorn": "serve",
     "prometheus_client": "serve",
     "httpx": "fleet",

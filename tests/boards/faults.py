@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from tests.boards.memory import MemoryBoard
+
 from devote.boards.board import (
     Board,
     BoardUnavailable,
@@ -23,7 +25,6 @@ from devote.boards.board import (
 )
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.checks import Checks
 from devote.protocol import SpecError
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from tests.boards.memory import LOCAL
+
 from devote.boards.experiment import Experiment
-from devote.boards.memory import LOCAL
 from devote.protocol import ExperimentSpec
 from devote.protocol.wire import Scope
 

@@ -140,10 +140,7 @@ def fill(store: SqliteStore, spec: ExperimentSpec, envelopes: list[Envelope], fi
     """An experiment with the ``first`` of these messages, and all who say them enrolled."""
     store.create(here(spec))
     with store._database.write() as db:
-        db.executemany(
-            "INSERT INTO enrolled VALUES (?, ?)",
-            [(NAME, voter) for voter in sorted(voters(envelopes))],
-        )
+        store.enrolled.add(db, NAME, voters(envelopes))
         db.executemany(
             "INSERT INTO messages VALUES (?, ?, ?, ?, ?)",
             [

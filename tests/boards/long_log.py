@@ -20,10 +20,10 @@ from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
-from devote.fleet.clock import Expiry
-from devote.fleet.core import DeviceCore
-from devote.fleet.joining import open_store
-from devote.fleet.sync import sync_once
+from devote.device.core import Core
+from devote.device.record import Expiry
+from devote.device.store import Store
+from devote.device.sync import Terms, join, sync_once
 from devote.protocol import ExperimentSpec, to_json
 from devote.protocol.wire import Scope
 from devote.schemes import Vote
@@ -49,8 +49,7 @@ def fill(path: Path, votes: int) -> None:
         said = pool.map(signed, [(n, scope) for n in range(-(-votes // ARMS))], chunksize=500)
     rows = [row for each in said for row in each][:votes]
     with store._database.write() as db:
-        voters = sorted({voter for voter, _, _ in rows})
-        db.executemany("INSERT INTO enrolled VALUES ('long', ?)", [(voter,) for voter in voters])
+        store.enrolled.add(db, "long", {voter for voter, _, _ in rows})
         db.executemany(
             "INSERT INTO messages VALUES ('long', ?, ?, ?, ?)",
             [(number, *row) for number, row in enumerate(rows, start=1)],
@@ -61,7 +60,9 @@ def fill(path: Path, votes: int) -> None:
 async def read(url: str, path: Path, cut_after: float | None) -> tuple[int, bool]:
     """A device joins, or goes on; how far it has read, and whether to the end."""
     async with HttpBoard(url, timeout=60.0) as board:
-        core = DeviceCore(await open_store(path, url, board, None, Expiry()))
+        store = Store.open(path)
+        await join(store, board, Terms(url=url, expiry=Expiry()))
+        core = Core(store)
         try:
             async with asyncio.timeout(cut_after):
                 done = await sync_once(core, board)

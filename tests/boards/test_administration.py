@@ -10,12 +10,11 @@ from tests.boards.nodes import fresh_address
 from tests.server.live import SPEC, enrol, identity, open_store, vote
 
 from devote.boards.board import BoardRefused, ExperimentClosed, Outcome, VoterRevoked
-from devote.boards.experiment import Experiment
-from devote.boards.invites import InviteCounts
+from devote.boards.experiment import DeletedExperiment, Experiment, Standing, UnknownExperiment
 from devote.boards.jetstream.migration import migrate
 from devote.boards.jetstream.store import JetStreamStore
 from devote.boards.sqlite import SqliteBoard
-from devote.boards.standing import DeletedExperiment, Standing, UnknownExperiment
+from devote.boards.stores import InviteCounts
 
 ALICE, BOB = identity(1), identity(2)
 NOON = 1_800_000_000
@@ -23,7 +22,7 @@ NOON = 1_800_000_000
 
 def begun(store):
     """A store with an experiment and a vote, at noon."""
-    store.administration.clock = lambda: NOON
+    store.clock = lambda: NOON
     assert store.create(here(SPEC)).outcome is Outcome.ACCEPTED
     enrol(store, ALICE)
     store.post("banner", vote(ALICE))
@@ -48,7 +47,7 @@ def file(tmp_path):
 
 @pytest.mark.parametrize("state", ["closed", "archived"])
 def test_what_is_not_open_takes_nothing_new_and_is_read_on(store, state):
-    assert store.administration.change("banner", state=state) == Standing(state)
+    assert store.change("banner", state=state) == Standing(state)
     for receipt in (store.post("banner", vote(ALICE, 1)), enrol(store, BOB)):
         assert (receipt.outcome, receipt.cause) == (Outcome.REFUSED, "closed")
         assert f"Experiment 'banner' is {state}." in receipt.reason
@@ -58,41 +57,41 @@ def test_what_is_not_open_takes_nothing_new_and_is_read_on(store, state):
 
 def test_what_was_taken_before_the_end_is_a_duplicate_after_it(store):
     """A device that does not know what became of its message must be told that it is there."""
-    store.administration.change("banner", state="closed")
+    store.change("banner", state="closed")
     assert store.post("banner", vote(ALICE)).outcome is Outcome.DUPLICATE
     assert enrol(store, ALICE).outcome is Outcome.DUPLICATE
 
 
 def test_reopened_it_goes_on(store):
-    store.administration.change("banner", state="closed")
-    assert store.administration.change("banner", state="open") == Standing()
+    store.change("banner", state="closed")
+    assert store.change("banner", state="open") == Standing()
     assert store.post("banner", vote(ALICE, 1)).outcome is Outcome.ACCEPTED
     assert enrol(store, BOB).outcome is Outcome.ACCEPTED
 
 
 def test_after_its_end_it_is_closed_by_the_clock_of_the_store(store):
-    assert store.administration.change("banner", ends=NOON + 1) == Standing("open", NOON + 1)
+    assert store.change("banner", ends=NOON + 1) == Standing("open", NOON + 1)
     assert store.post("banner", vote(ALICE, 1)).outcome is Outcome.ACCEPTED
-    store.administration.clock = lambda: NOON + 1
-    assert store.administration.standing("banner") == Standing("closed", NOON + 1)
+    store.clock = lambda: NOON + 1
+    assert store.standing("banner") == Standing("closed", NOON + 1)
     receipt = store.post("banner", vote(ALICE, 2))
     assert receipt.cause == "closed"
     assert "ended on 2027-01-15 08:00 UTC" in receipt.reason
-    assert store.administration.change("banner", endless=True) == Standing("closed")
-    store.administration.change("banner", ends=NOON + 9)
-    store.administration.clock = lambda: NOON + 10
-    assert store.administration.change("banner", state="open") == Standing()
+    assert store.change("banner", endless=True) == Standing("closed")
+    store.change("banner", ends=NOON + 9)
+    store.clock = lambda: NOON + 10
+    assert store.change("banner", state="open") == Standing()
 
 
 def test_an_end_that_has_passed_is_refused(store):
     with pytest.raises(BoardRefused, match="has passed"):
-        store.administration.change("banner", ends=NOON)
-    assert store.administration.standing("banner") == Standing()
+        store.change("banner", ends=NOON)
+    assert store.standing("banner") == Standing()
 
 
 def test_a_revoked_device_says_nothing_more_and_what_it_said_stays(store):
     enrol(store, BOB)
-    done = store.administration.revoke("banner", voters=[ALICE.voter, "f" * 64])
+    done = store.revoke("banner", voters=[ALICE.voter, "f" * 64])
     assert (done.devices, done.invites, done.unknown) == (1, 0, 1)
     receipt = store.post("banner", vote(ALICE, 1))
     assert (receipt.outcome, receipt.cause) == (Outcome.REFUSED, "revoked")
@@ -101,22 +100,22 @@ def test_a_revoked_device_says_nothing_more_and_what_it_said_stays(store):
     assert store.post("banner", vote(BOB)).outcome is Outcome.ACCEPTED
     assert store.tally("banner").tally["shared"] == [1, 2, 3], "both votes count"
     assert ALICE.voter in store.voters("banner")
-    again = store.administration.revoke("banner", voters=[ALICE.voter])
+    again = store.revoke("banner", voters=[ALICE.voter])
     assert (again.devices, again.unknown) == (0, 0)
 
 
 def test_boards_tell_why_they_take_nothing(store):
     board = SqliteBoard(store, "banner")
-    store.administration.revoke("banner", voters=[ALICE.voter])
+    store.revoke("banner", voters=[ALICE.voter])
     with pytest.raises(VoterRevoked, match="has revoked this device"):
         asyncio.run(board.publish(vote(ALICE, 1)))
-    store.administration.change("banner", state="closed")
+    store.change("banner", state="closed")
     enrol(store, BOB)
     with pytest.raises(VoterRevoked):
         asyncio.run(board.publish(vote(ALICE, 1)))
-    store.administration.change("banner", state="open")
+    store.change("banner", state="open")
     enrol(store, BOB)
-    store.administration.change("banner", state="closed")
+    store.change("banner", state="closed")
     with pytest.raises(ExperimentClosed, match="is closed"):
         asyncio.run(board.publish(vote(BOB, 1)))
 
@@ -127,17 +126,17 @@ def test_invites_expire_are_revoked_and_are_counted(file):
     early = store.invite("closed", 2, expires=NOON + 5)
     late = store.invite("closed", 4)
     assert enrol(store, ALICE, "closed", early[0]).outcome is Outcome.ACCEPTED
-    store.administration.clock = lambda: NOON + 5
+    store.clock = lambda: NOON + 5
     receipt = enrol(store, BOB, "closed", early[1])
     assert "used already, expired, revoked or unknown" in receipt.reason
-    assert store.administration.counts("closed") == (InviteCounts(open=4, used=1, expired=1), 0)
-    done = store.administration.revoke("closed", invites=[early[0], late[0], "no such invite"])
+    assert store.counts("closed") == (InviteCounts(open=4, used=1, expired=1), 0)
+    done = store.revoke("closed", invites=[early[0], late[0], "no such invite"])
     assert (done.invites, done.unknown) == (1, 2)
     assert enrol(store, BOB, "closed", late[0]).outcome is Outcome.REFUSED
     assert enrol(store, BOB, "closed", late[1]).outcome is Outcome.ACCEPTED
-    assert store.administration.revoke_all_invites("closed").invites == 3
+    assert store.revoke_all_invites("closed").invites == 3
     assert enrol(store, identity(3), "closed", late[2]).outcome is Outcome.REFUSED
-    assert store.administration.counts("closed") == (InviteCounts(open=0, used=2, expired=0), 0)
+    assert store.counts("closed") == (InviteCounts(open=0, used=2, expired=0), 0)
     with pytest.raises(BoardRefused, match="has passed"):
         store.invite("closed", 1, expires=NOON)
 
@@ -156,7 +155,7 @@ def test_what_is_deleted_is_not_there_and_its_name_stays_taken(store):
     store.delete("banner")
     assert [item.name for item in store.experiments()] == ["other"]
     assert store.get("other").enrolled == 1
-    for action in (store.get, store.spec, store.delete, store.administration.standing):
+    for action in (store.get, store.spec, store.delete, store.standing):
         with pytest.raises(DeletedExperiment, match="was deleted by its operator"):
             action("banner")
     for spec in (SPEC, SPEC.with_(epsilon=0.5)):
@@ -172,21 +171,21 @@ def test_every_server_of_a_shared_log_does_as_the_operator_told_one_of_them():
     with closing(JetStreamStore(address)) as one, closing(JetStreamStore(address)) as other:
         begun(one)
         enrol(other, BOB)
-        other.administration.clock = one.administration.clock
-        one.administration.change("banner", state="closed")
-        assert other.administration.standing("banner") == Standing("closed")
+        other.clock = one.clock
+        one.change("banner", state="closed")
+        assert other.standing("banner") == Standing("closed")
         assert other.post("banner", vote(BOB)).cause == "closed"
-        other.administration.change("banner", state="open")
+        other.change("banner", state="open")
         assert one.post("banner", vote(BOB)).outcome is Outcome.ACCEPTED
-        assert one.administration.revoke("banner", voters=[BOB.voter]).devices == 1
-        assert other.administration.counts("banner")[1] == 1
+        assert one.revoke("banner", voters=[BOB.voter]).devices == 1
+        assert other.counts("banner")[1] == 1
         assert other.post("banner", vote(BOB, 1)).cause == "revoked"
-        other.administration.change("banner", state="archived")
-        assert one.administration.standing("banner").state == "archived"
-        assert one.administration.archived() == {"banner"}
+        other.change("banner", state="archived")
+        assert one.standing("banner").state == "archived"
+        assert one.archived() == {"banner"}
         one.delete("banner")
         with pytest.raises(DeletedExperiment):
-            other.administration.standing("banner")
+            other.standing("banner")
         with pytest.raises(DeletedExperiment):
             other.rows("banner")
         assert other.create(here(SPEC)).outcome is Outcome.REFUSED
@@ -199,32 +198,32 @@ def test_on_nats_an_invite_that_has_expired_is_gone_from_the_nodes():
         store.create(here(SPEC, "invite", 5))
         (soon,) = store.invite("banner", 1, expires=int(time.time()) + 2)
         first, second, third = store.invite("banner", 3)
-        assert store.administration.counts("banner") == (InviteCounts(4, 0, 0), 0)
-        while store.administration.counts("banner")[0].open > 3:
+        assert store.counts("banner") == (InviteCounts(4, 0, 0), 0)
+        while store.counts("banner")[0].open > 3:
             time.sleep(0.05)
         assert "expired" in enrol(store, ALICE, invite=soon).reason
         assert enrol(store, ALICE, invite=first).outcome is Outcome.ACCEPTED
-        done = store.administration.revoke("banner", invites=[first, second, "no such invite"])
+        done = store.revoke("banner", invites=[first, second, "no such invite"])
         assert (done.invites, done.unknown) == (1, 2)
         assert enrol(store, BOB, invite=second).outcome is Outcome.REFUSED
-        assert store.administration.revoke_all_invites("banner").invites == 1
+        assert store.revoke_all_invites("banner").invites == 1
         assert enrol(store, BOB, invite=third).outcome is Outcome.REFUSED
-        assert store.administration.counts("banner") == (InviteCounts(0, 1, 0), 0)
+        assert store.counts("banner") == (InviteCounts(0, 1, 0), 0)
 
 
 def test_what_the_operator_decided_moves_to_nats_with_its_experiment(file):
     file.create(here(SPEC.with_(name="closed"), "invite"))
     (invite,) = file.invite("closed", 1, expires=NOON + 5)
-    file.administration.change("closed", state="closed", ends=NOON + 9)
-    file.administration.revoke("banner", voters=[ALICE.voter])
+    file.change("closed", state="closed", ends=NOON + 9)
+    file.revoke("banner", voters=[ALICE.voter])
     with closing(JetStreamStore(fresh_address())) as moved:
-        moved.administration.clock = file.administration.clock
+        moved.clock = file.clock
         for name in ("banner", "closed"):
             assert migrate(file, moved, name).new
             assert not migrate(file, moved, name).new
-        assert moved.administration.standing("closed") == Standing("closed", NOON + 9)
+        assert moved.standing("closed") == Standing("closed", NOON + 9)
         assert enrol(moved, BOB, "closed", invite).cause == "closed"
-        moved.administration.change("closed", state="open")
+        moved.change("closed", state="open")
         assert enrol(moved, BOB, "closed", invite).outcome is Outcome.ACCEPTED
         assert moved.post("banner", vote(ALICE, 1)).cause == "revoked"
 

@@ -10,7 +10,7 @@ from tests.server.live import SPEC, enrol, enrol_all, identity, open_store, vote
 
 from devote.boards.backup import back_up, put_back
 from devote.boards.database import StoreBusy, StoreCorrupt, StoreError
-from devote.boards.standing import Standing
+from devote.boards.experiment import Standing
 
 VOTERS = [identity(n) for n in range(1, 61)]
 
@@ -60,9 +60,9 @@ def test_what_was_deleted_is_not_in_a_copy(tmp_path):
         (invite,) = store.invite("banner", 1)
         enrol(store, VOTERS[0], invite=invite)
         with store._database.write() as db:
-            db.execute("DELETE FROM enrolled")  # without overwriting it in the file
+            db.execute("DELETE FROM voters")  # without overwriting it in the file
         back_up(tmp_path / "server.db", tmp_path / "copy.db")
-    assert VOTERS[0].voter.encode() not in (tmp_path / "copy.db").read_bytes()
+    assert bytes.fromhex(VOTERS[0].voter) not in (tmp_path / "copy.db").read_bytes()
 
 
 def test_a_copy_is_put_back_and_the_store_before_it_set_aside(tmp_path):
@@ -71,16 +71,16 @@ def test_a_copy_is_put_back_and_the_store_before_it_set_aside(tmp_path):
         store.create(here(SPEC))
         enrol_all(store, VOTERS)
         store.post("banner", vote(VOTERS[0]))
-        store.administration.change("banner", state="closed")
+        store.change("banner", state="closed")
         back_up(path, copy)
-        store.administration.change("banner", state="open")
+        store.change("banner", state="open")
         store.post("banner", vote(VOTERS[1]))
         with pytest.raises(StoreBusy, match="Stop its server first"):
             put_back(copy, path)
     assert put_back(copy, path) == tmp_path / "server.db.replaced"
     with open_store(path) as store:
         assert store.rows("banner")[0] == 1
-        assert store.administration.standing("banner") == Standing("closed")
+        assert store.standing("banner") == Standing("closed")
     with open_store(tmp_path / "server.db.replaced") as store:
         assert store.rows("banner")[0] == 2
     with pytest.raises(StoreError, match="from an earlier restore"):

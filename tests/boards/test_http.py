@@ -6,6 +6,7 @@ import json
 import httpx
 import pytest
 from tests.boards.local import here
+from tests.boards.memory import LOCAL
 from tests.server.live import SPEC, api, enrol, identity, serving, vote
 
 from devote.boards.board import (
@@ -17,7 +18,6 @@ from devote.boards.board import (
     PublicTally,
 )
 from devote.boards.http import HttpBoard
-from devote.boards.memory import LOCAL
 
 ALICE = identity(1)
 URL = "http://devote/experiments/banner"

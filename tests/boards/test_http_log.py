@@ -5,9 +5,9 @@ import pytest
 from tests.boards.local import here
 from tests.boards.logs import HONEST, fold, items, voters
 
-from devote.boards import http_log
+from devote.boards import logs
 from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.http_log import TRIES, HttpLog
+from devote.boards.logs import TRIES, HttpLog
 from devote.boards.verification import verify_log
 
 URL = "http://devote/experiments/banner"
@@ -18,7 +18,7 @@ OURS = {"Devote-Version": "2"}
 def naps(monkeypatch):
     """How long was waited, without waiting."""
     waited = []
-    monkeypatch.setattr(http_log.time, "sleep", waited.append)
+    monkeypatch.setattr(logs.time, "sleep", waited.append)
     return waited
 
 

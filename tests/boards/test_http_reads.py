@@ -3,22 +3,25 @@
 import asyncio
 import gzip
 import json
+import tracemalloc
 
 import httpx
 import pytest
-from tests.boards.local import here
-from tests.fleet.worlds import URL as STORED_URL
+from tests.boards.local import here, scope
+from tests.boards.memory import LOCAL
+from tests.device.worlds import URL as STORED_URL
+from tests.device.worlds import joined
 from tests.server.live import SPEC, api, enrol_all, identity, open_store, vote
 
 from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
-from devote.boards.http import HttpBoard
-from devote.boards.http_answers import HOPS
-from devote.boards.memory import LOCAL
+from devote.boards.http import HOPS, HttpBoard
+from devote.boards.operator import Operator
 from devote.boards.pages import PAGE, page_tag
-from devote.fleet.core import DeviceCore
-from devote.fleet.store import Store
-from devote.fleet.sync import sync_once
+from devote.device.core import Core
+from devote.device.store import Store
+from devote.device.sync import sync_once
 from devote.protocol import to_json
+from devote.protocol.messages import to_dict
 from devote.server import Settings, create_app
 
 URL = "/experiments/banner"
@@ -41,8 +44,8 @@ def fill(store, count, *, name="banner"):
 def newcomer(path, spec=SPEC):
     """A device that has joined and read nothing."""
     store = Store.open(path)
-    store.set_up(STORED_URL, here(spec), identity(10**6))
-    return DeviceCore(store, check=lambda envelope, scope: True)
+    joined(store, here(spec), identity(10**6), STORED_URL)
+    return Core(store, check=lambda envelope, scope: True)
 
 
 class Recorder(httpx.ASGITransport):
@@ -180,7 +183,7 @@ def test_reading_goes_on_where_it_broke_off(tmp_path):
                 assert [int(path[-1]) for path in pages] == [1, 1, 2, 3, 3, 4]
 
     def reopened(folder):
-        return DeviceCore(Store.open(folder / "device.db"), check=lambda envelope, scope: True)
+        return Core(Store.open(folder / "device.db"), check=lambda envelope, scope: True)
 
     asyncio.run(main())
 
@@ -312,12 +315,194 @@ def test_a_store_of_any_size_is_served_in_pages_without_holding_it(tmp_path):
             store.create(here(SPEC))
             fill(store, 20 * PAGE + 1)
             app = create_app(store, Settings())
-            board = app.state.service.boards.of("banner")
+            board = app.state.service.board("banner")
             for number in range(1, 22):
                 page = await board.page(number)
                 assert page is not None
                 assert page.full is (number <= 20)
             assert len(board._rows) == 1
-            assert len(board._pages._pages) == 16
+            assert len(board._pages) == 16
 
     asyncio.run(main())
+
+
+def answering(handler, work):
+    """What a coroutine gives whose board is answered by ``handler``."""
+
+    async def main():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as client:
+            return await work(HttpBoard("http://devote/experiments/banner", client))
+
+    return asyncio.run(main())
+
+
+def ours(body, status=200, **headers):
+    return httpx.Response(status, headers={"Devote-Version": "2", **headers}, json=body)
+
+
+def tally_of_nothing():
+    where = {"board": scope(SPEC).board, "fingerprint": scope(SPEC).fingerprint}
+    public = SPEC.scheme.tally(SPEC).public()
+    return ours({**where, "number": 0, "tally": public, "pace": 1, "streams": False})
+
+
+@pytest.mark.parametrize("portal", [200, 503, 302])
+def test_a_captive_portal_s_redirect_is_forgotten_and_the_server_found_again(portal):
+    asked, is_away = [], [True]
+
+    def handler(request):
+        asked.append(request.url.host)
+        if request.url.host == "portal":
+            return httpx.Response(portal, text="Log in")
+        if is_away:
+            there = str(request.url).replace("http://devote", "http://portal")
+            return httpx.Response(301, headers={"Location": there})
+        return tally_of_nothing()
+
+    async def work(board):
+        for _ in range(2):
+            with pytest.raises((BoardRefused, BoardUnavailable)):
+                await board.tally()
+        is_away.clear()
+        return await board.tally()
+
+    assert answering(handler, work).number == 0
+    assert asked == ["devote", "portal", "devote", "portal", "devote"]
+
+
+@pytest.mark.parametrize("fails_by", ["silence", "another page"])
+def test_a_server_that_has_moved_and_then_fails_is_asked_at_its_first_address_again(fails_by):
+    asked, state = [], ["moved"]
+
+    def handler(request):
+        asked.append(request.url.host)
+        if request.url.host == "new" and state == ["gone"]:
+            if fails_by == "another page":
+                return httpx.Response(200, text="This domain is for sale")
+            raise httpx.ConnectError("no")
+        if request.url.host == "devote" and state == ["moved"]:
+            there = str(request.url).replace("http://devote", "http://new")
+            return httpx.Response(301, headers={"Location": there})
+        return tally_of_nothing()
+
+    async def work(board):
+        await board.tally()
+        state[0] = "gone"
+        with pytest.raises((BoardUnavailable, BoardRefused)):
+            await board.tally()
+        return await board.tally()
+
+    assert answering(handler, work).number == 0
+    assert asked == ["devote", "new", "new", "devote"]
+
+
+@pytest.mark.parametrize("knows", [False, True])
+def test_an_invite_is_not_taken_to_another_host(knows):
+    seen = []
+
+    def handler(request):
+        seen.append((request.url.host, b"secret" in request.content))
+        if request.url.host == "devote":
+            there = str(request.url).replace("http://devote", "http://elsewhere")
+            return httpx.Response(308, headers={"Location": there})
+        return ours(here(SPEC).to_dict())
+
+    async def work(board):
+        if knows:
+            await board.fetch_experiment()
+        await board.enrol(identity(1), "secret")
+
+    with pytest.raises(BoardRefused, match="not followed with an invite"):
+        answering(handler, work)
+    assert ("elsewhere", True) not in seen
+    assert ("devote", True) in seen
+
+
+def test_an_invite_follows_a_redirect_on_the_same_host():
+    def handler(request):
+        if request.url.scheme == "http":
+            there = str(request.url).replace("http://", "https://")
+            return httpx.Response(301, headers={"Location": there})
+        if request.method == "GET":
+            return ours(here(SPEC).to_dict())
+        return ours({"outcome": "accepted"}, 201)
+
+    assert answering(handler, lambda b: b.enrol(identity(1), "secret")) is Outcome.ACCEPTED
+
+
+def test_the_operator_s_token_is_not_taken_to_another_host(monkeypatch):
+    seen = []
+
+    def handler(request):
+        seen.append((request.url.host, request.headers.get("Authorization")))
+        if request.url.host == "devote":
+            there = str(request.url).replace("http://devote", "http://elsewhere")
+            return httpx.Response(301, headers={"Location": there})
+        return ours({"experiments": []})
+
+    transport = httpx.MockTransport(handler)
+    plain = httpx.Client
+
+    def client(**options):
+        return plain(**{**options, "transport": transport, "verify": True})
+
+    monkeypatch.setattr("devote.boards.operator.httpx.Client", client)
+    with Operator("http://devote") as reader:
+        assert reader.experiments() == []
+    with (
+        Operator("http://devote", "a token") as operator,
+        pytest.raises(BoardRefused, match="another host"),
+    ):
+        operator.experiments()
+    assert [host for host, token in seen if token] == ["devote"]
+
+
+def test_an_answer_that_is_compressed_twice_is_not_unpacked():
+    bomb = gzip.compress(gzip.compress(b" " * 2**24))
+
+    def handler(request):
+        assert request.headers["Accept-Encoding"] in ("gzip", "identity")
+        headers = {"Devote-Version": "2", "Content-Encoding": "gzip, gzip"}
+        return httpx.Response(200, headers=headers, stream=httpx.ByteStream(bomb))
+
+    async def work(board):
+        with pytest.raises(BoardRefused, match="not a devote server"):
+            await board.tally()
+
+    tracemalloc.start()
+    try:
+        answering(handler, work)
+        assert tracemalloc.get_traced_memory()[1] < 2**23
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("spelling", [b"\\ud800", b"\xed\xa0\x80"])
+def test_half_a_character_is_no_answer_and_does_not_wedge_a_device(tmp_path, spelling):
+    """The last page was kept with it, and every later read failed until a restart."""
+    envelope = vote(identity(1))
+    good = {"number": 1, "message": to_dict(envelope.message), "signature": envelope.signature}
+    where = {"board": scope(SPEC).board, "fingerprint": scope(SPEC).fingerprint}
+    signatures = [b'"' + spelling + b'"', json.dumps(envelope.signature).encode()]
+
+    def handler(request):
+        if request.url.path.endswith("/tally"):
+            spec = SPEC.scheme.tally(SPEC)
+            return ours({**where, "number": 1, "tally": spec.public(), "pace": 1, "streams": False})
+        page = {**where, "page": 1, "full": False, "messages": [good]}
+        body = json.dumps(page).encode()
+        if signatures:
+            body = body.replace(json.dumps(envelope.signature).encode(), signatures[0])
+        return httpx.Response(200, headers={"Devote-Version": "2"}, content=body)
+
+    core = newcomer(tmp_path / "device.db")
+
+    async def work(board):
+        assert not await sync_once(core, board)
+        assert "not a devote server" in core.status().degraded[0]
+        signatures.clear()
+        assert await sync_once(core, board)
+
+    answering(handler, work)
+    assert core.bookmark.number == 1
+    core.close()

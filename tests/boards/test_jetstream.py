@@ -25,12 +25,11 @@ from tests.server.live import SPEC, enrol, identity, vote
 
 from devote.boards.board import BoardRefused, Outcome
 from devote.boards.database import StoreError, StoreMismatch
-from devote.boards.experiment import Experiment
-from devote.boards.jetstream.address import NatsAddress
+from devote.boards.experiment import Experiment, UnknownExperiment
+from devote.boards.identity import hash_of
+from devote.boards.jetstream.connection import NatsAddress
 from devote.boards.jetstream.fold import Fold, enrolment_subject, entry, message_subject
-from devote.boards.jetstream.invites import hashed
 from devote.boards.jetstream.store import JetStreamStore
-from devote.boards.standing import UnknownExperiment
 from devote.schemes import Survey
 
 
@@ -210,7 +209,7 @@ def test_an_invite_is_good_for_one_device_on_whichever_server():
         assert enrol(one, identity(2), invite=invites[1]).outcome is Outcome.ACCEPTED
         left = subjects(one, one.invites._stream)
         kept = [subject.rpartition(".")[2] for subject in left if "barrier" not in subject]
-        assert kept == [hashed(invites[2])]
+        assert kept == [hash_of(invites[2])]
 
 
 def test_of_many_who_use_one_invite_at_once_one_is_enrolled():
@@ -237,7 +236,7 @@ def test_a_server_that_dies_while_it_enrols_leaves_the_invite_to_its_device_alon
         board = one.get("banner").board
 
         async def die_half_way():
-            assert await one.invites.take(board, hashed(invite), identity(1).voter)
+            assert await one.invites.take(board, hash_of(invite), identity(1).voter)
 
         one.connection.run(die_half_way())
         assert enrol(other, identity(2), invite=invite).outcome is Outcome.REFUSED
@@ -251,7 +250,7 @@ def test_an_invite_is_given_back_if_its_device_came_too_late():
         for n in (0, 1):
             assert enrol(one, identity(n + 1), invite=invites[n]).outcome is Outcome.ACCEPTED
         assert "all of its 2 devices" in enrol(one, identity(3), invite=invites[2]).reason
-        assert hashed(invites[2]) in str(subjects(one, one.invites._stream))
+        assert hash_of(invites[2]) in str(subjects(one, one.invites._stream))
 
 
 def test_nothing_that_is_kept_links_an_invite_to_a_voter():

@@ -11,11 +11,10 @@ from tests.server.live import SPEC, enrol, enrol_all, identity, open_store, vote
 
 from devote.boards.board import BoardRefused, Outcome
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment
+from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.jetstream import migration
 from devote.boards.jetstream.migration import Moved, migrate
 from devote.boards.jetstream.store import JetStreamStore
-from devote.boards.standing import UnknownExperiment
 from devote.cli.main import main
 
 
@@ -35,6 +34,38 @@ def test_what_was_moved_comes_to_the_same_and_goes_on(tmp_path, scheme):
         for envelope in spoken.sayings[:7]:
             assert nats.post("banner", envelope).outcome is Outcome.DUPLICATE
         assert nats.post("banner", spoken.sayings[7]).number == 8
+
+
+def test_a_copy_of_a_store_on_nats_is_a_file_that_holds_the_same_and_can_be_moved_back(
+    tmp_path, capsys
+):
+    address = fresh_address()
+    with closing(JetStreamStore(address)) as nats:
+        nats.create(here(SPEC, "invite", 5))
+        used, unused, taken_back = nats.invite("banner", 3)
+        enrol(nats, identity(1), invite=used)
+        for arm in range(3):
+            nats.post("banner", vote(identity(1), arm))
+        nats.revoke("banner", voters=[identity(1).voter], invites=[taken_back])
+        nats.change("banner", state="closed", ends=2_000_000_000)
+        nats.create(Experiment(SPEC.with_(name="gone")))
+        nats.delete("gone")
+        copy = tmp_path / "copy.db"
+        assert main(["backup", str(copy), "--store", address]) in (None, 0)
+        assert copy.stat().st_mode & 0o777 == 0o600
+        assert [path.name for path in tmp_path.iterdir()] == ["copy.db"]
+        with open_store(copy) as file:
+            assert file.content("banner") == nats.content("banner")
+            assert file.tally("banner") == nats.tally("banner")
+            assert file.create(here(SPEC.with_(name="gone"))).outcome is Outcome.REFUSED
+            with closing(JetStreamStore(fresh_address())) as other:
+                migrate(file, other, "banner")
+                assert other.content("banner") == nats.content("banner")
+                other.change("banner", state="open")
+                assert enrol(other, identity(2), invite=unused).outcome is Outcome.ACCEPTED
+                assert enrol(other, identity(3), invite=used).outcome is Outcome.REFUSED
+    assert main(["backup", str(copy), "--store", address]) == 2
+    assert "is there already" in capsys.readouterr().err
 
 
 def test_invites_that_were_not_used_are_good_where_they_were_moved(tmp_path):

@@ -80,7 +80,7 @@ def test_what_the_server_refuses_is_told_in_its_words(operator):
         operator.open(here(SPEC.with_(scheme={"quorum": 3})))
     with pytest.raises(BoardRefused, match="There is no experiment 'other'"):
         operator.invites("other", 1)
-    with pytest.raises(BoardRefused, match="count: Input should be greater than or equal to 1"):
+    with pytest.raises(BoardRefused, match="count: must be a whole number from 1 on"):
         operator.invites("banner", 0)
 
 

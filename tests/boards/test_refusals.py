@@ -156,7 +156,7 @@ def test_only_whoever_holds_the_key_is_enrolled(tmp_path):
                 (EVE.voter, ALICE.sign_enrolment(scope(SPEC)), 403),
                 (EVE.voter, EVE.sign_enrolment(scope(SPEC.with_(name="other"))), 403),
                 (EVE.voter.upper(), EVE.sign_enrolment(scope(SPEC)), 403),
-                ("\ud800", EVE.sign_enrolment(scope(SPEC)), 403),
+                ("\ud800", EVE.sign_enrolment(scope(SPEC)), 422),
                 (EVE.voter, 7, 422),
                 (ALICE.voter, ALICE.sign_enrolment(scope(SPEC)), 200),
             ]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.boards.local import here
 from tests.boards.logs import HONEST, fold, items, voters
 
-from devote.boards.saved_log import LogCopy, SavedLog
+from devote.boards.logs import LogCopy, SavedLog
 from devote.boards.verification import verify_log
 from devote.errors import DevoteError
 

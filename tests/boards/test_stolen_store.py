@@ -6,11 +6,11 @@ import sqlite3
 
 import pytest
 from tests.boards.local import here
-from tests.boards.thief import links, places, stolen
+from tests.boards.thief import links, stolen
 from tests.server.live import SPEC, enrol, identity, open_store
 
 from devote.boards.board import Outcome
-from devote.boards.invites import hash_of
+from devote.boards.identity import hash_of
 
 DEVICES = 120
 
@@ -49,23 +49,65 @@ def test_the_log_of_the_file_is_empty_after_an_enrolment(tmp_path):
         assert enrol(store, identity(1), invite=invite).outcome is Outcome.ACCEPTED
         assert stolen(tmp_path / "x.db")["-wal"] == b""
         content = stolen(tmp_path / "x.db")[""]
-        assert [len(at) for at in places(content, {identity(1).voter}).values()] == [1]
+        assert content.count(bytes.fromhex(identity(1).voter)) == 1
+
+
+def test_the_files_of_a_store_are_the_same_to_the_byte_in_whatever_order_devices_enrolled(tmp_path):
+    """However many: with 400 the blocks have been doubled several times."""
+    invites = [f"invite {n}" for n in range(400)]
+    files = []
+    for seed in range(3):
+        path = tmp_path / f"{seed}.db"
+        pairs = list(zip(range(1, 401), random.Random(seed).sample(invites, 400), strict=True))
+        random.Random(-seed).shuffle(pairs)
+        with open_store(path) as store:
+            store.create(here(SPEC, enrolment="invite"))
+            with store._database.write() as db:
+                db.execute("UPDATE experiments SET created = 0")
+            store.add_invites("banner", [hash_of(text) for text in invites], None)
+            for number, invite in pairs:
+                voter = identity(number)
+                assert enrol(store, voter, invite=invite).outcome is Outcome.ACCEPTED
+            assert store.voters("banner") == sorted(identity(n).voter for n in range(1, 401))
+        content = bytearray(path.read_bytes())
+        for at in (24, 92):  # how often the file was written
+            content[at : at + 4] = bytes(4)
+        files.append(bytes(content))
+    assert files[0] == files[1] == files[2]
+
+
+def test_an_open_reader_stalls_no_enrolment_and_keeps_no_pair_once_it_has_left(
+    tmp_path, monkeypatch
+):
+    """The server would wait for an hour, if it waited."""
+    monkeypatch.setattr("devote.boards.database.PATIENCE", 3_600.0)
+    path = tmp_path / "x.db"
+    with open_store(path) as store:
+        store.create(here(SPEC, enrolment="invite"))
+        invites = store.invite("banner", 3)
+        reader = sqlite3.connect(path)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM experiments").fetchone()
+        for number, invite in enumerate(invites[:2], start=1):
+            assert enrol(store, identity(number), invite=invite).outcome is Outcome.ACCEPTED
+        assert stolen(path)["-wal"] != b""
+        reader.rollback()
+        reader.close()
+        store.check_writable()
+        assert stolen(path)["-wal"] == b""
 
 
 def test_a_store_that_kept_the_order_would_be_found_out(tmp_path):
-    """There the thief finds nearly all of them: so the test above would notice."""
-    path = tmp_path / "x.db"
-    _, came_with = enrolled_store(path)
+    """There the thief finds nearly all of them: so the tests above would notice."""
+    path, came_with = enrolled_store(tmp_path / "x.db")
     with sqlite3.connect(path) as db:
-        db.execute("ALTER TABLE enrolled RENAME TO e")
-        db.execute("ALTER TABLE invites RENAME TO i")
-        db.execute("CREATE TABLE enrolled (experiment, voter, UNIQUE (experiment, voter))")
-        db.execute("CREATE TABLE invites (experiment, hash, used, UNIQUE (experiment, hash))")
-        for voter, hash_ in came_with.items():
-            db.execute("INSERT INTO enrolled VALUES ('banner', ?)", (voter,))
-            db.execute("INSERT INTO invites VALUES ('banner', ?, 1)", (hash_,))
-        for table in ("e", "i"):
-            db.execute(f"DROP TABLE {table}")
+        db.execute("DROP TABLE voters")
+        db.execute("DROP TABLE invites")
+        db.execute("CREATE TABLE voters (voter BLOB)")
+        db.execute("CREATE TABLE invites (hash TEXT)")
+        for voter, hashed in came_with.items():
+            db.execute("INSERT INTO voters VALUES (?)", (bytes.fromhex(voter),))
+            db.execute("INSERT INTO invites VALUES (?)", (hashed,))
     db.close()
     assert links(path, came_with) > 100
 

@@ -20,10 +20,9 @@ from devote.boards.database import (
     StoreMismatch,
     StoreReadOnly,
 )
+from devote.boards.experiment import UnknownExperiment, UnreadableExperiment
 from devote.boards.sqlite import SqliteBoard
-from devote.boards.standing import UnknownExperiment, UnreadableExperiment
-from devote.boards.store import SqliteStore
-from devote.boards.tables import LAYOUT
+from devote.boards.store import LAYOUT, SqliteStore
 from devote.protocol import ExperimentSpec, SpecError
 from devote.schemes import Claim, Jury, Pick, Reset
 
@@ -74,18 +73,20 @@ def test_a_store_of_another_version_is_refused(tmp_path, version):
         SqliteStore(path)
 
 
-def test_a_read_only_file_is_refused(tmp_path, monkeypatch):
+def test_a_read_only_file_is_read_and_nothing_is_written(tmp_path, monkeypatch):
     path = tmp_path / "x.db"
-    with open_store(path):
-        pass
+    with open_store(path) as store:
+        store.create(here(SPEC))
     connect = sqlite3.connect
     monkeypatch.setattr(
         database.sqlite3,
         "connect",
         lambda path, **options: connect(f"file:{path}?mode=ro", uri=True, **options),
     )
-    with pytest.raises(StoreReadOnly, match="cannot be written"):
-        SqliteStore(path)
+    with open_store(path) as store:
+        assert store.get("banner").spec == SPEC
+        with pytest.raises(StoreReadOnly, match="cannot be written"):
+            enrol(store, identity(1))
 
 
 @pytest.mark.parametrize("place", ["nowhere/x.db", "."])
@@ -429,8 +430,9 @@ def test_how_many_are_enrolled_is_what_the_file_says_whoever_wrote_it(tmp_path):
                 for each in ("banner", "second"):
                     assert reader.get(each).enrolled == len(enrolled(reader, each))
         with other._database.write() as db:  # as if an older file had been put back
-            gone = [(identity(turn + 1).voter,) for turn in range(5, 12)]
-            db.executemany("DELETE FROM enrolled WHERE voter = ?", gone)
+            for turn in range(5, 12):
+                for name in ("banner", "second"):
+                    other.enrolled.remove(db, name, identity(turn + 1).voter)
         assert (store.get("banner").enrolled, store.get("second").enrolled) == (3, 2)
         assert enrol(store, identity(99), "second").outcome is Outcome.ACCEPTED
         assert (other.get("banner").enrolled, other.get("second").enrolled) == (3, 3)

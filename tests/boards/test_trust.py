@@ -2,7 +2,7 @@
 
 import ssl
 
-from devote.boards.trust import trusted
+from devote.boards.http import trusted
 
 
 def test_certificates_are_read_once_and_again_when_the_environment_names_others(

@@ -18,8 +18,8 @@ from tests.boards.logs import (
 )
 from tests.server.live import body, identity
 
-from devote.boards.findings import CHECKS, LISTED
 from devote.boards.logs import Remembered, Told
+from devote.boards.verification import CHECKS, LISTED
 from devote.protocol.messages import kind_of
 from devote.schemes import Answer, Claim, Pick, Vote
 

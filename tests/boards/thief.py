@@ -6,7 +6,6 @@ that order, from the file, from its log and from what is left in unused space, a
 first of one came with the first of the other. ``links`` is how many he gets right.
 """
 
-import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,10 +20,12 @@ def places(content: bytes, texts: set[str]) -> dict[str, list[int]]:
     """Where each of these texts stands in a file."""
     found = {}
     for text in texts:
-        at, found[text] = content.find(text.encode()), []
-        while at >= 0:
-            found[text].append(at)
-            at = content.find(text.encode(), at + 1)
+        found[text] = []
+        for form in (text.encode(), bytes.fromhex(text)):
+            at = content.find(form)
+            while at >= 0:
+                found[text].append(at)
+                at = content.find(form, at + 1)
     return found
 
 
@@ -48,20 +49,8 @@ def links(path: Path, came_with: Mapping[str, str]) -> int:
         invites = in_order_of_writing(content, hashes, page)
         for one in (keys, keys[::-1]):
             best = max(best, sum(came_with[a] == b for a, b in zip(one, invites, strict=False)))
-    best = max(best, sum(came_with[a] == b for a, b in by_row_number(path)))
     at = places(files.get("-wal", b""), {*came_with, *hashes})
     near = 0  # a transaction in the log holds what came together
     for key, hash_ in came_with.items():
         near += any(abs(a - b) < 3 * page for a in at[key] for b in at[hash_])
     return max(best, near)
-
-
-def by_row_number(path: Path) -> list[tuple[str, str]]:
-    """Keys and used invites side by side in the order of their row numbers, if there are any."""
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
-        try:
-            keys = db.execute("SELECT voter FROM enrolled ORDER BY rowid").fetchall()
-            used = db.execute("SELECT hash FROM invites WHERE used = 1 ORDER BY rowid").fetchall()
-        except sqlite3.OperationalError:  # there are none
-            return []
-    return [(voter, hash_) for (voter,), (hash_,) in zip(keys, used, strict=False)]

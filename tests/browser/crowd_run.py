@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.browser.site import ROOT
 from tests.chromium import FLAGS
 
-from devote.boards.http_log import HttpLog
+from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.verification import verify_log
 from devote.demo.processes import CrowdProcess

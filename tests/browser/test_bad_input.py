@@ -109,7 +109,7 @@ def test_what_is_no_server_of_this_version_is_told(
         "Access-Control-Allow-Origin": world.site.origin,
         "Access-Control-Expose-Headers": "Devote-Version",
     }
-    page.route(f"{url}*", lambda route: route.fulfill(body=body, headers=headers | allowed))
+    page.route(f"{url}/**", lambda route: route.fulfill(body=body, headers=headers | allowed))
     assert told(shared.join(fresh, page=page)) == (PLAIN, code)
 
 
@@ -118,7 +118,7 @@ def test_a_specification_with_another_fingerprint_is_told(shared, page, url, fre
         answer = route.fetch()
         route.fulfill(response=answer, body=answer.text().replace("spring", "winter"))
 
-    page.route(url, lie)
+    page.route(f"{url}/join", lie)
     assert told(shared.join(fresh, page=page)) == (PLAIN, "server")
 
 
@@ -140,7 +140,7 @@ def test_another_experiment_under_the_name_gets_nothing(shared, page, world):
 
 
 def test_a_server_that_hangs_costs_the_first_visitor_the_time_given_and_no_more(page, url, fresh):
-    page.route(f"{url}*", lambda route: None)  # which is never answered
+    page.route(f"{url}/**", lambda route: None)  # which is never answered
     assert (
         page.evaluate(
             "async (url) => { window.device = devote.join(url, {fallback: 'plain', within: 50});"
@@ -166,11 +166,79 @@ def test_a_busy_server_is_tried_again_when_it_asks_for_it(shared, page, world, u
         else:
             route.continue_()
 
-    page.route(url, answer)
+    page.route(f"{url}/join", answer)
     shared.join(fresh, page=page)
     assert told(page) == (PLAIN, "busy")
     busy.clear()
     page.wait_for_function("() => device.status().joined")
+
+
+def test_a_server_cannot_ask_to_be_left_alone_for_good(shared, page, world, url, fresh):
+    said = {
+        "Devote-Version": "2",
+        "Retry-After": "99999999",
+        "Access-Control-Allow-Origin": world.site.origin,
+        "Access-Control-Expose-Headers": "Devote-Version, Retry-After",
+    }
+    page.route(f"{url}/**", lambda route: route.fulfill(status=503, headers=said, body="{}"))
+    shared.join(fresh, page=page)
+    assert told(page) == (PLAIN, "busy")
+    assert page.evaluate("device.status().trouble.retryAfter") == 3600
+
+
+STORED = """(url) => new Promise((resolve) => {
+  indexedDB.open("devote", 1).onsuccess = ({target: {result: db}}) => {
+    db.transaction("experiments").objectStore("experiments").get(url).onsuccess = (event) => {
+      db.close();
+      resolve(event.target.result !== undefined && event.target.result.survey.arms.length > 0);
+    };
+  };
+})"""
+
+
+@pytest.mark.parametrize(
+    ("offered", "pins"),
+    [(2.0, {"privacy": 1.0}), (None, {"privacy": 8.0}), (2.0, {"fingerprint": "0" * 64})],
+)
+def test_a_survey_that_the_page_does_not_accept_is_not_joined(shared, page, world, offered, pins):
+    url = world.open(spec := survey(privacy=offered))
+    (invite,) = world.operator.invites(spec.name, 1)
+    assert told(shared.join(url, invite, page=page, **pins)) == (PLAIN, "pinned")
+    assert not page.evaluate(STORED, url)
+    # The invite is still good, where the page accepts what is offered.
+    other = url.replace("/experiments", "/other/../experiments")
+    pins = {"fingerprint": spec.fingerprint} | ({"privacy": 2.0} if offered else {})
+    assert status(shared.join(other, invite, page=page, **pins))["joined"]
+    # Who has joined is asked nothing under other terms.
+    shared.join(other, page=page, privacy=1.0)
+    choose(page)
+    assert page.evaluate("choice.play") is None
+    assert status(page)["trouble"] == "pinned"
+
+
+def test_what_has_left_is_still_counted_after_the_board_has_lost_it(shared, world):
+    url = world.open(survey(), "open")
+    page = shared.join(url)
+    choose(page)
+    wait_sent(page)
+    number = [1]
+
+    def fewer(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"number": number[0]})
+
+    shared.requests.clear()
+    page.route(f"{url}/tally", fewer)
+    page.route(f"{url}/messages", lambda route: route.abort())
+    for number[0] in (1, 0):
+        with page.expect_response(f"{url}/tally"):
+            page.reload()
+            page.wait_for_function("window.devote")
+            shared.join(url, page=page)
+    page.wait_for_function("() => device.status().trouble?.code === 'offline'")
+    assert shared.posted, "it is offered again"
+    assert status(page)["sent"] == 1
+    page.close()
 
 
 NO = "() => { throw new DOMException('no', 'SecurityError') }"
@@ -244,7 +312,7 @@ def test_a_specification_that_leaves_out_what_it_must_name_is_told(shared, page,
         del told["spec"]["scheme"][field]
         route.fulfill(response=answer, json=told | {"fingerprint": digest(told["spec"])})
 
-    page.route(url, lie)
+    page.route(f"{url}/join", lie)
     assert told(shared.join(fresh, page=page)) == (PLAIN, "server")
 
 
@@ -267,14 +335,25 @@ NONSENSE = {
 }
 
 
+def tell(page, url, *tallies):
+    """The server answers a join, and then each read of the tally, with these; the last stays."""
+    left = [*tallies]
+
+    def answer(route):
+        response = route.fetch()
+        tally = {"tally": left.pop(0) if len(left) > 1 else left[0]}
+        values = response.json()
+        is_join = route.request.url.endswith("/join")
+        told = {"tally": values["tally"] | tally} if is_join else tally
+        route.fulfill(response=response, json=values | told)
+
+    for path in ("join", "tally"):
+        page.route(f"{url}/{path}", answer)
+
+
 @pytest.mark.parametrize("tally", [*NONSENSE.values(), OPEN], ids=[*NONSENSE, "right"])
 def test_a_tally_that_is_none_is_told_and_nothing_is_drawn_from_it(shared, page, url, fresh, tally):
-    page.route(
-        f"{url}/tally",
-        lambda route: route.fulfill(
-            response=(answer := route.fetch()), json=answer.json() | {"tally": tally}
-        ),
-    )
+    tell(page, url, tally)
     shared.join(fresh, page=page)
     is_right = tally is OPEN
     assert status(page)["trouble"] == (None if is_right else "server")
@@ -287,14 +366,7 @@ def test_an_arm_is_drawn_among_those_asked_and_its_answer_says_from_which_snapsh
     """The answer is sent although nobody asks about its arm any more."""
     url = world.open(spec := survey(), "open")
     shared.requests.clear()
-    tallies = iter([OPEN | {"asked": [1]}])
-    later = OPEN | {"asked": [0], "snapshot": 8}
-    page.route(
-        f"{url}/tally",
-        lambda route: route.fulfill(
-            response=(answer := route.fetch()), json=answer.json() | {"tally": next(tallies, later)}
-        ),
-    )
+    tell(page, url, OPEN | {"asked": [1]}, OPEN | {"asked": [0], "snapshot": 8})
     shared.join(url, page=page)
     assert choose(page)["name"] == "summer"
     wait_sent(page)

@@ -36,7 +36,7 @@ def slow(world):
 @pytest.fixture
 def quick(world):
     """Answers leave at once, or nearly."""
-    return Banner(world, reply_after=0.3)
+    return Banner(world, reply_after=1.0)
 
 
 def come_back(visitor, banner, page):
@@ -66,6 +66,24 @@ def test_a_browser_joins_plays_and_answers_once(visitor, slow):
     assert (answer.arm, answer.number) == (choice["arm"], 1)
     assert choose(page)["play"] is None
     assert status(page)["trouble"] is None
+
+
+@pytest.mark.parametrize("pins", [{}, {"privacy": 2.0}])
+def test_a_first_visitor_is_asked_after_one_request_with_no_preflight(visitor, slow, pins):
+    """At 100 ms of latency four requests, one after the other, took longer than ``within``."""
+    page = visitor.visit()
+    session = visitor.context.new_cdp_session(page)
+    session.send("Network.enable")
+    preflights = []
+    session.on(
+        "Network.requestWillBeSent",
+        lambda sent: preflights.append(sent) if sent["type"] == "Preflight" else None,
+    )
+    page = visitor.join(slow.url, slow.invite, page=page, **pins)
+    assert choose(page)["play"] is not None
+    paths = [request.url.removeprefix(slow.url) for request in visitor.requests]
+    assert paths == ["/join"]
+    assert preflights == []
 
 
 def test_an_answer_leaves_an_open_page_by_itself(visitor, quick):
@@ -104,7 +122,7 @@ def test_a_crash_keeps_the_question_and_its_noise(visitor, slow, clicks):
 
 def test_a_page_that_dies_while_it_joins_goes_on_with_its_key(visitor, slow):
     page = visitor.visit()
-    page.route("**/enrolments", lambda route: (route.fetch(), crash(page)))
+    page.route("**/join", lambda route: (route.fetch(), crash(page)))
     with page.expect_event("crash"):
         page.evaluate(
             "([url, invite]) => { devote.join(url, {fallback: 'plain', invite}) }",
@@ -130,7 +148,7 @@ def test_two_tabs_are_one_device(visitor, slow):
     come_back_later(visitor, slow, pages[0])
     assert choose(pages[1])["play"] is None
     posts = [r.url.rpartition("/")[2] for r in visitor.requests if r.method == "POST"]
-    assert sorted(posts) == ["enrolments", "messages"]
+    assert sorted(posts) == ["join", "messages"]
     slow.only_answer(visitor)
 
 

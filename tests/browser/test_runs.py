@@ -43,7 +43,7 @@ def test_browsers_and_python_devices_finish_one_survey_right(chromium, tmp_path)
 
     An arm has fewer, of 62, with probability 2e-8.
     """
-    scheme = {"name": "survey", "privacy": "none", "reply_after": 0.6}
+    scheme = {"name": "survey", "privacy": "none", "reply_after": 1.0}
     spec = crowd_run.SPEC.with_(epsilon=0.5, delta=0.25, scheme=scheme)
     how = {"browsers": 2, "devices": 60, "processes": 1, "rates": (0.0, 0.0, 1.0)}
     crowd_run.run(chromium, tmp_path, spec=spec, **how).check(2, 60)

@@ -75,8 +75,7 @@ PLAY = """async ([server, name, every, clicks]) => {
 
 HEADERS = re.compile(r"cookie|authorization|referer|if-none-match|if-modified-since|etag")
 ALLOWED = {
-    ("GET", ""): None,
-    ("POST", "/enrolments"): {"voter", "signature"},
+    ("POST", "/join"): {"v", "voter", "signature"},
     ("GET", "/tally"): None,
     ("GET", "/messages"): None,
     ("POST", "/messages"): {"message", "signature"},

@@ -14,7 +14,7 @@ from tests.browser.site import Site
 from tests.server.live import TOKEN
 
 from devote.boards.experiment import Experiment
-from devote.boards.http_log import HttpLog
+from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
 from devote.boards.verification import verify_log
@@ -23,7 +23,6 @@ from devote.protocol import ExperimentSpec
 from devote.schemes import Survey
 from devote.schemes.survey.messages import Answer
 from devote.server import Settings, create_app
-from devote.server.origins import allow_origins
 from devote.server.serve import make_server
 
 ARMS = ("spring", "summer", "autumn")
@@ -38,7 +37,7 @@ JOIN = """async ([url, invite, options]) => {
 _numbers = itertools.count(1)
 
 
-def survey(name: str | None = None, *, reply_after: float = 0.6, **how: Any) -> ExperimentSpec:
+def survey(name: str | None = None, *, reply_after: float = 1.0, **how: Any) -> ExperimentSpec:
     """A survey, by default of a name that no other has."""
     name = name or f"banner-{next(_numbers)}"
     scheme = Survey(how.pop("privacy", 2.0), how.pop("answers", 1), reply_after)
@@ -86,8 +85,7 @@ class ThreadServer:
 
     def start(self) -> None:
         self._store = SqliteStore(self._folder / "server.db")
-        app = create_app(self._store, Settings(token=TOKEN))
-        allow_origins(app, [self._origin])
+        app = create_app(self._store, Settings(token=TOKEN, origins=(self._origin,)))
         self._server = make_server(app, port=self._port)
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()

@@ -93,12 +93,12 @@ def test_devices_with_made_up_users_find_the_answer(operate, devote, server):
 
 
 def test_a_device_of_a_survey_ends_when_its_answer_has_left(operate, devote, store):
-    survey = '[scheme]\nname = "survey"\nreply_after = 0.2\n'
+    survey = '[scheme]\nname = "survey"\nreply_after = 1.0\n'
     Path("survey.toml").write_text(f'name = "button"\narms = ["red", "green"]\n{survey}')
     address = operate("experiments", "open", "survey.toml", "--enrolment", "open").out.strip()
     words = ("device", address, "--means", ".9,.1", "--pulls", 3, "--json")
     ran = devote(*words)
-    assert "An answer leaves in 0 s" in ran.err
+    assert "An answer leaves in 1 s" in ran.err
     told = json.loads(ran.out)
     assert (told["sent"], told["waiting"], told["state"]) == (1, 0, "open")
     assert store.numbers() == {"button": 1}
@@ -250,10 +250,12 @@ def test_serve_serves_the_page_and_the_board_and_ends_well_on_a_signal(here, num
         process.kill()
         process.wait()
     assert process.returncode == 0
-    assert said.splitlines() == [
+    *told, start, stop = said.splitlines()
+    assert told == [
         f"devote: the page is at http://127.0.0.1:{port}/",
         "devote: the operator's token is in devote-server.db.token",
     ]
+    assert [json.loads(line)["event"] for line in (start, stop)] == ["start", "stop"]
     assert Path("devote-server.db.token").stat().st_mode & 0o077 == 0
 
 

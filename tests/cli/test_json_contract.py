@@ -98,7 +98,7 @@ def imported_by(*arguments):
 
 @pytest.mark.parametrize("arguments", [("--help",), ("simulate", "--help"), ("plan", "--help")])
 def test_help_imports_nothing_heavy(arguments):
-    heavy = {"numpy", "numba", "scipy", "matplotlib", "fastapi", "httpx", "distributed"}
+    heavy = {"numpy", "numba", "scipy", "matplotlib", "starlette", "httpx", "distributed"}
     assert not imported_by(*arguments) & heavy
 
 

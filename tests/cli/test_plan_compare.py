@@ -97,6 +97,15 @@ def test_where_none_can_it_says_so_plainly_and_what_would_do(devote):
         assert runs["decided_runs"] >= 0.95 * runs["simulated_runs"]
 
 
+def test_where_rewards_change_nothing_is_proved_and_that_is_why_no_scheme_can(devote):
+    drifting = ("plan", "--problem", 3, "--epsilon", ".1", "--players", 200, "--trials", 2)
+    for fleet in ((), ("--visitors-per-day", 0.5)):
+        words = devote(*drifting, "--seconds", 0.1, *fleet).words
+        assert "No scheme can answer this question" in words
+        assert "its error is not proved here" in words
+    assert "0.5 visitors a day" in words
+
+
 def test_events_of_all_devices_may_be_given_instead(devote):
     one, other = (
         told(devote(*FLEET, "--players", 3000, *flags, "--json"))

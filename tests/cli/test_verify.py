@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +11,16 @@ from pathlib import Path
 import pytest
 from tests.boards.local import here, scope
 from tests.boards.logs import HONEST, NAME, fill, survey_answers, survey_spec
+from tests.device.worlds import joined
 from tests.server.live import TOKEN, identity, open_store, serving_in_thread
 
-from devote.boards.http_log import HttpLog
-from devote.boards.saved_log import LogCopy
+from devote.boards.logs import HttpLog, LogCopy
 from devote.boards.verification import verify_log
 from devote.dashboard import page
-from devote.fleet import Device
-from devote.fleet.store import Store
+from devote.device import Device
+from devote.device.record import Clock, Entry
+from devote.device.steps import Change
+from devote.device.store import Store
 from devote.protocol import ExperimentSpec, to_json
 from devote.schemes import Answer
 from devote.server import Settings, create_app
@@ -136,11 +139,8 @@ def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remember
     """The store of the device that was dropped, a copy that anybody kept, and its head alone."""
     store, victim = tmp_path / "device.db", identity(VICTIM)
     device = Store.open(store)
-    device.set_up("http://127.0.0.1:1/experiments/banner", here(survey_spec()), victim)
-    device.save_enrolment("http://127.0.0.1:1/experiments/banner", None)
-    player = survey_spec().scheme.player(survey_spec(), victim.voter).to_json()
-    device.save_step(player, None, "{}", [answers[VICTIM - 1]])
-    device.save_delivery(answers[VICTIM - 1], "sent")
+    joined(device, here(survey_spec()), victim)
+    device.save(Change(outbox=[Entry(answers[VICTIM - 1], "sent", has_left=True)]))
     device.close()
     ran = devote("verify", copy, "--store", store, "--json")
     assert found(ran) == {}
@@ -413,7 +413,7 @@ def test_the_report_fits_a_narrow_terminal(devote, saved, monkeypatch):
 
 
 def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(devote, tmp_path):
-    scheme = {"name": "survey", "privacy": "none", "reply_after": 0.05}
+    scheme = {"name": "survey", "privacy": "none", "reply_after": 1.0}
     spec = ExperimentSpec(
         arms=2, name=NAME, epsilon=0.6, delta=0.3, algorithm="mixture_elimination", scheme=scheme
     )
@@ -424,7 +424,8 @@ def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(dev
         decided = False
         for number in range(30):
             decider = tmp_path / f"{number}.db"
-            with Device.join(url, store=decider) as device:
+            clock = Clock(monotonic=lambda: 50.0 * time.monotonic())
+            with Device.join(url, store=decider, clock=clock) as device:
                 device.reward(1.0 if device.choose() == 0 else 0.0)
                 while not device.status().sent:
                     device.sync()

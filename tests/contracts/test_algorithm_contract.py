@@ -19,7 +19,7 @@ from devote.kernels.registry import ALGORITHMS
 from devote.kernels.state import COUNT
 from devote.problems import Problem
 from devote.problems.rewards import REPLAY
-from devote.simulate.engine.setting import environment_arrays
+from devote.simulate.run import environment_arrays
 
 NINE = {
     "naive",

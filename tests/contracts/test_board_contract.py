@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.boards.local import here, scope
+from tests.boards.memory import MemoryBoard
 from tests.boards.nodes import fresh_address
 from tests.server.live import body, enrol_all, identity, open_store, serving, vote
 
@@ -28,7 +29,6 @@ from devote.boards.board import (
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.jetstream.store import JetStreamStore
-from devote.boards.memory import MemoryBoard
 from devote.boards.sqlite import SqliteBoard
 from devote.protocol import ExperimentSpec
 from devote.schemes import Answer, Claim, Jury, Pick, Reset, Survey, Vote
@@ -178,8 +178,7 @@ async def jetstream(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: 
     store = await asyncio.to_thread(JetStreamStore, fresh_address())
     with closing(store):
         store.create(here(spec))
-        where = store.scope(spec.name)
-        requests = [(spec.name, v.voter, v.sign_enrolment(where), None) for v in enrolled]
+        requests = [(spec.name, voter.voter, None) for voter in enrolled]
         assert all(receipt.outcome is Outcome.ACCEPTED for receipt in store.enrol_all(requests))
         yield SqliteBoard(store, spec.name)
 

@@ -8,7 +8,6 @@ import json
 from dataclasses import FrozenInstanceError, fields
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -31,9 +30,7 @@ from devote.protocol.messages import KINDS, kind_of, to_dict
 from devote.protocol.scheme import make_scheme
 from devote.schemes import SCHEMES
 from devote.simulate import Scenario, run_players, run_trial
-from devote.simulate.engine.outcomes import READ, closed, outcomes_of
-from devote.simulate.engine.run import Run
-from devote.simulate.votes import Votes
+from devote.simulate.parts import part_of
 
 assert first_to_finish.FirstToFinish.name in SCHEMES
 
@@ -53,8 +50,8 @@ EXAMPLES = {
 every_scheme = pytest.mark.parametrize("name", SCHEMES)
 every_example = pytest.mark.parametrize("scheme", EXAMPLES.values(), ids=EXAMPLES)
 
-WITH_TABLES = {
-    name: scheme for name, scheme in EXAMPLES.items() if make_scheme(scheme).engine is not None
+WITH_PARTS = {
+    name: scheme for name, scheme in EXAMPLES.items() if part_of(make_scheme(scheme)) is not None
 }
 """The slow path has players in place of tables."""
 
@@ -489,29 +486,6 @@ def test_the_engine_is_the_players_at_any_pull(
     event(fast.status)
 
 
-@pytest.mark.parametrize("scheme", WITH_TABLES.values(), ids=WITH_TABLES)
-def test_many_runs_at_once_come_to_what_each_does(scheme):
-    """``ended`` and ``ranks`` on tables with a place for each run, cut short or to their end."""
-    spec = spec_of(scheme)
-    n_players = enough_players(spec)
-    runs = []
-    for trial in range(40):
-        scenario = Scenario(spec, Problem("near", (0.7, 0.6, 0.1)), n_players, 2 + 3 * trial**2)
-        run = Run(scenario, seed=5, trial=trial)
-        while not run.over:
-            run.advance()
-        runs.append(run)
-    tables = {
-        name: np.stack([getattr(run.arena, name) for run in runs], axis=-1)
-        for name in (*READ, "alive")
-    }
-    votes = Votes.of(np.stack([run.arena.first_vote for run in runs]))
-    arena = closed(scenario, runs[0].arena._replace(**tables))
-    together = outcomes_of(scenario, arena, votes)
-    assert list(together) == [run.outcome() for run in runs]
-    assert len(set(together.status)) > 1
-
-
 @every_example
 def test_a_run_ends_and_says_when_the_group_had_its_answer(scheme):
     spec = spec_of(scheme)
@@ -523,9 +497,10 @@ def test_a_run_ends_and_says_when_the_group_had_its_answer(scheme):
     assert run.winners
 
 
-@every_example
-def test_the_engine_s_constants_are_whole_numbers(scheme):
+@pytest.mark.parametrize("scheme", WITH_PARTS.values(), ids=WITH_PARTS)
+def test_the_constants_of_a_compiled_part_are_whole_numbers_with_names(scheme):
     spec = spec_of(scheme)
-    constants = spec.scheme.constants(spec, enough_players(spec))
-    assert constants
+    part = part_of(spec.scheme)
+    constants = part.constants(spec, enough_players(spec))
+    assert constants._fields
     assert all(type(value) is int for value in constants)

@@ -115,7 +115,7 @@ def test_views_count_against_the_limit_on_reading(tmp_path):
         statuses = [(await server.client.get("/views/banner")).status_code for _ in range(3)]
         assert statuses == [200, 200, 429]
 
-    run(test, tmp_path, read_rate=0.01, read_burst=2.0)
+    run(test, tmp_path, read_rate=1.0, read_burst=20_000.0)
 
 
 def test_many_onlookers_cost_no_more_than_one(tmp_path, monkeypatch):

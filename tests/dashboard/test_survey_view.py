@@ -9,9 +9,8 @@ from tests.dashboard.surveys import ARMS, BETTING, SURVEY, answers
 from tests.server.live import api, enrol, identity, vote
 
 from devote.boards import history
-from devote.boards.course import POINTS, Course
 from devote.boards.experiment import Experiment
-from devote.boards.history import History
+from devote.boards.history import POINTS, Course, History
 from devote.dashboard.view import view
 from devote.schemes.survey import tally as survey_tally
 
@@ -120,7 +119,7 @@ def test_how_many_answers_are_needed_is_worked_out_only_as_they_grow_by_an_eight
 def test_a_page_hears_the_last_number_once_however_many_messages_came(tmp_path):
     async def main():
         async with asyncio.timeout(30), api(tmp_path / "board.db") as server:
-            board = server.app.state.service.boards.of("banner")
+            board = server.app.state.service.board("banner")
             numbers = board.numbers(0.01)
             assert b"data: 0" in await anext(numbers)
             for number in range(1, 9):

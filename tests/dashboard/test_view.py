@@ -20,8 +20,7 @@ from tests.dashboard.board_rows import (
 
 from devote.boards import history
 from devote.boards.experiment import Experiment
-from devote.boards.history import LATEST, History
-from devote.boards.timeline import MARKS, Timeline
+from devote.boards.history import LATEST, MARKS, History, Timeline
 from devote.dashboard.view import view
 from devote.protocol import Case, ExperimentSpec
 from devote.protocol.messages import from_json

@@ -16,7 +16,7 @@ from devote.demo.crowd import run_crowd
 from devote.demo.demonstration import Outcome, banner_experiment, run_demonstration
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
 from devote.demo.task import Task
-from devote.fleet import JoinError
+from devote.device import JoinError
 from devote.protocol import ExperimentSpec, SpecError, to_json
 from devote.schemes import Jury, Pick, Survey, Vote
 from devote.server import create_app
@@ -123,7 +123,7 @@ def test_a_crowd_process_that_cannot_play_says_so(tmp_path):
     while process.running:
         time.sleep(0.02)
     assert process.failed
-    assert "ValidationError" in (tmp_path / "crowd.log").read_text()
+    assert "KeyError: 'folder'" in (tmp_path / "crowd.log").read_text()
 
 
 def test_a_server_process_starts_is_killed_starts_again_and_stops_well(tmp_path):

@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from devote.fleet import Device
+from devote.device import Device
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())

@@ -16,7 +16,7 @@ from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
 from devote.demo.processes import ServerProcess
-from devote.fleet import Device
+from devote.device import Device
 from devote.protocol import ExperimentSpec
 from devote.server import Settings
 from devote.server.settings import LIMITS

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from devote.boards.identity import Identity
-from devote.fleet.joining import prepare_store
+from devote.device.device import prepare_store
 from devote.gossip import Certificate, GossipSettings, Ticket
 from devote.gossip.credentials import Revocation, scope_of
 from devote.gossip.exchange import Answers, PeerLied, Unreachable, meet

@@ -22,7 +22,7 @@ from tests.gossip.fleets import prepare
 from tests.gossip.network import Loopback, Namespaces, make_network
 
 from devote.boards.board import Envelope, Outcome
-from devote.fleet import Device
+from devote.device import Device
 from devote.gossip import GossipBoard, GossipSettings
 from devote.gossip.dialler import Dialler
 from devote.gossip.exchange import Unreachable
@@ -142,7 +142,7 @@ def run_device(plan: Plan, n: int, ticket: str, peers: list[int]) -> None:
             pulled.write(b".")
             pulls += 1
         status = device.status()
-        decided = {"term": device._core._player.tally.term, "shared": list(status.shared)}
+        decided = {"term": device.core.record.player.tally.term, "shared": list(status.shared)}
         decided["best"] = device.best()
         if status.complete and decided != before:
             decisions.write(json.dumps(decided) + "\n")

@@ -24,7 +24,7 @@ from typing import Any
 from tests.gossip.fleets import ISSUER, revocation
 from tests.gossip.processes import Fleet, Plan, equal, pss
 
-from devote.fleet.store import Store
+from devote.device.store import Store
 from devote.gossip import GossipSettings
 from devote.gossip.dialler import hand_over
 from devote.gossip.votes import VoteSet

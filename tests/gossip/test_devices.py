@@ -20,12 +20,11 @@ from tests.gossip.fleets import (
 
 from devote.boards.board import Outcome, VoterRevoked
 from devote.boards.database import StoreMismatch
-from devote.boards.identity import Identity
-from devote.fleet import AsyncDevice, Device
-from devote.fleet.clock import Clock
-from devote.fleet.errors import JoinRefused
-from devote.fleet.joining import prepare_store
-from devote.fleet.store import Store
+from devote.device import AsyncDevice, Device
+from devote.device.device import prepare_store
+from devote.device.errors import JoinRefused
+from devote.device.record import Clock
+from devote.device.store import Store
 from devote.gossip import GossipBoard, Ticket
 from devote.gossip.board import LONGEST
 from devote.gossip.discovery import discover
@@ -43,7 +42,7 @@ def test_eight_devices_that_know_one_of_them_come_to_one_answer(tmp_path):
     try:
         for n in range(8):
             ticket = prepare(tmp_path / f"{n}.db", n + 1)
-            first = devices[0]._device._board.address if devices else ""
+            first = devices[0].board.address if devices else ""
             devices.append(
                 Device.join(
                     f"gossip://{first}/banner",
@@ -60,7 +59,7 @@ def test_eight_devices_that_know_one_of_them_come_to_one_answer(tmp_path):
             choice = device.choose()
             device.reward(float(choice == 1), choice)
             time.sleep(0.002)
-        boards = [d._device._board for d in devices]
+        boards = [d.board for d in devices]
         assert [d.best() for d in devices] == [1] * 8
         while len({b.votes.root for b in boards}) > 1 and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -129,8 +128,8 @@ def test_a_device_that_lost_what_is_beside_its_store_comes_back_with_its_ticket(
         with pytest.raises(GossipError, match="has not joined"):
             await join(tmp_path, None)
         device = await join(tmp_path, ticket)
-        assert device._board.votes.certificates
-        assert device._board.answers.record is not None
+        assert device.board.votes.certificates
+        assert device.board.answers.record is not None
         await device.close()
         with pytest.raises(JoinRefused, match="certificate is one of"):
             await join(tmp_path, prepare(tmp_path / "b.db", 2))
@@ -144,15 +143,15 @@ def test_a_device_that_was_revoked_is_told_and_goes_on_with_a_new_number(tmp_pat
 
     async def main():
         device = await join(tmp_path, ticket)
-        votes = device._board.votes
+        votes = device.board.votes
         votes.take([revocation(1)])
-        envelope = device._core.identity.sign(Vote("banner", 0, 0, voter), votes.scope)
-        with pytest.raises(VoterRevoked, match="Certificate 1 was revoked"):
-            await device._board.publish(envelope)
+        envelope = device.core.identity.sign(Vote("banner", 0, 0, voter), votes.scope)
+        with pytest.raises(VoterRevoked, match="The operator has revoked this device"):
+            await device.board.publish(envelope)
         await device.close()
         device = await join(tmp_path, Ticket(SPEC, certified(voter, 2)).to_json())
-        assert await device._board.publish(envelope) is Outcome.ACCEPTED
-        assert device._board.answers.record["number"] == 2
+        assert await device.board.publish(envelope) is Outcome.ACCEPTED
+        assert device.board.answers.record["number"] == 2
         await device.close()
 
     asyncio.run(main())
@@ -163,14 +162,14 @@ def test_an_address_that_an_operator_gives_later_is_given_also_if_a_member_told_
 
     async def main():
         device = await join(tmp_path, ticket)
-        votes = device._board.votes
+        votes = device.board.votes
         told = sign_address(
             member(2), certified(member(2).voter, 2), votes, address="127.0.0.1:9", sequence=1
         )
-        assert device._board.peers.learn(told)
+        assert device.board.peers.learn(told)
         await device.close()
         device = await join(tmp_path, None, url="gossip://127.0.0.1:9/banner")
-        assert device._board.peers.known["127.0.0.1:9"].given
+        assert device.board.peers.known["127.0.0.1:9"].given
         await device.close()
 
     asyncio.run(main())
@@ -214,6 +213,6 @@ def test_a_slow_peer_holds_a_meeting_up_for_a_while_only(tmp_path):
 
 def member_of(path):
     store = Store.open(path)
-    identity = Identity.from_private_bytes(store.load().secret)
+    identity = store.identity("banner")
     store.close()
     return identity

@@ -5,14 +5,15 @@ The wake order is fixed, and every vote reaches all devices before the next one 
 
 import asyncio
 
-from tests.fleet.test_same_as_simulated import VOTING, N, play, simulated
+from tests.device.test_same_as_simulated import VOTING, N, play, simulated
+from tests.device.worlds import joined
 from tests.gossip.fleets import ISSUER, certified, member, on_loopback
 
 from devote.boards.board import Outcome
 from devote.boards.experiment import Experiment
-from devote.fleet.core import DeviceCore
-from devote.fleet.store import Store
-from devote.fleet.sync import sync_once
+from devote.device.core import Core
+from devote.device.store import Store
+from devote.device.sync import sync_once
 from devote.gossip import GossipBoard
 from devote.gossip.credentials import Ticket
 from devote.protocol import Message
@@ -31,8 +32,8 @@ class Peer:
             "gossip:///banner", folder / f"{n}.db", ticket=ticket, settings=on_loopback(listen="")
         )
         store = Store.open(":memory:")
-        store.set_up("gossip:///banner", Experiment(SPEC, board=self.board.scope.board), identity)
-        self.core = DeviceCore(store)
+        joined(store, Experiment(SPEC, board=self.board.scope.board), identity, "gossip:///banner")
+        self.core = Core(store)
         self._root = ""
         assert loop.run_until_complete(self.board.enrol(identity)) is Outcome.ACCEPTED
 

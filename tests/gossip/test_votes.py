@@ -5,7 +5,7 @@ import random
 import pytest
 from tests.gossip.fleets import ISSUER, SPEC, certified, member, reset, revocation, said, vote
 
-from devote.boards.board import Outcome
+from devote.boards.admission import NOT_ENROLLED
 from devote.boards.database import StoreFull
 from devote.boards.identity import Identity
 from devote.gossip.credentials import Certificate, Revocation, Ticket, scope_of
@@ -92,7 +92,7 @@ def test_whoever_has_no_certificate_of_the_issuer_is_ignored(new_set):
     fields = {"number": 1, "voter": stranger.voter}
     signed = another.sign_fields("certificate", fields, votes.scope)
     envelope = stranger.sign(Vote("banner", 0, 0, stranger.voter), votes.scope)
-    assert votes.post(envelope) == (Outcome.REFUSED, None)
+    assert votes.post(envelope) == (NOT_ENROLLED, None)
     certificate = Certificate(stranger.voter, 1, signed)
     assert "not from the issuer" in (certificate.fault(SPEC) or "")
 

@@ -1,4 +1,4 @@
-"""Kernels in loops that tests compile: registered as they ship, and on buffers of the same types.
+"""Kernels in loops that tests compile: linked as they ship, and on buffers of the same types.
 
 So a worker that has compiled a kernel for the engine does not compile it once more. ``driver`` is
 compiled once for each subroutine, and serves whoever plays one alone.
@@ -12,11 +12,9 @@ import numpy as np
 
 from devote.kernels import COUNT, State, get_algorithm, merge, start
 from devote.problems import pay
-from devote.simulate.engine.compiling import _register_kernels as register_kernels
-from devote.simulate.engine.haste import in_haste
-from devote.simulate.engine.lowering import Compiler, hand_over_constants
+from devote.simulate.compiling import OPTIONS, Linker, inlined
 
-__all__ = ["array_state", "compiled", "driver", "play_alone", "register_kernels"]
+__all__ = ["array_state", "compiled", "driver", "play_alone"]
 
 STEPS = 1 << 16
 """Pulls that ``play_alone`` makes at once."""
@@ -41,18 +39,8 @@ def array_state(algorithm, n_arms):
 
 def compiled(loop):
     """A loop of a test, compiled as those of the engine are; it makes no arrays."""
-    register_kernels()
-    options = {"no_cfunc_wrapper": True, "_nrt": False, "pipeline_class": Compiler}
-    quick = numba.njit(error_model="numpy", **options)(loop)
-
-    def call(*args):
-        if not quick.overloads:
-            with in_haste():
-                quick.compile(tuple(map(numba.typeof, args)))
-                hand_over_constants()
-        return quick(*args)
-
-    return call
+    linked, _ = Linker(inlined).link(loop)
+    return numba.njit(**OPTIONS)(linked)
 
 
 @cache

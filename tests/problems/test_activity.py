@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devote.problems import ProblemError, Split, Uniform, Weights, Zipf, parse_activity
-from devote.problems.activity import ACTIVITIES, normalise
-from devote.problems.blocks import block_sizes
+from devote.problems.activity import ACTIVITIES, block_sizes, normalise
 
 SOME = [Uniform(), Split(), Split(0.25, 0.9), Zipf(1.1), Zipf(0), Weights((1, 2, 3, 4, 5, 6, 7))]
 

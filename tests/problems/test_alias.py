@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devote.problems import ProblemError, Split, Uniform, Zipf, pick
-from devote.problems.activity import normalise
-from devote.problems.alias import alias_table
+from devote.problems.activity import alias_table, normalise
 
 LAST = math.nextafter(1.0, 0.0)
 

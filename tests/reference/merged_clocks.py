@@ -1,44 +1,69 @@
-"""Independent clocks the obvious way: one activation after another, in the order of time.
+"""Players on clocks of their own the obvious way: one activation after another, in order of time.
 
-Every player's clock is written out in plain Python and all are merged in a heap. The event loop,
-fed with who wakes and with that player's own numbers, then makes the run that the
-independent-clock engine must make, pull by pull.
+The counter-based numbers of every player are laid out, sorted by time, and fed to the event loop.
+That is the run that the passes engine must make, to the last vote.
 """
 
-import heapq
 from dataclasses import replace
 
 import numpy as np
 
 from devote.problems import Uniform
-from devote.simulate.engine.run import Run
-from devote.simulate.streams import Clock
+from devote.simulate import numbers
+from devote.simulate.run import Run
+from devote.simulate.streams import trial_key
+
+AT_ONCE = 64
+"""Activations of each player, on average, that are laid out at once."""
 
 
-def merged(scenario, seed, trial):
-    """Who wakes, and the player's number for choosing, paying and noise; endless."""
-    n = scenario.n_players
-    rates = [n * weight for weight in scenario.problem.activity.weights(n)]
-    clocks = [Clock(seed, trial, player) for player in range(n)]
-    times = [clock.times(1.0 / rate) for clock, rate in zip(clocks, rates, strict=True)]
-    counts = [0] * n
-    due = [(next(own), p) for p, own in enumerate(times)]
-    heapq.heapify(due)
+def activations(seed, trial, weights):
+    """Blocks of activations in order of time: players, and three uniforms of each."""
+    n_players = len(weights)
+    trial_number = np.uint64(trial_key(seed, trial))
+    keys = [numbers.player_key(trial_number, n) for n in range(n_players)]
+    begun = np.zeros(n_players, dtype=np.int64)  # activations before the end of the last block
+    when = np.array([-np.log(1.0 - numbers_of(k, 0, 1, numbers.GAP)[0]) for k in keys])
+    when /= n_players * np.asarray(weights)
+    end = 0.0
     while True:
-        _, p = due[0]
-        clock, i = clocks[p], counts[p]
-        yield (p + 0.5) / n, clock.choose(i), clock.pay(i), clock.noise(i)
-        counts[p] += 1
-        heapq.heapreplace(due, (next(times[p]), p))
+        end += AT_ONCE
+        block = []
+        for n, key in enumerate(keys):
+            span = 1.0 / (n_players * weights[n])
+            times = [np.array([when[n]])]
+            while times[-1][-1] <= end:
+                some = sum(map(len, times)) + begun[n]
+                gaps = -np.log(1.0 - numbers_of(key, some, some + 64, numbers.GAP)) * span
+                times.append(times[-1][-1] + np.cumsum(gaps))
+            flat = np.concatenate(times)
+            count = int(np.searchsorted(flat, end, side="right"))
+            drawn = [
+                numbers_of(key, begun[n], begun[n] + count, word)
+                for word in (numbers.CHOOSE, numbers.PAY, numbers.NOISE)
+            ]
+            block.append(np.array([flat[:count], np.full(count, n), *drawn]))
+            begun[n] += count
+            when[n] = flat[count]
+        merged = np.concatenate(block, axis=1)
+        yield merged[1:, np.argsort(merged[0], kind="stable")]
 
 
-def merged_run(scenario, *, seed=0, trial=0, block=500):
-    """The trial in the event loop, at its end."""
+def numbers_of(key, begin, end, word):
+    """``numbers.uniform`` of many activations."""
+    places = np.arange(begin, end, dtype=np.uint64)
+    words = numbers.mix(key + numbers.GOLDEN * (numbers.WORDS * places + word))
+    return (words >> numbers.S11).astype(np.int64) * numbers.UNIT
+
+
+def merged_run(scenario, *, seed=0, trial=0):
+    """The event loop, fed with the merged clocks, at its end."""
+    n = scenario.n_players
     even = replace(scenario, problem=replace(scenario.problem, activity=Uniform()), engine="event")
-    run = Run(even, seed=seed, trial=trial)
-    numbers = merged(scenario, seed, trial)
-    while not run.over:
-        left = block if scenario.horizon is None else scenario.horizon - run.samples
-        columns = np.array([next(numbers) for _ in range(min(block, left))]).T.copy()
-        run.feed(*columns)
-    return run
+    run = Run(even)
+    with np.errstate(over="ignore"):
+        for players, *uniforms in activations(seed, trial, scenario.problem.activity.weights(n)):
+            run.feed((players + 0.5) / n, *map(np.ascontiguousarray, uniforms))
+            if run.over:
+                return run
+    raise AssertionError

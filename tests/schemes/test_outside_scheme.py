@@ -9,18 +9,18 @@ from contextlib import ExitStack
 import httpx
 import numpy as np
 from tests.boards.local import here
-from tests.fleet.fault_run import drive
-from tests.fleet.worlds import device as new_device
+from tests.boards.memory import MemoryBoard
+from tests.device.fault_run import drive
+from tests.device.worlds import device as new_device
 from tests.schemes import first_to_finish
 from tests.schemes.first_to_finish import Finished, FirstToFinish
 from tests.server.live import open_store, serving_in_thread
 
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
 from devote.boards.operator import Operator
 from devote.dashboard import add_page
-from devote.fleet import Device
-from devote.fleet.sync import sync_once
+from devote.device import Device
+from devote.device.sync import sync_once
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import SCHEMES

@@ -9,7 +9,7 @@ from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, Split, Uniform, Zipf
 from devote.schemes.survey.player import Respondent
 from devote.simulate import Scenario, run_players, run_trial
-from devote.simulate.engine.run import BLOCK
+from devote.simulate.run import BLOCK
 
 QUICK = ("mixture_elimination", "ser3")
 

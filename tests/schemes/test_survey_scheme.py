@@ -34,6 +34,7 @@ def spec_of(**parameters):
         ({"answers": 0}, "1 or more"),
         ({"answers": 2**16}, "more than 65,535"),
         ({"reply_after": 0}, "above 0"),
+        ({"reply_after": 0.999}, "less than 1 s"),
         ({"quorum": 3}, "but of decentralized"),
     ],
 )

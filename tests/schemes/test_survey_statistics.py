@@ -12,13 +12,11 @@ import pytest
 from tests.schemes.surveys import answer
 from tests.statistical.mixture_alone import play_alone
 
-from devote.kernels import tables
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
 from devote.schemes import Survey
-from devote.schemes.survey import engine
 from devote.simulate import Scenario
-from devote.simulate.engine.run import Run
+from devote.simulate.run import Run
 from devote.theory import binomial_tail
 
 MEANS = PROBLEMS["1"].means
@@ -80,9 +78,9 @@ def test_answers_needed_by_the_compiled_survey_are_those_of_the_reference(privac
     for trial in range(500):
         run = Run(scenario, seed=11, trial=trial)
         run.advance(scenario.horizon)
-        assert run.counters[tables.DECIDED]
-        assert run.counters[engine.LEADER] in GOOD
-        needed.append(int(run.counters[tables.BROADCASTS]))
+        assert run.group["decided"]
+        assert run.group["leader"] in GOOD
+        needed.append(int(run.group["broadcasts"]))
     assert_as_printed(needed, DRAWN[privacy])
     # Within 4 standard errors of both shares; 14 % above it would be found with probability .98.
     above = sum(count > LONG[privacy] for count in needed) / len(needed)

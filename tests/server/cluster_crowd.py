@@ -5,6 +5,7 @@ Started again, a process goes on from the stores of its devices.
 """
 
 import asyncio
+import json
 import random
 import sys
 import time
@@ -13,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-from pydantic import TypeAdapter
 
 from devote.boards.board import Envelope, Outcome
 from devote.boards.http import HttpBoard
-from devote.fleet import AsyncDevice, JoinError, LateReward
-from devote.fleet.loop import Pace
+from devote.device import AsyncDevice, JoinError, LateReward
+from devote.device.sync import Pace
 from devote.protocol import to_json
 
 PACE = Pace(every=1.0, base=0.2, cap=1.0)
@@ -38,6 +38,20 @@ class Crowd:
     @property
     def first(self) -> int:
         return min(next(iter(self.invites.values())))
+
+    def to_json(self) -> str:
+        return json.dumps({**vars(self), "folder": str(self.folder)})
+
+    @classmethod
+    def from_json(cls, text: bytes) -> "Crowd":
+        values = json.loads(text)
+        invites = {
+            name: {int(number): invite for number, invite in each.items()}
+            for name, each in values["invites"].items()
+        }
+        means = {name: tuple(each) for name, each in values["means"].items()}
+        changed = {"invites": invites, "means": means, "folder": Path(values["folder"])}
+        return cls(**{**values, **changed})
 
 
 class Devices:
@@ -106,4 +120,4 @@ class Noting(HttpBoard):
 
 
 if __name__ == "__main__":
-    asyncio.run(Devices(TypeAdapter(Crowd).validate_json(Path(sys.argv[1]).read_bytes())).run())
+    asyncio.run(Devices(Crowd.from_json(Path(sys.argv[1]).read_bytes())).run())

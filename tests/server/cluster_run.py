@@ -12,6 +12,7 @@ reads the tallies of both servers all the while. In the end
 
 import argparse
 import asyncio
+import http.client
 import json
 import random
 import subprocess
@@ -27,17 +28,16 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter
 from tests.server.cluster import Cluster, cluster
 from tests.server.cluster_crowd import Crowd
 
 from devote.boards.board import Outcome, Posted
 from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
-from devote.boards.identity import Identity, verify
+from devote.boards.identity import verify
 from devote.boards.jetstream.fold import message_subject
 from devote.boards.operator import Operator
-from devote.fleet.store import Store
+from devote.device.store import Store
 from devote.protocol import ExperimentSpec, to_json
 from devote.schemes import Answer, Jury, Pick, Survey
 
@@ -54,7 +54,7 @@ def specification(name: str) -> ExperimentSpec:
     plain = ExperimentSpec(arms=ARMS, name=name, epsilon=0.3, delta=0.001)
     match int(name.rpartition("-")[2]) % 3:
         case 0:
-            scheme = Survey(privacy=None, answers=40, reply_after=0.3)
+            scheme = Survey(privacy=None, answers=40, reply_after=1.0)
             return plain.with_(epsilon=0.01, algorithm="mixture_elimination", scheme=scheme)
         case 1:
             return plain.with_(scheme=Jury(seats=15, seat_after=3), eta=0.1)
@@ -83,7 +83,7 @@ class Observer:
     def _watch(self, address: str) -> None:
         while not self._stop.is_set():
             for name in self.names:
-                with suppress(OSError, ValueError):
+                with suppress(OSError, ValueError, http.client.HTTPException):
                     url = f"{address}/experiments/{name}/tally"
                     with urllib.request.urlopen(url, timeout=5) as answer:
                         self._note(name, json.load(answer))
@@ -244,7 +244,7 @@ def _crowd(folder, made, names, invites, numbers, pause) -> "subprocess.Popen[by
     means = {name: MEANS[specification(name).scheme.name] for name in names}
     crowd = Crowd(folder, made.addresses, tuple(names), own, means, pause)
     file = folder / f"crowd-{crowd.first}.json"
-    file.write_bytes(TypeAdapter(Crowd).dump_json(crowd))
+    file.write_text(crowd.to_json())
     with (folder / f"crowd-{crowd.first}.log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "tests.server.cluster_crowd", str(file)], stderr=log
@@ -315,7 +315,7 @@ async def _second(
     for file in folder.glob(f"{spec.name}-*.db"):
         store = Store.open(file)
         saved = store.load()
-        secrets[Identity.from_private_bytes(saved.secret).voter] = saved
+        secrets[saved.identity.voter] = saved
         store.close()
     refused = 0
     for server in made.servers:
@@ -332,7 +332,7 @@ async def _second(
                     case _:
                         continue  # a vote and a claim can only be said in one way
                 saved = secrets[message.voter]
-                signed = Identity.from_private_bytes(saved.secret).sign(other, saved.scope)
+                signed = saved.identity.sign(other, saved.scope)
                 assert await board.publish(signed) is Outcome.REFUSED
                 refused += 1
             assert (await board.snapshot(len(log))).number == len(log)

@@ -1,7 +1,6 @@
 """A server in this process, on a free port, and what tests say to it."""
 
 import asyncio
-import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from tests.boards.local import here, scope
 
 from devote.boards.board import Envelope
@@ -23,7 +22,7 @@ from devote.protocol.messages import to_dict
 from devote.protocol.wire import Scope
 from devote.schemes import Vote
 from devote.server import Settings, create_app
-from devote.server.serve import make_server
+from devote.server.serve import listeners, make_server
 
 SPEC = ExperimentSpec(arms=4, name="banner", scheme={"quorum": 2})
 TOKEN = "operator-token-for-tests"
@@ -61,17 +60,12 @@ def enrol(store: SqliteStore, voter: Identity, name: str = "banner", invite: str
 
 def enrol_all(store: SqliteStore, voters: Iterable[Identity], name: str = "banner") -> None:
     """Enrol many at once, without waiting for the disk after each."""
-    with store._database.write() as db:
-        db.executemany(
-            "INSERT INTO enrolled VALUES (?, ?)", [(name, voter.voter) for voter in voters]
-        )
+    store.admit_known(name, [voter.voter for voter in voters])
 
 
 def enrolled(store: SqliteStore, name: str = "banner") -> list[str]:
     """The voters who may post, in order of their names."""
-    with store._database.read() as db:
-        query = "SELECT voter FROM enrolled WHERE experiment = ? ORDER BY voter"
-        return [voter for (voter,) in db.execute(query, (name,))]
+    return store.voters(name)
 
 
 def invites(store: SqliteStore, name: str = "banner") -> tuple[int, int]:
@@ -95,7 +89,7 @@ class Api:
     """An application called in process, without a network."""
 
     store: SqliteStore
-    app: FastAPI
+    app: Starlette
     client: httpx.AsyncClient
 
     async def post(self, envelope: Envelope, name: str = "banner") -> httpx.Response:
@@ -112,7 +106,7 @@ async def api(path: Path | str, **limits: Any) -> AsyncIterator[Api]:
             yield Api(store, app, client)
 
 
-async def raw_post(app: FastAPI, path: str, content: bytes, token: str = "") -> tuple[int, bytes]:
+async def raw_post(app: Starlette, path: str, content: bytes, token: str = "") -> tuple[int, bytes]:
     """Post a body straight to the application: several times faster than through a client."""
     sent: list[Any] = []
 
@@ -142,11 +136,10 @@ async def raw_post(app: FastAPI, path: str, content: bytes, token: str = "") -> 
 
 
 @asynccontextmanager
-async def serving(app: FastAPI, port: int = 0, **tls: Path) -> AsyncIterator[str]:
+async def serving(app: Starlette, port: int = 0, **tls: Path) -> AsyncIterator[str]:
     """The application behind a real socket; gives its address."""
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", port))
+    (bound,) = listeners(port=port)
+    with bound as listener:
         server = make_server(app, **tls)
         running = asyncio.create_task(server.serve([listener]))
         while not server.started:
@@ -159,10 +152,10 @@ async def serving(app: FastAPI, port: int = 0, **tls: Path) -> AsyncIterator[str
 
 
 @contextmanager
-def serving_in_thread(app: FastAPI) -> Iterator[str]:
+def serving_in_thread(app: Starlette) -> Iterator[str]:
     """The same for tests that block."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+    (bound,) = listeners(port=0)
+    with bound as listener:
         server = make_server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -18,7 +18,7 @@ from devote.boards.board import Outcome
 from devote.boards.database import StoreError
 from devote.boards.jetstream.store import JetStreamStore
 from devote.cli.main import main
-from devote.fleet import Device, JoinError
+from devote.device import Device, JoinError
 from devote.protocol import ExperimentSpec
 from devote.server import Settings, create_app
 

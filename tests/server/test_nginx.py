@@ -13,7 +13,7 @@ from tests.tools import needed
 from devote.boards.board import EndOfBacklog
 from devote.boards.http import HttpBoard
 from devote.boards.pages import PAGE
-from devote.fleet.sync import sync_once
+from devote.device.sync import sync_once
 
 URL = "/experiments/banner"
 
@@ -68,7 +68,14 @@ def test_devices_read_through_a_cache_that_asks_the_server_about_once_a_second(t
         assert answer.status_code == 201
         while (await client.get(f"{cache}{URL}/tally")).json()["number"] == PAGE + 3:
             await asyncio.sleep(0.2)
-        assert (await client.get(f"{cache}/metrics")).status_code == 404
+        for path in ("/metrics", "/metrics%0a", "/metrics%0d%0a", "/metrics/", "/metrics?x"):
+            assert (await client.get(f"{cache}{path}")).status_code == 404
+        asked = (await counts(client, origin))["/experiments/{name}/tally"]
+        for path in (f"{URL}/tally?k={n}" for n in range(20)):
+            assert (await client.get(f"{cache}{path}")).status_code == 400
+        assert (await client.get(f"{cache}{URL}?k")).status_code == 400
+        assert (await client.get(f"{cache}{URL}/messages?after=1")).status_code == 200
+        assert (await counts(client, origin))["/experiments/{name}/tally"] == asked
 
         events = HttpBoard(f"{cache}{URL}", client).stream(after=PAGE + 4)
         assert await anext(events) == EndOfBacklog(PAGE + 4)

@@ -1,20 +1,24 @@
 """The API does what its description says, for requests that follow it and for those that do not."""
 
+import json
+from importlib.resources import files
+
 import pytest
-from fastapi.routing import APIRoute
 from hypothesis import settings
 from tests.boards.local import here
 from tests.server.live import OPERATOR, SPEC, TOKEN, enrolled
 
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec
+from devote.protocol.messages import KINDS, MAX_ARMS
 from devote.server import Settings, create_app
-from devote.server.app import ROUTERS
+from devote.server.app import ROUTES
 
 STORE = SqliteStore(":memory:")
 STORE.create(here(SPEC))
 APP = create_app(STORE, Settings(token=TOKEN))
-PATHS = APP.openapi()["paths"]
+API = json.loads(files("devote.server").joinpath("openapi.json").read_text())
+PATHS = API["paths"]
 SCHEMES = ("decentralized", "jury", "survey")
 OPERATIONS = [(path, verb) for path, verbs in PATHS.items() for verb in verbs]
 ENDING = [(path, verb) for path, verb in OPERATIONS if not path.endswith("/stream")]
@@ -63,31 +67,47 @@ def test_the_api_is_as_described(schema, path, verb):
 
 
 def test_the_description_is_complete():
-    routes = (*(route for router in ROUTERS for route in router.routes), *APP.routes)
-    served = {
-        (route.path, method.lower())
-        for route in routes
-        if isinstance(route, APIRoute)
-        for method in route.methods
-    }
-    assert served == set(OPERATIONS)
+    served = {(path, verb.lower()) for path, verbs in ROUTES.items() for verb in verbs}
+    assert served == {*OPERATIONS, ("/openapi.json", "get")}
     for operation in (operation for verbs in PATHS.values() for operation in verbs.values()):
         assert operation["description"].endswith(".")
         assert all(item["description"] for item in operation.get("parameters", ()))
         for status, answer in operation["responses"].items():
-            assert answer["headers"]["Devote-Version"]["schema"]["const"] == "2"
-            assert status < "400" or list(answer["content"]) == ["application/json"]
+            if status >= "400":
+                assert answer == {"$ref": f"#/components/responses/Error{status}"}
+                answer = API["components"]["responses"][f"Error{status}"]
+                assert list(answer["content"]) == ["application/json"]
+            assert "Devote-Version" in answer["headers"]
             assert ("Retry-After" in answer["headers"]) == (status in ("429", "503"))
+
+
+def test_the_description_knows_every_kind_of_message_and_no_other():
+    described = {}
+    for form in API["components"]["schemas"]["Message"]["oneOf"]:
+        numbers = {name: field for name, field in form["properties"].items() if "type" in field}
+        described[form["properties"]["type"]["const"]] = {
+            name: (field["minimum"], field["maximum"])
+            for name, field in numbers.items()
+            if field["type"] == "integer"
+        }
+    assert described == {
+        kind.name: {
+            name: (number.least, MAX_ARMS - 1 if number.most is None else number.most)
+            for name, number in kind.numbers.items()
+        }
+        for kind in KINDS.values()
+        if kind.form.__module__.startswith("devote.")  # other tests register schemes of their own
+    }
 
 
 def test_a_surveys_tally_and_its_answers_are_described_to_the_last_field():
     """What every scheme tells is required; what only a survey tells is described."""
-    schemas = APP.openapi()["components"]["schemas"]
+    schemas = API["components"]["schemas"]
     tally = schemas["TallyAnswer"]["properties"]["tally"]
     told = {spec.scheme.name: spec.scheme.tally(spec).public() for spec in map(spec_of, SCHEMES)}
     assert set(told["survey"]) == set(tally["properties"])
     assert set(tally["required"]) == set.intersection(*map(set, told.values()))
-    described = schemas["PostedAnswer"]["properties"]["message"]["oneOf"]
+    described = schemas["Message"]["oneOf"]
     (answer,) = [kind for kind in described if kind["properties"]["type"]["const"] == "answer"]
     assert answer["required"] == list(answer["properties"])
     assert answer["properties"]["seen"] == {"type": "integer", "minimum": 0, "maximum": 2**53}

@@ -158,7 +158,7 @@ def test_invites_expire_and_are_made_by_the_ten_thousand(tmp_path):
 def test_a_stream_of_a_deleted_experiment_ends(tmp_path):
     async def test(server):
         service = server.app.state.service
-        board = service.boards.of("banner")
+        board = service.board("banner")
         await board.refresh()
         events = board.follow(0)
         assert b"end" in await anext(events)

@@ -8,8 +8,7 @@ from tests.server.live import OPERATOR, SPEC, TOKEN, open_store
 
 from devote.boards.experiment import Experiment
 from devote.server import Settings, create_app
-from devote.server.origins import DEVICES, allow_origins, check_origin
-from devote.server.settings import ServerError
+from devote.server.limits import DEVICES, ServerError, check_origin
 
 SHOP, OTHER = "https://shop.example", "https://other.example"
 BASE = "/experiments/banner"
@@ -23,8 +22,7 @@ def ask(tmp_path):
         store.create(Experiment(SPEC))
 
         def make(*origins: str):
-            app = create_app(store, Settings(token=TOKEN))
-            allow_origins(app, origins)
+            app = create_app(store, Settings(token=TOKEN, origins=origins))
             transport = httpx.ASGITransport(app)
 
             async def ask(method, path, origin=SHOP, headers=None, **options):

@@ -12,7 +12,6 @@ from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, Trial
 from devote.simulate.block import COUNTS, Block
 from devote.simulate.optimality import good_arms_at, judge_answer, judge_answers
-from devote.simulate.streams import KEYS_AT_ONCE, trial_key, trial_keys
 from devote.simulate.sweep.lines import (
     LONG,
     block_from_dict,
@@ -141,9 +140,3 @@ def test_which_arms_are_good_is_the_same_at_each_time(problem):
     good = np.broadcast_to(good_arms_at(scenario, times), (len(times), 3))
     for t, row in enumerate(good.tolist()):
         assert {k for k, is_good in enumerate(row) if is_good} == scenario.optimal(t)
-
-
-def test_keys_of_many_trials_are_those_of_each():
-    for trials in (range(5), [KEYS_AT_ONCE - 1, KEYS_AT_ONCE, 3], range(0)):
-        for name in ("players", "wake"):
-            assert trial_keys(7, trials, name).tolist() == [trial_key(7, t, name) for t in trials]

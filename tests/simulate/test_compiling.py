@@ -1,78 +1,203 @@
-"""What a compiled loop is kept for: the same code and constants, whatever else is imported."""
+"""What runs is what the functions say now: each version of the code is compiled for itself."""
 
-import operator
+import importlib
+import os
 import subprocess
 import sys
 import threading
+import types
 
-import numba
 import numpy as np
 import pytest
-from numba.core.compiler import Flags
-from numba.core.targetconfig import ConfigStack
 from tests.kernels.compiled import compiled
 
-from devote.kernels import jitable, tables, ugapec
-from devote.kernels.jitable import JITABLE
-from devote.kernels.registry import ALGORITHMS
+from devote.kernels import SUBROUTINES, get_algorithm, ugapec
 from devote.kernels.state import best_mean
-from devote.schemes import SCHEMES
-from devote.simulate.engine import compiling, haste, numbers, windows
-from devote.simulate.engine.clocks import make_clocks
-from devote.simulate.engine.loop import make_loop
+from devote.problems import Problem
+from devote.protocol import ExperimentSpec
+from devote.simulate import Scenario, compiling, loop, run_trial
+from devote.simulate.compiling import Linker, of_event_loop, unchanged
+from devote.simulate.parts import PARTS
+
+RULE = """
+from devote.kernels import COUNT, Algorithm, jitable, register
+from devote.kernels.state import best_mean, in_turn, keep_only, add, least_pulled
+from {name}_help import ENOUGH, enough
+
+@jitable
+def choose(rule, state, u):
+    return least_pulled(state)
+
+@jitable
+def observe(rule, state, arm, reward, out):
+    add(state, arm, reward)
+    if state.ints[COUNT] == 1 or not enough(state.pulls[least_pulled(state)]):
+        return 0
+    return keep_only(state, best_mean(state), out)
+
+ALGORITHM = register(Algorithm("{name}", "", "", choose, observe), replace=True)
+"""
+HELP = """
+from devote.kernels import jitable
+ENOUGH = 10
+
+@jitable
+def enough(pulls):
+    return pulls >= {enough}
+"""
 
 
-def fingerprint(algorithm="ugapec", scheme="jury", make=make_loop):
-    compiling._register_kernels()
-    loop = make(ALGORITHMS[algorithm], SCHEMES[scheme].engine, 0)
-    return compiling.fingerprint(loop)
+def key(algorithm="ugapec", scheme="jury"):
+    given = of_event_loop(get_algorithm(algorithm), PARTS[scheme])
+    return Linker(unchanged, given).link(loop.loop)[1]
 
 
-def test_each_subroutine_and_scheme_has_its_own_fingerprint():
-    engines = [name for name, scheme in SCHEMES.items() if scheme.engine is not None]
-    pairs = [(algorithm, scheme) for algorithm in ALGORITHMS for scheme in engines]
-    assert len({fingerprint(*pair) for pair in pairs}) == len(pairs)
-
-
-def test_a_kernel_that_a_loop_does_not_call_changes_nothing():
-    before = fingerprint()
-
-    @jitable
-    def stranger(x):
-        return x
-
-    assert fingerprint() == before
-    JITABLE.remove(stranger)
+def test_each_subroutine_and_scheme_has_a_key_of_its_own():
+    pairs = [(algorithm, scheme) for algorithm in SUBROUTINES for scheme in PARTS]
+    assert len({key(*pair) for pair in pairs}) == len(pairs)
 
 
 @pytest.mark.parametrize(
-    ("make", "module", "name", "value"),
-    [
-        (make_loop, ugapec, "C", 0.6),
-        (make_loop, ugapec, "mean", best_mean),
-        (make_loop, tables, "DECIDED", 15),  # which an engine reads after a dot
-        (make_clocks, ugapec, "C", 0.6),
-        (make_clocks, windows, "FEW_LOUD", 8.0),
-        (make_clocks, numbers, "GOLDEN", np.uint64(3)),
-        (make_clocks, numbers, "UP_TO", np.nextafter(numbers.UP_TO, 0.0)),
-    ],
+    ("module", "name", "value"), [(ugapec, "C", 0.6), (ugapec, "mean", best_mean)]
 )
-def test_another_constant_or_function_under_a_name_in_the_code_is_noticed(
-    monkeypatch, make, module, name, value
-):
-    before = fingerprint(make=make)
+def test_another_constant_or_function_under_a_name_is_noticed(monkeypatch, module, name, value):
+    before = key()
     monkeypatch.setattr(module, name, value)
-    assert fingerprint(make=make) != before
+    assert key() != before
+
+
+def test_comments_docstrings_and_places_change_nothing():
+    texts = (
+        "def f(x):\n    '''One.'''\n    return x + 1",
+        "\n\n# more\ndef f(x):\n    '''Two.'''\n    return x + 1",
+        "def f(x):\n    '''One.'''\n    return x + 2",
+    )
+    keys = []
+    for text in texts:
+        namespace = {"__name__": "anywhere"}
+        exec(text, namespace)
+        keys.append(Linker(unchanged).link(namespace["f"])[1])
+    assert keys[0] == keys[1] != keys[2]
+
+
+@pytest.fixture
+def rule_in_files(tmp_path, monkeypatch):
+    """A rule and its helper in two files; ``pulls()`` is how many a lone player makes."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    name = f"edited_{os.getpid()}"
+    helper = tmp_path / f"{name}_help.py"
+    rule = tmp_path / f"{name}.py"
+    helper.write_text(HELP.format(enough=100))
+    rule.write_text(RULE.format(name=name))
+    importlib.invalidate_caches()
+    module = importlib.import_module(name)
+
+    def pulls():
+        spec = ExperimentSpec(arms=2, algorithm=name, scheme="isolated")
+        scenario = Scenario(spec, Problem("two", (0.9, 0.1)), 1, engine="event")
+        return run_trial(scenario, seed=0, trial=0).samples
+
+    yield types.SimpleNamespace(module=module, helper=helper, rule=rule, pulls=pulls, name=name)
+    for loaded in (name, f"{name}_help"):
+        sys.modules.pop(loaded, None)
+    from devote.kernels.registry import ALGORITHMS
+
+    ALGORITHMS.pop(name, None)
+
+
+def test_an_edited_rule_is_the_rule_that_runs(rule_in_files):
+    """Reloaded, with an edited helper, patched in place as autoreload does, or defined again."""
+    made = rule_in_files
+    assert made.pulls() == 200
+    helper = sys.modules[f"{made.name}_help"]
+    made.helper.write_text(HELP.format(enough=300))
+    importlib.reload(helper)
+    importlib.reload(made.module)
+    assert made.pulls() == 600
+    namespace = {"jitable": lambda f: f}
+    exec("def enough(pulls):\n    return pulls >= 50", namespace)
+    made.module.enough.__code__ = namespace["enough"].__code__
+    assert made.pulls() == 100
+    made.module.enough = compile_threshold(20)
+    assert made.pulls() == 40
+
+
+def compile_threshold(limit):
+    """A function with a constant in its closure."""
+
+    def enough(pulls):
+        return pulls >= limit
+
+    return enough
+
+
+def test_without_a_compiler_the_same_trials_are_made():
+    code = """
+from devote.problems import PROBLEMS
+from devote.protocol import ExperimentSpec
+from devote.simulate import Scenario, run_trial
+spec = ExperimentSpec(arms=10, scheme={"quorum": 2})
+print(run_trial(Scenario(spec, PROBLEMS["1"], 4, engine="event"), seed=2, trial=0))
+"""
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "NUMBA_DISABLE_JIT": off},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for off in "01"
+    ]
+    assert printed[0].startswith("Trial(")
+    assert printed[0] == printed[1]
+
+
+def test_nothing_of_numba_is_replaced():
+    """Its functions and classes before and after every engine has run: the same objects."""
+    code = """
+import pkgutil, sys, importlib
+import numba, numba.core, numba.np, numba.cpython
+import numba.np.arrayobj, numba.np.arraymath, numba.np.linalg
+
+def inventory():
+    found = {}
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] not in ("numba", "numpy", "llvmlite"):
+            continue
+        for key, value in list(vars(module).items()):
+            if isinstance(value, type):
+                found |= {
+                    (name, key, k): v for k, v in vars(value).items() if callable(v)
+                }
+            if callable(value):
+                found[name, key] = value
+    return found
+
+numba.njit(lambda x: x + 1)(1)
+before = inventory()
+from devote.problems import PROBLEMS
+from devote.protocol import ExperimentSpec
+from devote.simulate import Scenario, run_trial
+for engine in ("event",):
+    spec = ExperimentSpec(arms=10, scheme={"quorum": 2})
+    run_trial(Scenario(spec, PROBLEMS["1"], 4, engine=engine), seed=2, trial=0)
+after = inventory()
+changed = [key for key in before if after.get(key) is not before[key]]
+assert not changed, changed
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_who_compiles_a_loop_is_waited_for(tmp_path):
     done = threading.Event()
 
     def other():
-        with compiling._alone(tmp_path / "new" / "loop.lock"):
+        with compiling._locked(tmp_path / "new" / "loop.lock"):
             done.set()
 
-    with compiling._alone(tmp_path / "new" / "loop.lock"):
+    with compiling._locked(tmp_path / "new" / "loop.lock"):
         waiting = threading.Thread(target=other)
         waiting.start()
         assert not done.wait(0.05)
@@ -82,100 +207,11 @@ def test_who_compiles_a_loop_is_waited_for(tmp_path):
 
 def test_where_no_lock_can_be_held_a_loop_is_compiled_all_the_same(tmp_path):
     (tmp_path / "file").touch()
-    with compiling._alone(tmp_path / "file" / "loop.lock"):
+    with compiling._locked(tmp_path / "file" / "loop.lock"):
         pass
 
 
-def test_what_was_compiled_first_is_loaded_later_and_each_loop_has_an_index_of_its_own(
-    tmp_path, monkeypatch
-):
-    """With one index for all, two processes that write it at once lose entries."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-
-    def twice(x, out):
-        out[0] = 2 * x
-
-    loops = []
-    for name in ("one", "one", "two"):
-        twice.__qualname__ = name
-        loops.append(numba.njit(twice, cache=True))
-        out = np.zeros(1)
-        compiling._compiled_once(loops[-1])(2, out)
-        assert out[0] == 4
-    assert [sum(loop.stats.cache_misses.values()) for loop in loops] == [1, 0, 1]
-    assert len([*tmp_path.rglob("*.nbi")]) == 2
-
-
-def test_what_a_kernel_raises_reaches_the_caller(tmp_path, monkeypatch):
-    """Functions have no machine code of their own; the loop must find their constants."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-
-    @jitable
-    def refuse(x):
-        if x > 1:
-            raise ValueError("too large", x)
-        return x
-
-    compiling._register_kernels()
-    JITABLE.remove(refuse)
-
-    def loop(x, out):
-        out[0] = refuse(x)
-
-    compiled = compiling._compiled_once(numba.njit(loop, cache=True))
-    compiled(1, np.zeros(1))
-    with pytest.raises(ValueError, match=r"too large.*2"):
-        compiled(2, np.zeros(1))
-
-
-def test_a_loop_is_run_without_scipys_linear_algebra_which_others_still_have():
-    """To import it takes as long as all else that a worker needs to load a loop."""
-    code = """
-import sys
-from devote.simulate.engine.run import Twister
-Twister(1, 2, "wake").random(3)
-assert "scipy.linalg" not in sys.modules
-from numba.np import arraymath, linalg
-assert arraymath._HAVE_BLAS
-for module in (arraymath, linalg):
-    module.ensure_blas()
-assert "scipy.linalg.cython_blas" in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_how_a_call_is_made_is_asked_once_for_each_set_of_flags(monkeypatch):
-    asked = []
-
-    def ask(*question):
-        asked.append(question)
-        return find(*question)
-
-    find = haste._find_call
-    monkeypatch.setattr(haste, "_find_call", ask)
-    monkeypatch.setattr(haste, "_calls", [])
-    context = haste.target.typing_context
-    context.refresh()
-    index = context.resolve_value_type(operator.getitem)
-
-    def found(flags, dtype):
-        with ConfigStack().enter(flags):
-            call = haste._remembered_call(index, context, (dtype[::1], numba.int64), {})
-        return call, index.get_impl_key(call)
-
-    quick, careful = Flags(), Flags()
-    careful.boundscheck = True
-    for flags in (quick, careful):
-        for dtype in (numba.float64, numba.int8):
-            first, *others = [found(flags.copy(), dtype) for _ in range(3)]
-            assert others == [first, first]
-            assert first[0].return_type == dtype
-    assert len(asked) == 4
-
-
 def test_variables_keep_their_values_through_branches_and_loops():
-    """Compiled, most need no place in memory; those that several places assign do."""
-
     def wander(words, out):
         last, seen = -1, 0
         for i in range(len(words)):

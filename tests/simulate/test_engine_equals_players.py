@@ -17,9 +17,8 @@ from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, Weights, get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, run_players
-from devote.simulate.engine.run import Run
-from devote.simulate.engine.twister import Twister
-from devote.simulate.streams import NAMES, stream
+from devote.simulate.run import Run
+from devote.simulate.streams import NAMES, Streams, stream
 
 SCHEMES = ("decentralized", "isolated", "pooled")
 TOO_LONG = {("median_elimination", "isolated")}
@@ -111,14 +110,6 @@ def test_the_papers_own_problems_run_alike(algorithm, name):
     assert run.broadcasts == 252
 
 
-@pytest.mark.parametrize("problem", ["plain", "zipf"])
-def test_fetching_memory_ahead_changes_nothing(monkeypatch, problem):
-    """As done with thousands of players, for even and for uneven activity."""
-    monkeypatch.setattr("devote.simulate.engine.run.CACHED_PLAYERS", 0)
-    run = assert_equal_runs(small_setting("ser3", "decentralized", PROBLEMS[problem]), seed=4)
-    assert run.trace
-
-
 @given(
     means=st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.7, 0.9, 1.0]), min_size=2, max_size=6),
     weights=st.lists(st.integers(1, 9), min_size=1, max_size=12),
@@ -150,17 +141,20 @@ def test_a_run_does_not_depend_on_how_its_uniforms_are_cut_into_blocks(cuts):
 
 
 def test_a_trace_longer_than_its_buffer_is_kept_whole(monkeypatch):
-    monkeypatch.setattr("devote.simulate.engine.run.TRACE_ROWS", 1)
+    monkeypatch.setattr("devote.simulate.run.TRACE_ROWS", 1)
     setting = small_setting("ser3", "decentralized", PROBLEMS["plain"])
     run = assert_equal_runs(setting)
     assert len(run.trace) > 1
 
 
 def test_streams_are_those_of_plain_python_however_they_are_drawn():
-    for name, trial in zip(NAMES, (0, 3, 10**40), strict=True):
-        slow, quick = stream(11, trial, name), Twister(11, trial, name)
+    quick = Streams(NAMES)
+    for trial in (0, 3, 10**40):
+        quick.start(11, trial)
+        slow = [stream(11, trial, name) for name in NAMES]
         for size in (1, 0, 310, 1, 2, 2_000):
-            assert quick.random(size).tolist() == [slow.random() for _ in range(size)]
+            expected = [[one.random() for _ in range(size)] for one in slow]
+            assert [block.tolist() for block in quick.random(size)] == expected
     assert stream(11, 3, "wake").random() != stream(11, 4, "wake").random()
 
 

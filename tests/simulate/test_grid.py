@@ -49,8 +49,8 @@ def test_a_list_is_an_axis_and_the_last_one_runs_fastest():
     assert {cell.problem.activity.spec for cell in cells} == {"zipf:1.1"}
     assert {cell.spec.n_arms for cell in cells[:2]} == {2}
     assert cells[0].spec.options["radius"] == "active"
-    both = grid(problem="1", n_players=32, engine=["event", "clocks"])
-    assert [cell.runs_on for cell in both] == ["event", "clocks"]
+    both = grid(problem="1", n_players=32, engine=["event", "passes"])
+    assert [cell.runs_on for cell in both] == ["event", "passes"]
 
 
 @pytest.mark.parametrize(

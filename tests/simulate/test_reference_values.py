@@ -20,7 +20,7 @@ import pytest
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, run_trial
-from devote.simulate.engine.twister import Twister
+from devote.simulate.streams import Streams
 from devote.theory import coupon_collector
 
 SEED = 2019
@@ -87,11 +87,12 @@ def everybody_has_woken(scenario, trial, since):
     """The number of pulls by which every player has been active after pull ``since``."""
     n = scenario.n_players
     threshold, alias = map(np.array, scenario.problem.waking(n))
-    wake = Twister(SEED, trial, "wake")
+    wake = Streams(["wake"])
+    wake.start(SEED, trial)
     wake.random(since + 1)
     woken, first = np.empty(0, dtype=int), ()
     while len(first) < n:
-        x = wake.random(16 * n) * n
+        x = wake.random(16 * n)[0] * n
         cell = x.astype(int)
         woken = np.append(woken, np.where(x - cell < threshold[cell], cell, alias[cell]))
         first = np.unique(woken, return_index=True)[1]

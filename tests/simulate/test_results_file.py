@@ -199,7 +199,7 @@ def test_a_long_block_is_whole_or_run_again_and_damage_in_it_is_refused(tmp_path
 
 
 def test_results_of_other_code_are_not_mixed_in(file, monkeypatch):
-    monkeypatch.setattr("devote.simulate.sweep.results_file.sources_digest", lambda names: "other")
+    monkeypatch.setattr("devote.simulate.sweep.results_file.code_key", lambda algorithm: "other")
     with pytest.raises(ResultError, match="code behind ser3 differs"):
         sweep(file)
 

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -230,33 +229,19 @@ def test_bad_input_is_refused_before_any_work_or_file(tmp_path, cells, changes, 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("workers", "groups"),
-    [(1, ["cc", "eee"]), (2, ["cc", "eee"]), (5, ["c", "c", "ee", "e"]), (9, ["c", "c", *"eee"])],
-)
-def test_loops_of_an_engine_are_compiled_together_unless_a_worker_would_wait(workers, groups):
-    cells = [replace(cell, engine="event") for cell in small_cells((8, 12))]
-    cells += [replace(cell, engine="clocks") for cell in small_cells((8, 12))[:4]]
-    loops = Schedule(cells, dict.fromkeys(range(len(cells)), range(5))).loops(workers)
-    assert ["".join(cell.loop[2][0] for cell in some) for some in loops] == groups
-    assert {cell.loop for some in loops for cell in some} == {cell.loop for cell in cells}
-
-
 def test_long_cells_come_first_and_short_trials_in_chunks():
     cells = small_cells((8, 12))[:2]
     schedule = Schedule(cells, {0: list(range(50)), 1: list(range(50))})
-    loops = {cell.loop for cell in cells}
-    assert schedule.next_chunk(loops) == (1, [0])
-    assert schedule.next_chunk(loops) == (0, [0])
+    assert schedule.next_chunk() == (1, [0])
+    assert schedule.next_chunk() == (0, [0])
     schedule.took(1, CHUNK_SECONDS / 10)
     schedule.took(0, CHUNK_SECONDS * 3)
-    assert schedule.next_chunk(loops) == (0, [1])
+    assert schedule.next_chunk() == (0, [1])
     schedule.took(0, CHUNK_SECONDS / 1_000)
-    assert schedule.next_chunk(loops) == (1, list(range(1, 11)))
-    assert schedule.next_chunk(set()) is None
+    assert schedule.next_chunk() == (1, list(range(1, 11)))
     handed = set(range(1, 11)) | {0}
     while schedule.waiting:
-        cell, trials = schedule.next_chunk(loops)
+        cell, trials = schedule.next_chunk()
         if cell == 1:
             handed |= set(trials)
     assert handed == set(range(50))

@@ -4,7 +4,7 @@ from tests.kernels.compiled import play_alone as play
 
 from devote.kernels import get_algorithm
 from devote.problems import Problem
-from devote.simulate.engine.setting import environment_arrays
+from devote.simulate.run import environment_arrays
 
 ALGORITHM = get_algorithm("mixture_elimination")
 RUNS = 20_000

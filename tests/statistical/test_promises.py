@@ -15,7 +15,7 @@ from tests.kernels.compiled import play_alone
 
 from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem
-from devote.simulate.engine.setting import environment_arrays
+from devote.simulate.run import environment_arrays
 from devote.theory import binomial_tail
 
 ETA = 0.3

@@ -1,11 +1,11 @@
 """Problems 4 and 5: best arms that switch, and best arms that depend on the player."""
 
 import pytest
+from scripts.phi_table import FLEETS
 
 from devote.problems import Problem, Split, get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, run_trial, simulate
-from devote.studies.switches.phi_table import FLEETS
 from devote.theory import recommended_phi
 
 SEEDS = [1, 2, 3]

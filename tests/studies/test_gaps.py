@@ -5,8 +5,13 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devote.studies.gaps import first_switch, mean_gaps
-from devote.studies.mean_gap import POSITIVE, REMAINING, SWITCHING
+from devote.studies.mean_gap import (
+    POSITIVE,
+    REMAINING,
+    SWITCHING,
+    first_switch,
+    mean_gaps,
+)
 
 gaps_of = st.lists(st.fractions(-1, 1, max_denominator=20), min_size=2, max_size=12)
 

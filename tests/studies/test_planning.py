@@ -5,10 +5,8 @@ import pytest
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.simulate import ResultError, Scenario
-from devote.studies.eta_buys.figure import draw_eta
-from devote.studies.eta_buys.sweep import EtaSweep, eta_scenarios, sweep_eta
-from devote.studies.planning.figure import draw_plan
-from devote.studies.planning.sweep import PlanSweep, sweep_plan
+from devote.studies.eta_sweep import EtaSweep, draw_eta, eta_scenarios, sweep_eta
+from devote.studies.plan_sweep import PlanSweep, draw_plan, sweep_plan
 
 SPEC = ExperimentSpec(arms=3)
 TOY = Problem("toy", [0.9, 0.1, 0.1])
@@ -23,7 +21,7 @@ def test_a_sweep_leaves_out_what_cannot_work():
 def test_a_picture_is_drawn_from_a_saved_sweep(tmp_path, monkeypatch):
     base = Scenario(SPEC, Problem("tied", [0.7, 0.7, 0.1]), 32)
     file = sweep_plan(base, "players", trials=2, workers=1).save(tmp_path / "sweep.json")
-    monkeypatch.setattr("devote.studies.planning.sweep.run_sweep", None)
+    monkeypatch.setattr("devote.studies.plan_sweep.run_sweep", None)
     picture = draw_plan(PlanSweep.load(file), tmp_path / "sweep.png")
     assert picture.read_bytes().startswith(b"\x89PNG")
     vector = draw_plan(PlanSweep.load(file), tmp_path / "sweep.svg")
@@ -45,7 +43,7 @@ def test_an_unknown_axis_is_refused_with_the_nearest():
 
 def test_what_eta_buys_is_swept_saved_and_drawn(tmp_path):
     swept = sweep_eta(etas=(0.1, 0.5), players=(16, 32), runs=10)
-    assert [(p.n_players, p.eta, p.quorum) for p in swept.points] == [
+    assert [(p["n_players"], p["eta"], p["quorum"]) for p in swept.points] == [
         (16, 0.1, 1),
         (16, 0.5, 4),
         (32, 0.1, 1),

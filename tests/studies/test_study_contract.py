@@ -1,12 +1,11 @@
-"""Every study in the registry: its scenarios run, its figure is drawn, its rows are judged.
+"""Every study that ``reproduce`` lists: scenarios run, figure drawn, rows judged.
 
-A new study is found here by its line in the registry.
+A new study is found here by its line in ``reproduce.MODULES``.
 """
 
 import json
 import pickle
 import xml.etree.ElementTree as ET
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,7 @@ import devote.studies
 from devote.studies import Settings, studies
 from devote.studies.claim import VERDICTS, sentences
 from devote.studies.drawing.style import BARS, house_style, save
-from devote.studies.registry import MODULES
-from devote.studies.reproduce import run, sweeps_for
+from devote.studies.reproduce import MODULES, plan, run
 
 TINY = Settings(players=(32,), trials=2)
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -50,28 +48,25 @@ def figure(study, table):
 
 def homes():
     """The files that say what to run, by the name of their study's module."""
-    return {path.stem if path.parent == HOME else path.parent.name: path for path in _naming()}
+    files = [p for p in HOME.rglob("*.py") if "\nSTUDIES = " in p.read_text(encoding="utf-8")]
+    return {path.stem: path for path in files}
 
 
-def _naming():
-    return [p for p in HOME.rglob("*.py") if "\nSTUDIES = " in p.read_text(encoding="utf-8")]
-
-
-def test_every_study_is_in_the_registry():
-    assert homes().keys() == set(MODULES)
-    assert {name.replace("-", "_") for name in studies()} >= set(MODULES)
+def test_every_study_is_listed():
+    names = {module.__name__.rpartition(".")[2] for module in MODULES}
+    assert homes().keys() == names
+    assert {name.replace("-", "_") for name in studies()} >= names
 
 
 def test_every_study_has_its_three_parts():
-    for name in MODULES:
-        for study in import_module(f"devote.studies.{name}").STUDIES:
+    for module in MODULES:
+        for study in module.STUDIES:
             assert all(callable(part) for part in (study.scenarios, study.figure, study.claims))
 
 
 def test_figures_and_claims_never_simulate():
     """Only ``reproduce`` runs what studies plan, and few modules run what a command asks."""
-    runners = {"reproduce.py", "planning/sweep.py", "eta_buys/sweep.py", "switches/phi_table.py"}
-    runners |= {"five_schemes/measure.py"}
+    runners = {"reproduce.py", "plan_sweep.py", "eta_sweep.py", "five_schemes/measure.py"}
     running = ("run_sweep", "import simulate", "simulate.engine", "run_trial", "view_runs")
     for path in HOME.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -80,15 +75,15 @@ def test_figures_and_claims_never_simulate():
 
 
 def test_it_says_what_it_is():
-    for name in MODULES:
-        text = import_module(f"devote.studies.{name}").__doc__
+    for module in MODULES:
+        text = module.__doc__
         assert "paper" in text.lower() or "Theorem" in text
 
 
 def test_its_scenarios_hold_what_its_figure_and_claims_read(study, table):
     planned = study.scenarios(TINY)
-    assert all(table[item.scenario].trials == item.trials for item in planned)
-    assert sum(len(some) for some in sweeps_for([study], TINY).values()) == len(table)
+    assert all(table[one].trials == trials for one, trials in planned.items())
+    assert len(plan([study], TINY)) == len(table)
 
 
 def test_its_figure_is_drawn_as_svg_pdf_and_png(study, figure, tmp_path):
@@ -114,7 +109,7 @@ def test_a_figure_with_samples_says_what_its_bars_are(study, figure):
 
 def test_its_rows_are_well_formed(study, table):
     for claim in study.claims(table):
-        row = json.loads(json.dumps(claim.to_dict(), allow_nan=False))
+        row = json.loads(json.dumps(claim, allow_nan=False))
         assert row["verdict"] in VERDICTS
         assert all(row[key] for key in ("name", "quote", "where", "measured", "asked"))
         assert bool(row["depends_on"]) == (row["verdict"] == "depends")
@@ -124,7 +119,7 @@ def test_its_rows_are_well_formed(study, table):
 
 def test_names_of_claims_are_unique(results):
     table = run(list(studies().values()), TINY, results, engine="event", workers=1)
-    names = [claim.name for study in studies().values() for claim in study.claims(table)]
+    names = [claim["name"] for study in studies().values() for claim in study.claims(table)]
     assert len(names) == len(set(names))
     assert set(names) == set(sentences()), "every sentence is judged"
     assert len(names) >= 20

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scripts.phi_table import Fleet
 
 from devote.problems import get_problem
 from devote.simulate import simulate
@@ -17,7 +18,6 @@ from devote.studies.switches import (
     suboptimal_plays,
     total,
 )
-from devote.studies.switches.phi_table import Fleet
 
 TINY = Settings(players=(32,), trials=2)
 

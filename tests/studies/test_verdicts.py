@@ -1,12 +1,11 @@
 """Verdicts follow from numbers: the same code says yes, no and "depends"."""
 
-from dataclasses import replace
-
 import pytest
 
 from devote.simulate.estimates import Estimate
-from devote.studies.claim import CHANCE, VERDICTS, Case, Claim, Range, depends_on, verdict
-from devote.studies.report import tally
+from devote.studies import claim as claims
+from devote.studies.claim import CHANCE, RADIUS, VERDICTS, Case, Range, depends_on, judged, verdict
+from devote.studies.report import outcome_text, tally
 
 ABOVE_ONE = Range(low=1.0)
 YES = Estimate(1.3, 1.2, 1.4, "N = 32")
@@ -18,17 +17,13 @@ def case(*estimates):
     return Case("x", estimates, ABOVE_ONE)
 
 
-def claim(*cases):
-    return Claim(
-        name="toy",
-        quote="x outperforms y",
-        where="nowhere",
-        measured="y / x",
-        asked="above 1",
-        cases=cases,
-        across="radius form",
-        along="number of players",
-    )
+@pytest.fixture
+def claim(monkeypatch):
+    """Judges cases of a sentence of this file."""
+    texts = {"quote": "x outperforms y", "where": "nowhere", "measured": "y / x"}
+    texts |= {"asked": "above 1", "across": "subroutine", "along": "number of players"}
+    monkeypatch.setattr(claims, "sentences", lambda: {"toy": texts})
+    return lambda *cases: judged("toy", cases)
 
 
 def test_a_sentence_holds_if_every_interval_lies_within_what_it_asks():
@@ -55,28 +50,53 @@ def test_else_it_depends_and_the_code_says_on_what(cases, on):
     assert depends_on(cases, across="radius form", along="number of players") == on
 
 
-def test_the_verdict_is_that_of_the_authors_reading_and_of_the_first_form():
+def test_a_sentence_that_rests_on_the_radius_of_ser3_depends_on_it(claim):
+    """The paper prints no radius: neither form may settle a sentence on which they disagree."""
     row = claim(
         Case("SER3", (YES,), ABOVE_ONE, "active"),
         Case("SER3", (NO,), ABOVE_ONE, "union"),
+    )
+    assert row["verdict"] == "depends"
+    assert row["depends_on"] == [RADIUS]
+    assert row["by_form"] == {"active": "holds", "union": "does not hold"}
+
+
+def test_another_form_of_the_radius_is_no_other_subroutine(claim):
+    row = claim(
+        Case("SER3 active", (YES,), ABOVE_ONE, "active"),
+        Case("SER3 union", (NO,), ABOVE_ONE, "union"),
         Case("UGapEc", (YES,), ABOVE_ONE),
+    )
+    assert row["depends_on"] == [RADIUS]
+    assert row["by_form"] == {"active": "holds", "union": "depends"}
+    both = claim(
+        Case("SER3 active", (NO,), ABOVE_ONE, "active"),
+        Case("SER3 union", (NO,), ABOVE_ONE, "union"),
+        Case("UGapEc", (YES,), ABOVE_ONE),
+    )
+    assert both["depends_on"] == ["subroutine"]
+
+
+def test_the_verdict_is_that_of_the_authors_reading(claim):
+    row = claim(
+        Case("SER3", (YES,), ABOVE_ONE, "active"),
+        Case("SER3", (YES,), ABOVE_ONE, "union"),
         Case("SER3", (NO,), ABOVE_ONE, "active", "like for like"),
     )
-    assert row.verdict == "holds"
-    assert row.depends_on == ()
-    assert row.verdict_with("union") == "depends"
-    assert row.otherwise == {"with `union`": "depends", "like for like": "does not hold"}
+    assert row["verdict"] == "holds"
+    assert row["depends_on"] == []
+    assert row["otherwise"] == {"like for like": "does not hold"}
 
 
-def test_the_tally_is_of_the_papers_sentences_alone():
-    ours = replace(claim(case(YES)), uncounted="this project's own theorem")
+def test_the_tally_is_of_the_papers_sentences_alone(claim):
+    ours = claim(case(YES)) | {"uncounted": "this project's own theorem"}
     assert tally([claim(case(NO)), ours])["holds"] == 0
     assert tally([claim(case(NO)), ours])["does not hold"] == 1
 
 
-def test_nothing_is_said_about_what_was_not_measured():
+def test_nothing_is_said_about_what_was_not_measured(claim):
     assert verdict([]) == verdict([case()]) == verdict([case(YES), case()]) == "not measured"
-    assert claim().depends_on == ()
+    assert claim()["depends_on"] == []
 
 
 @pytest.mark.parametrize(
@@ -91,8 +111,8 @@ def test_rounding_cannot_break_an_exact_claim():
     assert Range(28, 28).judge(Estimate(28.0 + 1e-14, 28.0, 28.0 + 1e-14)) is True
 
 
-def test_a_row_carries_its_verdict_and_every_number():
-    row = claim(case(YES, NO)).to_dict()
+def test_a_row_carries_its_verdict_and_every_number(claim):
+    row = claim(case(YES, NO))
     assert row["verdict"] in VERDICTS
     assert row["verdict"] == "depends"
     assert row["depends_on"] == ["number of players"]
@@ -106,5 +126,5 @@ def test_a_row_carries_its_verdict_and_every_number():
     ("estimates", "word"),
     [((YES,), "yes"), ((NO,), "no"), ((YES, NO), "mixed"), ((YES, UNCLEAR), "unclear")],
 )
-def test_a_case_is_told_in_a_word(estimates, word):
-    assert case(*estimates).told == word
+def test_a_case_is_summed_up_in_a_word(estimates, word):
+    assert outcome_text(case(*estimates).to_dict()) == word

@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import pytest
 import scipy
@@ -66,3 +67,58 @@ def test_a_tail_agrees_with_scipy(successes, trials, probability):
     expected = scipy.stats.binom.sf(successes - 1, trials, probability)
     tail = binomial_tail(successes, trials, probability=probability)
     assert tail == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+def exact_tail(successes: int, trials: int, probability: float) -> Fraction:
+    """The sum over the binomial law, in exact rational numbers."""
+    p = Fraction(probability)
+    return sum(
+        (
+            math.comb(trials, j) * p**j * (1 - p) ** (trials - j)
+            for j in range(successes, trials + 1)
+        ),
+        Fraction(0),
+    )
+
+
+@pytest.mark.parametrize("probability", [0.001, 0.3, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize(
+    ("successes", "trials"), [(1, 1), (1, 40), (40, 40), (28, 32), (60, 119), (10, 29)]
+)
+def test_a_tail_agrees_with_exact_rational_sums_to_1e_12(successes, trials, probability):
+    exact = exact_tail(successes, trials, probability)
+    assert abs(Fraction(binomial_tail(successes, trials, probability=probability)) / exact - 1) < (
+        1e-12
+    )
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.floats(0, 1))
+def test_a_tail_of_few_trials_agrees_with_scipy(successes, trials, probability):
+    assert binomial_tail(successes, trials, probability=probability) == pytest.approx(
+        scipy.stats.binom.sf(successes - 1, trials, probability), rel=1e-10, abs=1e-290
+    )
+
+
+def test_more_than_half_of_ten_million_tosses_is_a_half():
+    trials = 10**7 - 1
+    assert binomial_tail(5 * 10**6, trials, probability=0.5) == pytest.approx(0.5, rel=1e-13)
+
+
+@given(st.integers(0, 10**4), st.integers(0, 10**4), st.floats(0, 1), st.floats(0, 1))
+def test_a_tail_is_a_probability_and_grows_with_that_of_one_trial(successes, trials, p, other):
+    low, high = (binomial_tail(successes, trials, probability=one) for one in sorted((p, other)))
+    assert 0.0 <= low <= high * (1 + 1e-11)
+    assert high <= 1.0
+
+
+def test_nobody_and_everybody_for_certain():
+    assert binomial_tail(0, 0, probability=0.0) == 1.0
+    assert binomial_tail(3, 3, probability=1.0) == 1.0
+    assert binomial_tail(1, 3, probability=0.0) == 0.0
+
+
+def test_a_wrong_argument_is_named_with_its_rule():
+    with pytest.raises(ValueError, match="successes=-1 must be a whole number, 0 or more"):
+        binomial_tail(-1, 3, probability=0.5)
+    with pytest.raises(ValueError, match=r"probability=1\.5 must be in \[0, 1\]"):
+        binomial_tail(1, 3, probability=1.5)

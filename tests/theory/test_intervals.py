@@ -1,11 +1,58 @@
+"""The regularised beta function, and the exact intervals made of it."""
+
+import math
+from fractions import Fraction
+
 import pytest
 import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devote.theory import binomial_tail, clopper_pearson
+from devote.theory import betainc, binomial_tail, clopper_pearson
 
+shape = st.floats(-3, 7).map(lambda exponent: 10.0**exponent)
+inside = st.floats(1e-12, 1 - 1e-12)
 counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+def test_erratum_10_the_regularised_value_of_the_footnote_is_one():
+    assert betainc(500, 500, 0.99) == 1.0
+
+
+def test_erratum_10_the_footnote_prints_the_beta_function_itself():
+    exact = Fraction(math.factorial(499) ** 2, math.factorial(999))
+    assert math.floor(exact * 10**304) == 147
+
+
+@given(st.integers(1, 300), st.integers(1, 300), inside)
+def test_betainc_is_the_binomial_tail_of_whole_shapes(a, b, x):
+    """Of which the sum in plain Python is computed otherwise."""
+    tail = binomial_tail(a, a + b - 1, probability=x)
+    assert betainc(a, b, x) == pytest.approx(tail, rel=1e-11, abs=1e-290)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "x", "value"),
+    [
+        (1e7, 1e7, 0.4966458980337503, 4.85728281525359202e-198),
+        (1e6, 3e6, 0.245669873, 5.76777826266916017e-90),
+        (1e3, 1e7, 9.3e-05, 1.21018330881332639e-02),
+    ],
+)
+def test_betainc_agrees_with_sixty_digit_arithmetic_deep_in_the_tail(a, b, x, value):
+    # From the hypergeometric series in decimals; SciPy is 7e-12 away from the first.
+    assert betainc(a, b, x) == pytest.approx(value, rel=1e-11)
+
+
+@given(shape, shape)
+def test_betainc_is_zero_at_zero_and_one_at_one(a, b):
+    assert (betainc(a, b, 0), betainc(a, b, 1)) == (0.0, 1.0)
+
+
+@given(shape, shape, inside, inside)
+def test_betainc_grows_with_x(a, b, x, other):
+    low, high = sorted((x, other))
+    assert betainc(a, b, low) <= betainc(a, b, high) * (1 + 1e-11)
 
 
 @given(counts, st.sampled_from([0.5, 0.95, 0.999, 1 - 1e-6]))
@@ -43,3 +90,12 @@ def test_more_successes_than_trials_is_refused():
         clopper_pearson(0, 0)
     with pytest.raises(ValueError, match=r"confidence=95 must be in \(0, 1\)"):
         clopper_pearson(1, 2, confidence=95)
+
+
+def test_a_wrong_argument_is_named_with_its_rule():
+    with pytest.raises(ValueError, match=r"x=1\.5 must be in \[0, 1\]"):
+        betainc(1, 1, 1.5)
+    with pytest.raises(ValueError, match="x=nan"):
+        betainc(1, 1, math.nan)
+    with pytest.raises(ValueError, match="a=0 must be above 0"):
+        betainc(0, 1, 0.5)

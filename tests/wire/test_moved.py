@@ -7,23 +7,23 @@ from dataclasses import dataclass
 import httpx
 import pytest
 from tests.boards.local import here, scope
+from tests.boards.memory import MemoryBoard
 from tests.boards.test_identity import SMALL
-from tests.fleet.fault_run import drive
-from tests.fleet.worlds import ME, URL
+from tests.device.fault_run import drive
+from tests.device.worlds import ME, joined
 from tests.server.live import TOKEN, body, identity, open_store, serving_in_thread
 
 from devote.boards.board import Envelope, Outcome, Posted
 from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
-from devote.boards.http_log import HttpLog
 from devote.boards.identity import Identity
-from devote.boards.memory import MemoryBoard
+from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
 from devote.boards.verification import verify_log
-from devote.fleet.core import DeviceCore
-from devote.fleet.store import Store
-from devote.fleet.sync import ANOTHER, CHANGED, sync_once
+from devote.device.core import Core
+from devote.device.store import Store
+from devote.device.sync import ANOTHER, CHANGED, sync_once
 from devote.protocol import ExperimentSpec, Message, to_json
 from devote.protocol.wire import Scope
 from devote.schemes import Answer, Claim, Jury, Pick, Survey, Vote
@@ -112,7 +112,7 @@ def test_a_whole_experiment_moved_to_another_server_is_refused_by_it(server, spe
 def _plant(store: SqliteStore, recorded: Recorded) -> None:
     """What a dishonest server does: it takes what it should refuse."""
     with store._database.write() as db:
-        db.executemany("INSERT INTO enrolled VALUES ('banner', ?)", [(v.voter,) for v in VOTERS])
+        store.enrolled.add(db, "banner", [voter.voter for voter in VOTERS])
         db.executemany(
             "INSERT INTO messages VALUES ('banner', ?, ?, ?, ?)",
             [
@@ -134,8 +134,8 @@ def test_a_server_that_takes_what_was_moved_is_believed_by_no_device_and_no_veri
         async with HttpBoard(url) as board:
             experiment = await board.fetch_experiment()
             device = Store.open(tmp_path / "device.db")
-            device.set_up(url, experiment, Identity.generate())
-            core = DeviceCore(device)
+            joined(device, experiment, Identity.generate(), url)
+            core = Core(device)
             assert await sync_once(core, board)
             status = core.status()
             assert (status.complete, status.state) == (True, "open")
@@ -155,8 +155,8 @@ def test_a_server_that_takes_what_was_moved_is_believed_by_no_device_and_no_veri
 @pytest.mark.parametrize("spec", [VOTES, SURVEY], ids=lambda spec: spec.scheme.name)
 def test_a_device_neither_sends_to_nor_reads_from_another_board_of_the_same_name(spec):
     store = Store.open(":memory:")
-    store.set_up(URL, here(spec), ME)
-    core = DeviceCore(store)
+    joined(store, here(spec), ME)
+    core = Core(store)
     assert drive(sync_once(core, MemoryBoard(spec)))
     for other, trouble in (
         (MemoryBoard(spec, board="1" * 32), ANOTHER),
@@ -174,8 +174,8 @@ def test_a_device_neither_sends_to_nor_reads_from_another_board_of_the_same_name
 
 def test_a_device_takes_no_message_that_was_signed_for_another_board():
     store = Store.open(":memory:")
-    store.set_up(URL, here(VOTES), ME)
-    core = DeviceCore(store)
+    joined(store, here(VOTES), ME)
+    core = Core(store)
     moved = _record(VOTES, Scope("1" * 32, VOTES.fingerprint)).posted
     core.receive([Posted(n, e) for n, e in enumerate(moved, start=1)], end=len(moved))
     assert core.status().state == "open"
@@ -207,7 +207,7 @@ def test_keys_of_small_order_are_neither_enrolled_nor_heard(server):
             request = {"voter": key, "signature": signature}
             assert client.post(f"{url}/enrolments", json=request).status_code == 403
             with store._database.write() as db:  # and if one had got in before
-                db.execute("INSERT INTO enrolled VALUES ('banner', ?)", (key,))
+                store.enrolled.add(db, "banner", [key])
             posted = body(Envelope(Vote("banner", 0, 0, key), signature))
             assert client.post(f"{url}/messages", json=posted).status_code == 403
     assert store.rows("banner") == (0, [])

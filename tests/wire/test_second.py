@@ -10,7 +10,7 @@ from tests.tools import needed
 from tests.wire.make_vectors import FOLDER, MAKERS, WRITTEN, text
 
 from devote.boards.experiment import Experiment
-from devote.boards.http_log import HttpLog
+from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.verification import verify_log
 from devote.protocol import ExperimentSpec

@@ -6,6 +6,12 @@ import { VERSION, type Envelope, type Scope } from "./signing.js";
 /** Milliseconds for which an answer is waited for. */
 export const PATIENCE = 10_000;
 
+/** Seconds for which a server can ask to be left alone: a broken one must not silence browsers for good. */
+const LONGEST_WAIT = 3_600;
+
+/** Seconds: what a page does with a reward must be over long before its answer leaves. */
+const SHORTEST_REPLY = 1;
+
 /** The largest whole number on the wire. */
 const MOST = 2 ** 53;
 
@@ -40,6 +46,17 @@ export interface Told {
   readonly snapshot: number;
 }
 
+/** What a request to join is answered; `said` are own earlier answers. */
+export interface Joined {
+  readonly survey: Survey;
+  readonly outcome: Outcome;
+  /** Whether the board takes nothing, or nothing from this voter, whatever its invite. */
+  readonly isBarred: boolean;
+  readonly said: Envelope[];
+  readonly number: number;
+  readonly told: Told;
+}
+
 export type Outcome = "accepted" | "duplicate" | "refused";
 
 /** A server's answer; nothing in it is trusted. */
@@ -52,13 +69,46 @@ const positive = (x: unknown): x is number => typeof x === "number" && Number.is
 const nonsense = (url: string): DevoteError =>
   new DevoteError("server", `${url} does not answer as a devote server does. Check the address.`);
 
+const retryAfter = (headers: Headers): number | null =>
+  Math.min(Math.max(Number(headers.get("Retry-After")) || 0, 0), LONGEST_WAIT) || null;
+
+/** What a page accepts: at most this e of local differential privacy, and only this specification. */
+export interface Pins {
+  readonly privacy?: number;
+  readonly fingerprint?: string;
+}
+
+/** Refuse a survey that is weaker than the page accepts, or is another one. */
+export const checkPins = ({ privacy, fingerprint: print }: Pins, survey: Survey): void => {
+  const offered = survey.privacy === null ? "no privacy" : `privacy ${survey.privacy}`;
+  if (privacy !== undefined && !(survey.privacy !== null && survey.privacy <= privacy))
+    throw new DevoteError("pinned", `${survey.name} offers ${offered}, and this page accepts at most ${privacy}. Nothing was sent.`);
+  if (print !== undefined && survey.fingerprint !== print)
+    throw new DevoteError("pinned", `${survey.name} has the specification ${survey.fingerprint}, and this page accepts only ${print}.`);
+};
+
 /** One experiment at its address. */
 export class Board {
   constructor(readonly url: string) {}
 
-  /** The survey, with a fingerprint that was worked out here. */
-  async survey(): Promise<Survey> {
-    const told = await this.#ask("").catch((error) => this.#whyNot(error));
+  /** The name of the experiment, as the address has it. */
+  get name(): string {
+    return this.url.slice(this.url.lastIndexOf("/") + 1);
+  }
+
+  /** Ask for all that it takes to take part, and to be enrolled if the survey is as pinned: one request, with no preflight. */
+  async join(voter: string, signature: string, invite: string | null, pins: Pins): Promise<Joined> {
+    const asked = { v: VERSION, voter, signature, invite: invite ?? undefined, privacy: pins.privacy, fingerprint: pins.fingerprint };
+    const told = await this.#ask("/join", asked, "text/plain").catch((error) => this.#whyNot(error));
+    const survey = await this.#survey(told);
+    checkPins(pins, survey);
+    if (!["accepted", "duplicate", "refused"].includes(told.outcome) || !Array.isArray(told.messages)) throw nonsense(this.url);
+    const { number, told: tally } = this.#told(told.tally ?? {}, survey);
+    return { survey, outcome: told.outcome, isBarred: told.cause != null, said: told.messages, number, told: tally };
+  }
+
+  /** A survey, with a fingerprint that was worked out here. */
+  async #survey(told: Fields): Promise<Survey> {
     const spec = told.spec as Fields;
     if (!spec?.scheme || !isName(spec.name) || !/^[0-9a-f]{32}$/.test(told.board)) throw nonsense(this.url);
     if (spec.scheme.name !== "survey")
@@ -70,17 +120,13 @@ export class Board {
     const { privacy, answers, reply_after: replyAfter } = spec.scheme;
     const isNoiseless = privacy === "none";
     const isRight = Array.isArray(spec.arms) && spec.arms.length > 1 && spec.arms.every(isName)
-      && (isNoiseless || positive(privacy)) && Number.isInteger(answers) && answers > 0 && positive(replyAfter);
+      && (isNoiseless || positive(privacy)) && Number.isInteger(answers) && answers > 0
+      && positive(replyAfter) && replyAfter >= SHORTEST_REPLY;
     if (print !== told.fingerprint || !isRight) throw nonsense(this.url);
     return {
       board: told.board, fingerprint: print, name: spec.name, arms: spec.arms, answers, replyAfter,
       privacy: isNoiseless ? null : privacy, byInvite: told.enrolment !== "open",
     };
-  }
-
-  async enrol(voter: string, signature: string, invite: string | null): Promise<Outcome> {
-    const request = invite === null ? { voter, signature } : { voter, signature, invite };
-    return this.#outcome(await this.#ask("/enrolments", request));
   }
 
   /** What the board holds of a voter. */
@@ -90,8 +136,12 @@ export class Board {
     return told.messages;
   }
 
-  async tally(scope: Scope, arms: number): Promise<{ number: number; told: Told }> {
-    const { board, fingerprint: print, number, tally } = await this.#ask("/tally");
+  async tally(survey: Survey): Promise<{ number: number; told: Told }> {
+    return this.#told(await this.#ask("/tally"), survey);
+  }
+
+  #told({ board, fingerprint: print, number, tally }: Fields, scope: Survey): { number: number; told: Told } {
+    const arms = scope.arms.length;
     if (board !== scope.board || print !== scope.fingerprint)
       throw new DevoteError("changed", `Another experiment answers at ${this.url}; nothing is sent to it. Give it another name.`);
     const { status, shared, answer, asked, snapshot } = (tally ?? {}) as Fields;
@@ -115,8 +165,8 @@ export class Board {
     return told.outcome;
   }
 
-  async #ask(path: string, body?: object): Promise<Fields> {
-    const posted = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  async #ask(path: string, body?: object, type = "application/json"): Promise<Fields> {
+    const posted = body && { method: "POST", headers: { "Content-Type": type }, body: JSON.stringify(body) };
     let answer: Response, told: Fields;
     try {
       answer = await fetch(this.url + path, { ...PRIVATE, ...posted, signal: AbortSignal.timeout(PATIENCE) });
@@ -133,7 +183,7 @@ export class Board {
     if (version === null || typeof told !== "object" || told === null) throw nonsense(this.url);
     if (answer.ok || (answer.status === 403 && told.outcome === "refused")) return told;
     if (answer.status === 429 || answer.status === 503)
-      throw new DevoteError("busy", `${this.url} is busy. It is tried again.`, Number(answer.headers.get("Retry-After")) || null);
+      throw new DevoteError("busy", `${this.url} is busy. It is tried again.`, retryAfter(answer.headers));
     throw new DevoteError("server", `${this.url} answered ${answer.status}: ${`${told.error}`.split("\n")[0]}`);
   }
 

@@ -5,7 +5,7 @@
  * the store. One at a time joins or sends: it holds a Web Lock. When an answer leaves is drawn with the
  * question, and `reward` neither sends nor wakes anything.
  */
-import { Board, PATIENCE } from "./board.js";
+import { Board, checkPins, PATIENCE } from "./board.js";
 import { Core } from "./core.js";
 import { asDevoteError, DevoteError, type Code } from "./errors.js";
 import { uniform } from "./noise.js";
@@ -20,6 +20,10 @@ export interface Options {
   readonly within?: number;
   /** An invite, or how to get one, which is asked for on the first visit only. */
   readonly invite?: string | (() => string | Promise<string>);
+  /** The highest e of local differential privacy that the page accepts, for all that a browser ever sends. */
+  readonly privacy?: number;
+  /** The fingerprint of the only specification that the page accepts. */
+  readonly fingerprint?: string;
 }
 
 /** What to show. */
@@ -173,6 +177,7 @@ export class Device {
     await this.#opening;
     const core = this.#core;
     if (!core?.state?.enrolled) return this.#rest();
+    checkPins(this.#options, core.state.survey);
     const asked = await core.ask(isLate);
     if (asked === null) return this.#rest();
     const { play, isNew } = asked;
@@ -192,7 +197,7 @@ export class Device {
       this.#core ??= new Core(await Store.open(), this.#url);
       const core = this.#core;
       const state = await core.load();
-      if (!state?.enrolled) await navigator.locks.request(this.#name, () => enrol(core, this.#board, this.#invite));
+      if (!state?.enrolled) await navigator.locks.request(this.#name, () => enrol(core, this.#board, this.#options, this.#invite));
       else if (state.told?.status !== "agreed") setTimeout(() => void this.#sync());
       this.#failures = this.#retryAt = 0;
     } catch (error) {
@@ -201,13 +206,14 @@ export class Device {
     this.#schedule();
   }
 
-  readonly #invite = async (): Promise<string> => {
+  readonly #invite = async (): Promise<string | null> => {
     const { invite } = this.#options;
+    if (invite == null) return null;
     const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), PATIENCE));
     const given = typeof invite === "function" ? Promise.resolve().then(invite).catch(() => null) : invite;
     const text = await Promise.race([given, late]);
     if (typeof text === "string" && text !== "") return text;
-    throw new DevoteError("invite", "The survey takes browsers with an invite, and none came. Pass `invite`.");
+    throw new DevoteError("invite", "No invite came. Pass `invite`, or a function that gives one.");
   };
 
   /** Read, and send what is due, unless another tab does. */
@@ -215,7 +221,7 @@ export class Device {
     const core = this.#core!;
     try {
       const isMine = await navigator.locks.request(this.#name, { ifAvailable: true }, async (lock) => {
-        if (lock !== null) await round(core, this.#board, this.#invite);
+        if (lock !== null) await round(core, this.#board, this.#options, this.#invite);
         return lock !== null;
       });
       this.#failures = 0;

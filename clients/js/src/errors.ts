@@ -10,6 +10,7 @@ export type Code =
   | "server" // what answered is not a devote server, or does not know the experiment
   | "offline" // nothing answered in time
   | "busy" // the server asked to be left alone for a while
+  | "pinned" // the experiment is not one that the page accepts: less private, or another specification
   | "changed" // another experiment answers under the name
   | "refused" // the board refused what was sent
   | "clock" // the clock was set back; the wait was counted anew

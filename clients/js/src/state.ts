@@ -36,7 +36,8 @@ export interface Play {
 
 export interface State {
   readonly url: string;
-  readonly survey: Survey;
+  /** That of the first join. */
+  survey: Survey;
   /** Cannot be read out, only signed with. */
   readonly key: CryptoKey;
   readonly voter: string;
@@ -52,8 +53,13 @@ export interface State {
   sent: Envelope[];
 }
 
-export const fresh = (url: string, survey: Survey, key: CryptoKey, voter: string): State => ({
-  url, survey, key, voter, invite: null, enrolled: false, told: null, number: 0, given: 0, play: null, outbox: [], sent: [],
+/** What is known of a survey before the first join. */
+const UNKNOWN: Survey = {
+  board: "-", fingerprint: "-", name: "", arms: [], privacy: null, answers: 0, replyAfter: 0, byInvite: false,
+};
+
+export const fresh = (url: string, key: CryptoKey, voter: string): State => ({
+  url, survey: UNKNOWN, key, voter, invite: null, enrolled: false, told: null, number: 0, given: 0, play: null, outbox: [], sent: [],
 });
 
 /** What was read last; before that, everything is asked about. */
@@ -109,10 +115,13 @@ export const release = (state: State, envelope: Envelope): void => {
 /** Whether answers are of use, by what was read last: until the survey is decided. */
 export const areWanted = (state: State): boolean => known(state).status === "open";
 
+const isIn = (envelopes: Envelope[], { signature }: Envelope): boolean =>
+  envelopes.some((other) => other.signature === signature);
+
 /** What became of a posted answer; one that nobody wants any more counts as given. */
 export const settle = (state: State, envelope: Envelope, there: boolean): void => {
   state.outbox = state.outbox.filter((other) => other.signature !== envelope.signature);
-  if (there) state.sent.push(envelope);
+  if (there && !isIn(state.sent, envelope)) state.sent.push(envelope);
 };
 
 /** Take in what the board holds of this device: what was said once is not said again. */
@@ -128,7 +137,7 @@ export const recall = (state: State, said: Envelope[]): void => {
 
 /** Take in the tally; a board put back to a backup is offered again what it may have lost. */
 export const hear = (state: State, told: Told, number: number): void => {
-  if (number < state.number) state.outbox = [...state.sent.splice(0), ...state.outbox];
+  if (number < state.number) state.outbox.unshift(...state.sent.filter((envelope) => !isIn(state.outbox, envelope)));
   state.told = told;
   state.number = number;
 };

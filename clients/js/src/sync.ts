@@ -1,56 +1,54 @@
 /** Bringing a device and its board together. Whoever calls holds the lock: one page at a time does. */
-import type { Board } from "./board.js";
+import { checkPins, type Board, type Pins, type Survey } from "./board.js";
+import { sha256 } from "./canonical.js";
 import type { Core } from "./core.js";
 import { DevoteError } from "./errors.js";
-import { answerOf, areWanted, fresh, hear, isOpen, recall, release, settle, type State } from "./state.js";
+import { answerOf, areWanted, fresh, hear, isOpen, recall, release, settle } from "./state.js";
 import { isSigned, makeKey, sign, type Envelope } from "./signing.js";
 
 /**
  * Take part, if that is not done already. The key is stored before it is used, so that a page that dies
  * in between enrols again with the same key, which is harmless.
  */
-export const enrol = async (core: Core, board: Board, ask: () => Promise<string>): Promise<void> => {
+export const enrol = async (core: Core, board: Board, pins: Pins, ask: () => Promise<string | null>): Promise<void> => {
   let state = await core.load();
-  if (state?.enrolled) return;
-  const survey = await board.survey();
-  if (state && (state.survey.board !== survey.board || state.survey.fingerprint !== survey.fingerprint)) {
-    if (state.given > 0)
-      throw new DevoteError("changed", `Another experiment answers at ${board.url}; nothing is sent to it. Give it another name.`);
-    state = null;
-  }
+  if (state?.enrolled) return checkPins(pins, state.survey);
   if (state === null) {
     const { key, voter } = await makeKey();
-    await core.begin((state = fresh(board.url, survey, key, voter)));
+    await core.begin((state = fresh(board.url, key, voter)));
   }
   const { key, voter } = state;
-  let { invite } = state;
-  if (survey.byInvite && invite === null) {
-    invite = await ask();
-    await core.change((state) => (state.invite = invite));
+  const invite = state.invite ?? (await ask());
+  await core.change((state) => (state.invite = invite));
+  const fields = { type: "join", experiment: board.name, invite: invite === null ? "-" : await sha256(invite), voter };
+  const signature = await sign(key, fields, { board: "-", fingerprint: "-" });
+  const { survey, outcome, isBarred, said, number, told } = await board.join(voter, signature, invite, pins);
+  const isOther = state.survey.board !== survey.board || state.survey.fingerprint !== survey.fingerprint;
+  if (isOther && state.given > 0)
+    throw new DevoteError("changed", `Another experiment answers at ${board.url}; nothing is sent to it. Give it another name.`);
+  if (outcome === "refused") {
+    await core.change((state) => (state.invite = null));
+    const code = survey.byInvite && !isBarred ? "invite" : "refused";
+    throw new DevoteError(code, "The survey does not take this browser: its invite is not known or was used before. Ask for another.");
   }
-  const signature = await sign(key, { type: "enrolment", voter }, survey);
-  const isIn = (await board.enrol(voter, signature, invite)) !== "refused";
+  const earlier = await own(voter, survey, said);
   await core.change((state) => {
-    state.enrolled = isIn;
-    if (!isIn) state.invite = null;
+    state.survey = survey;
+    state.enrolled = true;
+    recall(state, earlier);
+    hear(state, told, number);
   });
-  if (!isIn)
-    throw new DevoteError(
-      survey.byInvite ? "invite" : "refused",
-      "The survey does not take this browser: its invite is not known or was used before. Ask for another.",
-    );
-  await read(core, board);
 };
 
 /** Read the tally. */
 const read = async (core: Core, board: Board): Promise<void> => {
   const { survey } = core.state!;
-  const { told, number } = await board.tally(survey, survey.arms.length);
+  const { told, number } = await board.tally(survey);
   await core.change((state) => hear(state, told, number));
 };
 
 /** Those of some envelopes that this device has signed in this survey. */
-const own = async ({ voter, survey }: State, said: Envelope[]): Promise<Envelope[]> => {
+const own = async (voter: string, survey: Survey, said: Envelope[]): Promise<Envelope[]> => {
   const found: Envelope[] = [];
   for (const { message, signature } of said) {
     const isOwn = message?.voter === voter && message.type === "answer" && message.experiment === survey.name;
@@ -63,10 +61,10 @@ const own = async ({ voter, survey }: State, said: Envelope[]): Promise<Envelope
  * Read, and send what is due: the same requests whether a reward has come or not. Before anything is
  * sent the board is asked what it holds of this device, whose store may be an older copy of itself.
  */
-export const round = async (core: Core, board: Board, ask: () => Promise<string>): Promise<void> => {
-  await enrol(core, board, ask);
+export const round = async (core: Core, board: Board, pins: Pins, ask: () => Promise<string | null>): Promise<void> => {
+  await enrol(core, board, pins, ask);
   if (core.isDue) {
-    const said = await own(core.state!, await board.saidBy(core.state!.voter));
+    const said = await own(core.state!.voter, core.state!.survey, await board.saidBy(core.state!.voter));
     await core.change((state) => recall(state, said));
   }
   await read(core, board);

@@ -18,7 +18,6 @@ from devote.audit.adversaries import stretches
 from devote.audit.batches import Rate, to_json
 from devote.audit.leak import rate_of
 from devote.audit.views import View
-from devote.theory import binomial_tail
 
 Clock: TypeAlias = Callable[[View], float]
 NEAR = 0.1
@@ -102,12 +101,14 @@ def median_interval(values: Sequence[float], *, risk: float = 0.05) -> tuple[flo
     >>> median_interval([float(i) for i in range(100)])
     (39.0, 60.0)
     """
+    import numpy as np
+    from scipy.special import bdtr
+
     ranked = sorted(values)
     n = len(ranked)
-    k = 0
-    while 2 * (k + 1) < n and binomial_tail(n - k, n, probability=0.5) <= risk / 2:
-        k += 1
-    k = max(k - 1, 0)
+    # As many values as may lie below the median but for the risk, at each end.
+    below = bdtr(np.arange((n - 1) // 2), n, 0.5) <= risk / 2
+    k = max(int(below.sum()) - 1, 0)
     return ranked[k], ranked[n - 1 - k]
 
 

@@ -12,10 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from devote.kernels.tables import ACTIVE
 from devote.problems import mean_reward, optimal_arms
 from devote.simulate import Scenario
-from devote.simulate.engine.run import Run
+from devote.simulate.run import Run
 from devote.simulate.sweep.workers import in_chunks, local_executor, worker_count
 
 
@@ -101,7 +100,7 @@ def view_run(scenario: Scenario, *, seed: int, trial: int, voters: bool = False)
     ]
     heard = sorted({message.player for message in sent if message.arm >= 0})
     player = dice.choice(heard if voters and heard else range(scenario.n_players))
-    active = run.arena.own[:, ACTIVE].tolist()
+    active = run.tables.players["active"].tolist()
     optimal, worst, group = _truth(scenario, player)
     return View(
         player=player,

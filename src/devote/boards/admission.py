@@ -1,23 +1,28 @@
-"""What every board refuses by the envelope and the specification alone, and what it answers.
+"""Whether a board takes a message or lets a voter in: the one place for it, for every board.
 
-Who is enrolled and what is stored is each board's own; what depends on the messages that are
-there already is the tally's.
+``admit`` asks in one order: kind, experiment, signature, enrolment, revocation, closed, bounds, and
+last the rules of the scheme. A message that is there already is a duplicate also from a voter who
+was revoked since, and on a board that was closed since. ``admit_voter`` asks alike, and leaves the
+invite, which is taken or not in one step, to the store. A board answers by a ``Ledger``, which is
+asked only for what the order has come to.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from devote.boards.board import Envelope, ExperimentClosed, Outcome, PostingBarred, VoterRevoked
+from devote.boards.experiment import Experiment, Standing
 from devote.boards.identity import verify
-from devote.protocol import ExperimentSpec, ProtocolError
+from devote.protocol import ExperimentSpec, Message, ProtocolError
 from devote.protocol.messages import check_fields
+from devote.protocol.scheme import Tally, misplaced
 from devote.protocol.wire import Scope
 
 Cause: TypeAlias = Literal["closed", "revoked"]
 
 BARRED: dict[str, type[PostingBarred]] = {"closed": ExperimentClosed, "revoked": VoterRevoked}
-"""What a device is told when a board takes nothing from it, by the cause."""
+"""The errors of a board that takes nothing from a voter just now, by the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,117 @@ UNSIGNED = refused(
     "The signature is not this voter's over this request, board and specification.",
     "Sign what docs/wire.md says with the voter's own key.",
 )
+NOT_ENROLLED = refused("This voter is not enrolled in the experiment.", "Enrol first.")
+REVOKED = refused(
+    "The operator has revoked this device.",
+    "It can read, and sends nothing more.",
+    cause="revoked",
+)
+
+
+class Ledger(Protocol):
+    """What a board knows of one experiment at one moment."""
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment, with how many are enrolled."""
+        ...
+
+    @property
+    def tally(self) -> Tally:
+        """The tally of the messages on the board."""
+        ...
+
+    def is_enrolled(self, voter: str) -> bool:
+        """Whether a voter was ever let in."""
+        ...
+
+    def is_revoked(self, voter: str) -> bool:
+        """Whether nothing more is taken from a voter."""
+        ...
+
+    def standing(self) -> tuple[Standing, float]:
+        """The state of the experiment, and the moment for which it is asked."""
+        ...
+
+    def number_of(self, message: Message) -> int | None:
+        """The number of a message that is on the board."""
+        ...
+
+    def count_of(self, voter: str) -> int:
+        """How many messages of a voter are on the board."""
+        ...
+
+
+def refusal(
+    envelope: Envelope,
+    spec: ExperimentSpec,
+    scope: Scope,
+    check: Callable[[Envelope, Scope], bool] = verify,
+) -> str | None:
+    """Why no board of an experiment may ever take an envelope, or None if one may."""
+    try:
+        check_fields(envelope.message, spec.n_arms)
+    except ProtocolError as error:
+        return str(error)
+    if reason := misplaced(spec, envelope.message):
+        return reason
+    if not check(envelope, scope):
+        return (
+            "The signature is not this voter's over this message, board and specification.\n"
+            "Sign what docs/wire.md says with the voter's own key."
+        )
+    return None
+
+
+def admit(
+    envelope: Envelope,
+    ledger: Ledger,
+    most: int | None = None,
+    check: Callable[[Envelope, Scope], bool] = verify,
+) -> Receipt | None:
+    """Why a message is not taken now, or None if it is; ``most`` bounds those of one voter."""
+    message, experiment = envelope.message, ledger.experiment
+    voter = message.voter
+    if reason := refusal(envelope, experiment.spec, experiment.scope, check):
+        return refused(reason)
+    if not ledger.is_enrolled(voter):
+        return NOT_ENROLLED
+    if (number := ledger.number_of(message)) is not None:
+        return Receipt(Outcome.DUPLICATE, number)
+    if ledger.is_revoked(voter):
+        return REVOKED
+    if receipt := closed(experiment.name, *ledger.standing()):
+        return receipt
+    if most is not None and ledger.count_of(voter) >= most:
+        return refused(f"A voter may post at most {most} messages.", "Post no more.")
+    if reason := ledger.tally.refusal(message):
+        return refused(reason)
+    return None
+
+
+def admit_voter(voter: str, ledger: Ledger, most: int | None = None) -> Receipt | None:
+    """Why a voter whose request is signed is not let in now, or None if an invite is all it needs.
+
+    ``most`` bounds the voters beside the experiment's own players.
+    """
+    experiment = ledger.experiment
+    if ledger.is_enrolled(voter):
+        return REVOKED if ledger.is_revoked(voter) else Receipt(Outcome.DUPLICATE)
+    if receipt := closed(experiment.name, *ledger.standing()):
+        return receipt
+    return no_place(experiment, most)
+
+
+def no_place(experiment: Experiment, most: int | None = None) -> Receipt | None:
+    """Why no further voter can be enrolled, or None if one can."""
+    bounds = [bound for bound in (experiment.players, most) if bound is not None]
+    if not bounds or experiment.enrolled < min(bounds):
+        return None
+    return refused(
+        f"This experiment has all of its {min(bounds)} devices.",
+        "Take part in another experiment.",
+    )
 
 
 def no_invite(given: str | None) -> Receipt:
@@ -64,23 +180,44 @@ def no_invite(given: str | None) -> Receipt:
     return refused(fault, "Ask the operator for one; each is good for one device.")
 
 
-NOT_ENROLLED = refused("This voter is not enrolled in the experiment.", "Enrol first.")
+def closed(name: str, standing: Standing, now: float) -> Receipt | None:
+    """Why an experiment takes nothing new, or None if it does."""
+    if (why := standing.why_closed(name, now)) is None:
+        return None
+    return refused(why, "Nothing new is taken; what is there can be read.", cause="closed")
 
 
-def refusal(
-    envelope: Envelope,
-    spec: ExperimentSpec,
-    scope: Scope,
-    check: Callable[[Envelope, Scope], bool] = verify,
-) -> str | None:
-    """Why no board may ever take an envelope, whatever its tally says, or None if one may."""
-    try:
-        check_fields(envelope.message, spec.n_arms)
-    except ProtocolError as error:
-        return str(error)
-    if not check(envelope, scope):
-        return (
-            "The signature is not this voter's over this message, board and specification.\n"
-            "Sign what docs/wire.md says with the voter's own key."
+def admit_experiment(
+    experiment: Experiment,
+    there: tuple[object, ...] | None,
+    *,
+    deleted: bool,
+    count: int,
+    most: int | None,
+) -> Receipt | None:
+    """Why an experiment is not opened, or None if it is.
+
+    ``there`` are the fingerprint, enrolment and players of the one of its name, ``count`` is how
+    many there are, of ``most``.
+    """
+    name = experiment.name
+    if not name.strip("."):
+        return refused(f"name={name!r} cannot be part of an address.", "Use a letter or a digit.")
+    if there == (experiment.fingerprint, experiment.enrolment, experiment.players):
+        return Receipt(Outcome.DUPLICATE)
+    if there is not None:
+        return refused(
+            f"An experiment {name!r} with other settings is there already.",
+            "An experiment never changes: choose another name.",
+        )
+    if deleted:
+        return refused(
+            f"An experiment {name!r} was deleted here, and its name stays taken.",
+            "Choose another name.",
+        )
+    if most is not None and count >= most:
+        return refused(
+            f"There are {count} experiments, and at most {most} are allowed.",
+            "Raise the limit, or use another store.",
         )
     return None

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from devote.boards.database import PATIENCE, Database, StoreBusy, StoreCorrupt, StoreError
-from devote.boards.tables import LAYOUT
+from devote.boards.store import LAYOUT
 
 SET_ASIDE = ".replaced"
 """What the name of a store ends in that a copy has taken the place of."""

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from devote.errors import DevoteError
 from devote.protocol import Message
@@ -35,12 +35,14 @@ class Outcome(StrEnum):
 class BoardUnavailable(DevoteError):
     """The board could not be reached, or did not answer: post or read again later.
 
-    ``retry_after`` is how many seconds the server has asked to be left alone, 0 if it has not.
+    ``retry_after`` is how many seconds the server has asked to be left alone, 0 if it has not;
+    ``is_sent`` is False if nothing can have reached it.
     """
 
-    def __init__(self, text: str, *, retry_after: float = 0.0) -> None:
+    def __init__(self, text: str, *, retry_after: float = 0.0, is_sent: bool = True) -> None:
         super().__init__(text)
         self.retry_after = retry_after
+        self.is_sent = is_sent
 
 
 class BoardAlone(BoardUnavailable):
@@ -91,6 +93,23 @@ class EndOfBacklog:
 
 
 Event: TypeAlias = Posted | EndOfBacklog
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """All that a device needs to take part, as one request to join is answered.
+
+    ``outcome`` is that of its enrolment: accepted, duplicate, refused for a ``reason`` (with a
+    ``cause`` if the board takes nothing, or nothing from this voter), or mismatch: the experiment
+    is not what the device pins, and nothing was enrolled. ``said`` are its own earlier messages.
+    """
+
+    experiment: "Experiment"
+    tally: "PublicTally"
+    outcome: Literal["accepted", "duplicate", "refused", "mismatch"]
+    reason: str = ""
+    cause: str | None = None
+    said: tuple[Envelope, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +202,36 @@ class Board(ABC):
 
         EnrolmentRefused if the board says that it may not.
         """
+
+    async def join(
+        self,
+        identity: "Identity",
+        invite: str | None = None,
+        *,
+        privacy: float | None = None,
+        fingerprint: str | None = None,
+    ) -> Joined:
+        """All that it takes to take part, and to be enrolled; in one request where it can be.
+
+        With ``privacy`` or ``fingerprint`` it enrols only if the experiment has this fingerprint,
+        and at most this e of local differential privacy is proved for it.
+        """
+        try:
+            experiment = await self.fetch_experiment()
+        except BoardUnavailable as error:
+            error.is_sent = False  # it has not been asked to enrol
+            raise
+        spec = experiment.spec
+        proved = spec.scheme.proved_privacy(spec)
+        is_weaker = privacy is not None and (proved is None or proved > privacy)
+        if is_weaker or fingerprint not in (None, spec.fingerprint):
+            return Joined(experiment, await self.tally(), "mismatch")
+        try:
+            outcome = await self.enrol(identity, invite)
+        except EnrolmentRefused as error:
+            return Joined(experiment, await self.tally(), "refused", str(error))
+        said = await self.said_by(identity.voter) if outcome is Outcome.DUPLICATE else ()
+        return Joined(experiment, await self.tally(), outcome.value, said=said)
 
     @abstractmethod
     async def publish(self, envelope: Envelope) -> Outcome:

@@ -88,8 +88,7 @@ class Layout:
     """What a kind of store holds.
 
     ``what`` names it in errors, such as ``device store``; ``application`` marks its files.
-    ``tables`` are the statements that make a new file of ``version``; a file of another version is
-    refused.
+    ``tables`` are the statements that make a new file of ``version``.
     """
 
     what: str
@@ -112,6 +111,7 @@ class Database:
         self._lock = threading.RLock()
         self._durable: bool | None = None
         self._on_disk = self.path != ":memory:"
+        self._to_forget = False
         if self._on_disk:
             self._make_private(must_write=alone)
         with self._translated():
@@ -123,11 +123,13 @@ class Database:
                 self._connection.execute("PRAGMA secure_delete=ON")
                 if alone:
                     self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-                with Database.write(self) as db:
-                    self._prepare(db)
-                if self._on_disk:
-                    self._use_write_ahead_log()
-            self.forget()
+                if alone or not self._is_there():
+                    with Database.write(self) as db:
+                        self._prepare(db)
+                    if self._on_disk:
+                        self._use_write_ahead_log()
+            with suppress(StoreError):  # what is there can be read; the next write tries again
+                self.forget()
         except BaseException:
             self._connection.close()
             raise
@@ -183,21 +185,31 @@ class Database:
         try:
             if failure is None:
                 db.execute("COMMIT")
+                if self._to_forget:
+                    self.forget()
         finally:
             if db.in_transaction:
                 db.execute("ROLLBACK")
 
     def forget(self) -> None:
-        """Leave nothing in the files of what was overwritten or deleted.
+        """Leave nothing in the log beside the file of what was overwritten or deleted.
 
-        The disk may keep it all the same: what a file no longer holds is out of reach here.
+        It waits for nobody: if another process is reading, it is done after the next write. The
+        disk may keep what a file no longer holds; that is out of reach here.
         """
         if not self._on_disk:
             return
         with self._lock, self._translated():
             # A file that has just been switched to a log cannot be checkpointed before it is read.
             self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (before,) = self._connection.execute("PRAGMA busy_timeout").fetchone()
+            self._connection.execute("PRAGMA busy_timeout=0")
+            self._to_forget = True
+            try:
+                done = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                self._to_forget = bool(done[0])
+            finally:
+                self._connection.execute(f"PRAGMA busy_timeout={before:d}")
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
@@ -253,6 +265,26 @@ class Database:
         if must_write and not writable:
             raise self._error(sqlite3.SQLITE_READONLY)
 
+    def _is_there(self) -> bool:
+        """Whether the file holds this layout, which is found out without writing to it.
+
+        So a store whose disk is full can still be opened and read. SQLite then has no room for the
+        memory that processes share, and the file is locked instead.
+        """
+        try:
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+                raise
+            self._connection.close()
+            self._connection = self._connect(timeout=PATIENCE)
+            self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        if version != self._layout.version:
+            return False
+        self._prepare(self._connection)
+        return bool(self._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",))
+
     def _prepare(self, db: sqlite3.Connection) -> None:
         layout = self._layout
         (version,) = db.execute("PRAGMA user_version").fetchone()
@@ -262,6 +294,7 @@ class Database:
             for statement in layout.tables.split(";"):
                 db.execute(statement)
             db.execute(f"PRAGMA application_id={layout.application:d}")
+            db.execute(f"PRAGMA user_version={layout.version:d}")
         elif application != layout.application:
             raise StoreCorrupt(
                 f"{self.path!r} is a database, but not a {layout.what}.\nUse another file name."
@@ -273,7 +306,6 @@ class Database:
                 f"The {layout.what} {self.path!r} has version {version}, but this devote reads "
                 f"version {layout.version}.\nUse the version of devote that wrote it."
             )
-        db.execute(f"PRAGMA user_version={layout.version:d}")  # a read-only file refuses it
 
     def _use_write_ahead_log(self) -> None:
         # Changing the mode does not wait for others by itself, so two first openers could clash.

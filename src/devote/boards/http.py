@@ -1,21 +1,29 @@
-"""A board behind a devote server, reached over HTTP.
+"""A board behind a devote server, reached over HTTP, and what any client makes of its answers.
 
 What leaves the device is the path, which page of the log it reads, the name of what it has read,
 and the messages themselves.
+
+An answer counts only if it carries the server's version header: a login page of a hotel's network
+that answers 200 to everything must not pass for "your vote is there already". A server that has
+moved for good is followed, to TLS but never away from it.
 """
 
 import asyncio
+import json
 import math
+import os
+import ssl
 import time
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Container
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from email.utils import parsedate_to_datetime
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import httpx
 
-from devote.boards import sse
 from devote.boards.admission import BARRED
 from devote.boards.board import (
     Board,
@@ -25,32 +33,38 @@ from devote.boards.board import (
     EnrolmentRefused,
     Envelope,
     Event,
+    Joined,
     Outcome,
     Posted,
     PublicTally,
     Snapshot,
 )
-from devote.boards.experiment import Experiment, addresses, is_address
-from devote.boards.http_answers import (
-    HOPS,
-    LONGEST_ANSWER,
-    check_busy,
-    moved_to,
-    unreachable,
-)
-from devote.boards.http_answers import check_version as check_version
-from devote.boards.http_answers import not_ours as not_ours
+from devote.boards.experiment import VERSION_HEADER, Experiment, addresses, is_address
 from devote.boards.identity import Identity
-from devote.boards.pages import PAGE, page_of, page_tag
-from devote.boards.trust import trusted
+from devote.boards.pages import END, MESSAGE, PAGE, decode, page_of, page_tag
 from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
 from devote.protocol.wire import VERSION, Scope
 
 T = TypeVar("T")
 
+LONGEST_ANSWER = 64 * 2**20
+
+HEADERS = {"User-Agent": "devote", "Accept-Encoding": "gzip"}
+HOPS = 5
+"""So many redirects are followed, one after another."""
+
+LONGEST_WAIT = 3_600.0
+"""So many seconds a server can ask to be left alone: a broken one must not silence devices."""
+
+_MOVED = (httpx.codes.MOVED_PERMANENTLY, httpx.codes.PERMANENT_REDIRECT)
+
 LONGEST_PAGE = 8 * 2**20
 LONGEST_TALLY = 2**20
+_INVITE = '"invite":"'
+"""What a body with an invite has in it, as ``json.dumps`` writes it."""
+
+_JOIN_OUTCOMES = ("accepted", "duplicate", "refused", "mismatch")
 _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
 
 
@@ -85,9 +99,7 @@ class HttpBoard(Board):
             )
         self._name = self.url.rpartition("/")[2]
         self._own = client is None
-        self._client = client or httpx.AsyncClient(
-            headers={"User-Agent": "devote"}, verify=trusted()
-        )
+        self._client = client or httpx.AsyncClient(headers=HEADERS, verify=trusted())
         self._timeout = httpx.Timeout(timeout)
         self._patience = httpx.Timeout(timeout, read=patience)
         self._n_arms = MAX_ARMS
@@ -110,12 +122,14 @@ class HttpBoard(Board):
 
     async def _fetch_experiment(self) -> Experiment:
         async with self._answer("GET", "") as answer:
-            body = await _read(answer)
-            if body["version"] != VERSION:
-                raise ValueError("another version")
-            experiment = Experiment.from_dict(body)
-            if experiment.name != self._name:
-                raise ValueError("another experiment")
+            return self._experiment(await _read(answer))
+
+    def _experiment(self, body: Any) -> Experiment:
+        if body["version"] != VERSION:
+            raise ValueError("another version")
+        experiment = Experiment.from_dict(body)
+        if experiment.name != self._name:
+            raise ValueError("another experiment")
         self._n_arms, self._scope = experiment.spec.n_arms, experiment.scope
         return experiment
 
@@ -127,6 +141,42 @@ class HttpBoard(Board):
             request["invite"] = invite
         expected = {"statuses": (200, 201), "refused": EnrolmentRefused}
         return await self._ask_each(partial(self._post, "/enrolments", request, **expected))
+
+    async def join(
+        self,
+        identity: Identity,
+        invite: str | None = None,
+        *,
+        privacy: float | None = None,
+        fingerprint: str | None = None,
+    ) -> Joined:
+        """Ask for all that it takes to take part, and to be enrolled, in one request.
+
+        With ``privacy`` or ``fingerprint`` the server enrols, and takes the invite, only if the
+        experiment has this fingerprint, and hides at least as much of what a user did.
+        """
+        asked = {
+            "v": VERSION,
+            "voter": identity.voter,
+            "signature": identity.sign_join(self._name, invite),
+            "invite": invite,
+            "privacy": privacy,
+            "fingerprint": fingerprint,
+        }
+        return await self._ask_each(partial(self._join, asked))
+
+    async def _join(self, asked: dict[str, Any]) -> Joined:
+        body = {name: value for name, value in asked.items() if value is not None}
+        headers = {"Content-Type": "text/plain"}  # for which a browser asks nothing first
+        async with self._answer("POST", "/join", body=body, headers=headers) as answer:
+            told = await _read(answer, LONGEST_PAGE)
+            experiment = self._experiment(told)
+            tally = self._tally_of(told["tally"])
+            if tally.scope != experiment.scope or told["outcome"] not in _JOIN_OUTCOMES:
+                raise ValueError("another board, or another outcome")
+            said = tuple(self._posted(item).envelope for item in told["messages"])
+            reason, cause = str(told.get("reason", ""))[:500], told.get("cause")
+            return Joined(experiment, tally, told["outcome"], reason, cause, said)
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
@@ -211,12 +261,15 @@ class HttpBoard(Board):
 
         It never ends by itself: BoardUnavailable is raised when the connection does.
         """
-        opened = self._answer("GET", f"/stream?after={after}", timeout=self._patience)
+        headers = {"Accept-Encoding": "identity"}
+        opened = self._answer(
+            "GET", f"/stream?after={after}", headers=headers, timeout=self._patience
+        )
         async with opened as answer:
-            async for event in sse.decode(answer.aiter_bytes()):
-                if event.event == sse.END:
+            async for event in decode(_raw(answer)):
+                if event.event == END:
                     yield EndOfBacklog(int(event.data))
-                elif event.event == sse.MESSAGE:
+                elif event.event == MESSAGE:
                     yield self._posted(parse_json(event.data))
                 else:
                     raise ValueError("another kind of event")
@@ -239,17 +292,20 @@ class HttpBoard(Board):
                 if known is None:
                     raise ValueError("nothing was known")
                 return known
-            body = await _read(answer, LONGEST_TALLY)
-            number, scope = body["number"], Scope(body["board"], body["fingerprint"])
-            pace, streams = body["pace"], body["streams"]
-            texts = isinstance(scope.board, str) and isinstance(scope.fingerprint, str)
-            numbers = type(number) is int and type(pace) is int and pace > 0
-            if not (numbers and texts and isinstance(streams, bool) and body["tally"]):
-                raise ValueError("another type")
-            known = PublicTally.of(scope, number, dict(body["tally"]))
-            self._tally = known = replace(known, pace=pace, streams=streams)
-            self._tally_tag = known.tag
-            self._scope = self._scope or scope
+            return self._tally_of(await _read(answer, LONGEST_TALLY))
+
+    def _tally_of(self, body: Any) -> PublicTally:
+        """A tally that was read, which is then the one that is known."""
+        number, scope = body["number"], Scope(body["board"], body["fingerprint"])
+        pace, streams = body["pace"], body["streams"]
+        texts = isinstance(scope.board, str) and isinstance(scope.fingerprint, str)
+        numbers = type(number) is int and type(pace) is int and pace > 0
+        if not (numbers and texts and isinstance(streams, bool) and body["tally"]):
+            raise ValueError("another type")
+        known = PublicTally.of(scope, number, dict(body["tally"]))
+        self._tally = known = replace(known, pace=pace, streams=streams)
+        self._tally_tag = known.tag
+        self._scope = self._scope or scope
         return known
 
     def _posted(self, item: Any) -> Posted:
@@ -286,11 +342,11 @@ class HttpBoard(Board):
         """
         # A cookie would let a server link what a device does; none is ever sent back.
         self._client.cookies.clear()
-        options: dict[str, Any] = {
-            "json": body,
-            "headers": headers,
-            "timeout": timeout or self._timeout,
-        }
+        headers = {"Accept-Encoding": "gzip", **(headers or {})}
+        options: dict[str, Any] = {"headers": headers, "timeout": timeout or self._timeout}
+        if body is not None:
+            options["content"] = json.dumps(body, separators=(",", ":"))
+            options["headers"] = {"Content-Type": "application/json", **headers}
         url = self.url
         try:
             async with AsyncExitStack() as opened:
@@ -322,7 +378,8 @@ class HttpBoard(Board):
         return await ask()
 
     def _move_on(self, url: str) -> None:
-        """Ask the next server from now on, unless that is done already."""
+        """Ask the next server from now on, unless that is done, and this one where it was."""
+        self._moved.pop(url, None)
         if url == self.url:
             self.url = self._urls[(self._urls.index(url) + 1) % len(self._urls)]
 
@@ -334,23 +391,186 @@ class HttpBoard(Board):
         path: str,
         options: dict[str, Any],
     ) -> httpx.Response:
-        """The answer of a server, from wherever it has moved to; that is asked from then on."""
-        at = self._moved.get(url, url) + path
+        """The answer of a server, from wherever it has moved to.
+
+        That is asked from then on, for as long as it answers as a devote server does: a captive
+        portal redirects too.
+        """
+        at = self._moved.pop(url, url)  # until a devote server has answered from there
+        if _INVITE in options.get("content", "") and httpx.URL(at).host != httpx.URL(url).host:
+            at = url
+        at += path
         for _ in range(HOPS + 1):
             response = await opened.enter_async_context(self._client.stream(method, at, **options))
             there = moved_to(response)
             if there is None:
-                if at.endswith(path):
+                if at.endswith(path) and VERSION_HEADER in response.headers:
                     self._moved[url] = at.removesuffix(path)
                 return response
             at = there
         raise httpx.TooManyRedirects("too many redirects")
 
 
+async def _raw(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The bytes of an answer as they come, without unpacking them."""
+    if response.is_stream_consumed:  # by a transport that gives whole answers
+        yield response.content
+        return
+    async for part in response.aiter_raw():
+        yield part
+
+
 async def _read(response: httpx.Response, longest: int = LONGEST_ANSWER) -> Any:
     body = bytearray()
-    async for part in response.aiter_bytes():
+    async for part in _raw(response):
         body += part
         if len(body) > longest:
             raise ValueError("an answer without end")
-    return parse_json(bytes(body))
+    return parse_json(unpacked(response, bytes(body), longest))
+
+
+def unpacked(response: httpx.Response, body: bytes, longest: int = LONGEST_ANSWER) -> bytes:
+    """The body of an answer, which may be compressed once, and be so long at most.
+
+    The client would unpack whatever it is told to, a few bytes to gigabytes.
+    """
+    encoding = response.headers.get("Content-Encoding", "identity")
+    if encoding == "identity":
+        return body
+    if encoding != "gzip":
+        raise ValueError("an encoding that was not asked for")
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        text = unpacker.decompress(body, longest)
+    except zlib.error:
+        raise ValueError("not compressed as it says") from None
+    if not unpacker.eof:
+        raise ValueError("an answer without end")
+    return text
+
+
+def check_version(url: str, response: httpx.Response) -> None:
+    """Refuse what is not a devote server of this version."""
+    version = response.headers.get(VERSION_HEADER)
+    if version is None:
+        raise not_ours(url)
+    if version != str(VERSION):
+        raise BoardRefused(
+            f"{url} speaks version {version[:20]!r}, this end version {VERSION}.\n"
+            "Upgrade the older of the two."
+        )
+
+
+def not_ours(url: str) -> BoardRefused:
+    """The error that something else than a devote server answers."""
+    return BoardRefused(
+        f"What answers at {url} is not a devote server.\n"
+        "Check the address, and that no proxy or login page answers in its place."
+    )
+
+
+def unreachable(url: str, error: Exception) -> BoardUnavailable | BoardRefused:
+    """The error that a request has had no answer."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return BoardRefused(
+                f"The certificate of {url} is not trusted: {cause.verify_message}.\n"
+                "Check the address, or let this machine trust the certificate's authority, for "
+                "example by SSL_CERT_FILE."
+            )
+        cause = cause.__cause__ or cause.__context__
+    return BoardUnavailable(
+        f"{url} cannot be reached ({type(error).__name__}).\n"
+        "Check that the server runs and the network is there; trying again is harmless.",
+        is_sent=not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout),
+    )
+
+
+def check_busy(url: str, response: httpx.Response) -> None:
+    """Raise BoardUnavailable for what a server in trouble answers, with when to ask again."""
+    status = response.status_code
+    if status >= 500 or status == httpx.codes.TOO_MANY_REQUESTS:
+        wait = retry_after(response.headers.get("Retry-After", ""))
+        raise BoardUnavailable(f"{url} answered {status}.\nTry again later.", retry_after=wait)
+
+
+def retry_after(text: str) -> float:
+    """The seconds that a Retry-After header asks for, 0 if it says nothing that can be read.
+
+    >>> retry_after("120"), retry_after("soon"), retry_after("99999999")
+    (120.0, 0.0, 3600.0)
+    """
+    try:
+        seconds = float(text) if text.strip().isdecimal() else _until(text)
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+    return min(max(seconds, 0.0), LONGEST_WAIT)
+
+
+def _until(date: str) -> float:
+    return parsedate_to_datetime(date).timestamp() - time.time()
+
+
+def moved_to(response: httpx.Response) -> str | None:
+    """Where a server says that it has moved for good, or None; never from TLS to none.
+
+    A token and an invite are not taken to another host.
+    """
+    if response.status_code not in _MOVED:
+        return None
+    request = response.request
+    try:
+        there = request.url.join(response.headers["Location"])
+    except (httpx.InvalidURL, KeyError):
+        return None
+    if there.scheme not in ("http", "https") or not there.host:
+        return None
+    if request.url.scheme == "https" and there.scheme == "http":
+        raise BoardRefused(
+            f"{request.url} sends on to {there}, which has no TLS; that is not followed.\n"
+            "Let the server redirect to an https address."
+        )
+    is_secret = "Authorization" in request.headers or _INVITE.encode() in request.content
+    if there.host != request.url.host and is_secret:
+        raise BoardRefused(
+            f"{request.url} sends on to another host, {there.host}; that is not followed with an "
+            "invite or a token.\nGive the new address."
+        )
+    return str(there)
+
+
+def fetch(
+    client: httpx.Client, method: str, url: str, longest: int = LONGEST_ANSWER, **options: Any
+) -> tuple[httpx.Response, bytes]:
+    """A whole answer and its body, from wherever the server has moved to."""
+    for _ in range(HOPS + 1):
+        with client.stream(method, url, **options) as response:
+            there = moved_to(response)
+            if there is None and response.is_stream_consumed:
+                return response, response.content
+            if there is None:
+                body = bytearray()
+                for part in response.iter_raw():
+                    body += part
+                    if len(body) > longest:
+                        raise not_ours(url)
+                try:
+                    return response, unpacked(response, bytes(body), longest)
+                except ValueError:
+                    raise not_ours(url) from None
+        url = there
+    raise httpx.TooManyRedirects("too many redirects")
+
+
+def trusted() -> ssl.SSLContext:
+    """The context with which ``httpx`` would check a server, made once.
+
+    ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` count as they stand now.
+    """
+    return _context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@cache
+def _context(file: str | None, folder: str | None) -> ssl.SSLContext:
+    return httpx.create_ssl_context()

@@ -9,6 +9,7 @@ A message is signed over all of its fields, the board and the specification: a s
 for exactly one message in one place. So is a request to be enrolled.
 """
 
+import hashlib
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -101,6 +102,11 @@ class Identity:
         """The signature with which to enrol on a board."""
         return self.sign_fields("enrolment", {"voter": self.voter}, scope)
 
+    def sign_join(self, experiment: str, invite: str | None = None) -> str:
+        """The signature with which to join an experiment of this name, wherever it is."""
+        fields = join_fields(self.voter, experiment, invite)
+        return self.sign_fields("join", fields, JOINING)
+
     def sign_fields(self, kind: str, fields: Mapping[str, object], scope: Scope) -> str:
         """The signature over something that is not a message; ``kind`` is no message's either."""
         assert kind in RESERVED
@@ -124,6 +130,27 @@ def verify_enrolment(*, voter: str, scope: Scope, signature: str) -> bool:
     """Whether a request to be enrolled was signed by the voter whom it names."""
     fields = {"voter": voter}
     return is_key(voter) and verify_fields(voter, "enrolment", fields, scope, signature)
+
+
+def hash_of(invite: str) -> str:
+    """All that is kept of an invite: it is 128 random bits, so that a plain hash does."""
+    return hashlib.sha256(invite.encode(errors="surrogatepass")).hexdigest()
+
+
+JOINING = Scope("-", "-")
+"""The scope of a request to join: the board and the specification are not known before it."""
+
+
+def join_fields(voter: str, experiment: str, invite: str | None) -> dict[str, object]:
+    """What a request to join signs: the experiment's name, the voter, the hash of its invite."""
+    hashed = "-" if invite is None else hash_of(invite)
+    return {"experiment": experiment, "voter": voter, "invite": hashed}
+
+
+def verify_join(*, voter: str, experiment: str, invite: str | None, signature: str) -> bool:
+    """Whether a request to join was signed by the voter whom it names."""
+    fields = join_fields(voter, experiment, invite)
+    return is_key(voter) and verify_fields(voter, "join", fields, JOINING, signature)
 
 
 def verify_fields(

@@ -2,18 +2,24 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import httpx
 
-from devote.boards.administration import Revocation
 from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.experiment import Experiment, is_address
-from devote.boards.http_answers import check_version, get, not_ours, unreachable
-from devote.boards.standing import Standing
-from devote.boards.trust import trusted
+from devote.boards.experiment import Experiment, Standing, is_address
+from devote.boards.http import (
+    HEADERS,
+    check_version,
+    fetch,
+    not_ours,
+    trusted,
+    unreachable,
+)
+from devote.boards.stores import Revocation
 from devote.protocol import Message
-from devote.protocol.messages import from_dict
+from devote.protocol.messages import from_dict, parse_json
 
 AT_ONCE = 2_000
 """Devices and invites that are revoked by one call."""
@@ -22,19 +28,22 @@ AT_ONCE = 2_000
 class Operator(AbstractContextManager["Operator"]):
     """A client of the operator's calls at ``server``, such as ``http://127.0.0.1:8600``.
 
-    Reading what devices read needs no token; everything else does.
+    Reading what devices read needs no token; everything else does. A ``token`` that is the path of
+    a file is read again at each call: so it can be replaced while a program goes on using it.
     """
 
-    def __init__(self, server: str, token: str | None = None, *, timeout: float = 10.0) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+    def __init__(
+        self, server: str, token: str | Path | None = None, *, timeout: float = 10.0
+    ) -> None:
         self.server = server.rstrip("/")
         if not is_address(self.server):
             raise BoardRefused(
                 f"{server!r} is not the address of a server.\nGive one like http://127.0.0.1:8600."
             )
-        self._client = httpx.Client(
-            headers={"User-Agent": "devote", **headers}, timeout=timeout, verify=trusted()
-        )
+        self._token = token
+        self.joined_at = ""
+        """Where devices join the experiment for which invites were made last."""
+        self._client = httpx.Client(headers=HEADERS, timeout=timeout, verify=trusted())
 
     def open(self, experiment: Experiment) -> str:
         """Open an experiment; returns its address, which is what devices join."""
@@ -43,8 +52,8 @@ class Operator(AbstractContextManager["Operator"]):
             "enrolment": experiment.enrolment,
             "players": experiment.players,
         }
-        self._ask("POST", "/experiments", body)
-        return f"{self.server}/experiments/{experiment.name}"
+        url: str | None = self._ask("POST", "/experiments", body)["url"]
+        return url or f"{self.server}/experiments/{experiment.name}"
 
     def experiments(self) -> list[Experiment]:
         """All experiments on the server."""
@@ -56,7 +65,7 @@ class Operator(AbstractContextManager["Operator"]):
 
         Without a token only what is public: nothing archived, and nothing of invites.
         """
-        if "Authorization" in self._client.headers:
+        if self._token is not None:
             return list(self._ask("GET", "/overview")["experiments"])
         return [self._public(item) for item in self.experiments()]
 
@@ -86,7 +95,9 @@ class Operator(AbstractContextManager["Operator"]):
         From the moment ``expires`` on, in seconds since 1970, they are no longer good.
         """
         asked = {"count": count} if expires is None else {"count": count, "expires": expires}
-        return list(self._ask("POST", f"/experiments/{name}/invites", asked)["invites"])
+        answer = self._ask("POST", f"/experiments/{name}/invites", asked)
+        self.joined_at = answer["url"] or f"{self.server}/experiments/{name}"
+        return list(answer["invites"])
 
     def revoke(
         self, name: str, *, voters: Sequence[str] = (), invites: Sequence[str] = ()
@@ -124,9 +135,17 @@ class Operator(AbstractContextManager["Operator"]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _headers(self) -> dict[str, str]:
+        token = self._token
+        if isinstance(token, Path):
+            token = (token.read_text().split() or [""])[0]
+        return {"Authorization": f"Bearer {token}"} if token else {}
+
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         try:
-            response = get(self._client, method, self.server + path, json=body)
+            response, content = fetch(
+                self._client, method, self.server + path, json=body, headers=self._headers()
+            )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             problem = unreachable(self.server, error)
             if isinstance(problem, BoardRefused):
@@ -137,13 +156,13 @@ class Operator(AbstractContextManager["Operator"]):
             ) from None
         check_version(self.server, response)
         try:
-            answer = response.json()
+            answer = parse_json(content)
         except ValueError:
             raise not_ours(self.server) from None
         if response.is_success:
             return answer
         if response.status_code == httpx.codes.UNAUTHORIZED:
-            given = "Authorization" in self._client.headers
+            given = self._token is not None
             raise BoardRefused(
                 f"{self.server} needs the operator's token, and "
                 + ("this is another.\n" if given else "none was given.\n")

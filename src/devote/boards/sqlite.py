@@ -1,18 +1,23 @@
-"""A board in a SQLite file: the default where devices share a disk and no server runs.
+"""The board of a store in this process: the default where devices share a disk and no server runs.
 
 The calls run in a worker thread: a commit waits for the disk, and for other processes up to
 seconds, and an event loop must not wait with it.
 """
 
 import asyncio
-from collections.abc import Callable
+import threading
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import ParamSpec, TypeVar
 
-from devote.boards.bell import RingingBoard
 from devote.boards.board import (
+    Board,
     BoardUnavailable,
+    EndOfBacklog,
     EnrolmentRefused,
     Envelope,
+    Event,
     Outcome,
     Posted,
     PublicTally,
@@ -26,6 +31,76 @@ from devote.protocol import from_json
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Bell:
+    """Wakes all its listeners at once; ``len(bell)`` is how many there are.
+
+    A listener clears its event, looks at the board, and only then waits: a ring in between is
+    not lost.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: dict[asyncio.AbstractEventLoop, set[asyncio.Event]] = defaultdict(set)
+
+    def __len__(self) -> int:
+        with self._lock:
+            return sum(map(len, self._listeners.values()))
+
+    def ring(self) -> None:
+        """Wake all who listen."""
+        with self._lock:
+            for loop, events in self._listeners.items():
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(_set_all, tuple(events))
+
+    @contextmanager
+    def listen(self) -> Iterator[asyncio.Event]:
+        """An event that is set at each ring, for as long as the block lasts."""
+        event, loop = asyncio.Event(), asyncio.get_running_loop()
+        with self._lock:
+            self._listeners[loop].add(event)
+        try:
+            yield event
+        finally:
+            with self._lock:
+                self._listeners[loop].discard(event)
+                if not self._listeners[loop]:
+                    del self._listeners[loop]
+
+
+def _set_all(events: Iterable[asyncio.Event]) -> None:
+    for event in events:
+        event.set()
+
+
+class RingingBoard(Board):
+    """A board that rings its bell when it grows, and whose stream is its snapshots.
+
+    ``poll`` is after how many seconds without a ring a stream reads again.
+    """
+
+    poll: float | None = None
+
+    def __init__(self) -> None:
+        self._bell = Bell()
+
+    async def stream(self, after: int = 0) -> AsyncIterator[Event]:
+        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
+        at_end = False
+        with self._bell.listen() as rung:
+            while True:
+                rung.clear()
+                snapshot = await self.snapshot(after)
+                for posted in snapshot.posted:
+                    yield posted
+                after = snapshot.number
+                if not at_end:
+                    at_end = True
+                    yield EndOfBacklog(after)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(rung.wait(), self.poll)
 
 
 class SqliteBoard(RingingBoard):

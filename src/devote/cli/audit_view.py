@@ -163,7 +163,7 @@ def show_exposure(rows: Sequence[Exposure], runs: int) -> None:
         "e at least: the least e that its best event leaves possible; all rows hold\n"
         f"together with {100 * first.confidence:.4g} % confidence. from: what it looked at.\n"
         "Not hidden: that the app is used, and when. The device is simulated by the rules\n"
-        "of the proofs; tests/fleet put the real one to the same audit.[/dim]"
+        "of the proofs; tests/device put the real one to the same audit.[/dim]"
     )
 
 

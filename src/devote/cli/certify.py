@@ -76,7 +76,7 @@ def request(
     Example:
         devote certify request banner.toml device.db
     """
-    from devote.fleet.joining import prepare_store
+    from devote.device.device import prepare_store
 
     read = read_spec(spec)
     made = {str(s): prepare_store(s, read) for s in stores or [Path("device.db")]}

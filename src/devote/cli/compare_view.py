@@ -41,7 +41,7 @@ def show_comparison(found: dict[str, Any]) -> None:
 
 def _who(found: dict[str, Any]) -> str:
     if found["visitors_per_day"] is not None:
-        return f"{found['visitors_per_day']:,.0f} visitors a day"
+        return f"{found['visitors_per_day']:,.10g} visitors a day"
     return f"{found['n_players']:,} devices"
 
 

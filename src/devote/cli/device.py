@@ -51,8 +51,8 @@ def device(
         devote device gossip://10.0.0.7:7700/banner --invite 3.json --gossip listen=0.0.0.0:7700
     """
     from devote.cli.terminal import tell
-    from devote.fleet import Device
-    from devote.fleet.turns import ask, made_up, play
+    from devote.cli.turns import ask, made_up, play
+    from devote.device import Device
 
     rates = None if means is None else options.read_means(means)
     board = None

@@ -159,8 +159,7 @@ def export(
     Example:
         devote experiments export banner --output banner.jsonl
     """
-    from devote.boards.http_log import HttpLog
-    from devote.boards.saved_log import LogCopy
+    from devote.boards.logs import HttpLog, LogCopy
     from devote.boards.verification import verify_log
     from devote.cli.output_file import check_writable
     from devote.cli.terminal import progress_bar

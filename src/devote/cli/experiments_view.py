@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from devote.boards.standing import Standing
+from devote.boards.experiment import Standing
 from devote.cli.terminal import console, number, table
 
 HEADS = ("experiment", "state", "devices", "messages", "answer")

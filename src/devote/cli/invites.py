@@ -52,18 +52,16 @@ def invites(
     moment = None if expires is None else read_moment(expires)
     if link_to is not None and "#" in link_to:
         raise CommandError(f"--link-to {link_to!r} has a # already.\nLeave it out; one is added.")
-    page = link_to or (f"{server.rstrip('/')}/experiments/{experiment}" if links else None)
-    before = "" if page is None else f"{page}#invite="
     if output is not None:
         check_writable(output)
         if output.exists():
             raise CommandError(f"{output} is there already.\nChoose another name.")
     with operator(server, token_file) as calls:
-        batches = _batches(calls, experiment, count, moment)
+        made = _lines(calls, experiment, count, moment, link_to, links=links)
         if output is not None:
-            _write(output, batches, before)
+            _write(output, made)
         else:
-            lines = [before + text for batch in batches for text in batch]
+            lines = [line for batch in made for line in batch]
     if output is not None:
         told = {"experiment": experiment, "file": str(output), "count": count}
         tell(told, json, lambda _: typer.echo(f"{output}: {count:,} invites."))
@@ -72,18 +70,27 @@ def invites(
         tell(told, json, lambda _: typer.echo("\n".join(lines)))
 
 
-def _batches(
-    calls: "Operator", experiment: str, count: int, expires: int | None
+def _lines(
+    calls: "Operator",
+    experiment: str,
+    count: int,
+    expires: int | None,
+    link_to: str | None,
+    *,
+    links: bool,
 ) -> Iterator[list[str]]:
+    """Invites as they are made, a batch at a time, as links if these are wanted."""
     for start in range(0, count, AT_ONCE):
-        yield calls.invites(experiment, min(AT_ONCE, count - start), expires)
+        made = calls.invites(experiment, min(AT_ONCE, count - start), expires)
+        page = link_to or (calls.joined_at if links else None)
+        yield made if page is None else [f"{page}#invite={text}" for text in made]
 
 
-def _write(output: Path, batches: Iterator[list[str]], before: str) -> None:
+def _write(output: Path, batches: Iterator[list[str]]) -> None:
     """Write each batch as it comes: invites that were made are never lost by a later failure."""
     first = next(batches)  # nothing is written if none can be made
     with open(os.open(output, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
         for batch in chain([first], batches):
-            file.writelines(f"{before}{text}\n" for text in batch)
+            file.writelines(f"{line}\n" for line in batch)
             file.flush()
         os.fsync(file.fileno())

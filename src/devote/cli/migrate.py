@@ -30,7 +30,7 @@ def migrate(
         devote migrate devote-server.db nats://10.0.0.1:4222,10.0.0.2:4222,10.0.0.3:4222
     """
     from devote.boards.database import StoreError
-    from devote.boards.jetstream.address import NatsAddress
+    from devote.boards.jetstream.connection import NatsAddress
     from devote.boards.store import SqliteStore
     from devote.extras import naming_extras
 

@@ -1,5 +1,6 @@
 """What the operator's commands share: which server, with which token, and moments in time."""
 
+import os
 import re
 import time
 from datetime import UTC, datetime
@@ -14,8 +15,11 @@ from devote.cli.options import takes
 if TYPE_CHECKING:
     from devote.boards.operator import Operator
 
-Server = Annotated[str, takes("URL", "The server's address.")]
-TokenFile = Annotated[Path, takes("FILE", "The operator's token, as `devote serve` wrote it.")]
+Server = Annotated[str, takes("URL", "The server's address.", envvar="DEVOTE_SERVER")]
+TokenFile = Annotated[
+    Path,
+    takes("FILE", "The operator's token; else DEVOTE_TOKEN, or the file of `devote serve`."),
+]
 Name = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="The experiment's name.")]
 
 SERVER = "http://127.0.0.1:8600"
@@ -32,15 +36,17 @@ def operator(server: str, token_file: Path, *, public: bool = False) -> "Operato
     """A client for the operator's calls; with ``public`` it can do without a token."""
     from devote.boards.operator import Operator
 
-    try:
-        return Operator(server, token_file.read_text().strip())
-    except FileNotFoundError:
-        if public:
-            return Operator(server)
-        raise CommandError(
-            f"This needs the operator's token, and {token_file} is not there.\n"
-            "Give --token-file; `devote serve` printed where it is."
-        ) from None
+    token = os.environ.get("DEVOTE_TOKEN")
+    if token and token_file == TOKEN_FILE:
+        return Operator(server, token)
+    if token_file.is_file():
+        return Operator(server, token_file)
+    if public:
+        return Operator(server)
+    raise CommandError(
+        f"This needs the operator's token, and {token_file} is not there.\n"
+        "Give --token-file, or set DEVOTE_TOKEN; `devote serve` printed where it is."
+    )
 
 
 def read_moment(text: str) -> int:

@@ -47,7 +47,7 @@ Engine = Annotated[
     str,
     takes(
         "NAME",
-        "What runs the trials: event, clocks, cuda, or auto for the faster of the first two.",
+        "What runs the trials: event, passes, cuda, or auto for the faster of the first two.",
     ),
 ]
 Workers = Annotated[int, takes("W", "Processes to run in; 0: one per core.", min=0)]

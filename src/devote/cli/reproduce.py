@@ -55,9 +55,9 @@ def _show(done: "Reproduction") -> None:
 
     rows = []
     for claim in done.claims:
-        cut = " (cut)" if claim.missing else ""
-        verdict = f"[{COLOURS.get(claim.verdict, 'dim')}]{claim.verdict}[/]{cut}"
-        rows.append((claim.quote.replace("[", "\\["), verdict, "; ".join(claim.depends_on)))
+        cut = " (cut)" if claim["missing_n_players"] else ""
+        verdict = f"[{COLOURS.get(claim['verdict'], 'dim')}]{claim['verdict']}[/]{cut}"
+        rows.append((claim["quote"].replace("[", "\\["), verdict, "; ".join(claim["depends_on"])))
     heads = ("the paper says", "verdict", "on")
     look = {"title": "The paper's claims", "title_justify": "left", "padding": (0, 2, 0, 0)}
     out = console()

@@ -1,16 +1,13 @@
 """``devote serve``: a board for devices, and the page to watch it on."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
 
 from devote.cli.config import join_limits, read_config
 from devote.cli.options import takes
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
 
 
 def serve(
@@ -37,6 +34,10 @@ def serve(
         int | None,
         Option(min=1, max=65535, help="A port of their own for metrics and the operator's calls."),
     ] = None,
+    public_url: Annotated[
+        str | None,
+        takes("URL", "Where devices and people reach this server; links and `open` print it."),
+    ] = None,
     limit: Annotated[
         list[str] | None,
         takes(
@@ -61,33 +62,30 @@ def serve(
         devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
         devote serve --store nats://10.0.0.1:4222,10.0.0.2:4222,10.0.0.3:4222
     """
-    from devote.boards.jetstream.address import is_nats
-    from devote.boards.stores import open_store
+    from devote.boards.stores import is_nats, open_store
     from devote.dashboard import add_page
-    from devote.server.alone import only_server
-    from devote.server.origins import allow_origins, check_origin
-    from devote.server.serve import check_address, check_tls, run_server
+    from devote.server.limits import check_origin
+    from devote.server.serve import check_address, check_tls, only_server, run_server
     from devote.server.settings import load_settings, read_limits
 
     tls: dict[str, Any] = {"certificate": certificate, "key": key}
     check_tls(**tls)
     read_limits(limit or [])
-    origins = [check_origin(origin) for origin in allow_origin or []]
+    others: dict[str, Any] = {
+        "origins": tuple(check_origin(origin) for origin in allow_origin or []),
+        "public_url": public_url or "",
+    }
     for each in (port, admin_port):
         if each is not None:
             check_address(host, each)
     beside = Path("devote-nats" if is_nats(store) else store)
-
-    def extend(app: "FastAPI") -> None:
-        add_page(app)
-        allow_origins(app, origins)
-
     with only_server(store):
         opened = open_store(store)
         where = token_file or beside.with_name(beside.name + ".token")
-        settings = load_settings(where, limit or [])
+        settings = load_settings(where, limit or [], **others)
         scheme = "http" if certificate is None else "https"
-        typer.echo(f"devote: the page is at {scheme}://{host}:{port}/", err=True)
+        page = public_url or f"{scheme}://{host}:{port}"
+        typer.echo(f"devote: the page is at {page.rstrip('/')}/", err=True)
         typer.echo(f"devote: the operator's token is in {where}", err=True)
         options: dict[str, Any] = {"host": host, "port": port, "admin_port": admin_port, **tls}
-        run_server(opened, settings=settings, extend=extend, **options)
+        run_server(opened, settings=settings, extend=add_page, **options)

@@ -26,7 +26,7 @@ def simulate(
         devote simulate --problem 1 --players 64
         devote simulate --means .7,.5,.3 --activity zipf:1.1 --players 500 --json
         devote simulate --problem 4 --algorithm ser4 --option phi=.0001 --horizon 180000
-        devote simulate --players 1000000 --trials 1 --engine clocks
+        devote simulate --players 1000000 --trials 1 --engine passes
         devote simulate --players 1024 --trials 1000 --engine cuda
         devote simulate --scheme jury --set seats=41 --algorithm mixture_elimination
         devote simulate --import my_rule.py --algorithm my_rule --results trials.jsonl

@@ -35,8 +35,7 @@ def read_head(text: str) -> "Told":
 def _open(log: str, stack: ExitStack, progress: Callable[[int, int, str], None]) -> "Log":
     """The log at an address or in a file, open for as long as the stack is."""
     from devote.boards.experiment import is_address
-    from devote.boards.http_log import HttpLog
-    from devote.boards.saved_log import SavedLog
+    from devote.boards.logs import HttpLog, SavedLog
 
     if not Path(log).is_file() and (is_address(log) or "/experiments/" in log):
         return stack.enter_context(HttpLog(log, progress=progress))
@@ -72,11 +71,11 @@ def verify(
         devote verify http://127.0.0.1:8600/experiments/banner --store device.db
         devote verify monday.jsonl
     """
-    from devote.boards.saved_log import LogCopy, SavedLog
+    from devote.boards.logs import LogCopy, SavedLog
     from devote.boards.verification import verify_log
     from devote.cli.terminal import progress_bar, tell
     from devote.cli.verify_view import show, to_json
-    from devote.fleet.remembering import remember
+    from devote.device.store import remember
 
     heads = [read_head(text) for text in head or ()]
     if save is not None:

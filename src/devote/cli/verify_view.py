@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from devote.boards.findings import CHECKS, Finding, Report
+from devote.boards.verification import CHECKS, Finding, Report
 from devote.cli.terminal import console, table
 
 

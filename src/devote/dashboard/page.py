@@ -5,20 +5,24 @@ that it works below a path of a reverse proxy too.
 """
 
 import json
-from collections.abc import Awaitable, Callable
 from functools import partial
 from hashlib import blake2b
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import FastAPI, Header
+from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from devote.dashboard.pacing import EVERY, Paced
 from devote.dashboard.view import summarize, view
 from devote.server.answers import unless_known
+from devote.server.app import Endpoint
+from devote.server.bodies import name_of
 from devote.server.live import EventStream
-from devote.server.service import Name, Reading, Service
+from devote.server.operator import Handler
+from devote.server.service import Service
 
 KINDS = {
     "html": "text/html; charset=utf-8",
@@ -35,41 +39,46 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 
-Known = Annotated[str, Header(alias="If-None-Match")]
 
-
-def add_page(app: FastAPI) -> None:
+def add_page(app: Starlette) -> None:
     """Serve the page at the root of a server, and its views below ``/views``."""
-    for name in FILES:
-        body = files("devote.dashboard").joinpath("static", name).read_bytes()
-        path = "/" if name == "page.html" else f"/{name}"
-        app.add_api_route(
-            path, _file(body, KINDS[name.rpartition(".")[2]]), include_in_schema=False
-        )
     service: Service = app.state.service
     every = Paced(partial(_every_view, service))
     single: dict[str, Paced] = {}
 
-    async def one(_: Reading, name: Name, known: Known = "") -> Response:
+    async def one(service: Service, request: Request) -> Response:
+        name = name_of(request)
+        await service.reading(name)
         paced = single.setdefault(name, Paced(partial(_one_view, service, name)))
-        return _tagged(await paced.get(), "application/json", known)
+        body = await paced.get()
+        service.read(name, len(body))
+        return _tagged(body, "application/json", request)
 
-    async def stream(board: Reading) -> Response:
+    async def stream(service: Service, request: Request) -> Response:
+        board = await service.reading(name_of(request))
         service.check_streams()
         await board.refresh()
         return EventStream(board.numbers(EVERY), patience=service.settings.patience)
 
-    async def all_(known: Known = "") -> Response:
-        return _tagged(await every.get(), "application/json", known)
+    async def all_(service: Service, request: Request) -> Response:
+        return _tagged(await every.get(), "application/json", request)
 
-    app.add_api_route("/views", all_, include_in_schema=False)
-    app.add_api_route("/views/{name}", one, include_in_schema=False)
-    app.add_api_route("/views/{name}/stream", stream, include_in_schema=False)
+    routes: dict[str, Handler] = {
+        "/views": all_,
+        "/views/{name}": one,
+        "/views/{name}/stream": stream,
+    }
+    for name in FILES:
+        body = files("devote.dashboard").joinpath("static", name).read_bytes()
+        path = "/" if name == "page.html" else f"/{name}"
+        routes[path] = _file(body, KINDS[name.rpartition(".")[2]])
+    for path, handler in routes.items():
+        app.router.routes.append(Route(path, Endpoint(service, path, {"GET": handler})))
 
 
 async def _one_view(service: Service, name: str) -> bytes:
     experiment = await service.call(service.store.get, name)
-    standing = await service.call(service.store.administration.standing, name)
+    standing = await service.call(service.store.standing, name)
     seen = await service.call(service.store.look, name, partial(view, experiment))
     return _json({**seen, "standing": standing.words})
 
@@ -86,14 +95,15 @@ def _json(content: Any) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode()
 
 
-def _file(body: bytes, kind: str) -> Callable[..., Awaitable[Response]]:
-    async def send(known: Known = "") -> Response:
-        return _tagged(body, kind, known)
+def _file(body: bytes, kind: str) -> Handler:
+    async def send(service: Service, request: Request) -> Response:
+        return _tagged(body, kind, request)
 
     return send
 
 
-def _tagged(body: bytes, kind: str, known: str) -> Response:
+def _tagged(body: bytes, kind: str, request: Request) -> Response:
     """An answer that is not sent again to a browser that has it."""
     tag = blake2b(body, digest_size=12).hexdigest()
+    known = request.headers.get("if-none-match", "")
     return unless_known(body, kind=kind, tag=tag, known=known, **HEADERS)

@@ -16,12 +16,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from devote.demo.task import JOIN_ATTEMPTS, JOIN_PAUSE, Task
 from devote.demo.visitors import run_visitors
-from devote.fleet import Device, JoinError
-from devote.fleet.loop import Pace
+from devote.device import Device, JoinError
+from devote.device.sync import Pace
 
 QUICK = Pace(every=1.0, base=0.1, cap=1.0)
 AT_ONCE = 8
@@ -70,7 +68,7 @@ def _close(joining: "Future[Device]") -> None:
 
 def main() -> None:
     """Run the devices of the task in a JSON file and print the pulls made, a number per line."""
-    task = TypeAdapter(Task).validate_json(Path(sys.argv[1]).read_bytes())
+    task = Task.from_json(Path(sys.argv[1]).read_bytes())
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

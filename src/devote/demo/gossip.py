@@ -18,7 +18,7 @@ from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.demo.demonstration import PATIENCE, Happening, Outcome, banner_experiment
 from devote.demo.processes import DemonstrationError, Program
-from devote.fleet.joining import prepare_store
+from devote.device.device import prepare_store
 from devote.gossip import Certificate, Ticket
 from devote.gossip.votes import VoteSet
 from devote.protocol import ExperimentSpec, Message, Scheme, from_json

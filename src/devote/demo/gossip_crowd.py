@@ -18,8 +18,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from devote.fleet import Device
-from devote.fleet.loop import Pace
+from devote.device import Device
+from devote.device.sync import Pace
 from devote.gossip import GossipBoard, GossipSettings
 from devote.gossip.dialler import Dialler
 from devote.gossip.exchange import Unreachable
@@ -66,7 +66,7 @@ def run_side(task: dict[str, Any], report: Callable[[Any], None], stop: threadin
 
 
 def _standing(devices: list[Device], pulls: int) -> dict[str, Any]:
-    boards = [device._device._board for device in devices]
+    boards = [device.board for device in devices]
     sets = [board.votes for board in boards if isinstance(board, GossipBoard)]
     return {
         "pulls": pulls,

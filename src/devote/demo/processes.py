@@ -12,8 +12,6 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from devote.demo.task import Task
 from devote.errors import DevoteError
 
@@ -120,7 +118,7 @@ class CrowdProcess(Program):
         self.task = task
         file = task.folder / f"crowd-{min(task.invites):05d}.json"
         file.touch(mode=0o600)
-        file.write_bytes(TypeAdapter(Task).dump_json(task))
+        file.write_text(task.to_json())
         super().__init__(file, task.folder / "crowd.log", program, str(file))
 
     @property

@@ -1,7 +1,8 @@
 """What a process of the demonstration is told to do."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 JOIN_ATTEMPTS = 60
@@ -23,3 +24,16 @@ class Task:
     seed: int
     answers: int = 0
     reply_after: float = 0.0
+
+    def to_json(self) -> str:
+        """As JSON text, for another process."""
+        return json.dumps({**asdict(self), "folder": str(self.folder)})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Task":
+        """Read what ``to_json`` gave."""
+        values = json.loads(text)
+        values["folder"] = Path(values["folder"])
+        values["means"] = tuple(values["means"])
+        values["invites"] = {int(number): text for number, text in values["invites"].items()}
+        return cls(**values)

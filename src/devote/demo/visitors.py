@@ -17,9 +17,9 @@ import httpx
 
 from devote.boards.http import HttpBoard
 from devote.demo.task import JOIN_ATTEMPTS, JOIN_PAUSE, Task
-from devote.fleet import AsyncDevice, JoinError, LateReward
-from devote.fleet.loop import Pace
-from devote.fleet.replies import LATEST
+from devote.device import AsyncDevice, JoinError, LateReward
+from devote.device.steps import LATEST
+from devote.device.sync import Pace
 
 AWAKE = 128
 """Visitors at a time: each has files open."""

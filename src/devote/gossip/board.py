@@ -24,7 +24,6 @@ from devote.boards.board import (
     Envelope,
     Outcome,
     Snapshot,
-    VoterRevoked,
 )
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
@@ -174,15 +173,12 @@ class GossipBoard(SqliteBoard):
     async def publish(self, envelope: Envelope) -> Outcome:
         """Put a message into this device's set, and push it to a few peers."""
         try:
-            outcome, item = await asyncio.to_thread(self.votes.post, envelope)
+            receipt, item = await asyncio.to_thread(self.votes.post, envelope)
         except StoreError as error:
             raise BoardUnavailable(str(error)) from error
-        certificate = self.votes.certificates.get(envelope.message.voter)
-        if certificate is not None and certificate.number in self.votes.revoked:
-            raise VoterRevoked(_revoked(certificate))
         if item is not None:
             self._on_new([item])
-        return outcome
+        return receipt.settled()
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""

@@ -1,8 +1,8 @@
 """Answering peers over HTTP, inside the device's process: uvicorn, and bounds on everything.
 
 Whoever connects is bounded: requests by the second and by the address they come from, bodies and
-how long they take, connections, also those that never finish a request. What is too much is
-refused before it is read.
+how long they take, connections, also those that never finish a request: one address has at most
+half of them (``server.limits.Connections``). What is too much is refused before it is read.
 """
 
 import asyncio
@@ -10,20 +10,17 @@ import ipaddress
 import json
 import socket
 import ssl
-import weakref
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from devote.boards.experiment import VERSION_HEADER
 from devote.gossip.exchange import PATHS, Answers
 from devote.gossip.settings import GossipError, GossipSettings, parse_address
 from devote.protocol.wire import VERSION
-from devote.server.limits import RateLimit
+from devote.server.limits import Connections, RateLimit
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -121,70 +118,8 @@ FAREWELL = 3.0
 """Seconds in which answers may be finished before connections are cut."""
 
 
-class _Door(socket.socket):
-    """A listening socket that lets in so many at a time, and half as many of one sender.
-
-    Uvicorn counts requests, and a connection on which none is made only costs whoever accepts it.
-    """
-
-    most = 128
-
-    def __init__(self, bound: socket.socket) -> None:
-        super().__init__(fileno=bound.detach())
-        self._inside: weakref.WeakKeyDictionary[socket.socket, str] = weakref.WeakKeyDictionary()
-
-    def accept(self) -> tuple[socket.socket, Any]:
-        """The next connection; one too many is closed at once."""
-        let_in, address = super().accept()
-        who = sender(address[0])
-        inside = Counter(host for one, host in self._inside.items() if one.fileno() != -1)
-        if inside.total() >= self.most or inside[who] >= max(1, self.most // 2):
-            let_in.close()
-            raise ConnectionAbortedError
-        self._inside[let_in] = who
-        return let_in, address
-
-
-class _Impatient(H11Protocol):
-    """Closes a connection on which no request was finished, or no answer read, for too long.
-
-    A page may go on answering for as long as somebody looks at it.
-    """
-
-    patience = 10.0
-    _watch: asyncio.TimerHandle | None = None
-    _seen: object = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to watch."""
-        super().connection_made(transport)
-        self._watch = self.loop.call_later(self.patience, self._look)
-
-    def _look(self) -> None:
-        is_old, cycle = self.cycle is self._seen, self.cycle
-        is_done = cycle is None or cycle.response_complete
-        if self.transport.is_closing() or (is_old and not is_done and cycle.scope["path"] in PATHS):
-            self.transport.abort()  # to close would wait until what was written is read
-            return
-        if is_old and is_done:
-            self.transport.close()
-        self._seen = cycle
-        self._watch = self.loop.call_later(self.patience, self._look)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop watching."""
-        if self._watch is not None:
-            self._watch.cancel()
-        super().connection_lost(exc)
-
-
-class _Quiet(uvicorn.Server):
-    """Uvicorn, but the program's signals stay the program's."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
-        yield
+IDLE = 10.0
+"""Seconds for which a peer may keep a connection without asking, or without reading the answer."""
 
 
 class Listener:
@@ -199,8 +134,8 @@ class Listener:
                 f"{settings.listen} cannot be listened on: {error.strerror}.\n"
                 "End what listens there, or listen on another address or port."
             ) from None
-        self._socket = _Door(bound)
-        self._socket.most = 4 * settings.connections
+        self._socket = bound
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         host, port = self._socket.getsockname()[:2]
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._settings = settings
@@ -217,9 +152,10 @@ class Listener:
                 "ssl_ca_certs": settings.authority,
                 "ssl_cert_reqs": ssl.CERT_REQUIRED if settings.mutual else ssl.CERT_NONE,
             }
+        guard = Connections(4 * settings.connections, IDLE, of=lambda one: sender(one.client[0]))
         config = uvicorn.Config(
             app,
-            http=_Impatient,
+            http="h11",
             ws="none",
             lifespan="off",
             access_log=False,
@@ -228,14 +164,17 @@ class Listener:
             server_header=False,
             date_header=False,
             proxy_headers=False,
-            limit_concurrency=4 * settings.connections + 1,  # the door is narrower
+            limit_concurrency=guard.most + 1,
+            callback_notify=guard.sweep,
+            timeout_notify=0,
             timeout_keep_alive=int(4 * settings.period) + 1,
             timeout_graceful_shutdown=1,
             backlog=256,
             **tls,
         )
-        self._server = _Quiet(config)
-        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        self._server = server = uvicorn.Server(config)
+        guard.listed = lambda: server.server_state.connections
+        self._task = asyncio.create_task(self._run(config))
         while not self._server.started and not self._task.done():
             await asyncio.sleep(0.005)
         if self._task.done():
@@ -243,6 +182,14 @@ class Listener:
                 f"{settings.listen} cannot be served ({self._task.exception()!r}).\n"
                 "Check the address and the TLS files."
             )
+
+    async def _run(self, config: uvicorn.Config) -> None:
+        """Serve as ``uvicorn.Server.serve`` does; but the program's signals stay the program's."""
+        config.load()
+        self._server.lifespan = config.lifespan_class(config)
+        await self._server.startup([self._socket])
+        await self._server.main_loop()
+        await self._server.shutdown([self._socket])
 
     async def aclose(self) -> None:
         """Stop answering."""

@@ -14,12 +14,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from devote.boards.admission import refusal
+from devote.boards.admission import Receipt, refusal
 from devote.boards.board import Envelope, Outcome
 from devote.boards.database import Database, StoreMismatch
-from devote.boards.experiment import Experiment
+from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.history import History
-from devote.boards.standing import UnknownExperiment
 from devote.boards.store import SqliteStore
 from devote.gossip import digests
 from devote.gossip.credentials import Certificate, Revocation, scope_of
@@ -95,11 +94,11 @@ class VoteSet:
                 self._index(envelope)
                 if (text, signature) in early:
                     self._early[self._id(envelope.message)] = envelope
-        enrolled = set(self.board.voters(self.spec.name))
+        enrolled = set(self.board.voters(self.spec.name)) - self.board.revoked(self.spec.name)
         for voter, certificate in list(self.certificates.items()):
             # The process ended in between, or one of the files is older than the other.
             if certificate.number not in self.revoked and voter not in enrolled:
-                self.board.admit(self.spec.name, voter)
+                self.board.admit_known(self.spec.name, [voter])
             elif certificate.number in self.revoked and voter in enrolled:
                 self._expel(certificate.number)
         if self.revoked:
@@ -151,7 +150,7 @@ class VoteSet:
             with self.notes.write() as db:
                 row = (certificate.voter, certificate.number, certificate.signature)
                 db.execute("INSERT OR REPLACE INTO certificates VALUES (?, ?, ?)", row)
-            self.board.admit(self.spec.name, certificate.voter)
+            self.board.admit_known(self.spec.name, [certificate.voter])
             self.certificates[certificate.voter] = certificate
 
     def is_revoked(self, voter: str) -> bool:
@@ -171,20 +170,36 @@ class VoteSet:
                     break
                 if is_new:
                     taken.new.append(item)
-            if taken.new:
-                self._release()
         return taken
 
-    def post(self, envelope: Envelope) -> tuple[Outcome, Item | None]:
-        """Take a message of this device; what was refused gives no item."""
+    def post(self, envelope: Envelope, most: int | None = None) -> tuple[Receipt, Item | None]:
+        """Take a message whose voter is certified; the item is that of a new one.
+
+        One that came before its turn counts as accepted: it is kept, and handed on.
+        """
+        message, name = envelope.message, self.spec.name
         with self._lock:
-            if self._id(envelope.message) in self.items:
-                return Outcome.DUPLICATE, None
-            certificate = self.certificates.get(envelope.message.voter)
-            if certificate is None or certificate.number in self.revoked:
-                return Outcome.REFUSED, None
-            taken = self.take([vote_item(envelope, certificate)])
-            return (Outcome.ACCEPTED, taken.new[0]) if taken.new else (Outcome.REFUSED, None)
+            receipt = self.board.post(name, envelope, most=most)
+            if receipt.outcome is Outcome.REFUSED and self._is_early(receipt, message):
+                if self._id(message) in self._early:
+                    return Receipt(Outcome.DUPLICATE), None
+                self._keep_early([envelope])
+                receipt = Receipt(Outcome.ACCEPTED)
+            identity = self._id(message)
+            if receipt.outcome is Outcome.REFUSED or identity in self.items:
+                return receipt, None
+            self._index(envelope)  # also what is in the votes, and whose certificate was lost
+            self._release()
+            return receipt, self.items.get(identity)
+
+    def _is_early(self, receipt: Receipt, message: Message) -> bool:
+        """Whether a message was refused because of its turn, and nothing else."""
+
+        def ask(history: History) -> bool:
+            tally = history.tally
+            return receipt.reason == tally.refusal(message) and tally.is_early(message)
+
+        return self.board.look(self.spec.name, ask)
 
     def _take_one(self, item: Any) -> bool:
         if "revoked" in item:
@@ -205,13 +220,10 @@ class VoteSet:
         if reason := refusal(envelope, self.spec, self.scope):
             raise GossipError(reason)
         self.certify(certificate)
-        receipt = self.board.post(self.spec.name, envelope)
+        receipt, new = self.post(envelope)
         if receipt.outcome is Outcome.REFUSED:
-            if not self.board.look(self.spec.name, lambda h: h.tally.is_early(message)):
-                raise GossipError(receipt.reason)
-            self._keep_early([envelope])
-        self._index(envelope)
-        return True
+            raise GossipError(receipt.reason)
+        return new is not None
 
     def _release(self) -> None:
         """Post what came before its turn and may be posted now."""

@@ -15,11 +15,10 @@ import numpy as np
 
 from devote.guarantees.spread import spread_of
 from devote.guarantees.summary import spread
-from devote.kernels.tables import ACTIVE, DECIDED
-from devote.simulate.engine.run import Run
+from devote.simulate.run import Plan, Run
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import NEVER, STATUSES, Trial
-from devote.simulate.trials import compile_loop, run_trial
+from devote.simulate.trials import run_trial
 
 SLOW = 50
 """A pull without a compiled loop counts as so many."""
@@ -104,7 +103,7 @@ def estimate_cost(
     With ``pulls`` for about so many pulls at most, too. Not ``to_the_end``: only until the group
     has its answer, not until everybody has heard of it.
     """
-    if scenario.scheme.engine is None:
+    if scenario.part is None:
         deadline = time.monotonic() + seconds
         runs = [run_trial(scenario, seed=seed, trial=0)]  # on the slow path it is not cut off
         while len(runs) < trials and time.monotonic() <= deadline:
@@ -115,15 +114,17 @@ def estimate_cost(
                 progress(len(runs))
         return CostEstimate(trials, tuple(runs))
     scenario = replace(scenario, engine="event")  # which can be looked at while it runs
-    compile_loop(scenario)
+    plan = Plan(scenario)
+    loop = plan.loop
+    Run(scenario, plan=plan, loop=loop).advance(1)  # compiles it
     deadline, runs, cut_off, made = float("inf"), [], False, 0
     quantiles: list[Any] = []
     for trial in range(trials):
-        run = Run(scenario, seed=seed, trial=trial)
+        run = Run(scenario, seed=seed, trial=trial, plan=plan, loop=loop)
         if not runs:
             # A million devices take a while to lay out, which is not part of the estimate.
             deadline = time.monotonic() + seconds
-        while not (is_over := run.over or (not to_the_end and run.counters[DECIDED])):
+        while not (is_over := run.over or (not to_the_end and run.group["decided"])):
             if time.monotonic() > deadline or made + run.samples > pulls:
                 break
             run.advance()
@@ -132,8 +133,8 @@ def estimate_cost(
         made += run.samples
         cut_off = not is_over
         runs.append(run.outcome())
-        if not run.engine.one_learner:
-            quantiles.append(np.quantile(run.arena.own[:, ACTIVE], (0.5, 0.9, 1.0)))
+        if not run.part.one_learner:
+            quantiles.append(np.quantile(run.tables.players["active"], (0.5, 0.9, 1.0)))
         if progress:
             progress(len(runs))
         if time.monotonic() > deadline or made > pulls:

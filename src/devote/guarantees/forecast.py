@@ -23,6 +23,7 @@ from devote.protocol import ExperimentSpec
 from devote.schemes import Jury, Survey
 from devote.simulate.answers import AnswerRuns, simulate_answers
 from devote.simulate.jurors import JuryRuns, simulate_jury
+from devote.simulate.parts import PARTS
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import NEVER
 
@@ -307,7 +308,7 @@ def _fleet(
     """Every play of every device."""
     n, rate = question.wish.n_players, question.plays_per_day
     assert rate is not None
-    slow = None if spec.scheme.engine is not None else 100_000
+    slow = None if spec.scheme.name in PARTS else 100_000
     cost = estimate_cost(
         Scenario(spec, problem, n, slow),
         trials=effort.runs,

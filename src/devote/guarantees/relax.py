@@ -60,7 +60,7 @@ class Change:
         if self.asked == "n_players":
             return f"{value:,.0f} devices instead of {before:,.0f}"
         if self.asked == "visitors_per_day":
-            return f"{value:,.0f} visitors a day instead of {before:,.0f}"
+            return f"{value:,.10g} visitors a day instead of {before:,.10g}"
         if self.asked == "days":
             return f"up to {value:g} days instead of {before:g}"
         if self.asked == "privacy":

@@ -76,8 +76,9 @@ def weigh(form: type[Scheme], question: Question) -> Candidate:
 
 def check_question(question: Question) -> None:
     """Refuse what no fleet could answer: say which number is the cause, and what would do."""
-    wish = question.wish
     _check_epsilon(question)
+    question = replace(question, broken="")  # what breaks the proofs is said of each scheme
+    wish = question.wish
     if not _all_refuse(question):
         return
 

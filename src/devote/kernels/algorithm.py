@@ -16,21 +16,12 @@ class Algorithm:
     ``options`` maps an option's name to its allowed words, of which the first is the default, or to
     its default, a number above 0. A subroutine finds the values in ``rule.options``, in this order;
     a word is given by its position. ``endless`` subroutines never stop by themselves and need a
-    horizon; ``patient`` ones make thousands of pulls of each arm, which helps to choose an engine.
-    ``laborious``, if given, says whether the next pull takes far more work than most, as at the end
-    of a round: a GPU then makes such pulls of many players together. ``calm``, if given, says how
-    many of the next pulls, at least, are of arms in turn (``state.in_turn``) and do nothing but add
-    their rewards and keep the last uniform: they are then made in one go. Neither changes a result.
+    horizon.
 
     ``asks(rule, state, arm)`` says whether the subroutine wants further rewards of an arm now: by
     default of every remaining arm. Where somebody else draws the arms, as in a survey, they are
     drawn among these. ``tolerates_liars``: it keeps its promise although up to ``Rule.liars``
     rewards are lies. ``most_arms``: the most arms for which its memory is reasonable.
-
-    The rest says what little a subroutine keeps, so that a million of them take little memory:
-    ``counts_pulls``: it uses ``State.pulls``; ``adds_rewards``: ``State.sums`` has sums of rewards
-    and nothing else; ``arms_from``: from this word on ``State.ints`` has indices of arms and
-    nothing else.
 
     Paper: Definition 4.
     """
@@ -47,12 +38,6 @@ class Algorithm:
     endless: bool = False
     tolerates_liars: bool = False
     most_arms: int | None = None
-    patient: bool = False
-    laborious: Callable[[State], bool] | None = None
-    calm: Callable[[Rule, State], int] | None = None
-    counts_pulls: bool = True
-    adds_rewards: bool = False
-    arms_from: int | None = None
 
     def rule(
         self,
@@ -95,7 +80,5 @@ def choose_in_turn(rule: Rule, state: State, u: float) -> int:
     return in_turn(state)
 
 
-round_robin = partial(
-    Algorithm, choose=choose_in_turn, n_ints=lambda n_arms: NEXT + 1, adds_rewards=True
-)
+round_robin = partial(Algorithm, choose=choose_in_turn, n_ints=lambda n_arms: NEXT + 1)
 """An algorithm that plays the remaining arms in turn, adds up rewards, and keeps no other word."""

@@ -263,7 +263,6 @@ ALGORITHM = Algorithm(
     asks=asks,
     n_ints=lambda n_arms: BITS + n_arms + 3 * n_arms * n_arms,
     n_floats=1,
-    adds_rewards=True,
     tolerates_liars=True,
     most_arms=MOST_ARMS,
 )

@@ -11,19 +11,9 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 JITABLE: list[Callable[..., Any]] = []
-SHORTCUTS: list[Callable[..., bool]] = []
 
 
 def jitable(function: F) -> F:
     """Mark a function of buffers as compilable; it stays a plain Python function."""
     JITABLE.append(function)
     return function
-
-
-def shortcut(function: F) -> F:
-    """Mark a jitable function that is true only where it makes no difference, and then saves work.
-
-    On a GPU threads wait for each other, so that it saves none: there it counts as false.
-    """
-    SHORTCUTS.append(function)
-    return jitable(function)

@@ -148,16 +148,9 @@ def logarithms(q: float) -> tuple[float, float]:
     return 0.0, 0.0
 
 
-@jitable
-def laborious(state: State) -> bool:
-    """Whether the next pull is the second of a pair, after which the next pair is found."""
-    return bool(state.ints[SECOND] != 0)
-
-
 ALGORITHM = explore_then_commit(
     compare,
     stops,
-    laborious=laborious,
     n_floats=1,
     name="kl_lucb",
     summary="LUCB with Kullback-Leibler bounds",

@@ -10,7 +10,7 @@ from collections.abc import MutableSequence
 from devote.kernels.algorithm import round_robin
 from devote.kernels.bernoulli_kl import lower, upper
 from devote.kernels.jitable import jitable
-from devote.kernels.state import Rule, State, best_mean, drop, ends_round, ends_round_next, mean
+from devote.kernels.state import Rule, State, best_mean, drop, ends_round, mean
 
 K1 = 11.1
 ALPHA = 1.1
@@ -53,5 +53,4 @@ ALGORITHM = round_robin(
     summary="a pull of each survivor per round; drops the worst when its KL bound falls short",
     source="Kaufmann and Kalyanakrishnan 2013; paper, section 3.1, L = K, f(l) = 1/K",
     observe=observe,
-    laborious=ends_round_next,
 )

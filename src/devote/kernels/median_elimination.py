@@ -105,13 +105,6 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     return n_out
 
 
-@jitable
-def calm(rule: Rule, state: State) -> int:
-    """Whole rounds until an arm has all its pulls of the epoch."""
-    rounds = state.ints[ENOUGH] - 2 - state.pulls[in_turn(state)]
-    return int(max(0, rounds) * state.ints[COUNT])
-
-
 ALGORITHM = Algorithm(
     name="median_elimination",
     summary="halves the arms each epoch after a fixed number of fresh pulls",
@@ -120,7 +113,4 @@ ALGORITHM = Algorithm(
     n_floats=1,
     choose=choose,
     observe=observe,
-    patient=True,
-    calm=calm,
-    adds_rewards=True,
 )

@@ -18,15 +18,12 @@ from devote.kernels.state import (
     Rule,
     State,
     add,
+    best_sum,
     drop_behind,
     in_turn,
     keep_only,
     next_alive,
 )
-
-LAST, N_INTS = 2, 3
-"""Words of ``State.ints``: the last arm that remained when a round was judged, which only
-``laborious`` asks. ``NEXT`` is 0 once a round is judged."""
 
 RHO = 0
 """Position of the option. A larger one makes the bound looser early and tighter late."""
@@ -55,29 +52,18 @@ def judge(rule: Rule, state: State, tau: int, out: MutableSequence[int]) -> int:
 
     Survivors have all been pulled tau times, so sums are compared with sums.
     """
-    best, last = -1, -1
-    highest, second, lowest = -math.inf, -math.inf, math.inf
+    best = best_sum(state)
+    highest, second, lowest = state.sums[best], -math.inf, math.inf
     for k in range(len(state.alive)):
-        # No branches, which the threads of a GPU would take one after the other.
-        remains = state.alive[k] != 0
-        high = state.sums[k] if remains else -math.inf
-        low = state.sums[k] if remains else math.inf
-        lowest = low if low < lowest else lowest
-        second = highest if high > highest else (high if high > second else second)
-        best = k if high > highest else best
-        highest = high if high > highest else highest
-        last = k if remains else last
-    state.ints[LAST] = last
+        if state.alive[k] and k != best:
+            second = max(second, state.sums[k])
+            lowest = min(lowest, state.sums[k])
     reach = bound(rule, tau)
     if highest - second + tau * rule.epsilon >= reach:
         return keep_only(state, best, out)
     if highest - lowest < reach:
         return 0
-    n_out = drop_behind(state, best, reach, out)
-    while not state.alive[last]:
-        last -= 1
-    state.ints[LAST] = last
-    return n_out
+    return drop_behind(state, best, reach, out)
 
 
 @jitable
@@ -99,21 +85,12 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     return judge(rule, state, state.pulls[arm], out)
 
 
-@jitable
-def laborious(state: State) -> bool:
-    """Whether the next pull is the last one of a round, after which it is judged."""
-    last = state.ints[LAST] if state.ints[LAST] > 0 else len(state.alive) - 1
-    return bool(state.ints[NEXT] >= last)
-
-
 ALGORITHM = Algorithm(
     name="mixture_elimination",
     summary="a pull of each survivor per round; one bound on differences that holds for ever",
     source="Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021; docs/proofs.md",
     options={"rho": 5.0},
-    n_ints=lambda n_arms: N_INTS,
+    n_ints=lambda n_arms: NEXT + 1,
     choose=choose,
     observe=observe,
-    laborious=laborious,
-    adds_rewards=True,
 )

@@ -53,7 +53,6 @@ def explore_then_commit(
     stops: Callable[[Rule, State], bool],
     *,
     play: Callable[[State], int] = open_pair,
-    laborious: Callable[[State], bool] | None = None,
     n_floats: int = 0,
     name: str,
     summary: str,
@@ -106,6 +105,4 @@ def explore_then_commit(
         observe,
         n_ints=lambda n_arms: N_INTS,
         n_floats=n_floats,
-        laborious=laborious,
-        adds_rewards=True,
     )

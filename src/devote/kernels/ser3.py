@@ -11,14 +11,12 @@ import math
 from collections.abc import MutableSequence
 
 from devote.kernels.algorithm import Algorithm
-from devote.kernels.jitable import jitable, shortcut
+from devote.kernels.jitable import jitable
 from devote.kernels.state import COUNT, Rule, State, best_sum, drop_behind
 
 TAU, LEFT, SEEN, ROW = range(1, 5)
 RADIUS = 0
 ACTIVE = 1.0
-LN_2 = math.log(2.0)
-MARGIN = 1.0 - 1e-9
 
 
 @jitable
@@ -82,33 +80,6 @@ def choose(rule: Rule, state: State, u: float) -> int:
     return draw(state, u)[0]
 
 
-@shortcut
-def too_close(rule: Rule, state: State, tau: int) -> bool:
-    """Whether certainly no arm is dropped after round tau; told without a logarithm of tau.
-
-    With g the widest gap of sums, an arm is dropped if ``g + tau eps >= 2 tau radius``. Between two
-    powers of two ``ln tau`` is at least its chord. MARGIN is far above rounding.
-    """
-    highest = lowest = -1.0
-    for k in range(len(state.alive)):
-        if state.alive[k]:
-            total = state.sums[k]
-            highest = max(highest, total)
-            lowest = total if lowest < 0.0 else min(lowest, total)
-    reach = highest - lowest + tau * rule.epsilon
-    power = 1
-    low = 0.0
-    while power + power <= tau:
-        power += power
-        low += LN_2
-    low += LN_2 * (tau / power - 1.0)
-    if rule.options[RADIUS] == ACTIVE:
-        least = 4.0 * tau * (math.log(4.0 / rule.eta) + low)
-    else:
-        least = 2.0 * tau * (math.log(4.0 * rule.n_arms / rule.eta) + 2.0 * low)
-    return reach * reach < MARGIN * least
-
-
 @jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round, from ``tau >= ln(K/eta)``, drop ``gap + eps >= 2 radius``.
@@ -121,19 +92,13 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     if state.ints[LEFT] > 0 or state.ints[COUNT] == 1:
         return 0
     tau = int(state.ints[TAU])
-    if tau < math.log(rule.n_arms / rule.eta) or too_close(rule, state, tau):
+    if tau < math.log(rule.n_arms / rule.eta):
         return 0
     threshold = tau * (2.0 * radius(rule, tau, state.ints[COUNT]) - rule.epsilon)
     n_out = drop_behind(state, best_sum(state), threshold, out)
     if n_out > 0:
         state.ints[SEEN] = state.ints[COUNT]
     return n_out
-
-
-@jitable
-def laborious(state: State) -> bool:
-    """Whether the next pull is the last one of a round, after which arms are compared."""
-    return bool(state.ints[LEFT] == 1)
 
 
 ALGORITHM = Algorithm(
@@ -144,8 +109,4 @@ ALGORITHM = Algorithm(
     n_ints=lambda n_arms: ROW + n_arms,
     choose=choose,
     observe=observe,
-    laborious=laborious,
-    counts_pulls=False,
-    adds_rewards=True,
-    arms_from=ROW,
 )

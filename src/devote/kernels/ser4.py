@@ -12,7 +12,7 @@ from collections.abc import MutableSequence
 from devote.kernels import ser3
 from devote.kernels.algorithm import Algorithm
 from devote.kernels.jitable import jitable
-from devote.kernels.ser3 import ROW, draw
+from devote.kernels.ser3 import draw
 from devote.kernels.ser3 import observe as observe_round
 from devote.kernels.state import RESET, Rule, State, start
 
@@ -50,9 +50,5 @@ ALGORITHM = Algorithm(
     n_floats=1,
     choose=choose,
     observe=observe,
-    laborious=ser3.laborious,
-    counts_pulls=False,
-    adds_rewards=True,
-    arms_from=ROW,
     endless=True,
 )

@@ -92,11 +92,7 @@ def add(state: State, arm: int, reward: float) -> None:
 @jitable
 def mean(state: State, arm: int) -> float:
     """The empirical mean of an arm that has been pulled."""
-    total = state.sums[arm]
-    # A GPU divides zero by far the slowest.
-    if total == 0.0:
-        return 0.0
-    return total / state.pulls[arm]
+    return state.sums[arm] / state.pulls[arm]
 
 
 @jitable
@@ -134,13 +130,6 @@ def ends_round(state: State, arm: int, reward: float) -> bool:
     add(state, arm, reward)
     state.ints[NEXT] = next_alive(state, arm + 1)
     return state.ints[COUNT] > 1 and state.ints[NEXT] == len(state.alive)
-
-
-@jitable
-def ends_round_next(state: State) -> bool:
-    """Whether the next pull in turn is the last one of a round of several arms."""
-    last = next_alive(state, in_turn(state) + 1) == len(state.alive)
-    return bool(last and state.ints[COUNT] > 1)
 
 
 @jitable

@@ -11,14 +11,11 @@ from collections.abc import MutableSequence
 from devote.kernels.algorithm import round_robin
 from devote.kernels.jitable import jitable
 from devote.kernels.state import (
-    COUNT,
     Rule,
     State,
     best_mean,
     drop,
     ends_round,
-    ends_round_next,
-    in_turn,
     keep_only,
     mean,
 )
@@ -54,32 +51,9 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     return n_out
 
 
-@jitable
-def calm(rule: Rule, state: State) -> int:
-    """Whole rounds in which sums cannot come as far apart as it takes, nor the radius to its end.
-
-    After round t an arm is dropped if its sum is ``2 t radius(t)`` behind, which grows with t; a
-    round brings two sums apart by 1 at most.
-    """
-    t = state.pulls[in_turn(state)] + 1
-    highest, lowest = 0.0, math.inf
-    for k in range(len(state.alive)):
-        if state.alive[k]:
-            highest = max(highest, state.sums[k])
-            lowest = min(lowest, state.sums[k])
-    apart = 2.0 * t * radius(rule, t)
-    rounds = apart - (highest - lowest)
-    if rule.epsilon > 0.0:
-        rounds = min(rounds, apart / rule.epsilon - t)
-    # Two rounds less: the one that has begun, and what rounding could do.
-    return int(max(0.0, rounds - 2.0)) * state.ints[COUNT]
-
-
 ALGORITHM = round_robin(
     name="successive_elimination",
     summary="a pull of each survivor per round; drops arms two radii below the best",
     source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = K, f(l) = 1/K",
     observe=observe,
-    laborious=ends_round_next,
-    calm=calm,
 )

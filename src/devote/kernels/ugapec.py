@@ -36,18 +36,15 @@ def compare(rule: Rule, state: State) -> float:
             value = mean(state, k)
             width = radius(beta, state.pulls[k])
             bound, floor = value + width, value - width
-            # No branches, which the threads of a GPU would take one after the other.
-            above, below = bound > top_bound, bound > runner_up_bound
-            runner_up = top if above else (k if below else runner_up)
-            runner_up_bound = top_bound if above else (bound if below else runner_up_bound)
-            arm = top if above else k  # the last top is one of the others from now on
-            rest = top_floor if above else floor
-            top = k if above else top
-            top_bound = bound if above else top_bound
-            top_floor = floor if above else top_floor
-            higher = rest > other_floor or (rest == other_floor and arm < other)
-            other = arm if higher else other
-            other_floor = rest if higher else other_floor
+            arm, rest = k, floor  # an arm other than the top one
+            if bound > top_bound:
+                runner_up, runner_up_bound = top, top_bound
+                arm, rest = top, top_floor
+                top, top_bound, top_floor = k, bound, floor
+            elif bound > runner_up_bound:
+                runner_up, runner_up_bound = k, bound
+            if rest > other_floor or (rest == other_floor and arm < other):
+                other, other_floor = arm, rest
     least = runner_up_bound - top_floor
     gap = top_bound - other_floor
     if gap < least or (gap == least and other < top):

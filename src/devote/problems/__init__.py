@@ -18,7 +18,7 @@ from devote.problems.activity import Uniform as Uniform
 from devote.problems.activity import Weights as Weights
 from devote.problems.activity import Zipf as Zipf
 from devote.problems.activity import parse_activity as parse_activity
-from devote.problems.alias import pick as pick
+from devote.problems.activity import pick as pick
 from devote.problems.catalogue import PROBLEMS as PROBLEMS
 from devote.problems.catalogue import get_problem as get_problem
 from devote.problems.errors import ProblemError as ProblemError
@@ -26,8 +26,8 @@ from devote.problems.log import Log as Log
 from devote.problems.log import made_log as made_log
 from devote.problems.log import problem_of_laws as problem_of_laws
 from devote.problems.log import read_log as read_log
-from devote.problems.optimality import is_suboptimal as is_suboptimal
-from devote.problems.optimality import optimal_arms as optimal_arms
 from devote.problems.problem import Problem as Problem
+from devote.problems.rewards import is_suboptimal as is_suboptimal
 from devote.problems.rewards import mean_reward as mean_reward
+from devote.problems.rewards import optimal_arms as optimal_arms
 from devote.problems.rewards import pay as pay

@@ -1,18 +1,20 @@
-"""Who wakes: the distribution of the active player.
+"""Who wakes: the distribution of the active player, and how the next one is drawn.
 
 An activity gives every player its share of the events. All shares are positive, because a
-player who never wakes never finishes.
+player who never wakes never finishes. The next player is drawn by Walker's alias method, with
+Vose's construction: N equal cells, each shared by at most two players, so that one uniform and
+constant time serve any distribution.
 
 Paper: section 2, the distribution P_x; Assumption 3.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from devote.errors import did_you_mean
-from devote.problems.blocks import block_sizes
+from devote.kernels.jitable import jitable
 from devote.problems.errors import ProblemError, check, player_count
 
 
@@ -64,6 +66,29 @@ def normalise(values: Iterable[Any]) -> list[float]:
             "Give this player a positive weight or leave it out."
         )
     return shares
+
+
+def block_sizes(fractions: Sequence[float], n_players: int) -> list[int]:
+    """How many players each block holds; every block holds at least one.
+
+    A boundary falls on the nearest player, upward from halfway, so that an activity and
+    groups with the same fractions are cut at the same player.
+
+    Paper: section 5.1, problem 2, "two groups of sizes N/2".
+
+    >>> block_sizes([0.5, 0.5], 32), block_sizes([0.5, 0.5], 5)
+    ([16, 16], [3, 2])
+    """
+    n = player_count(n_players)
+    ends = [math.floor(math.fsum(fractions[: j + 1]) * n + 0.5) for j in range(len(fractions))]
+    ends[-1] = n
+    sizes = [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
+    if min(sizes) < 1:
+        raise ProblemError(
+            f"n_players={n} cut by the fractions {', '.join(map(repr, fractions))} leaves a "
+            "group without players.\nUse more players or larger fractions."
+        )
+    return sizes
 
 
 @dataclass(frozen=True)
@@ -193,3 +218,47 @@ def parse_activity(spec: str) -> Activity:
             f"activity {spec!r} has {len(numbers)} numbers, which is not what {name!r} takes.\n"
             f"Write {EXAMPLES}."
         ) from None
+
+
+def alias_table(weights: Sequence[float]) -> tuple[list[float], list[int]]:
+    """Cut each of N cells between its own player and one other, its alias.
+
+    Player i owns the part of cell i below ``threshold[i]``, player ``alias[i]`` the rest. The
+    same weights always give the same table, and equal weights whole cells.
+
+    >>> alias_table([1, 1, 1])
+    ([1.0, 1.0, 1.0], [0, 1, 2])
+    >>> alias_table([1, 3])
+    ([0.5, 1.0], [1, 1])
+    """
+    shares = normalise(weights)
+    n = len(shares)
+    total = math.fsum(shares)
+    # n equal shares add up, rounded once, to share * n rounded once: their cells are exactly 1.
+    cells = [share * n / total for share in shares]
+    threshold = [1.0] * n
+    alias = list(range(n))
+    poor = [i for i in range(n) if cells[i] < 1.0]
+    rich = [i for i in range(n) if cells[i] >= 1.0]
+    while poor and rich:
+        small, large = poor.pop(), rich[-1]
+        threshold[small] = cells[small]
+        alias[small] = large
+        cells[large] = (cells[large] + cells[small]) - 1.0
+        if cells[large] < 1.0:
+            poor.append(rich.pop())
+    # Whoever is left over owns a whole cell up to rounding.
+    return threshold, alias
+
+
+@jitable
+def pick(threshold: Sequence[float], alias: Sequence[int], u: float) -> int:
+    """The player that a uniform u in [0, 1) wakes; ``int(u * N)`` when all are equal.
+
+    Paper: Algorithm 1, line 2, "a player is sampled".
+    """
+    # u <= 1 - 2^-53, so that u * N stays below N after rounding, for every N.
+    x = u * len(threshold)
+    cell = int(x)
+    other = alias[cell]
+    return cell if x - cell < threshold[cell] else other

@@ -10,8 +10,7 @@ players" takes at least M of them, as in problem 5 with 56 players or more (erra
 from devote.errors import did_you_mean
 from devote.problems.activity import Split
 from devote.problems.errors import ProblemError
-from devote.problems.problem import Problem
-from devote.problems.rows import Means
+from devote.problems.problem import Means, Problem
 
 PAPER_MEANS: Means = (0.7, 0.5, 0.3, *[0.1] * 7)
 """Paper: section 5.1, problem 1."""

@@ -1,16 +1,19 @@
-"""A problem: what arms pay, and who wakes."""
+"""A problem: what arms pay, and who wakes; checked, and kept as plain tuples."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from itertools import chain, repeat
 from typing import Any, Literal
 
-from devote.problems.activity import Activity, Uniform, parse_activity
-from devote.problems.alias import alias_table
-from devote.problems.blocks import block_sizes
+from devote.problems.activity import (
+    Activity,
+    Uniform,
+    alias_table,
+    block_sizes,
+    parse_activity,
+)
 from devote.problems.errors import ProblemError, check, player_count
-from devote.problems.optimality import optimal_arms
 from devote.problems.rewards import (
     BERNOULLI,
     BETA,
@@ -19,8 +22,14 @@ from devote.problems.rewards import (
     UNIFORM,
     Environment,
     mean_reward,
+    optimal_arms,
 )
-from devote.problems.rows import Means, group_rows, sample_rows, slopes, switch_rows, table_rows
+
+Means = tuple[float, ...]
+"""One number per arm."""
+
+TOLERANCE = 1e-12
+"""Slack for sums that should be equal but for rounding."""
 
 KINDS = {"bernoulli": BERNOULLI, "beta": BETA, "uniform": UNIFORM}
 """The families of rewards, by name."""
@@ -73,12 +82,12 @@ class Problem:
     def __post_init__(self) -> None:
         _check_words(self)
         _check_combination(self)
-        self._set("groups", group_rows(self.groups))
+        self._set("groups", _group_rows(self.groups))
         if self.replay is not None:
-            self._set("replay", table_rows(self.replay))
+            self._set("replay", _table_rows(self.replay))
             self._derive([math.fsum(c) / len(c) for c in zip(*self.replay, strict=True)])
         elif self.samples is not None:
-            self._set("samples", sample_rows(self.samples))
+            self._set("samples", _sample_rows(self.samples))
             self._derive([math.fsum(row) / len(row) for row in self.samples])
         elif self.groups:
             arms = range(len(self.groups[0][1]))
@@ -89,9 +98,9 @@ class Problem:
             raise ProblemError(
                 f"{self.n_arms} arm(s): there is nothing to choose from.\nGive at least 2 arms."
             )
-        self._set("switches", switch_rows(self.switches, self.n_arms))
+        self._set("switches", _switch_rows(self.switches, self.n_arms))
         if self.drift is not None:
-            self._set("drift", slopes(self.drift, self.n_arms))
+            self._set("drift", _slopes(self.drift, self.n_arms))
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -245,3 +254,83 @@ def _check_combination(problem: Problem) -> None:
                 f"{name} pays recorded rewards as they are, so groups, switches, drift, rewards "
                 f"and {other} do not apply.\nGive {name} alone."
             )
+
+
+def _table_rows(rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
+    """A recorded table: at least one row of rewards, all of one length."""
+    if len(rows) == 0:
+        raise ProblemError("the replay table has no rows.\nGive at least one row of rewards.")
+    return tuple(_rewards(row, i, n_arms=len(rows[0])) for i, row in enumerate(rows))
+
+
+def _sample_rows(rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
+    """Samples: a row of rewards for each arm, of any length but none empty."""
+    for k, row in enumerate(rows):
+        if len(row) == 0:
+            raise ProblemError(f"arm {k} has no samples.\nGive each arm at least one reward.")
+    return tuple(_rewards(row, k, n_arms=len(row), what="samples") for k, row in enumerate(rows))
+
+
+def _group_rows(groups: Sequence[Any]) -> tuple[tuple[float, Means], ...]:
+    """Groups of players: fractions that add up to 1, and rows of one length."""
+    if len(groups) == 0:
+        return ()
+    pairs = [_pair(group, f"groups[{j}]", "(fraction, means)") for j, group in enumerate(groups)]
+    fractions = [check.number(f"groups[{j}] fraction", pair[0]) for j, pair in enumerate(pairs)]
+    total = math.fsum(fractions)
+    if min(fractions) <= 0.0 or abs(total - 1.0) > TOLERANCE:
+        raise ProblemError(
+            f"the fractions of the groups, {fractions}, add up to {total!r}; they must be positive "
+            "and add up to 1.\nGive each group its fraction of the players."
+        )
+    n_arms = len(check.units("groups[0]", pairs[0][1]))
+    rows = [check.units(f"groups[{j}]", pair[1], length=n_arms) for j, pair in enumerate(pairs)]
+    return tuple(zip(fractions, rows, strict=True))
+
+
+def _switch_rows(switches: Sequence[Any], n_arms: int) -> tuple[tuple[int, Means], ...]:
+    """Switches: increasing times after 0, and one mean per arm."""
+    pairs = [_pair(pair, f"switches[{j}]", "(time, means)") for j, pair in enumerate(switches)]
+    times = [check.whole(f"switches[{j}] time", pair[0]) for j, pair in enumerate(pairs)]
+    for before, after in zip([0, *times], times, strict=False):
+        if after <= before:
+            raise ProblemError(
+                f"a switch at time {after} does not come after {before}.\n"
+                "Give switches in increasing order of time, the first after 0."
+            )
+    rows = [check.units(f"switches[{j}]", pair[1], length=n_arms) for j, pair in enumerate(pairs)]
+    return tuple(zip(times, rows, strict=True))
+
+
+def _slopes(values: Sequence[float], n_arms: int) -> Means:
+    """A drift: one finite slope per arm."""
+    numbers = tuple(check.number(f"drift[{k}]", slope) for k, slope in enumerate(values))
+    if len(numbers) != n_arms:
+        raise ProblemError(
+            f"drift has {len(numbers)} slopes for {n_arms} arms.\nGive one slope per arm."
+        )
+    return numbers
+
+
+def _pair(value: Any, what: str, form: str) -> tuple[Any, Any]:
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        raise ProblemError(f"{what}={value!r} is not a pair.\nGive {form}.") from None
+    return first, second
+
+
+def _rewards(row: Sequence[float], i: int, *, n_arms: int, what: str = "the replay table") -> Means:
+    if len(row) != n_arms:
+        raise ProblemError(
+            f"row {i} of {what} has {len(row)} rewards, the first row {n_arms}.\n"
+            "Give one reward per arm in every row."
+        )
+    # A recorded reward is private: the message says where it is, not what it is.
+    try:
+        return check.units("reward", row)
+    except ProblemError:
+        raise ProblemError(
+            f"row {i} of {what} holds a reward that is not a number in [0, 1].\n"
+            "Rescale the rewards to [0, 1] and leave out rows with gaps."
+        ) from None

@@ -1,4 +1,4 @@
-"""What arms pay: one function of buffers for every problem.
+"""What arms pay, and which arms are good enough: functions of buffers for every problem.
 
 An ``Environment`` is data, so that one compiled loop serves all problems: lists on the slow
 path, arrays under numba. A feature that a problem does not use costs one branch that always
@@ -28,6 +28,9 @@ REPLAY = 3
 
 SAMPLES = 4
 """Pays one of the arm's own samples, drawn at random."""
+
+TOLERANCE = 1e-12
+"""A mean that falls short by epsilon and a rounding error is within epsilon."""
 
 
 class Environment(NamedTuple):
@@ -148,3 +151,41 @@ def pay(env: Environment, t: int, player: int, arm: int, u: float) -> float:
     if kind == UNIFORM:
         return mean + min(mean, 1.0 - mean) * (u + u - 1.0)
     return recorded
+
+
+@jitable
+def falls_short(mean: float, best: float, epsilon: float) -> bool:
+    """Whether a mean is more than epsilon below the best.
+
+    Paper: Definition 1.
+
+    >>> falls_short(0.5, 0.75, 0.25), falls_short(0.5, 0.7500000001, 0.25)
+    (False, True)
+    """
+    return best - mean > epsilon + TOLERANCE
+
+
+@jitable
+def is_suboptimal(env: Environment, epsilon: float, t: int, player: int, arm: int) -> int:
+    """1 if the arm is not epsilon-optimal for this player at time t.
+
+    Paper: Definition 1.
+    """
+    row = row_at(env, t, player)
+    mean = mean_in_row(env, row, t, arm)
+    best = mean
+    for k in range(env.n_arms):
+        best = max(best, mean_in_row(env, row, t, k))
+    return int(falls_short(mean, best, epsilon))
+
+
+def optimal_arms(means: Sequence[float], epsilon: float) -> frozenset[int]:
+    """The arms whose means are within epsilon of the best.
+
+    Paper: Definition 1.
+
+    >>> sorted(optimal_arms([0.7, 0.5, 0.3], 0.25))
+    [0, 1]
+    """
+    best = max(means)
+    return frozenset(k for k, mean in enumerate(means) if not falls_short(mean, best, epsilon))

@@ -20,7 +20,9 @@ from devote.protocol.wire import VERSION, Scope, signed_bytes
 MAX_ARMS = 2**16
 IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 TEXTS = ("experiment", "voter")
-RESERVED = ("enrolment", "log", "certificate", "revocation", "address", "peer", "gossip")
+RESERVED = (
+    "enrolment", "join", "log", "certificate", "revocation", "address", "peer", "gossip",
+)  # fmt: skip
 """What else is signed or hashed in the way of messages."""
 
 
@@ -192,14 +194,19 @@ def from_json(text: str | bytes, n_arms: int) -> Message:
 
 
 def parse_json(text: str | bytes, constant: Callable[[str], Any] | None = None) -> Any:
-    """Decode a JSON text; ValueError if it is not JSON or has a field twice.
+    """Decode a JSON text; ValueError if it is not JSON, or has a field twice or half a character.
 
     ``constant`` says what NaN and Infinity are to be read as.
     """
     try:
-        if constant is None and isinstance(text, str):
-            return _DECODER.decode(text)
-        return json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=constant)
+        plain = text.decode() if isinstance(text, bytes) else text
+        if constant is None:
+            value = _DECODER.decode(plain)
+        else:
+            value = json.loads(plain, object_pairs_hook=_no_duplicates, parse_constant=constant)
+        if "\\u" in plain:  # a lone surrogate can be neither stored nor signed nor sent
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except RecursionError:
         raise ValueError("nested too deep") from None
 

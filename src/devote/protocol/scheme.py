@@ -6,7 +6,6 @@ its methods make the parts that the rest of the project drives without knowing w
 * ``Player``, the device half: activations and rewards in, messages out, no I/O;
 * ``Tally``, the counting half: messages in the board's order in; a status, an answer and a small
   public view out. Boards store and ask it, pages draw what it gives;
-* ``Engine``, its part of the compiled loop (``protocol.engine``);
 * ``check``, ``bounds`` and ``promises``: what it asks for and what it is worth;
 * what a planner asks before a scheme is chosen (``protocol.planning``).
 
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from devote.checks import Checks
 from devote.errors import did_you_mean
-from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import Message, kind_of
 from devote.protocol.planning import Plannable
@@ -40,6 +38,22 @@ Estimates: TypeAlias = list[tuple[float, float, float] | None]
 check = Checks(SpecError)
 
 
+def misplaced(spec: "ExperimentSpec", message: Message) -> str | None:
+    """Why a message does not belong to an experiment: another scheme's kind, or another name."""
+    kind = kind_of(message)
+    if kind.form not in spec.scheme.kinds:
+        return (
+            f"A {kind.name} was posted to {spec.name!r}, whose scheme "
+            f"{spec.scheme.name} has no such message.\nDiscard it."
+        )
+    if message.experiment != spec.name:
+        return (
+            f"A message for experiment {message.experiment!r} was posted to "
+            f"{spec.name!r}.\nPost each message to its own experiment."
+        )
+    return None
+
+
 class Tally(ABC):
     """The messages of one experiment, folded in the board's order."""
 
@@ -48,19 +62,7 @@ class Tally(ABC):
 
     def refusal(self, message: Message) -> str | None:
         """Why a message may not be posted now, or None if it may; nothing is changed."""
-        scheme = self.spec.scheme
-        kind = kind_of(message)
-        if kind.form not in scheme.kinds:
-            return (
-                f"A {kind.name} was posted to {self.spec.name!r}, whose scheme "
-                f"{scheme.name} has no such message.\nDiscard it."
-            )
-        if message.experiment != self.spec.name:
-            return (
-                f"A message for experiment {message.experiment!r} was posted to "
-                f"{self.spec.name!r}.\nPost each message to its own experiment."
-            )
-        return self._refusal(message)
+        return misplaced(self.spec, message) or self._refusal(message)
 
     def is_early(self, message: Message) -> bool:
         """Whether a message that is refused now may be taken once others have come.
@@ -144,7 +146,6 @@ class Scheme(Plannable, ABC):
     deployable: ClassVar[bool] = True
     default_eta: ClassVar[float] = 0.9
     default_algorithm: ClassVar[str] = "ser3"
-    engine: ClassVar[Engine | None] = None
     remedies: ClassVar[Mapping[str, str]] = {}
     sends: ClassVar[str] = "messages"
     sentences: ClassVar[Mapping[str, str]] = {}
@@ -243,10 +244,6 @@ class Scheme(Plannable, ABC):
         """
         is_open = players[0].tally.status(n_players) == "open"
         return not is_open and self.standing(players, n_players)[0] != "unfinished"
-
-    def constants(self, spec: "ExperimentSpec", n_players: int) -> tuple[int, ...]:
-        """What ``engine`` reads as ``arena.scheme``: whole numbers, at least one."""
-        return (0,)
 
     def message_bound(self, spec: "ExperimentSpec") -> int | None:
         """The most messages ever broadcast, in each term; None where nothing bounds them."""

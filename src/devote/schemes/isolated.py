@@ -7,20 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from devote.kernels import COUNT, RESET, State, jitable
-from devote.kernels.tables import ACTIVE, AGREED, OWN, RESETS, Arena
-from devote.protocol.engine import Clocks, Engine
+from devote.kernels import COUNT
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
 from devote.protocol.scheme import RunStatus, Scheme, Status, Tally
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.lone import one_device, right_answer, why_unproved
-
-DONE = OWN
-IS_DONE = ACTIVE + 1
-LEARNERS = 0
-"""Place of the scheme's one constant."""
 
 
 class NoTally(Tally):
@@ -46,46 +39,6 @@ class NoTally(Tally):
         return {"heading": "", "counts": [], "needed": None, "facts": []}
 
 
-@jitable
-def learn(arena: Arena, state: State, player: int, n_out: int) -> None:
-    """Count the learners that are done."""
-    done = int(state.ints[COUNT] == 1)
-    arena.counters[DONE] += done - arena.own[player, IS_DONE]
-    arena.own[player, IS_DONE] = done
-    if n_out == RESET:
-        arena.counters[RESETS] += 1
-
-
-@jitable
-def ended(arena: Arena) -> int:
-    """Over once every learner is done; whether they agree is seen by the arms they hold."""
-    code: int = (arena.counters[DONE] >= arena.scheme[LEARNERS]) * AGREED
-    return code
-
-
-def ranks(arena: Arena, code: Any) -> tuple[Any, Any]:
-    """The arms that somebody holds, in order."""
-    held = arena.alive.any(axis=0)
-    return held, held
-
-
-@jitable
-def never_tells(arena: Arena, state: State, player: int, n_out: int) -> bool:
-    """What a player learns is its own affair."""
-    return False
-
-
-@jitable
-def rests(arena: Arena, state: State, player: int) -> bool:
-    """Whether a player is down to its one arm."""
-    return bool(state.ints[COUNT] == 1)
-
-
-CLOCKS = Clocks(
-    rests=rests, tells=never_tells, awaited=DONE, counts=(), hears_once=True, silent=True
-)
-
-
 @dataclass(frozen=True)
 class Isolated(Scheme):
     """Each player learns alone at ``delta/N`` and says nothing.
@@ -105,16 +58,11 @@ class Isolated(Scheme):
         Promise("one answer", "claimed", "Players may end with different arms."),
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
-    engine: ClassVar[Engine | None] = Engine(ended, ranks, learn=learn, words=2, clocks=CLOCKS)
     sends: ClassVar[str] = "nothing"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta/N``; with N unknown, what one device alone would be allowed."""
         return spec.delta / (n_players or 1)
-
-    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
-        """How many learners there are."""
-        return (n_players,)
 
     def standing(
         self, players: Sequence[Player], n_players: int

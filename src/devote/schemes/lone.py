@@ -1,6 +1,7 @@
 """What several schemes need to know of one device: what is proved of it alone, and its privacy."""
 
 import math
+import random
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,6 +15,9 @@ from devote.protocol.scheme import check
 from devote.protocol.spec import ExperimentSpec
 
 PRIVACY = "It is the e of local differential privacy: 1 is strong, 4 is weak."
+LONGEST = 1_000_000
+"""Pulls after which a subroutine that is followed pull by pull is given up."""
+
 MOST = 30.0
 """The largest e of one message: beyond it the noise is there in name only."""
 
@@ -54,11 +58,18 @@ def check_privacy(privacy: Any, messages: int = 1, without: str = "leave it out"
 
 
 def follow(spec: ExperimentSpec, rewards: Sequence[float], longest: float) -> list[int]:
-    """Pulls of each arm until the subroutine ends, or one more than ``longest`` in all."""
+    """Pulls of each arm until the subroutine ends, or one more than ``longest`` in all.
+
+    Its random numbers are drawn, always the same ones: a rule that chooses at random would not
+    come to an end on constants. ``LONGEST`` pulls are never exceeded.
+    """
     learner = Learner(spec, spec.scheme.subroutine_eta(spec, None))
+    dice = random.Random(spec.algorithm)
     pulls = [0] * spec.n_arms
-    while learner.best is None and sum(pulls) <= longest:
-        arm = learner.activate(0.0)
+    for _ in range(int(min(longest, LONGEST)) + 1):
+        if learner.best is not None:
+            break
+        arm = learner.activate(dice.random())
         pulls[arm] += 1
         learner.reward(rewards[arm])
     return pulls

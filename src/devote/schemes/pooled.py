@@ -6,14 +6,11 @@ Paper: section 5.1.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from devote.kernels import State, jitable
-from devote.kernels.tables import BROADCASTS, Arena
-from devote.protocol.engine import Engine
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Promise
 from devote.protocol.spec import ExperimentSpec
-from devote.schemes.isolated import Isolated, ended, learn, ranks
+from devote.schemes.isolated import Isolated
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +33,6 @@ class SharedPlayer(Player):
         self._say([Sample(self.spec.name, self.voter)])
 
 
-@jitable
-def wake(arena: Arena, state: State, player: int, noise: float) -> None:
-    """Each play is told to all."""
-    arena.counters[BROADCASTS] += 1
-
-
 @dataclass(frozen=True)
 class Pooled(Isolated):
     """All players learn as one learner at ``delta``.
@@ -58,16 +49,11 @@ class Pooled(Isolated):
         Promise("one answer", "proved", "There is one learner in effect."),
         Promise("privacy", "refuted", "There is none: every reward is sent to everybody."),
     )
-    engine: ClassVar[Engine | None] = Engine(ended, ranks, wake, learn, words=2, one_learner=True)
     sends: ClassVar[str] = "every sample"
 
     def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
         """``delta``."""
         return spec.delta
-
-    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
-        """One learner."""
-        return (1,)
 
     def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
         """The same one, N times."""

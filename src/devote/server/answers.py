@@ -1,48 +1,20 @@
 """How answers are written: errors that say what to do, and nothing sent a second time."""
 
 import json
-import math
+from typing import Any
 
 from starlette.responses import Response
 
-from devote.errors import DevoteError
-from devote.server.pages import Page
-
-
-class Refused(DevoteError):
-    """A request that is answered with an error: a status, what is wrong, and what to do.
-
-    ``cause`` is that of a receipt.
-    """
-
-    def __init__(self, status: int, text: str, *, cause: str | None = None, **headers: str) -> None:
-        super().__init__(text)
-        self.status = status
-        self.cause = cause
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
-
-
-def error(
-    status: int, text: str, headers: dict[str, str] | None = None, *, cause: str | None = None
-) -> Response:
-    """An error as JSON; ASCII, so that no text that JSON can hold fails to encode.
-
-    A 403 says that it is the board's outcome: a proxy's 403 is not.
-    """
-    body = {"error": text, "outcome": "refused"} if status == 403 else {"error": text}
-    if cause is not None:
-        body["cause"] = cause
-    return Response(json.dumps(body), status, headers, media_type="application/json")
-
-
-def too_many(seconds: float, what: str) -> Refused:
-    """The refusal of a request that came too soon."""
-    return Refused(
-        429,
-        f"Too many requests {what}.\nTry again in {math.ceil(seconds)} s.",
-        Retry_After=str(math.ceil(seconds)),
-    )
-
+from devote.boards.database import (
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from devote.boards.experiment import DeletedExperiment, UnknownExperiment, UnreadableExperiment
+from devote.server.limits import Refused
+from devote.server.live import Page
 
 FRESH = "public, max-age=1, stale-while-revalidate=5"
 """How long any cache may keep what changes: a second, and five more while it asks again."""
@@ -52,6 +24,51 @@ FOR_A_DAY = "public, max-age=86400, immutable"
 
 FOR_GOOD = "public, max-age=31536000, immutable"
 """For what never changes under its address."""
+
+_CAUSES = {
+    StoreFull: "disk_full",
+    StoreBusy: "store_busy",
+    StoreReadOnly: "store_read_only",
+    StoreCorrupt: "store_damaged",
+}
+
+
+def cause_of(problem: StoreError) -> str:
+    """What is wrong with a store, in one word; its message names paths and addresses."""
+    return _CAUSES.get(type(problem), "store_unavailable")
+
+
+def error(problem: Exception) -> Response | None:
+    """The answer that a problem comes to, None if it is not one of a request.
+
+    ASCII, so that no text that JSON can hold fails to encode.
+    """
+    status, text = 500, str(problem)
+    headers: dict[str, str] = {}
+    more: dict[str, str] = {}
+    match problem:
+        case Refused():
+            status, headers = problem.status, problem.headers
+            more = {"outcome": "refused"} if problem.is_outcome else {}
+            more |= {"cause": problem.cause} if problem.cause is not None else {}
+        case DeletedExperiment():
+            status = 410
+        case UnknownExperiment():
+            status = 404
+        case UnreadableExperiment():
+            status = 409
+        case StoreError():
+            status, headers = 503, {"Retry-After": "1"}
+            text = "The store cannot be read or written just now.\nTry again later."
+            more = {"cause": cause_of(problem)}
+        case _:
+            return None
+    return as_json({"error": text, **more}, status, headers)
+
+
+def as_json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer of JSON values."""
+    return Response(json.dumps(content), status, headers, media_type="application/json")
 
 
 def knows(tag: str, known: str) -> bool:

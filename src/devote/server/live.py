@@ -3,31 +3,95 @@
 The store is asked once per change or ``poll``, however many read or listen. In memory are the
 messages of the last page, the pages that were asked for last, and what the tally says; a listener
 holds no queue but only its place in the log. What the messages come to is the store's to say.
+Pages are sent as they are and compressed, each made once and kept a while.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+import gzip
+import math
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Send
 
-from devote.boards import sse
-from devote.boards.bell import Bell
 from devote.boards.board import PublicTally
 from devote.boards.database import StoreError
+from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.history import History
-from devote.boards.pages import PAGE, page_of
-from devote.boards.standing import UnknownExperiment
-from devote.boards.stores import BoardStore
+from devote.boards.pages import END, HEARTBEAT, MESSAGE, NUMBER, PAGE, encode, page_of, page_tag
+from devote.boards.sqlite import Bell
+from devote.boards.stores import BoardStore, Row
 from devote.protocol import ExperimentSpec
-from devote.server.pace import told_pace
-from devote.server.pages import KeptPages, Page, Row, as_item, make_page
+from devote.protocol.wire import Scope
 from devote.server.settings import Settings
 
 T = TypeVar("T")
+
+KEPT = 16
+"""Pages kept in memory, those asked for last; a page takes up to half a megabyte."""
+
+LEAST = 1_024
+"""What is shorter is not worth compressing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page: its JSON, the same compressed if that is worth it, and its name."""
+
+    body: bytes
+    packed: bytes | None
+    tag: str
+    full: bool
+
+
+def as_item(number: int, message: str, signature: str) -> bytes:
+    """A message of the store as JSON, as it is sent."""
+    return f'{{"number":{number},"message":{message},"signature":"{signature}"}}'.encode()
+
+
+def pack(body: bytes) -> bytes | None:
+    """A body compressed, or None if it is too short for that."""
+    # The same bytes on every server and at any time: no moment is written into it.
+    return gzip.compress(body, compresslevel=4, mtime=0) if len(body) >= LEAST else None
+
+
+def make_page(number: int, rows: Iterable[Row], scope: Scope) -> Page:
+    """The page of this number that holds these messages."""
+    listed = list(rows)
+    full = len(listed) == PAGE
+    items = b",".join(as_item(*row) for row in listed)
+    head = f'{{"board":"{scope.board}","fingerprint":"{scope.fingerprint}","page":{number},'
+    rest = f'"full":{"true" if full else "false"},"messages":['
+    body = (head + rest).encode() + items + b"]}"
+    return Page(body, pack(body), page_tag(row[2] for row in listed), full)
+
+
+def told_pace(told: PublicTally, experiment: Experiment, settings: Settings) -> PublicTally:
+    """A tally with the pace that suits the fleet, and whether its devices may hold streams."""
+    is_settled = told.tally["status"] == "agreed" and not experiment.spec.resets
+    return replace(
+        told,
+        pace=pace(experiment.enrolled, settings, is_settled=is_settled),
+        streams=experiment.enrolled <= settings.streams and not is_settled,
+    )
+
+
+def pace(devices: int, settings: Settings, *, is_settled: bool = False) -> int:
+    """Seconds between two reads of one of so many devices.
+
+    >>> [pace(n, Settings(pace=15.0, polls=1_000.0)) for n in (100, 20_000, 1_000_000)]
+    [15, 30, 1920]
+    >>> pace(100, Settings(), is_settled=True)
+    3600
+    """
+    least = settings.pace
+    needed = max(1.0, devices / settings.polls / least)
+    seconds = math.ceil(least * 2.0 ** math.ceil(math.log2(needed)))
+    return max(seconds, math.ceil(settings.settled_pace)) if is_settled else seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +109,14 @@ class LiveBoard:
     older file was put in the store's place, or the server is told to stop.
     """
 
-    def __init__(self, store: BoardStore, spec: ExperimentSpec, settings: Settings) -> None:
+    def __init__(
+        self,
+        store: BoardStore,
+        spec: ExperimentSpec,
+        settings: Settings,
+        is_stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._is_stopping = is_stopping
         self._store = store
         self._spec = spec
         self._settings = settings
@@ -55,7 +126,7 @@ class LiveBoard:
         self._telling = asyncio.Lock()
         self._asked = self._answered = 0
         self._watch: asyncio.Task[None] | None = None
-        self._pages = KeptPages()
+        self._pages: OrderedDict[int, Page] = OrderedDict()
         self._begin()
 
     def _begin(self) -> None:
@@ -131,12 +202,14 @@ class LiveBoard:
             if self._unfinished is None:
                 self._unfinished = await asyncio.to_thread(self._make, number, list(self._rows))
             return self._unfinished
-        page = self._pages.get(number)
-        if page is None:
-            page = await asyncio.to_thread(self._make, number)
-            if page.full:
-                self._pages.keep(number, page)
-        return page
+        kept = self._pages.pop(number, None)
+        if kept is None:
+            kept = await asyncio.to_thread(self._make, number)
+        if kept.full:
+            self._pages[number] = kept
+            if len(self._pages) > KEPT:
+                self._pages.popitem(last=False)
+        return kept
 
     def _make(self, number: int, rows: list[Row] | None = None) -> Page:
         name = self._spec.name
@@ -161,10 +234,7 @@ class LiveBoard:
 
     def _tell(self, history: History) -> PublicTally:
         experiment = self._store.get(self._spec.name)
-        public = history.tally.public(experiment.players)
-        return told_pace(
-            PublicTally.of(experiment.scope, history.number, public), experiment, self._settings
-        )
+        return told_pace(history.public(experiment), experiment, self._settings)
 
     async def look(self, draw: Callable[[History], T]) -> T:
         """What a function makes of all messages."""
@@ -181,9 +251,7 @@ class LiveBoard:
                 rung.clear()
                 number = self.number
                 yield (
-                    sse.HEARTBEAT
-                    if number == told
-                    else sse.encode(sse.NUMBER, number=number, data=str(number))
+                    HEARTBEAT if number == told else encode(NUMBER, number=number, data=str(number))
                 )
                 told = number
                 await asyncio.sleep(every)
@@ -207,16 +275,15 @@ class LiveBoard:
                         return
                     place = rows[-1][0]
                     yield b"".join(
-                        sse.encode(sse.MESSAGE, number=row[0], data=as_item(*row).decode())
-                        for row in rows
+                        encode(MESSAGE, number=row[0], data=as_item(*row).decode()) for row in rows
                     )
                 elif not at_end:
                     at_end = True
-                    yield sse.encode(sse.END, number=end, data=str(end))
+                    yield encode(END, number=end, data=str(end))
                 else:
                     await rung.wait()
                     if place == self.number and self.reading == reading:
-                        yield sse.HEARTBEAT
+                        yield HEARTBEAT
 
     async def _between(self, place: int, upto: int) -> list[Row]:
         """The messages above ``place`` up to ``upto``, or the first of them, at most a page."""
@@ -237,7 +304,7 @@ class LiveBoard:
         """End all streams."""
         self.reading += 1
         self.bell.ring()
-        if self._watch is not None:
+        if self._watch is not None and self._watch is not asyncio.current_task():
             self._watch.cancel()
 
     async def _keep_watch(self) -> None:
@@ -245,6 +312,9 @@ class LiveBoard:
         beat = loop.time() + self._settings.heartbeat
         while len(self.bell):
             await asyncio.sleep(min(self._settings.poll, self._settings.heartbeat))
+            if self._is_stopping():
+                self.close()
+                return
             try:
                 await self.refresh()
             except StoreError:
@@ -265,9 +335,16 @@ class EventStream(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncGenerator[bytes], *, patience: float) -> None:
+    def __init__(
+        self,
+        events: AsyncGenerator[bytes],
+        *,
+        patience: float,
+        count: Callable[[int], None] = lambda size: None,
+    ) -> None:
         self._events = events
         self._patience = patience
+        self._count = count
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         super().__init__(self._events, headers=headers)
 
@@ -275,43 +352,10 @@ class EventStream(StreamingResponse):
         """Send events until the server ends them; Starlette ends this when the peer leaves."""
 
         async def send_in_time(message: Message) -> None:
+            self._count(len(message.get("body", b"")))
             async with asyncio.timeout(self._patience):
                 await send(message)
 
         async with aclosing(self._events):
             with suppress(TimeoutError):
                 await super().stream_response(send_in_time)
-
-
-class LiveBoards:
-    """The boards of all experiments that somebody has read."""
-
-    def __init__(self, store: BoardStore, settings: Settings) -> None:
-        self._store = store
-        self._settings = settings
-        self._boards: dict[str, LiveBoard] = {}
-
-    def known(self, name: str) -> LiveBoard | None:
-        """An experiment's board, if somebody has read it before."""
-        return self._boards.get(name)
-
-    def of(self, name: str) -> LiveBoard:
-        """An experiment's board; UnknownExperiment if there is none."""
-        if name not in self._boards:
-            self._boards[name] = LiveBoard(self._store, self._store.spec(name), self._settings)
-        return self._boards[name]
-
-    def forget(self, name: str) -> None:
-        """End the streams of an experiment that was deleted, and keep nothing of it."""
-        if name in self._boards:
-            self._boards.pop(name).close()
-
-    @property
-    def listeners(self) -> int:
-        """How many streams are open, of all experiments."""
-        return sum(len(board.bell) for board in self._boards.values())
-
-    def close(self) -> None:
-        """End all streams, of all experiments."""
-        for board in self._boards.values():
-            board.close()

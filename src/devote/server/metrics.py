@@ -1,6 +1,7 @@
 """Counters for Prometheus: of requests and messages, never of voters."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from http import HTTPMethod
 
 from prometheus_client import (
@@ -8,11 +9,10 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
+    ProcessCollector,
     disable_created_metrics,
     generate_latest,
 )
-
-from devote.boards.experiment import Experiment
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -20,11 +20,26 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
+@dataclass(frozen=True)
+class Seen:
+    """One experiment in numbers; ``voters`` who have sent anything, None if there are too many.
+
+    ``status`` is that of its messages, or closed or archived.
+    """
+
+    name: str
+    enrolled: int
+    messages: int
+    status: str
+    voters: int | None
+
+
 class Metrics:
     """What has happened since the server started, and how large it is."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
         self._requests = Counter(
             "devote_requests",
             "Requests answered.",
@@ -57,6 +72,12 @@ class Metrics:
         self._streams = self._gauge("devote_streams", "Open event streams.")
         self._enrolled = self._gauge("devote_enrolled", "Voters enrolled.", "experiment")
         self._posted = self._gauge("devote_board_messages", "Messages on the board.", "experiment")
+        self._status = self._gauge(
+            "devote_experiment_status", "1 for the status of each.", "experiment", "status"
+        )
+        self._responded = self._gauge(
+            "devote_response_rate", "Of the voters enrolled, who have sent anything.", "experiment"
+        )
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         return Gauge(name, text, labels, registry=self._registry)
@@ -85,22 +106,18 @@ class Metrics:
         """A message was posted."""
         self._messages.labels(experiment, outcome).inc()
 
-    def render(
-        self,
-        experiments: Iterable[Experiment],
-        *,
-        numbers: Mapping[str, int],
-        streams: int,
-        connections: int,
-    ) -> bytes:
-        """All metrics as text; ``numbers`` is how many messages each experiment's board holds."""
-        listed = list(experiments)
+    def render(self, seen: Iterable[Seen], *, streams: int, connections: int) -> bytes:
+        """All metrics as text."""
+        listed = list(seen)
         self._experiments.set(len(listed))
         self._streams.set(streams)
         self._open.set(connections)
-        for gauge in (self._enrolled, self._posted):
+        for gauge in (self._enrolled, self._posted, self._status, self._responded):
             gauge.clear()
         for item in listed:
             self._enrolled.labels(item.name).set(item.enrolled)
-            self._posted.labels(item.name).set(numbers.get(item.name, 0))
+            self._posted.labels(item.name).set(item.messages)
+            self._status.labels(item.name, item.status).set(1)
+            if item.voters is not None and item.enrolled:
+                self._responded.labels(item.name).set(item.voters / item.enrolled)
         return generate_latest(self._registry)

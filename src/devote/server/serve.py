@@ -1,62 +1,84 @@
-"""Run the server until it is told to stop, and let its streams end well."""
+"""Run the server until it is told to stop: one to a store, and its streams end well."""
 
 import asyncio
 import gc
-import logging
+import os
 import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import Any, TypedDict, Unpack
+from typing import IO, Any, TypedDict, Unpack
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
-from devote.boards.stores import BoardStore, open_store
-from devote.server.alone import only_server
+from devote.boards.stores import BoardStore, is_nats, open_store
 from devote.server.app import create_app
-from devote.server.connections import Connections, guarded, raise_file_limit
-from devote.server.repeats import count_repeats
+from devote.server.events import log_warnings
+from devote.server.limits import Connections, raise_file_limit, room
 from devote.server.service import Service
 from devote.server.settings import ServerError, Settings
 
+try:
+    import fcntl
+except ImportError:  # where there is no such lock, nothing is checked
+    fcntl = None  # type: ignore[assignment]
+
 # No access log, and no warning about a request, carries an address.
 _OPTIONS: dict[str, Any] = {
+    "http": "h11",
     "access_log": False,
     "server_header": False,
     "proxy_headers": False,
-    "log_level": "warning",
+    "log_config": None,
     "timeout_graceful_shutdown": 5,
     "timeout_keep_alive": 30,
+    "timeout_notify": 0,
+    "h11_max_incomplete_event_size": 32_768,
     "ws": "none",
 }
-SWEEP = 10
-"""Tenths of a second between two looks at who stalls."""
 
 
-class Server(uvicorn.Server):
-    """Uvicorn, but open streams end at shutdown: by itself it would wait for them."""
+@contextmanager
+def only_server(store: str | Path) -> Iterator[None]:
+    """Hold the lock of a store; ServerError if another server does. It goes with the process.
 
-    guard: Connections
+    A second server would not notice what the first has accepted. A log on NATS has any number.
+    """
+    lock = Path(f"{store}.lock")
+    shared = str(store) == ":memory:" or is_nats(store)
+    file = None if fcntl is None or shared else _locked(lock)
+    try:
+        yield
+    finally:
+        if file is not None:
+            with suppress(OSError):
+                lock.unlink()  # while it is held: whoever opens it from now on makes another
+            file.close()
 
-    async def on_tick(self, counter: int) -> bool:
-        """Drop who stalls, every now and then."""
-        if counter % SWEEP == 0:
-            self.guard.sweep(asyncio.get_running_loop().time())
-        return await super().on_tick(counter)
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams, then everything else."""
-        app = self.config.app
-        assert isinstance(app, FastAPI)
-        app.state.service.boards.close()
-        await super().shutdown(sockets)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop at a signal, and at once at a second SIGINT; uvicorn would also raise it again."""
-        self.force_exit |= self.should_exit and sig == signal.SIGINT
-        self.should_exit = True
+def _locked(lock: Path) -> IO[str] | None:
+    """The lock's file, locked; None if it cannot be made: opening the store tells why."""
+    while True:
+        try:
+            file = os.fdopen(os.open(lock, os.O_CREAT | os.O_RDWR, 0o600), "w")
+        except OSError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if lock.stat().st_ino == os.fstat(file.fileno()).st_ino:
+                return file
+        except FileNotFoundError:
+            pass  # the one who had it has just let it go
+        except OSError:
+            file.close()
+            raise ServerError(
+                f"Another server has the store {str(lock.with_suffix(''))!r} open.\n"
+                "Stop that one, or give this one a store of its own."
+            ) from None
+        file.close()
 
 
 def check_address(host: str, port: int) -> None:
@@ -98,50 +120,59 @@ class Listening(TypedDict, total=False):
     key: str | Path | None
 
 
-def make_server(app: FastAPI, **listening: Unpack[Listening]) -> Server:
+def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Server:
     """A server for an application; without a host and a port it is at 127.0.0.1:8600."""
     certificate, key = listening.get("certificate"), listening.get("key")
     check_tls(certificate, key)
-    host, port = listening.get("host", "127.0.0.1"), listening.get("port", 8600)
     service: Service = app.state.service
     service.admin_port = listening.get("admin_port")
-    guard = Connections(raise_file_limit(), service.settings.patience, service.metrics)
+    most, at_once = room(raise_file_limit())
+    guard = Connections(
+        most,
+        service.settings.patience,
+        count_dropped=service.metrics.count_dropped,
+    )
     service.connections = guard
     config = uvicorn.Config(
         app,
-        host,
-        port,
+        listening.get("host", "127.0.0.1"),
+        listening.get("port", 8600),
         ssl_certfile=certificate,
         ssl_keyfile=key,
-        http=guarded(guard),
-        backlog=guard.at_once,
+        backlog=at_once,
+        limit_concurrency=guard.most,
+        callback_notify=guard.sweep,
         **_OPTIONS,
     )
-    count_repeats()
+    log_warnings(service.log)
     if guard.streams < service.settings.streams:
-        logging.getLogger("uvicorn.error").warning(
-            "This process may open few files: at most %d connections, %d of them streams.",
-            guard.most,
-            guard.streams,
-        )
-    server = Server(config)
-    server.guard = guard
+        service.log.write("few_files", connections=guard.most, streams=guard.streams)
+    server = uvicorn.Server(config)
+    guard.listed = lambda: server.server_state.connections
+    service.is_stopping = lambda: server.should_exit
     return server
 
 
 def listeners(**listening: Unpack[Listening]) -> list[socket.socket]:
-    """The sockets to listen on: one, and one for the operator if that has a port of its own."""
+    """The sockets to listen on: one, and one for the operator if that has a port of its own.
+
+    Their connections send the second half of an answer without waiting for the peer to confirm the
+    first, which would take 40 ms at each request.
+    """
     host, admin = listening.get("host", "127.0.0.1"), listening.get("admin_port")
     ports = [listening.get("port", 8600), *([] if admin is None else [admin])]
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return [socket.create_server((host, port), family=family) for port in ports]
+    bound = [socket.create_server((host, port), family=family) for port in ports]
+    for each in bound:
+        each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return bound
 
 
 def run_server(
     store: BoardStore | str | Path,
     *,
     settings: Settings | None = None,
-    extend: Callable[[FastAPI], None] | None = None,
+    extend: Callable[[Starlette], None] | None = None,
     **listening: Unpack[Listening],
 ) -> None:
     """Serve a store until SIGINT or SIGTERM, then end the streams, close the store and return.
@@ -162,6 +193,26 @@ def run_server(
         # What is there by now stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
-        server.run(listeners(**listening))
+        log = app.state.service.log
+        log.write("start", experiments=len(store.experiments()))
+        with _signals_that_only_stop():
+            asyncio.run(server.serve(listeners(**listening)))
+        log.write("stop")
     finally:
         store.close()
+
+
+@contextmanager
+def _signals_that_only_stop() -> Iterator[None]:
+    """Uvicorn raises a signal again once it has stopped; here it is over then."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    for each in before:
+        signal.signal(each, lambda *_: None)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

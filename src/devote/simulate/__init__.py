@@ -14,7 +14,8 @@ from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event, RunStatus, Trial
 
 if TYPE_CHECKING:
-    from devote.simulate.checking import AlgorithmFault, check_algorithm
+    from devote.simulate.checking.algorithm import check_algorithm
+    from devote.simulate.checking.faults import AlgorithmFault
     from devote.simulate.comparison import Comparison, compare
     from devote.simulate.errors import NeverEnds, ResultError, SweepError, SweepInterrupted
     from devote.simulate.result import Result
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from devote.simulate.trials import run_trial
 
 _COMPILED = {
-    "AlgorithmFault": "devote.simulate.checking",
+    "AlgorithmFault": "devote.simulate.checking.faults",
     "Comparison": "devote.simulate.comparison",
     "NeverEnds": "devote.simulate.errors",
     "Result": "devote.simulate.result",
@@ -36,7 +37,7 @@ _COMPILED = {
     "Summary": "devote.simulate.summary",
     "SweepError": "devote.simulate.errors",
     "SweepInterrupted": "devote.simulate.errors",
-    "check_algorithm": "devote.simulate.checking",
+    "check_algorithm": "devote.simulate.checking.algorithm",
     "compare": "devote.simulate.comparison",
     "grid": "devote.simulate.sweep.grid",
     "load_results": "devote.simulate.sweep.results_file",

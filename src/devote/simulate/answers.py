@@ -14,20 +14,21 @@ so many answers.
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from devote.kernels import Algorithm, get_algorithm
+from devote.kernels import Algorithm, Rule, get_algorithm
 from devote.kernels.randomizer import blur_reward
 from devote.kernels.state import COUNT, State, next_alive
 from devote.problems.errors import check
 from devote.protocol import ExperimentSpec, SpecError
 from devote.schemes.survey.rules import uniform
 from devote.schemes.survey.tally import seeds
-from devote.simulate.engine.compiling import fingerprint
+from devote.simulate import loop as event
+from devote.simulate.compiling import Function, compile_loop
+from devote.simulate.loop import asks, choose, observe
 from devote.simulate.sweep.workers import worker_count
 from devote.simulate.trial import NEVER
 
@@ -87,12 +88,12 @@ def simulate_answers(
         options=spec.options,
         liars=survey.subroutine_liars,
     )
-    stream = _compiled(spec.algorithm, algorithm.choose, algorithm.observe)
+    compiled = compiled_stream(algorithm)
     constants, limits = (survey.truths, *seeds(spec)), (most, stale, crowd, lag)
 
     def run(number: int) -> tuple[int, int]:
         rng = np.random.default_rng([seed, number])
-        return stream(rule, constants, pays, rng, limits, new_learner(algorithm, spec.n_arms))
+        return compiled(rule, constants, pays, rng, limits, new_learner(algorithm, spec.n_arms))
 
     numbers = range(first, first + runs)
     found = [run(first)] if runs > 0 else []  # which compiles, before threads share the rest
@@ -121,91 +122,77 @@ def new_learner(algorithm: Algorithm, n_arms: int) -> State:
     return State(**buffers)
 
 
-@lru_cache(maxsize=32)
-def _compiled(name: str, *functions: object) -> Callable[..., tuple[int, int]]:
-    """The stream for one subroutine, compiled at its first call or found in numba's cache."""
-    import numba
-
-    algorithm = get_algorithm(name)  # by its functions too: a name may come to mean others
-    stream = make_stream(algorithm, fingerprint(make_stream(algorithm, 0)))
-    stream.__qualname__ = f"answers_{name}"
-    compiler: Any = numba.njit(cache=True, nogil=True, error_model="numpy")
-    compiled: Callable[..., tuple[int, int]] = compiler(stream)
-    return compiled
+def compiled_stream(algorithm: Algorithm) -> Callable[..., tuple[int, int]]:
+    """``stream`` for one subroutine."""
+    given: dict[Function, Function] = {
+        event.choose: algorithm.choose,
+        event.observe: algorithm.observe,
+        event.asks: algorithm.asks,
+    }
+    return compile_loop(stream, given, f"answers_{algorithm.name}", makes_arrays=True)
 
 
-def make_stream(algorithm: Algorithm, fingerprint: int) -> Callable[..., Any]:
-    """One run for a subroutine, ready to be compiled.
-
-    ``fingerprint`` identifies the sources of the kernels, as in ``engine.loop``.
-    """
-    choose, observe, asks = algorithm.choose, algorithm.observe, algorithm.asks
-
-    def stream(  # type: ignore[no-untyped-def]
-        rule, constants, means, rng, limits, learner
-    ):
-        n_arms = rule.n_arms
-        truths, one, two = constants
-        most, stale, crowd, lag = limits
-        state = State(learner.alive, learner.pulls, learner.sums, learner.ints, learner.floats)
-        known = fingerprint
-        room = 64  # answers about an arm that may wait, until its queue is made longer
-        queue = np.zeros((n_arms, room), dtype=np.int8)
-        begin = np.zeros(n_arms, dtype=np.int64)
-        waiting = np.zeros(n_arms, dtype=np.int64)
-        asked = np.ones(n_arms, dtype=np.int8)
-        seen = np.arange(n_arms)
-        out = np.zeros(n_arms, dtype=np.int32)
-        under_way = np.zeros((2, max(1, lag)), dtype=np.int16)
-        n_seen = n_arms
-        is_new = False
-        step, wanted, drawn, answers = 0, -1, 0, 0
-        while answers < most and known >= 0:
-            if is_new and answers >= crowd and (stale == 0 or answers % stale == 0):
-                n_seen = 0
-                for k in range(n_arms):
-                    if asked[k]:
-                        seen[n_seen] = k
-                        n_seen += 1
-                is_new = False
-            arm = seen[int(rng.random() * n_seen)]
-            reward = 1.0 if rng.random() < means[arm] else 0.0
-            bit = blur_reward(reward, rng.random(), truths)
-            drawn += 1
-            if lag > 0:
-                place = drawn % lag
-                arm, under_way[0, place] = under_way[0, place], arm
-                bit, under_way[1, place] = under_way[1, place], bit
-                if drawn <= lag:
-                    continue
-            answers += 1
-            if not asked[arm]:
+def stream(rule: Rule, constants: Any, means: Any, rng: Any, limits: Any, learner: State) -> Any:
+    """One run: how many answers came, and the arm that won, -1 if none did."""
+    n_arms = rule.n_arms
+    truths, one, two = constants
+    most, stale, crowd, lag = limits
+    state = State(learner.alive, learner.pulls, learner.sums, learner.ints, learner.floats)
+    room = 64  # answers about an arm that may wait, until its queue is made longer
+    queue = np.zeros((n_arms, room), dtype=np.int8)
+    begin = np.zeros(n_arms, dtype=np.int64)
+    waiting = np.zeros(n_arms, dtype=np.int64)
+    asked = np.ones(n_arms, dtype=np.int8)
+    seen = np.arange(n_arms)
+    out = np.zeros(n_arms, dtype=np.int32)
+    under_way = np.zeros((2, max(1, lag)), dtype=np.int16)
+    n_seen = n_arms
+    is_new = False
+    step, wanted, drawn, answers = 0, -1, 0, 0
+    while answers < most:
+        if is_new and answers >= crowd and (stale == 0 or answers % stale == 0):
+            n_seen = 0
+            for k in range(n_arms):
+                if asked[k]:
+                    seen[n_seen] = k
+                    n_seen += 1
+            is_new = False
+        arm = seen[int(rng.random() * n_seen)]
+        reward = 1.0 if rng.random() < means[arm] else 0.0
+        bit = blur_reward(reward, rng.random(), truths)
+        drawn += 1
+        if lag > 0:
+            place = drawn % lag
+            arm, under_way[0, place] = under_way[0, place], arm
+            bit, under_way[1, place] = under_way[1, place], bit
+            if drawn <= lag:
                 continue
-            if waiting[arm] == room:
-                queue = np.concatenate((queue, queue), axis=1)  # one of the two copies is read
-                room *= 2
-            queue[arm, (begin[arm] + waiting[arm]) % room] = bit
-            waiting[arm] += 1
-            while True:
-                if wanted < 0:
-                    wanted = choose(rule, state, uniform(one, two, step))
-                    step += 1
-                if waiting[wanted] == 0:
-                    break
-                taken = queue[wanted, begin[wanted]]
-                begin[wanted] = (begin[wanted] + 1) % room
-                waiting[wanted] -= 1
-                observe(rule, state, wanted, float(taken), out)
-                wanted = -1
-                if state.ints[COUNT] == 1:
-                    return answers, next_alive(state, 0)
-                for k in range(n_arms):
-                    is_asked = asks(rule, state, k)
-                    if is_asked != (asked[k] == 1):
-                        is_new = True
-                        asked[k] = is_asked
-                        if not is_asked:
-                            waiting[k] = 0
-        return answers, -1
-
-    return stream
+        answers += 1
+        if not asked[arm]:
+            continue
+        if waiting[arm] == room:
+            queue = np.concatenate((queue, queue), axis=1)  # one of the two copies is read
+            room *= 2
+        queue[arm, (begin[arm] + waiting[arm]) % room] = bit
+        waiting[arm] += 1
+        while True:
+            if wanted < 0:
+                wanted = choose(rule, state, uniform(one, two, step))
+                step += 1
+            if waiting[wanted] == 0:
+                break
+            taken = queue[wanted, begin[wanted]]
+            begin[wanted] = (begin[wanted] + 1) % room
+            waiting[wanted] -= 1
+            observe(rule, state, wanted, float(taken), out)
+            wanted = -1
+            if state.ints[COUNT] == 1:
+                return answers, next_alive(state, 0)
+            for k in range(n_arms):
+                is_asked = asks(rule, state, k)
+                if is_asked != (asked[k] == 1):
+                    is_new = True
+                    asked[k] = is_asked
+                    if not is_asked:
+                        waiting[k] = 0
+    return answers, -1

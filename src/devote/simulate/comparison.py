@@ -133,9 +133,10 @@ def compare(first: Result, second: Result, column: str = "samples") -> Compariso
 
 def _numbers(result: Result) -> str:
     """The engine, of those that draw different numbers; the slow path draws those of ``event``."""
-    if result.engine != "clocks":
-        return "event"
-    return "clocks" if result.scenario.loop[2] == "clocks" else "merged clocks"
+    scenario = result.scenario
+    if result.engine == "cuda":
+        return "cuda" if scenario.why_no_passes else "passes"
+    return "passes" if result.engine == "passes" else "event"
 
 
 def _counted(one: Any, other: Any) -> tuple[float, float, float, float, str]:

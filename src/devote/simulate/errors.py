@@ -21,3 +21,15 @@ class SweepInterrupted(KeyboardInterrupt):
 
 
 check = Checks(SweepError)
+
+
+class RuleFault(SweepError):
+    """A subroutine returned what no subroutine may."""
+
+
+def rule_fault(algorithm: str) -> RuleFault:
+    """The error for a subroutine that returned what no subroutine may."""
+    return RuleFault(
+        f"{algorithm} returned an arm or a number of eliminated arms that is not there.\n"
+        f"Find it with devote.check_algorithm({algorithm!r})."
+    )

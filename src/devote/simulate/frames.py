@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from devote.kernels import COUNT, State, get_algorithm
-from devote.kernels.tables import TERM
 from devote.protocol import RunStatus
-from devote.simulate.engine.run import Run
+from devote.simulate.run import Run
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event
 
@@ -62,19 +61,20 @@ def frames(
 def _frame(run: Run, events: list[Event]) -> Frame:
     outcome = run.outcome()
     alive: Any = run.learners.alive
+    ints: Any = run.learners.ints
     by_message = run.scenario.scheme.by_message
-    shared = run.arena.shared.astype(bool) if by_message else alive.any(axis=0)
+    shared = run.tables.shared.astype(bool) if by_message else alive.any(axis=0)
     return Frame(
         samples=outcome.samples,
         broadcasts=outcome.broadcasts,
-        term=int(run.counters[TERM]),
-        votes=tuple(run.arena.tally.tolist()),
+        term=int(run.group["term"]),
+        votes=tuple(run.tables.tally.tolist()),
         shared=tuple(shared.tolist()),
         asked=_asked(run) if len(alive) == 1 else tuple(shared.tolist()),
         holders=tuple(alive.sum(axis=0, dtype=np.int64).tolist()),
         n_shared=run.arms_left,
         n_learners=len(alive),
-        players_done=int((run.learners.ints[:, COUNT] == 1).sum()),
+        players_done=int((ints[:, COUNT] == 1).sum()),
         status=outcome.status,
         over=run.over,
         winners=outcome.winners,
@@ -84,6 +84,7 @@ def _frame(run: Run, events: list[Event]) -> Frame:
 
 def _asked(run: Run) -> tuple[bool, ...]:
     scenario = run.scenario
-    learner = State(*(rows[0] for rows in run.learners))
+    rows: Any = run.learners
+    learner = State(*(buffer[0] for buffer in rows))
     asks = get_algorithm(scenario.spec.algorithm).asks
     return tuple(bool(asks(scenario.rule, learner, k)) for k in range(scenario.spec.n_arms))

@@ -4,24 +4,24 @@ Nothing that other players do changes what a juror ends with. So a jury in a fle
 wake equally often needs no fleet: the moments at which the seats are claimed are the first of so
 many random moments, each juror learns alone from then on, and the first arm that enough of them
 have picked wins. Time is counted in plays of each device: a million devices cost no more than a
-hundred. ``engine.loop`` simulates the same pull by pull, and a test compares the two.
+hundred. ``loop`` simulates the same pull by pull, and a test compares the two.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from devote.kernels import get_algorithm
+from devote.kernels import Rule, get_algorithm
 from devote.kernels.randomizer import blur
 from devote.kernels.state import COUNT, State, next_alive
 from devote.protocol import ExperimentSpec
 from devote.simulate.answers import mean_rewards, new_learner
-from devote.simulate.engine.compiling import fingerprint
+from devote.simulate.compiling import Function, compile_loop
+from devote.simulate.loop import choose, observe
 from devote.simulate.sweep.workers import worker_count
 from devote.simulate.trial import NEVER
 
@@ -77,7 +77,8 @@ def simulate_jury(
         eta=jury.subroutine_eta(spec, n_players),
         options=spec.options,
     )
-    alone = _compiled(spec.algorithm, algorithm.choose, algorithm.observe)
+    given: dict[Function, Function] = {choose: algorithm.choose, observe: algorithm.observe}
+    compiled = compile_loop(alone, given, f"alone_{algorithm.name}", makes_arrays=True)
     pays = mean_rewards(spec, means)
     # A private juror speaks before its `vote_after`-th play, done or not.
     most = longest if jury.privacy is None else min(longest, jury.vote_after - 1)
@@ -85,7 +86,7 @@ def simulate_jury(
     def run(number: int) -> tuple[float, int, int, bool]:
         rng = np.random.default_rng([seed, number])
         lone = [
-            alone(rule, pays, rng, most, new_learner(algorithm, spec.n_arms))
+            compiled(rule, pays, rng, most, new_learner(algorithm, spec.n_arms))
             for _ in range(jury.seats)
         ]
         return _verdict(spec, n_players, np.array(lone), most, rng)
@@ -152,40 +153,16 @@ def _claims(
     return np.asarray(gammaincinv(seat_after, lowest))
 
 
-@lru_cache(maxsize=32)
-def _compiled(name: str, *functions: object) -> Callable[..., tuple[int, int]]:
-    """A lone run of one subroutine, compiled at its first call or found in numba's cache."""
-    import numba
-
-    algorithm = get_algorithm(name)
-    alone = make_alone(algorithm.choose, algorithm.observe, 0)
-    alone = make_alone(algorithm.choose, algorithm.observe, fingerprint(alone))
-    alone.__qualname__ = f"alone_{name}"
-    compiler: Any = numba.njit(cache=True, nogil=True, error_model="numpy")
-    compiled: Callable[..., tuple[int, int]] = compiler(alone)
-    return compiled
-
-
-def make_alone(
-    choose: Callable[..., int], observe: Callable[..., int], fingerprint: int
-) -> Callable[..., Any]:
-    """One learner alone: after how many plays it is done, and with which arm, -1 if it is not.
-
-    ``fingerprint`` identifies the sources of the kernels, as in ``engine.loop``.
-    """
-
-    def alone(rule, means, rng, most, learner):  # type: ignore[no-untyped-def]
-        state = State(learner.alive, learner.pulls, learner.sums, learner.ints, learner.floats)
-        out = np.zeros(rule.n_arms, dtype=np.int32)
-        known = fingerprint
-        plays = 0
-        while plays < most and known >= 0:
-            arm = choose(rule, state, rng.random())
-            reward = 1.0 if rng.random() < means[arm] else 0.0
-            observe(rule, state, arm, reward, out)
-            plays += 1
-            if state.ints[COUNT] == 1:
-                return plays, next_alive(state, 0)
-        return plays, -1
-
-    return alone
+def alone(rule: Rule, means: Any, rng: Any, most: int, learner: State) -> Any:
+    """One learner alone: after how many plays it is done, and with which arm, -1 if it is not."""
+    state = State(learner.alive, learner.pulls, learner.sums, learner.ints, learner.floats)
+    out = np.zeros(rule.n_arms, dtype=np.int32)
+    plays = 0
+    while plays < most:
+        arm = choose(rule, state, rng.random())
+        reward = 1.0 if rng.random() < means[arm] else 0.0
+        observe(rule, state, arm, reward, out)
+        plays += 1
+        if state.ints[COUNT] == 1:
+            return plays, next_alive(state, 0)
+    return plays, -1

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from devote.problems.optimality import TOLERANCE
+from devote.problems.rewards import TOLERANCE
 from devote.protocol import RunStatus
 from devote.simulate.scenario import Scenario
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from devote.errors import did_you_mean
 from devote.kernels import Algorithm, Rule, get_algorithm
@@ -10,6 +10,9 @@ from devote.problems import Problem
 from devote.protocol import ExperimentSpec, Scheme, SpecError
 from devote.protocol.scheme import check
 from devote.simulate.errors import NeverEnds
+
+if TYPE_CHECKING:
+    from devote.simulate.parts import Part
 
 PATIENCE = 20_000.0
 """The default limit is so many pulls per arm for the rarest player, over epsilon squared.
@@ -25,18 +28,17 @@ QUIET = 1_000_000
 _asked: set[object] = set()
 """The rules that were asked, and do."""
 
-ENGINES = ("auto", "event", "clocks", "cuda")
-"""``event``: one pull after another. ``clocks``: each player alone between decisions, on a clock
-of its own; the same law, other numbers. ``cuda``: the same on a GPU, many trials at once.
-``auto``: clocks where they can be used and are faster."""
+ENGINES = ("auto", "event", "passes", "cuda")
+"""``event``: one pull after another. ``passes``: each player alone between decisions, on a clock
+of its own; the same law, other numbers. ``cuda``: passes on a GPU, many trials at once; what
+passes cannot run is there run pull by pull. ``auto``: passes where they can be used and pay."""
 
-CLOCKS_PAY = 2048
-"""``auto`` takes clocks from so many players on: with fewer, to compile them takes longer than most
+PASSES_PAY = 2048
+"""``auto`` takes passes from so many players on: with fewer, to compile them takes longer than most
 runs save."""
 
-CLOCKS_PAY_EARLY = 32
-"""From so many on where each makes thousands of pulls alone: its subroutine is ``patient``, or
-nobody ever says anything. Then clocks are four to seven times as quick."""
+PASSES_PAY_ALONE = 32
+"""From so many on where nobody sends anything: there is then one pass and no decision."""
 
 
 def check_engine(engine: str) -> None:
@@ -77,10 +79,20 @@ class Scenario:
                 f"{self.spec.algorithm} never stops by itself.\nGive a horizon, a number of pulls."
             )
         check_engine(self.engine)
-        if self.engine == "clocks" and (why := self._why_no_clocks()):
-            raise SpecError(f"engine='clocks' cannot run this: {why}.\nUse engine event or auto.")
-        if self.engine == "cuda" and (why := self._why_no_cuda()):
-            raise SpecError(f"engine='cuda' cannot run this: {why}.\nUse engine event or auto.")
+        if self.engine == "passes" and (why := self.why_no_passes):
+            raise SpecError(f"engine='passes' cannot run this: {why}.\nUse engine event or auto.")
+        if self.engine == "cuda" and self.part is None:
+            raise SpecError(
+                f"engine='cuda' cannot run this: the scheme {self.scheme.name} has no part that "
+                "compiles.\nUse engine event or auto."
+            )
+
+    @property
+    def part(self) -> "Part | None":
+        """The scheme's part of the compiled simulator; None where there is none."""
+        from devote.simulate.parts import part_of  # needs NumPy, which player objects do not
+
+        return part_of(self.scheme)
 
     @property
     def scheme(self) -> Scheme:
@@ -161,53 +173,38 @@ class Scenario:
 
     @property
     def runs_on(self) -> str:
-        """What runs it: one of ``ENGINES``, or ``players`` where the scheme has no engine.
+        """What runs it: one of ``ENGINES``, or ``players`` where the scheme has no compiled part.
 
         >>> from devote.problems import PROBLEMS
         >>> Scenario(ExperimentSpec(arms=10), PROBLEMS["1"], 10_000).runs_on
-        'clocks'
+        'passes'
         """
-        if self.scheme.engine is None:
+        if self.part is None:
             return "players"
         if self.engine != "auto":
             return self.engine
-        clocks = self.scheme.engine.clocks
-        if clocks is None or self.algorithm.endless or self._why_no_clocks():
-            return "event"
-        early = self.algorithm.patient or clocks.silent
-        return (
-            "clocks" if self.n_players >= (CLOCKS_PAY_EARLY if early else CLOCKS_PAY) else "event"
-        )
+        enough = PASSES_PAY if self.scheme.by_message else PASSES_PAY_ALONE
+        return "event" if self.n_players < enough or self.why_no_passes else "passes"
 
     @property
-    def own_clocks(self) -> bool:
-        """Whether players can run on clocks of their own, each alone between decisions."""
-        engine = self.scheme.engine
-        return engine is not None and engine.clocks is not None and not self._why_no_clocks()
-
-    def _why_no_cuda(self) -> str:
-        """Why it cannot run on a GPU; empty if it can."""
-        engine = self.scheme.engine
-        if engine is None:
-            return f"the scheme {self.scheme.name} has no part that compiles"
-        if engine.keeps_log:
-            return f"the scheme {self.scheme.name} keeps a log of messages, which grows"
-        return ""
-
-    def _why_no_clocks(self) -> str:
-        """Why players cannot run on clocks of their own; empty if they can."""
-        problem, engine = self.problem, self.scheme.engine
+    def why_no_passes(self) -> str:
+        """Why the passes engine cannot run it; empty if it can."""
+        problem = self.problem
+        if self.part is None or self.part.passes is None:
+            return f"in the scheme {self.scheme.name} every pull concerns all players"
         if problem.drift is not None or problem.switches:
             return "its rewards change with the number of pulls, which no player alone can know"
         if problem.replay is not None and problem.replay_order == "time":
             return "it replays rewards in the order of all pulls, which no player alone can know"
-        if engine is None or (engine.clocks is None and not engine.one_learner):
-            return f"the scheme {self.scheme.name} does not say how players run alone"
+        if self.algorithm.endless:
+            return f"{self.spec.algorithm} resets all players, and never stops by itself"
+        if self.horizon is not None:
+            return "a horizon counts the pulls of all players, which no player alone can know"
         return ""
 
     def in_order(self) -> "Scenario":
         """The same, one pull after another, as whoever keeps more than the outcome needs it."""
-        if self.loop[2] not in ("clocks", "cuda") and self.engine != "cuda":
+        if self.runs_on in ("event", "players"):
             return self
         if self.engine != "auto":
             raise SpecError(
@@ -215,13 +212,6 @@ class Scenario:
                 "order of all pulls.\nUse engine event or auto."
             )
         return replace(self, engine="event")
-
-    @property
-    def loop(self) -> tuple[str, str, str]:
-        """What its compiled loop is specialised to."""
-        engine = self.scheme.engine
-        alone = engine is not None and not engine.one_learner
-        return self.spec.algorithm, self.scheme.name, self.runs_on if alone else "event"
 
     def to_dict(self) -> dict[str, Any]:
         """The scenario as JSON values."""

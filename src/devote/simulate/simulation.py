@@ -1,18 +1,21 @@
 """Many trials of one scenario."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulate.progress import Progress
 from devote.simulate.result import Result
 from devote.simulate.scenario import Scenario
+from devote.simulate.sweep.grid import as_problem
 from devote.simulate.sweep.sweep import run_sweep
 
 
 def simulate(
     spec: ExperimentSpec,
-    problem: Problem,
+    problem: Problem | str | Mapping[str, Any],
     n_players: int,
     *,
     trials: int = 20,
@@ -27,10 +30,11 @@ def simulate(
 ) -> Result:
     """Run trials 0, 1, ... of one scenario and gather what each came to.
 
+    ``problem`` is a ``Problem``, the name of one or a table of its fields, as for ``grid``.
     ``horizon`` is the most pulls of a trial; what reaches it is ``unfinished``. Without one, a
     trial that goes on past every known rule's need raises ``NeverEnds``, and a rule of your own
     that has not voted after a million pulls is checked, see ``check_algorithm``. ``engine`` is
-    ``auto``, ``event``, ``clocks`` or ``cuda``; ``result.engine`` says which ran. ``workers``
+    ``auto``, ``event``, ``passes`` or ``cuda``; ``result.engine`` says which ran. ``workers``
     processes share the trials, None for all cores. ``record`` keeps curves over time, pulls per
     arm and pulls per player; ``trace`` keeps every event; both need ``event``, which ``auto`` then
     takes. With ``results``, a file that ends in .jsonl, an interrupted run goes on where it
@@ -45,7 +49,7 @@ def simulate(
     <Result decentralized ser3, problem 1, 32 players: 2 trials, 2 agreed; 19,881 samples each>
     """
     [result] = run_sweep(
-        [Scenario(spec, problem, n_players, horizon, engine)],
+        [Scenario(spec, as_problem(problem), n_players, horizon, engine)],
         trials=trials,
         seed=seed,
         workers=workers,

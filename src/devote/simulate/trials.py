@@ -2,17 +2,17 @@
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from devote.kernels.tables import BROADCASTS, SUBOPTIMAL, Arena
 from devote.problems import Problem
 from devote.simulate.block import Block
-from devote.simulate.engine.clocks_run import ClocksRun
-from devote.simulate.engine.gpu.run import run_batches
-from devote.simulate.engine.outcomes import block_of
-from devote.simulate.engine.room import check_room
-from devote.simulate.engine.run import BLOCK, Run
+from devote.simulate.checking.first_look import check_first
+from devote.simulate.outcomes import End, block_of
+from devote.simulate.passes_run import PassesPlan, PassesRun
 from devote.simulate.players import run_players
+from devote.simulate.room import check_room
+from devote.simulate.run import BLOCK, Plan, Run
 from devote.simulate.scenario import Scenario
 from devote.simulate.sweep.workers import worker_count
 from devote.simulate.trial import Event, Point, Record, Trial, checkpoints
@@ -27,65 +27,16 @@ def run_trial(
     record: bool = False,
     threads: int | None = None,
 ) -> Trial:
-    """One trial, from its own named streams; a scheme without an engine takes the slow path.
+    """One trial, from its own named streams; a scheme without a compiled part takes the slow path.
 
     ``trace`` keeps its events, ``record`` its curves and who played what, see ``Record``.
-    ``threads``, all cores by default, share the players of a large trial on clocks; the result
+    ``threads``, all cores by default, share the players of a large trial in passes; the result
     is the same for any number.
     """
-    check_room(scenario)
-    if trace or record:
-        scenario = scenario.in_order()
-    if scenario.scheme.engine is None:
-        return run_players(
-            scenario.spec,
-            scenario.problem,
-            scenario.n_players,
-            seed=seed,
-            trial=trial,
-            horizon=scenario.horizon,
-            trace=trace,
-            record=record,
-        )
-    if scenario.runs_on == "cuda":
-        [(_, [one])] = run_batches(scenario, seed=seed, trials=[trial])
-        return one
-    if record:
-        return _record(Run(scenario, seed=seed, trial=trial, tracing=trace, recording=True))
-    return _played(scenario, seed, trial, trace, threads).outcome()
-
-
-def _played(
-    scenario: Scenario, seed: int, trial: int, trace: bool, threads: int | None
-) -> Run | ClocksRun:
-    """A run of the engine at its end."""
-    engine = scenario.scheme.engine
-    if scenario.runs_on == "clocks" and engine is not None and engine.clocks is not None:
-        on_clocks = ClocksRun(
-            scenario, seed=seed, trial=trial, threads=threads or worker_count(None)
-        )
-        on_clocks.play()
-        return on_clocks
-    run = Run(scenario, seed=seed, trial=trial, tracing=trace)
-    while not run.over:
-        run.advance()
-        scenario.check_goes_on(run.samples, int(run.counters[BROADCASTS]))
-    return run
-
-
-def _record(run: Run) -> Trial:
-    """Run to the end, looking at it at the checkpoints and at the end."""
-    points: list[Point] = []
-    for stop in checkpoints():
-        while run.samples < stop and not run.over:
-            run.advance(most=min(stop - run.samples, BLOCK))
-        sent = int(run.counters[BROADCASTS])
-        points.append(Point(run.samples, int(run.counters[SUBOPTIMAL]), sent, run.arms_left))
-        if run.over:
-            break
-        run.scenario.check_goes_on(run.samples, sent)
-    pulls = run.arena.arm_pulls.tolist(), run.arena.player_pulls.tolist()
-    return replace(run.outcome(), record=Record(tuple(points), *map(tuple, pulls)))
+    block, _ = run_chunk(scenario, [trial], seed, trace, record, threads)
+    [one] = block
+    assert isinstance(one, Trial)
+    return one
 
 
 def run_chunk(
@@ -98,44 +49,106 @@ def run_chunk(
 ) -> tuple[Block, float]:
     """Run some trials, at least one; returns them, and the seconds that the quickest took."""
     begin = time.perf_counter()
-    if scenario.runs_on == "cuda" and not (trace or record):
-        blocks = [block for _, block in run_batches(scenario, seed=seed, trials=trials)]
-        return Block.join(blocks), (time.perf_counter() - begin) / len(trials)
+    if trace or record:
+        scenario = scenario.in_order()
+    check_first(scenario.algorithm)
+    if scenario.runs_on == "cuda":
+        from devote.simulate.gpu import run_on_device
+
+        block = Block.join([block for _, block in run_on_device(scenario, seed, trials)])
+        return block, (time.perf_counter() - begin) / len(trials)
     check_room(scenario)
-    singly = record or scenario.scheme.engine is None
+    if scenario.runs_on == "players":
+        slow = [_by_players(scenario, seed, trial, trace, record) for trial in trials]
+        block = Block.of(slow, scenario.spec.n_arms, scenario.n_players)
+        return block, (time.perf_counter() - begin) / len(trials)
+    if scenario.runs_on == "passes":
+        return _in_passes(scenario, trials, seed, worker_count(threads))
+    plan = Plan(scenario)
+    loop = plan.loop
     quickest = float("inf")
-    runs: list[Trial] = []
-    ended: list[Arena] = []
+    ends: list[End] = []
     traces: list[tuple[Event, ...]] = []
-    in_order = scenario.in_order() if trace else scenario
+    records: list[Record] = []
     for trial in trials:
-        if singly:
-            keep = {"trace": trace, "record": record}
-            runs.append(run_trial(scenario, seed=seed, trial=trial, **keep))
+        begin = time.perf_counter()
+        run = Run(
+            scenario, seed=seed, trial=trial, tracing=trace, counting=record, plan=plan, loop=loop
+        )
+        if record:
+            records.append(_play_recorded(run))
         else:
-            run = _played(in_order, seed, trial, trace, threads)
-            ended.append(run.close())
-            if isinstance(run, Run):
-                traces.append(tuple(run.events))
-        end = time.perf_counter()
-        begin, quickest = end, min(quickest, end - begin)
-    if singly:
-        return Block.of(runs, scenario.spec.n_arms, scenario.n_players), quickest
-    block = block_of(in_order, ended)
-    return (replace(block, traces=tuple(traces)) if trace else block), quickest
+            _play(run)
+        ends.append(run.end())
+        traces.append(tuple(run.events))
+        quickest = min(quickest, time.perf_counter() - begin)
+    block = block_of(scenario, ends)
+    if trace:
+        block = replace(block, traces=tuple(traces))
+    if record:
+        block = replace(block, records=tuple(records))
+    return block, quickest
+
+
+def _in_passes(
+    scenario: Scenario, trials: Sequence[int], seed: int, threads: int
+) -> tuple[Block, float]:
+    plan = PassesPlan(scenario, threads)
+    quickest = float("inf")
+    ends: list[End] = []
+    for trial in trials:
+        begin = time.perf_counter()
+        ends.append(plan.run(seed, trial))
+        quickest = min(quickest, time.perf_counter() - begin)
+    return block_of(scenario, ends), quickest
+
+
+def _by_players(scenario: Scenario, seed: int, trial: int, trace: bool, record: bool) -> Trial:
+    return run_players(
+        scenario.spec,
+        scenario.problem,
+        scenario.n_players,
+        seed=seed,
+        trial=trial,
+        horizon=scenario.horizon,
+        trace=trace,
+        record=record,
+    )
+
+
+def _play(run: Run) -> None:
+    """Run to the end."""
+    while not run.over:
+        run.advance()
+        run.scenario.check_goes_on(run.samples, int(run.group["broadcasts"]))
+
+
+def _play_recorded(run: Run) -> Record:
+    """Run to the end, looking at it at the checkpoints and at the end."""
+    points: list[Point] = []
+    for stop in checkpoints():
+        while run.samples < stop and not run.over:
+            run.advance(most=min(stop - run.samples, BLOCK))
+        sent = int(run.group["broadcasts"])
+        points.append(Point(run.samples, int(run.group["suboptimal"]), sent, run.arms_left))
+        if run.over:
+            break
+        run.scenario.check_goes_on(run.samples, sent)
+    pulls = run.tables.arm_pulls.tolist(), run.tables.player_pulls.tolist()
+    return Record(tuple(points), *map(tuple, pulls))
 
 
 def compile_loop(scenario: Scenario) -> None:
-    """Compile the scenario's loop, or load it from numba's cache, by making a single pull."""
+    """Compile what runs a scenario, or load it from numba's cache, by a pull or a pass of a few."""
     check_room(scenario)
+    if scenario.runs_on not in ("event", "passes"):
+        return
     spec = scenario.spec
-    problem = Problem("compile", scenario.problem.means)
     few = min(scenario.n_players, spec.scheme.fewest_players(spec))
-    engine = scenario.runs_on if scenario.scheme.engine is not None else "event"
-    run_trial(Scenario(spec, problem, few, 1, engine), seed=0, trial=0)
-
-
-def compile_loops(scenarios: Sequence[Scenario]) -> None:
-    """Compile the loop of each scenario, or load it."""
-    for scenario in scenarios:
-        compile_loop(scenario)
+    toy = Scenario(spec, Problem("compile", scenario.problem.means), few, 1)
+    if scenario.runs_on == "event":
+        Run(toy).advance(1)
+        return
+    plan = PassesPlan(replace(toy, horizon=None), 1)
+    with ThreadPoolExecutor(1) as pool:
+        PassesRun(plan, 0, 0, pool).make_pass()

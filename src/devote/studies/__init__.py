@@ -1,18 +1,16 @@
 """The paper's figures and claims, and this project's own: what to run, how to draw, what to show.
 
-A study is one module with ``scenarios``, ``figure`` and ``claims``, gathered in its
-``STUDIES``; the list of all is ``registry.MODULES``, where the contract tests find a new one. To
-add a row to the table of claims, write its sentence in ``sentences.toml`` and return it with its
-cases from a study's ``claims``.
+A study is one file with ``scenarios``, ``figure`` and ``claims``, gathered in its ``STUDIES``. To
+add a study, write its file and name it in ``reproduce.MODULES``. To add a row to the table of
+claims, write its sentence in ``sentences.toml`` and return it with its cases from ``claims``.
 
-``reproduce`` runs the studies. ``planning`` and ``eta_buys`` draw what ``devote plan`` and
-``devote audit privacy`` ran.
+``reproduce`` runs the studies. ``sweeps`` draws what ``devote plan --sweep`` and ``devote audit
+privacy --figure`` ran.
 
 Needs the extras ``sim`` and ``plots``.
 """
 
-from devote.studies.registry import choose, studies
-from devote.studies.reproduce import Reproduction, reproduce
+from devote.studies.reproduce import Reproduction, choose, reproduce, studies
 from devote.studies.study import Settings, StudyError, parse_players
 
 __all__ = [

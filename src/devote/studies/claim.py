@@ -5,8 +5,9 @@ or several places (numbers of players). In each place the sentence asks for a ra
 and the whole interval must lie inside it (yes), outside it (no), or the trials cannot tell. All
 yes: *holds*. All no: *does not hold*. Else it *depends*, and the code says on what.
 
-The verdict is that of the reading the authors meant, with SER3's radius in the form ``FORM``.
-Cases of another ``reading`` or ``form`` have verdicts of their own beside it.
+The paper does not print the radius of SER3, and two forms of it are valid. A sentence about SER3
+is checked with both, so its verdict is *depends* where they disagree. Cases of another ``reading``
+than the authors' have a verdict of their own.
 """
 
 import math
@@ -20,6 +21,9 @@ from typing import Any, Literal, TypeAlias, get_args
 from devote.simulate.estimates import CONFIDENCE, Estimate
 from devote.studies.variants import FORM, RADIUS_FORMS, Variant
 
+Row: TypeAlias = dict[str, Any]
+"""A claim, a case or an estimate as JSON values."""
+
 Verdict: TypeAlias = Literal["holds", "does not hold", "depends", "not measured"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -28,6 +32,7 @@ CLEARLY = 1.05
 """One algorithm clearly outperforms another if the other needs 5 % more samples, or worse."""
 
 CHANCE = "chance: more trials would tell"
+RADIUS = "SER3's radius, which is not printed"
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,8 @@ class Range:
 class Case:
     """One way to check a sentence: what was measured, place by place, and what it asks for.
 
-    ``reading`` names a reading of the sentence other than its authors'; ``form`` is the form of
-    SER3's radius, and empty where SER3 has no part.
+    ``form`` is the form of SER3's radius, and empty where SER3 has no part. ``reading`` names a
+    reading of the sentence other than its authors'.
     """
 
     label: str
@@ -76,14 +81,7 @@ class Case:
         """True or False where all places agree, None where they do not."""
         return agreement(self.outcomes)
 
-    @property
-    def told(self) -> str:
-        """The outcome in a word: yes, no, mixed (both, by place), or unclear."""
-        if self.outcome is not None:
-            return "yes" if self.outcome else "no"
-        return "mixed" if {True, False} <= set(self.outcomes) else "unclear"
-
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Row:
         """The case as JSON values; an end that is not there is None."""
         ends = {"low": self.asked.low, "high": self.asked.high}
         estimates = [
@@ -112,88 +110,30 @@ def verdict(cases: Sequence[Case]) -> Verdict:
     return "holds" if outcome else "does not hold"
 
 
+def with_form(cases: Iterable[Case], form: str) -> list[Case]:
+    """The cases in which SER3 has this form of its radius, or no part."""
+    return [case for case in cases if case.form in ("", form)]
+
+
 def depends_on(cases: Sequence[Case], *, across: str, along: str) -> tuple[str, ...]:
-    """On what a verdict depends: ``across`` cases, ``along`` places, or else on chance."""
+    """On what a verdict depends: the radius, ``across`` cases, ``along`` places, or chance.
+
+    Cases are compared with one form of the radius, so that the radius alone is no difference
+    between them.
+    """
     if verdict(cases) != "depends":
         return ()
-    told = [frozenset(case.outcomes) - {None} for case in cases]
-    reasons = []
-    if len({outcomes for outcomes in told if outcomes}) > 1:
-        reasons.append(across)
-    if any(len(outcomes) == 2 for outcomes in told):
-        reasons.append(along)
-    return tuple(reasons) or (CHANCE,)
 
+    def decided(some: Iterable[Case]) -> set[frozenset[bool | None]]:
+        return {frozenset(case.outcomes) - {None} for case in some} - {frozenset()}
 
-@dataclass(frozen=True)
-class Claim:
-    """One row of the table of claims.
-
-    ``quote`` is the paper's sentence and ``where`` its place. ``measured`` says what the numbers
-    are, ``asked`` when they count for the sentence. ``across`` names what tells cases apart,
-    ``along`` what tells the places within one apart. ``over_players`` is whether the row rests on
-    the range of numbers of players, ``missing`` which of the paper's numbers were left out, and
-    ``uncounted`` why the tally leaves the row out. The verdict follows from the numbers.
-    """
-
-    name: str
-    quote: str
-    where: str
-    measured: str
-    asked: str
-    cases: tuple[Case, ...]
-    across: str = "case"
-    along: str = "number of players"
-    note: str = ""
-    over_players: bool = True
-    missing: tuple[int, ...] = ()
-    uncounted: str = ""
-
-    def cases_of(self, form: str = FORM, reading: str = "") -> list[Case]:
-        """The cases of one reading, with SER3 in one form; the authors' own by default."""
-        return [c for c in self.cases if c.reading == reading and c.form in ("", form)]
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the numbers say, by the reading the authors meant."""
-        return verdict(self.cases_of())
-
-    def verdict_with(self, form: str) -> Verdict:
-        """The same with this form of SER3's radius."""
-        return verdict(self.cases_of(form))
-
-    @property
-    def depends_on(self) -> tuple[str, ...]:
-        """On what, if the verdict is "depends"."""
-        return depends_on(self.cases_of(), across=self.across, along=self.along)
-
-    @property
-    def about_ser3(self) -> bool:
-        """Whether SER3, and so the form of its radius, has a part."""
-        return any(case.form and not case.reading for case in self.cases)
-
-    @property
-    def otherwise(self) -> dict[str, Verdict]:
-        """The verdicts of other forms and readings, by name."""
-        forms = [form for form in RADIUS_FORMS if form != FORM and self.about_ser3]
-        readings = dict.fromkeys(case.reading for case in self.cases if case.reading)
-        return {
-            **{f"with `{form}`": self.verdict_with(form) for form in forms},
-            **{reading: verdict(self.cases_of(reading=reading)) for reading in readings},
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """The row as JSON values, every number included."""
-        return {
-            **{key: getattr(self, key) for key in ("name", "quote", "where", "verdict")},
-            "depends_on": list(self.depends_on),
-            "otherwise": self.otherwise,
-            "missing_n_players": list(self.missing),
-            **{key: getattr(self, key) for key in ("uncounted", "measured", "asked")},
-            "confidence": CONFIDENCE,
-            "cases": [case.to_dict() for case in self.cases],
-            "note": self.note,
-        }
+    by_form = {frozenset().union(*decided(with_form(cases, form))) for form in RADIUS_FORMS}
+    differs = {
+        RADIUS: len(by_form - {frozenset()}) > 1,
+        across: len(decided(with_form(cases, FORM))) > 1,
+        along: any(len(outcomes) == 2 for outcomes in decided(cases)),
+    }
+    return tuple(reason for reason, so in differs.items() if so) or (CHANCE,)
 
 
 def cases_for(
@@ -217,10 +157,34 @@ def sentences() -> dict[str, dict[str, Any]]:
     return tomllib.loads((Path(__file__).parent / "sentences.toml").read_text(encoding="utf-8"))
 
 
-def judged(name: str, cases: Iterable[Case], **numbers: float) -> Claim:
-    """The sentence of this name with its cases; ``numbers`` fill the braces in its texts."""
-    texts: dict[str, Any] = {
+def judged(name: str, cases: Iterable[Case], **numbers: float) -> Row:
+    """The sentence of this name with its cases, as a row of ``claims.json``.
+
+    ``numbers`` fill the braces in its texts. ``verdict`` is what the numbers say by the reading the
+    authors meant, ``by_form`` the same with each form of SER3's radius alone (empty where SER3 has
+    no part), ``otherwise`` that of other readings. ``reproduce`` fills in ``missing_n_players``.
+    """
+    texts = {"across": "case", "along": "number of players", "note": "", "uncounted": ""}
+    texts |= sentences()[name] | {"name": name}
+    said: dict[str, Any] = {
         key: text.format(**numbers) if isinstance(text, str) else text
-        for key, text in sentences()[name].items()
+        for key, text in texts.items()
     }
-    return Claim(name=name, cases=tuple(cases), **texts)
+    readings: dict[str, list[Case]] = {"": []}
+    for case in cases:
+        readings.setdefault(case.reading, []).append(case)
+    meant = readings.pop("")
+    forms = RADIUS_FORMS if any(case.form for case in meant) else ()
+    return {
+        **{key: said[key] for key in ("name", "quote", "where")},
+        "verdict": verdict(meant),
+        "depends_on": list(depends_on(meant, across=said["across"], along=said["along"])),
+        "by_form": {form: verdict(with_form(meant, form)) for form in forms},
+        "otherwise": {reading: verdict(some) for reading, some in readings.items()},
+        "over_players": said.get("over_players", True),
+        "missing_n_players": [],
+        **{key: said[key] for key in ("uncounted", "measured", "asked")},
+        "confidence": CONFIDENCE,
+        "cases": [case.to_dict() for some in (meant, *readings.values()) for case in some],
+        "note": said["note"],
+    }

@@ -3,23 +3,16 @@
 Paper: section 6, the closing remark on Assumption 2.
 """
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
-
 from devote.problems import Problem, Split, get_problem
-from devote.simulate import Result, Scenario
+from devote.simulate import Scenario
 from devote.simulate.estimates import Estimate, proportion
 from devote.simulate.trial import NEVER
-from devote.studies.claim import Claim, Range, cases_for, judged
+from devote.studies.claim import Range, Row, cases_for, judged
 from devote.studies.drawing import style
-from devote.studies.drawing.labels import EndLabel, write_labels
-from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.drawing.curves import EndLabel, write_labels
+from devote.studies.drawing.style import Figure
+from devote.studies.study import Plan, Settings, Study, Table
 from devote.studies.variants import DELTA, FORM, QUORUM, SER3, SUBROUTINES, UGAPEC, Variant
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 N_PLAYERS = 64
 SHARE = 0.8
@@ -48,28 +41,23 @@ def scenario(variant: Variant, frequent: int) -> Scenario:
     return Scenario(variant.spec(), problem, N_PLAYERS)
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """Problem 5 with frequent players of every number."""
-    return [
-        Planned(scenario(variant, size), ROUNDS * settings.trials)
-        for variant in SUBROUTINES.values()
-        for size in SIZES
-    ]
+    runs = ROUNDS * settings.trials
+    return {scenario(variant, n): runs for variant in SUBROUTINES.values() for n in SIZES}
 
 
 def found(table: Table, variant: Variant) -> tuple[Estimate, ...]:
     """How often the best arm of the frequent players is the one left, for each number of them."""
-
-    def alone(result: Result) -> NDArray[np.bool_]:
-        return np.asarray(result.leaves(FREQUENT_ARM) & (result.left[:, 1] == NEVER))
-
-    return tuple(
-        proportion(alone(table[scenario(variant, size)])).located(f"{size} of {N_PLAYERS}")
-        for size in SIZES
-    )
+    estimates = []
+    for size in SIZES:
+        result = table[scenario(variant, size)]
+        alone = result.leaves(FREQUENT_ARM) & (result.left[:, 1] == NEVER)
+        estimates.append(proportion(alone).located(f"{size} of {N_PLAYERS}"))
+    return tuple(estimates)
 
 
-def figure(table: Table) -> "Figure":
+def figure(table: Table) -> Figure:
     """How often the frequent players' best arm wins, against how many they are."""
     drawn, [axes] = style.panels(1, size=(7.2, 4.0), right=0.83, bottom=0.225)
     axes.axvline(QUORUM, color=style.GREY, linewidth=1.0, dashes=(4, 3))
@@ -99,19 +87,12 @@ def figure(table: Table) -> "Figure":
     return drawn
 
 
-def claims(table: Table) -> list[Claim]:
+def claims(table: Table) -> list[Row]:
     """What section 6 says about users with different best arms."""
-    return [
-        judged(
-            "best-arm-of-the-frequent",
-            cases_for(SUBROUTINES, lambda v: found(table, v), Range(low=1 - DELTA)),
-            share=100 * SHARE,
-            players=N_PLAYERS,
-            runs=ROUNDS * table.trials,
-            least=1 - DELTA,
-            quorum=QUORUM,
-        )
-    ]
+    cases = cases_for(SUBROUTINES, lambda v: found(table, v), Range(low=1 - DELTA))
+    numbers = {"share": 100 * SHARE, "players": N_PLAYERS, "least": 1 - DELTA, "quorum": QUORUM}
+    runs = ROUNDS * table.trials
+    return [judged("best-arm-of-the-frequent", cases, runs=runs, **numbers)]
 
 
 STUDIES = (Study("frequent-players", scenarios, figure, claims),)

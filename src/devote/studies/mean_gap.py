@@ -1,21 +1,20 @@
 """Two sequences of rewards, one for which Assumption 4 holds and one with a switch.
 
-Nothing is simulated: the figures follow from short sequences of gaps.
+Nothing is simulated: the figures follow from short sequences of gaps, in exact arithmetic.
 
-Paper: section 4, the two figures "Mean gap versus time".
+Paper: section 4, Assumption 4 and the two figures "Mean gap versus time".
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
 from devote.simulate.estimates import exact
-from devote.studies.claim import Case, Claim, Range, judged
+from devote.studies.claim import Case, Range, Row, judged
 from devote.studies.drawing import style
-from devote.studies.gaps import first_switch, mean_gaps
-from devote.studies.study import Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from devote.studies.drawing.style import Figure
+from devote.studies.study import Study, Table
 
 Gaps = tuple[Fraction, ...]
 
@@ -29,37 +28,57 @@ REMAINING = (2,) * (len(POSITIVE) - 1)
 """K_i: both of two arms remain at every step."""
 
 
-def draw_gaps(gaps: Gaps, title: str) -> "Figure":
+def mean_gaps(gaps: Sequence[Fraction | int], remaining: Sequence[int]) -> list[Fraction]:
+    """``Delta*([tau])`` for tau = 1, 2, ...: the mean, over tau steps, of each step's mean gap.
+
+    ``gaps[j - 1]`` is the gap at time j between the best arm and another; step i takes the
+    ``remaining[i - 1]`` gaps from time i on, as printed. There are as many values as steps for
+    which all gaps are known.
+
+    Paper: Assumption 4.
+
+    >>> mean_gaps([1, 0, -2], remaining=[2, 2])
+    [Fraction(1, 2), Fraction(-1, 4)]
+    """
+    total = Fraction(0)
+    means = []
+    for step, n_arms in enumerate(remaining, start=1):
+        window = gaps[step - 1 : step - 1 + n_arms]
+        if len(window) < n_arms:
+            break
+        total += sum((Fraction(gap) for gap in window), Fraction(0)) / n_arms
+        means.append(total / step)
+    return means
+
+
+def first_switch(means: Sequence[Fraction]) -> int | None:
+    """The first time at which the mean gap is no longer positive: a switch of the best arm.
+
+    >>> first_switch([Fraction(1, 2), Fraction(-1, 4)])
+    2
+    """
+    return next((tau for tau, value in enumerate(means, start=1) if value <= 0), None)
+
+
+def draw_gaps(table: Table, gaps: Gaps, title: str) -> Figure:
     """Bars for the gap at each time, a line for the mean gap."""
     figure, (axes,) = style.panels(1, size=(7.0, 3.7), right=0.97)
     means = mean_gaps(gaps, REMAINING)
     times = list(range(1, len(means) + 1))
     now = [float(gap) for gap in gaps[: len(means)]]
+    heights = [float(value) for value in means]
+    below = [height < 0 for height in heights]
     axes.bar(times, now, width=0.62, color=style.FAINT, label="gap at this time")
     axes.axhline(0.0, color=style.BLACK, linewidth=0.9)
-    heights = [float(value) for value in means]
     axes.plot(times, heights, "-o", color=style.BLACK, label="mean gap of Assumption 4")
-    axes.fill_between(
-        times,
-        heights,
-        0.0,
-        where=[height < 0 for height in heights],
-        interpolate=True,
-        color=style.GREY,
-        alpha=0.4,
-        linewidth=0,
-    )
+    shade: dict[str, Any] = {"color": style.GREY, "alpha": 0.4, "linewidth": 0}
+    axes.fill_between(times, heights, 0.0, where=below, interpolate=True, **shade)
     switch = first_switch(means)
     if switch is not None:
         axes.axvline(switch, color=style.BLACK, linewidth=1.0, dashes=(4, 3))
-        axes.text(
-            switch + 0.18,
-            max(now) * 0.86,
-            f"switch at time {switch}: the mean gap\nis no longer positive",
-            color=style.BLACK,
-            fontsize=8.5,
-            va="center",
-        )
+        text = f"switch at time {switch}: the mean gap\nis no longer positive"
+        look: dict[str, Any] = {"color": style.BLACK, "fontsize": 8.5, "va": "center"}
+        axes.text(switch + 0.18, max(now) * 0.86, text, **look)
     axes.set_xlim(0.4, times[-1] + 0.6)
     low, high = axes.get_ylim()
     axes.set_ylim(low - 0.2 * (high - low), high)
@@ -77,31 +96,26 @@ def draw_gaps(gaps: Gaps, title: str) -> "Figure":
     return figure
 
 
-def stays_positive() -> Claim:
+def stays_positive(table: Table) -> list[Row]:
     """The caption of the first figure."""
     means = enumerate(mean_gaps(POSITIVE, REMAINING), 1)
     estimates = tuple(exact(float(mean), f"time {time}") for time, mean in means)
-    return judged("mean-gap-positive", [Case("computed", estimates, Range(low=1e-6))])
+    return [judged("mean-gap-positive", [Case("computed", estimates, Range(low=1e-6))])]
 
 
-def switches_at_7() -> Claim:
+def switches_at_7(table: Table) -> list[Row]:
     """The caption of the second figure."""
     time = first_switch(mean_gaps(SWITCHING, REMAINING))
     estimates = () if time is None else (exact(time),)
-    return judged("mean-gap-switch", [Case("computed", estimates, Range(7, 7))])
+    return [judged("mean-gap-switch", [Case("computed", estimates, Range(7, 7))])]
 
 
-STUDIES = (
-    Study(
-        "mean-gap",
-        lambda _: [],
-        lambda _: draw_gaps(POSITIVE, "Assumption 4 holds: the mean gap stays positive"),
-        lambda _: [stays_positive()],
-    ),
-    Study(
-        "mean-gap-switch",
-        lambda _: [],
-        lambda _: draw_gaps(SWITCHING, "Assumption 4 does not hold: a switch occurs"),
-        lambda _: [switches_at_7()],
-    ),
+HOLDS = "Assumption 4 holds: the mean gap stays positive"
+FAILS = "Assumption 4 does not hold: a switch occurs"
+STUDIES = tuple(
+    Study(name, lambda _: {}, partial(draw_gaps, gaps=gaps, title=title), claims)
+    for name, gaps, title, claims in (
+        ("mean-gap", POSITIVE, HOLDS, stays_positive),
+        ("mean-gap-switch", SWITCHING, FAILS, switches_at_7),
+    )
 )

@@ -3,12 +3,11 @@
 Paper: the figure "Decentralized Median Elimination", panels (a) and (b).
 """
 
-from typing import TYPE_CHECKING
-
-from devote.studies.claim import CLEARLY, Case, Claim, Range, judged
+from devote.studies.claim import CLEARLY, Case, Range, Row, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import LOWER_BOUND, curve, draw_counts
-from devote.studies.study import Planned, Settings, Study, Table, grid
+from devote.studies.drawing.style import Figure
+from devote.studies.study import Plan, Settings, Study, Table, grid
 from devote.studies.variants import (
     FORM,
     MEDIAN_ELIMINATION,
@@ -20,21 +19,18 @@ from devote.studies.variants import (
     Variant,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 WAY = "decentralized"
 PROBLEMS = ("1", "2")
 OTHER = "with Successive Elimination for SER3"
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """Decentralized Median Elimination, and what it is compared with, on problems 1 and 2."""
     variants = (*SUBROUTINES.values(), SUCCESSIVE_ELIMINATION, MEDIAN_ELIMINATION)
     return grid(settings, PROBLEMS, variants=variants, schemes=[WAY])
 
 
-def figure(table: Table) -> "Figure":
+def figure(table: Table) -> Figure:
     """Samples of four decentralized algorithms: panel (a) problem 1, panel (b) problem 2."""
     drawn, axes = style.panels(2)
     variants = (MEDIAN_ELIMINATION, SUCCESSIVE_ELIMINATION, UGAPEC, SER3)
@@ -51,7 +47,7 @@ def figure(table: Table) -> "Figure":
     return drawn
 
 
-def claims(table: Table) -> list[Claim]:
+def claims(table: Table) -> list[Row]:
     """What sections 5.2 and 6 say about the choice of subroutine."""
 
     def cases(worse: Variant, better: Variant, least: float, reading: str = "") -> list[Case]:

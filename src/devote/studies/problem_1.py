@@ -3,43 +3,29 @@
 Paper: the figure "Uniform distribution of players", panels (a) and (b).
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from devote.simulate import Result
 from devote.simulate.estimates import Estimate, deviation_ratio, exact, mean, ratio
-from devote.studies.claim import Case, Claim, Range, cases_for, judged
+from devote.studies.claim import Case, Range, Row, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_counts, samples_figure
-from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
+from devote.studies.drawing.style import Axes, Figure
+from devote.studies.study import ALONE_FACTOR, Plan, Settings, Study, Table, grid
 from devote.studies.variants import QUORUM, RADIUS_FORMS, SER3, SUBROUTINES, UGAPEC, Variant
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-
-def extremes(players: tuple[int, ...]) -> list[int]:
-    """The smallest and the largest number of players."""
-    return sorted({players[0], players[-1]})
-
-
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """All six algorithms, SER3 in both forms; and single learners many times over."""
-    variants = (*RADIUS_FORMS.values(), UGAPEC)
-    single = [
-        Planned(variant.alone(n), ALONE_FACTOR * settings.trials)
-        for n in extremes(settings.players)
-        for variant in variants
-    ]
-    return grid(settings, ["1"], variants=variants, shared=["1"]) + single
+    singles = [v.alone(n) for n in settings.extremes for v in SUBROUTINES.values()]
+    many = dict.fromkeys(singles, ALONE_FACTOR * settings.trials)
+    return grid(settings, ["1"], shared=["1"]) | many
 
 
-def figure(table: Table) -> "Figure":
+def figure(table: Table) -> Figure:
     """Panel (a) samples, panel (b) messages."""
     return samples_figure(
         table,
@@ -50,44 +36,31 @@ def figure(table: Table) -> "Figure":
     )
 
 
-def _draw_messages(axes: "Axes", table: Table) -> None:
-    def per_receiver(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
-        return tuple(
-            Estimate((n - 1) * e.value, (n - 1) * e.low, (n - 1) * e.high)
-            for n, e in zip(table.players, estimates, strict=True)
+def _draw_messages(axes: Axes, table: Table) -> None:
+    def counts(per_sender: tuple[Estimate, ...], receivers: bool, **look: Any) -> Curve:
+        factors = [n - 1 if receivers else 1 for n in table.players]
+        estimates = tuple(
+            Estimate(f * e.value, f * e.low, f * e.high)
+            for f, e in zip(factors, per_sender, strict=True)
         )
+        sent = curve(table, SER3, scheme="decentralized", problem="1", estimates=estimates)
+        return replace(sent, **look)
 
     def shared_samples(variant: Variant) -> Curve:
         """Of 0-privacy: each sample goes to N - 1 others."""
-        one = mean(table[variant.shared()].samples)
-        return Curve(
-            x=tuple(map(float, table.players)),
-            estimates=per_receiver([one] * len(table.players)),
-            label=f"0-privacy {variant.label}",
-            colour=style.SUBROUTINES[variant.label],
-            line=style.dots(variant.label),
-        )
+        samples = (mean(table[variant.shared()].samples),) * len(table.players)
+        colour, line = style.SUBROUTINES[variant.label], style.dots(variant.label)
+        look = {"label": f"0-privacy {variant.label}", "colour": colour, "line": line}
+        return counts(samples, True, marker="", **look)
 
-    ways = [SER3.scenario("1", "decentralized", n) for n in table.players]
-    sent = tuple(mean(table[way].broadcasts) for way in ways)
-    votes = curve(
-        table,
-        SER3,
-        scheme="decentralized",
-        problem="1",
-        estimates=sent,
-        label="Decentralized",
-        colour=style.BLACK,
-    )
-    by_receiver = replace(
-        votes,
-        label="Decentralized × (N−1)",
-        colour=style.GREY,
-        estimates=per_receiver(sent),
-        line="-.",
-        marker="",
-    )
-    curves = [shared_samples(SER3), shared_samples(UGAPEC), votes, by_receiver]
+    votes = table.at_each(lambda n: mean(table[SER3.scenario("1", "decentralized", n)].broadcasts))
+    grey = {"colour": style.GREY, "line": "-.", "marker": ""}
+    curves = [
+        shared_samples(SER3),
+        shared_samples(UGAPEC),
+        counts(votes, False, label="Decentralized", colour=style.BLACK),
+        counts(votes, True, label="Decentralized × (N−1)", **grey),
+    ]
     draw_counts(axes, table, curves, of="messages")
     axes.set_ylim(bottom=30)
     axes.annotate(
@@ -96,73 +69,72 @@ def _draw_messages(axes: "Axes", table: Table) -> None:
     axes.set_title("(b) Problem 1: messages")
 
 
-def claims(table: Table) -> list[Claim]:
+def claims(table: Table) -> list[Row]:
     """What section 5.2 and the caption say about problem 1, messages and votes."""
     runs = ALONE_FACTOR * table.trials
     ugapec = table[UGAPEC.shared()].samples
 
-    def result(variant: Variant, scheme: str, n: int) -> Result:
-        return table[variant.scenario("1", scheme, n)]
+    def count(what: str, variant: Variant, scheme: str, n: int) -> Any:
+        return getattr(table[variant.scenario("1", scheme, n)], what)
+
+    def per_sample(what: str, n: int) -> Estimate:
+        sent, samples = (count(one, UGAPEC, "pooled", n) for one in (what, "samples"))
+        return ratio(sent / (n - 1), samples)
+
+    def orders(what: str, variant: Variant, n: int) -> Estimate:
+        votes = count(what, variant, "decentralized", n)
+        return mean(np.log10(count("deliveries", variant, "pooled", n) / votes))
+
+    def voters(variant: Variant, n: int) -> Estimate:
+        return mean((count("first_vote", variant, "decentralized", n) >= 0).sum(axis=1))
 
     def votes_per_arm(n: int) -> Estimate:
-        return mean(result(SER3, "decentralized", n).broadcasts / 9)
+        return mean(count("broadcasts", SER3, "decentralized", n) / 9)
 
     def sent_alone(variant: Variant, n: int) -> Estimate:
-        return mean(result(variant, "isolated", n).broadcasts)
-
-    def per_sample(count: str, n: int) -> Estimate:
-        shared = result(UGAPEC, "pooled", n)
-        return ratio(getattr(shared, count) / (n - 1), shared.samples)
-
-    def orders(count: str, variant: Variant, n: int) -> Estimate:
-        votes = getattr(result(variant, "decentralized", n), count)
-        return mean(np.log10(result(variant, "pooled", n).deliveries / votes))
+        return mean(count("broadcasts", variant, "isolated", n))
 
     def spread(variant: Variant, n: int) -> Estimate:
         return deviation_ratio(table[variant.alone(n)].samples, table[UGAPEC.alone(n)].samples)
 
-    def voters(variant: Variant, n: int) -> Estimate:
-        return mean((result(variant, "decentralized", n).first_vote >= 0).sum(axis=1))
+    def each(measure: Any, **players: Any) -> Any:
+        return lambda variant: table.at_each(partial(measure, variant), **players)
+
+    def shared(variant: Variant) -> tuple[Estimate, ...]:
+        return (mean(table[variant.shared()].samples),)
 
     same = cases_for(
         RADIUS_FORMS, lambda v: (ratio(table[v.shared()].samples, ugapec),), Range(0.9, 1.1)
-    )
-    eight_hundred = cases_for(
-        SUBROUTINES, lambda v: (mean(table[v.shared()].samples),), Range(720, 880)
     )
     needed = (
         Case("formula", (exact(QUORUM),), Range(28, 28)),
         Case("counted", table.at_each(votes_per_arm), Range(28, 28)),
     )
-    silent = cases_for(SUBROUTINES, lambda v: table.at_each(sent_alone, v), Range(0, 0))
     as_one = "a broadcast counted as one message"
     one_each = (
-        Case("a message per receiver", table.at_each(per_sample, "deliveries"), Range(1, 1)),
-        Case("UGapEc", table.at_each(per_sample, "broadcasts"), Range(1, 1), reading=as_one),
+        Case(
+            "a message per receiver", table.at_each(partial(per_sample, "deliveries")), Range(1, 1)
+        ),
+        Case("UGapEc", table.at_each(partial(per_sample, "broadcasts")), Range(1, 1), "", as_one),
     )
     # Counted in both ways (erratum 9).
     magnitude = [
         case
-        for count, reading in (("broadcasts", ""), ("deliveries", "counted like for like"))
+        for what, reading in (("broadcasts", ""), ("deliveries", "counted like for like"))
         for case in cases_for(
-            RADIUS_FORMS, partial(table.at_each, orders, count), Range(3, 4), reading=reading
+            RADIUS_FORMS, each(partial(orders, what)), Range(3, 4), reading=reading
         )
     ]
-    variance = cases_for(
-        RADIUS_FORMS,
-        lambda v: table.at_each(spread, v, players=extremes(table.players)),
-        Range(low=1.0),
-    )
-    groups = cases_for(RADIUS_FORMS, lambda v: table.at_each(voters, v), Range(low=29))
+    variance = each(spread, players=table.extremes)
     return [
         judged("0-privacy-same", same, runs=runs),
-        judged("0-privacy-800", eight_hundred, runs=runs),
+        judged("0-privacy-800", cases_for(SUBROUTINES, shared, Range(720, 880)), runs=runs),
         judged("quorum-28", needed),
-        judged("1-privacy-silent", silent),
+        judged("1-privacy-silent", cases_for(SUBROUTINES, each(sent_alone), Range(0, 0))),
         judged("0-privacy-messages", one_each),
         judged("orders-of-magnitude", magnitude),
-        judged("1-privacy-variance", variance, runs=runs),
-        judged("groups-of-voters", groups),
+        judged("1-privacy-variance", cases_for(RADIUS_FORMS, variance, Range(low=1)), runs=runs),
+        judged("groups-of-voters", cases_for(RADIUS_FORMS, each(voters), Range(low=29))),
     ]
 
 

@@ -5,31 +5,26 @@ Paper: the figure "the mean rewards of suboptimal arms linearly decrease", panel
 
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
 
 from devote.simulate.estimates import Estimate, mean
-from devote.studies.claim import Case, Claim, Range, cases_for, judged
+from devote.studies.claim import Case, Range, Row, cases_for, judged
 from devote.studies.drawing import style
-from devote.studies.drawing.curves import curve, draw_curves, samples_figure
-from devote.studies.drawing.labels import write_labels
-from devote.studies.study import Planned, Settings, Study, Table, grid
+from devote.studies.drawing.curves import curve, draw_curves, samples_figure, write_labels
+from devote.studies.drawing.style import Axes, Figure
+from devote.studies.study import Plan, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, SER3, UGAPEC, Variant
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-WAYS = {scheme: SCHEMES[scheme] for scheme in ("isolated", "decentralized")}
+WAYS = ("isolated", "decentralized")
 SHIFTS = (0.94, 0.98, 1.02, 1.06)
 """Four curves side by side at each number of players, so that no bar hides another."""
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """All six algorithms on problem 3, and on problem 1, the same arms without the drift."""
     return grid(settings, ["1", "3"], shared=["3"])
 
 
-def figure(table: Table) -> "Figure":
+def figure(table: Table) -> Figure:
     """Panel (a) the six algorithms, panel (b) the same relative to problem 1."""
     return samples_figure(
         table,
@@ -40,14 +35,13 @@ def figure(table: Table) -> "Figure":
     )
 
 
-def _draw_relative(axes: "Axes", table: Table) -> None:
+def _draw_relative(axes: Axes, table: Table) -> None:
     curves = []
     for shift, (scheme, variant) in zip(SHIFTS, product(WAYS, (SER3, UGAPEC)), strict=True):
         drifting, steady = (table.trials_by_players(variant, scheme, p) for p in ("3", "1"))
-        estimates = tuple(mean(column) for column in (drifting / steady).T)
-        curves.append(
-            curve(table, variant, scheme=scheme, problem="3", estimates=estimates, shift=shift)
-        )
+        relative = tuple(mean(column) for column in (drifting / steady).T)
+        look = {"estimates": relative, "shift": shift}
+        curves.append(curve(table, variant, scheme=scheme, problem="3", **look))
     labels = draw_curves(axes, curves)
     style.players_axis(axes, table.players)
     axes.axhline(1.0, color=style.BLACK, linewidth=0.9)
@@ -56,14 +50,15 @@ def _draw_relative(axes: "Axes", table: Table) -> None:
     write_labels(axes, labels)
 
 
-def claims(table: Table) -> list[Claim]:
+def claims(table: Table) -> list[Row]:
     """What section 5.2 says about decreasing rewards."""
+    above = Range(low=1.0)
 
-    def behind(scheme: str, ser3: Variant) -> tuple[Estimate, ...]:
+    def behind(ser3: Variant, scheme: str) -> tuple[Estimate, ...]:
         """How many times SER3's samples UGapEc takes on problem 3."""
         return table.compared((UGAPEC, scheme, "3"), (ser3, scheme, "3"))
 
-    def lagging(scheme: str, ser3: Variant) -> tuple[Estimate, ...]:
+    def lagging(ser3: Variant, scheme: str) -> tuple[Estimate, ...]:
         """Trial by trial: how far UGapEc lags behind SER3 with the drift, against without it."""
 
         def lag(n: int) -> Estimate:
@@ -75,25 +70,19 @@ def claims(table: Table) -> list[Claim]:
 
         return table.at_each(lag)
 
-    def slower(scheme: str) -> Case:
-        found = table.compared((UGAPEC, scheme, "3"), (UGAPEC, scheme, "1"))
-        reading = "UGapEc alone, relative to problem 1"
-        return Case(WAYS[scheme], found, Range(low=1.0), reading=reading)
-
-    above = Range(low=1.0)
-    relative = "against SER3, relative to problem 1"
-    collapse = [
-        case
-        for measure, reading in ((behind, ""), (lagging, relative))
-        for way, name in WAYS.items()
-        for case in cases_for(
-            RADIUS_FORMS, partial(measure, way), above, reading=reading, label=f"{name}, "
-        )
-    ]
-    drift = {way: cases_for(RADIUS_FORMS, partial(behind, way), above) for way in WAYS}
+    collapse: tuple[Case, ...] = ()
+    for measure, reading in ((behind, ""), (lagging, "against SER3, relative to problem 1")):
+        for way in WAYS:
+            look = {"reading": reading, "label": f"{SCHEMES[way]}, "}
+            collapse += cases_for(RADIUS_FORMS, partial(measure, scheme=way), above, **look)
+    alone = "UGapEc alone, relative to problem 1"
+    for way in WAYS:
+        slower = table.compared((UGAPEC, way, "3"), (UGAPEC, way, "1"))
+        collapse += (Case(SCHEMES[way], slower, above, "", alone),)
+    drift = {w: cases_for(RADIUS_FORMS, partial(behind, scheme=w), above) for w in WAYS}
     return [
-        *(judged(f"{WAYS[way].lower()}-drift", cases) for way, cases in drift.items()),
-        judged("ugapec-collapses", [*collapse, *map(slower, WAYS)]),
+        *(judged(f"{SCHEMES[way].lower()}-drift", cases) for way, cases in drift.items()),
+        judged("ugapec-collapses", collapse),
     ]
 
 

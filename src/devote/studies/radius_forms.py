@@ -4,28 +4,23 @@ The paper prints no radius; two valid ones give different answers to some of its
 say so in their rows. No sentence is about the radius itself.
 """
 
-from typing import TYPE_CHECKING
-
 from devote.simulate.estimates import ratio
 from devote.studies.drawing import style
-from devote.studies.drawing.curves import Curve, curve, draw_curves, level
-from devote.studies.drawing.labels import write_labels
-from devote.studies.study import ALONE_FACTOR, Planned, Settings, Study, Table, grid
+from devote.studies.drawing.curves import Curve, curve, draw_curves, level, write_labels
+from devote.studies.drawing.style import Figure
+from devote.studies.study import ALONE_FACTOR, Plan, Settings, Study, Table, grid
 from devote.studies.variants import RADIUS_FORMS, SCHEMES, UGAPEC
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PROBLEMS = ("1", "2", "3")
 TICKS = (0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4)
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """SER3 in both forms and UGapEc, on the paper's three problems."""
     return grid(settings, PROBLEMS, shared=["1", "3"])
 
 
-def figure(table: Table) -> "Figure":
+def figure(table: Table) -> Figure:
     """One panel per problem, on one scale."""
     drawn, panels = style.panels(3, size=(10.0, 4.3), between=0.1, sharey=True)
     for problem, axes in zip(PROBLEMS, panels, strict=True):
@@ -56,12 +51,8 @@ def _curves(table: Table, problem: str) -> list[Curve]:
     for form, variant in RADIUS_FORMS.items():
         for scheme in ("decentralized", "isolated"):
             relative = table.compared((variant, scheme, problem), (UGAPEC, scheme, problem))
-            name = f"{SCHEMES[scheme]}, {form}"
-            curves.append(
-                curve(
-                    table, variant, scheme=scheme, problem=problem, estimates=relative, label=name
-                )
-            )
+            look = {"estimates": relative, "label": f"{SCHEMES[scheme]}, {form}"}
+            curves.append(curve(table, variant, scheme=scheme, problem=problem, **look))
         shared = ratio(*(table[v.shared(problem)].samples for v in (variant, UGAPEC)))
         curves.append(level(table, shared, label=f"{SCHEMES['pooled']}, {form}", variant=variant))
     return curves

@@ -1,49 +1,50 @@
-"""The table of claims, as Markdown for people and JSON for programs."""
+"""The table of claims as a page: ``claims.md``, made from ``claims.json`` and nothing else."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
-from devote.simulate.estimates import CONFIDENCE, Estimate
-from devote.studies.claim import VERDICTS, Case, Claim
+from devote.simulate.estimates import CONFIDENCE
+from devote.studies.claim import VERDICTS, Row
 from devote.studies.study import Settings
 from devote.studies.variants import FORM, RADIUS_FORMS
 
 
-def as_json(claims: Sequence[Claim], settings: Settings, versions: dict[str, str]) -> str:
-    """Every claim with every number behind it."""
-    document: dict[str, Any] = {
+def document_of(claims: Sequence[Row], settings: Settings, versions: dict[str, str]) -> Row:
+    """Every claim with every number behind it: ``claims.json``."""
+    about = [claim["by_form"] for claim in counted(claims) if claim["by_form"]]
+    held = {form: sum(one[form] == "holds" for one in about) for form in RADIUS_FORMS}
+    return {
         "trials": settings.trials,
         "n_players": list(settings.players),
         "missing_n_players": list(settings.missing),
         "seed": settings.seed,
         "versions": versions,
         "verdicts": tally(claims),
-        "hold_by_form": hold_by_form(claims),
-        "claims": [claim.to_dict() for claim in claims],
+        "hold_by_form": held,
+        "claims": list(claims),
     }
-    return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
-def tally(claims: Sequence[Claim]) -> dict[str, int]:
+def counted(claims: Sequence[Row]) -> list[Row]:
+    """The rows that are sentences of the paper to be judged."""
+    return [claim for claim in claims if not claim["uncounted"]]
+
+
+def tally(claims: Sequence[Row]) -> dict[str, int]:
     """How many of the paper's sentences have each verdict."""
-    counts = Counter(claim.verdict for claim in claims if not claim.uncounted)
+    counts = Counter(claim["verdict"] for claim in counted(claims))
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
-def hold_by_form(claims: Sequence[Claim]) -> dict[str, int]:
-    """How many of the sentences about SER3 hold with each form of its radius."""
-    about = [claim for claim in claims if claim.about_ser3 and not claim.uncounted]
-    return {form: sum(c.verdict_with(form) == "holds" for c in about) for form in RADIUS_FORMS}
-
-
-def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str, str]) -> str:
-    """The table, with how to read it."""
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in tally(claims).items() if n)
-    made_with = ", ".join(f"{name} {version}" for name, version in versions.items())
-    players, left_out = (", ".join(map(str, n)) for n in (settings.players, settings.missing))
+def as_markdown(document: Row) -> str:
+    """The page: how to read it, the verdicts at a glance, every row in full."""
+    claims = document["claims"]
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in document["verdicts"].items() if n)
+    made_with = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    players, left_out = (
+        ", ".join(map(str, document[key])) for key in ("n_players", "missing_n_players")
+    )
     cut = [
         f"**The range of players was cut**: the paper's N = {left_out} was not run. Verdicts that "
         "rest on the range are marked *(range cut)*: with the whole range they may differ.",
@@ -52,18 +53,19 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
     lines = [
         "# The paper's claims, checked",
         "",
-        f"Written by `devote reproduce`: {settings.trials} trials, N = {players}, seed "
-        f"{settings.seed}; {made_with}. "
-        f"{sum(tally(claims).values())} sentences: {counts}.",
+        f"Written by `devote reproduce`: {document['trials']} trials, N = {players}, seed "
+        f"{document['seed']}; {made_with}. `make claims` brings it, `claims.json` and the figures "
+        "up to date in `docs/`. "
+        f"{sum(document['verdicts'].values())} sentences: {counts}.",
         "",
-        *(cut if settings.missing else ()),
+        *(cut if left_out else ()),
         f"Numbers are means with their {100 * CONFIDENCE:g} % intervals, at the places where they "
         "are lowest and highest. A sentence *holds* if every interval lies within what it asks "
         "for, *does not hold* if every interval lies outside, and else *depends*; what on is said. "
         "The verdict is that of the reading the authors meant; where another reading gives "
         "another verdict, that one follows. `claims.json` has every number.",
         "",
-        _forms(claims),
+        _forms(document),
         "",
         _multiplicity(claims),
         "",
@@ -71,31 +73,32 @@ def as_markdown(claims: Sequence[Claim], settings: Settings, versions: dict[str,
         "",
         "| the paper says | verdict |",
         "|---|---|",
-        *(f"| “{claim.quote}” | {_ruling(claim)} |" for claim in claims),
+        *(f"| “{claim['quote']}” | {_ruling(claim)} |" for claim in claims),
         "",
         "## In full",
         "",
         "| the paper says | asked for | measured | verdict |",
         "|---|---|---|---|",
-        *(_row(claim) for claim in claims),
+        *map(_row, claims),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _forms(claims: Sequence[Claim]) -> str:
-    about = sum(claim.about_ser3 and not claim.uncounted for claim in claims)
-    counts = ", ".join(f"{n} hold with `{form}`" for form, n in hold_by_form(claims).items())
+def _forms(document: Row) -> str:
+    about = sum(bool(claim["by_form"]) for claim in counted(document["claims"]))
+    counts = ", ".join(f"{n} hold with `{form}`" for form, n in document["hold_by_form"].items())
     return (
-        "`active` and `union` are two valid forms of SER3's radius; the paper prints none. Of "
-        f"the {about} sentences about SER3, {counts}. Verdicts and figures are those of "
-        f"`{FORM}`, with which more hold over the paper's range. Elsewhere in this project SER3's "
-        "default is `union`, which takes fewer samples; the study of DSER4 uses it too."
+        "`active` and `union` are two valid forms of SER3's radius; the paper prints none. A "
+        f"sentence about SER3 is judged with both. Of these {about} sentences, {counts}. Figures "
+        f"are drawn with `{FORM}`, with which more hold over the paper's range. Elsewhere in this "
+        "project SER3's default is `union`, which takes fewer samples; the study of DSER4 uses it "
+        "too."
     )
 
 
-def _multiplicity(claims: Sequence[Claim]) -> str:
-    judged = [claim for claim in claims if not claim.uncounted]
-    places = sum(len(case.estimates) for claim in judged for case in claim.cases)
+def _multiplicity(claims: Sequence[Row]) -> str:
+    judged = counted(claims)
+    places = sum(len(case["estimates"]) for claim in judged for case in claim["cases"])
     per_row = 50 * (1 - CONFIDENCE)
     return (
         f"Intervals are not widened for their number: {len(judged)} rows, {places} intervals. A "
@@ -107,44 +110,56 @@ def _multiplicity(claims: Sequence[Claim]) -> str:
     )
 
 
-def _row(claim: Claim) -> str:
-    # The reading that counts first.
-    cases = sorted(claim.cases, key=lambda case: (case.reading != "", case.form not in ("", FORM)))
-    measured = [f"*{claim.measured[:1].upper()}{claim.measured[1:]}.*", *map(_case, cases)]
-    if claim.note:
-        measured.append(f"_{claim.note}_")
-    said = f"“{claim.quote}” ({claim.where})"
-    cells = (said, claim.asked, "<br>".join(measured), _ruling(claim))
+def _row(claim: Row) -> str:
+    # The authors' reading first, and in it the form of the radius that is drawn.
+    cases = sorted(claim["cases"], key=lambda c: (c["reading"] != "", c["form"] not in ("", FORM)))
+    measured = claim["measured"]
+    parts = [f"*{measured[:1].upper()}{measured[1:]}.*", *map(_case, cases)]
+    if claim["note"]:
+        parts.append(f"_{claim['note']}_")
+    quoted = f"“{claim['quote']}” ({claim['where']})"
+    cells = (quoted, claim["asked"], "<br>".join(parts), _ruling(claim))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _ruling(claim: Claim) -> str:
-    on = f" on: {'; '.join(claim.depends_on)}" if claim.depends_on else ""
-    cut = " *(range cut)*" if claim.missing and claim.verdict != "not measured" else ""
-    others = [f"{name}: {v}" for name, v in claim.otherwise.items() if v != claim.verdict]
+def _ruling(claim: Row) -> str:
+    verdict, by_form = claim["verdict"], claim["by_form"]
+    on = f" on: {'; '.join(claim['depends_on'])}" if claim["depends_on"] else ""
+    cut = " *(range cut)*" if claim["missing_n_players"] and verdict != "not measured" else ""
+    others = []
+    if len(set(by_form.values())) > 1:
+        others += [f"with `{form}`: {v}" for form, v in by_form.items()]
+    others += [f"{name}: {v}" for name, v in claim["otherwise"].items() if v != verdict]
     beside = f" ({'; '.join(others)})" if others else ""
-    uncounted = f", not counted: {claim.uncounted}" if claim.uncounted else ""
-    return f"**{claim.verdict}**{on}{cut}{beside}{uncounted}"
+    uncounted = f", not counted: {claim['uncounted']}" if claim["uncounted"] else ""
+    return f"**{verdict}**{on}{cut}{beside}{uncounted}"
 
 
-def _case(case: Case) -> str:
-    label = f"{case.reading}; {case.label}" if case.reading else case.label
-    ordered = sorted(case.estimates, key=lambda estimate: estimate.value)
+def _case(case: Row) -> str:
+    label = f"{case['reading']}; {case['label']}" if case["reading"] else case["label"]
+    ordered = sorted(case["estimates"], key=lambda estimate: estimate["value"])
     if not ordered:
         return f"{label}: not measured"
     lowest, highest = ordered[0], ordered[-1]
-    text = spoken_interval(lowest)
-    if not math.isclose(lowest.value, highest.value, rel_tol=1e-9):
-        text += f" … {spoken_interval(highest)}"
+    text = interval_text(lowest)
+    if not math.isclose(lowest["value"], highest["value"], rel_tol=1e-9):
+        text += f" … {interval_text(highest)}"
     elif len(ordered) > 1:
-        text = f"{spoken_interval(lowest.located(''))} everywhere"
-    return f"{label}: {text} ({case.told})"
+        text = f"{interval_text({**lowest, 'at': ''})} everywhere"
+    return f"{label}: {text} ({outcome_text(case)})"
 
 
-def spoken(value: float) -> str:
-    """A number as a person writes it: three digits that count, thousands set apart.
+def outcome_text(case: Row) -> str:
+    """The outcome in a word: yes, no, mixed (both, by place), or unclear."""
+    if case["outcome"] is not None:
+        return "yes" if case["outcome"] else "no"
+    return "mixed" if {True, False} <= {e["outcome"] for e in case["estimates"]} else "unclear"
 
-    >>> [spoken(x) for x in (0.98765, 12.345, 1584.6, 3962000.0, 252.0)]
+
+def number_text(value: float) -> str:
+    """A number as a person writes it: three significant digits, thousands set apart.
+
+    >>> [number_text(x) for x in (0.98765, 12.345, 1584.6, 3962000.0, 252.0)]
     ['0.988', '12.3', '1,585', '3,960,000', '252']
     """
     if value == 0 or not math.isfinite(value):
@@ -157,13 +172,13 @@ def spoken(value: float) -> str:
     return f"{value:,.{min(6, max(0, 2 - magnitude))}f}"
 
 
-def spoken_interval(estimate: Estimate) -> str:
+def interval_text(estimate: Row) -> str:
     """A number with its interval, which is left out where there is no doubt.
 
-    >>> spoken_interval(Estimate(1.01, 0.99, 1.03, "N = 32"))
+    >>> interval_text({"value": 1.01, "interval": [0.99, 1.03], "at": "N = 32"})
     '1.01 [0.990, 1.03] at N = 32'
     """
-    text = spoken(estimate.value)
-    if estimate.low != estimate.high:
-        text += f" [{spoken(estimate.low)}, {spoken(estimate.high)}]"
-    return f"{text} at {estimate.at}" if estimate.at else text
+    text, (low, high) = number_text(estimate["value"]), estimate["interval"]
+    if low != high:
+        text += f" [{number_text(low)}, {number_text(high)}]"
+    return f"{text} at {estimate['at']}" if estimate["at"] else text

@@ -1,49 +1,72 @@
 """The whole of it: run, draw, judge, write.
 
-Studies share scenarios. A scenario belongs to the first study, in the order of the registry,
-that plans it; its results are in that study's file whichever figures are asked for, so that any
-later run finds them.
+Studies share scenarios. Trials are kept in one file for each number of trials per scenario, so
+that any later run, of whichever figures, finds them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, Future
+import json
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.protocol import SpecError
-from devote.simulate import Result, ResultError, Scenario
-from devote.simulate.engine.gpu.target import check_device
+from devote.simulate import ResultError, Scenario
+from devote.simulate.gpu import check_device
 from devote.simulate.result import versions
 from devote.simulate.scenario import check_engine
 from devote.simulate.sweep.cluster import dask_executor
 from devote.simulate.sweep.sweep import Progress, Sweep, run_sweeps
 from devote.simulate.sweep.workers import InProcess, local_executor, worker_count
 from devote.studies import report
-from devote.studies.claim import Claim
+from devote.studies.claim import Row
 from devote.studies.drawing import style
-from devote.studies.registry import choose, studies
-from devote.studies.study import Settings, Study, StudyError, Table
+from devote.studies.study import Plan, Settings, Study, StudyError, Table
 
-Sweeps = dict[tuple[str, int], list[Scenario]]
-"""Scenarios by the file they are kept in: owner and number of trials."""
+MODULES = [
+    import_module(f"devote.studies.{name}")
+    for name in (
+        *("problem_1", "problem_2", "problem_3", "median_elimination", "mean_gap", "switches"),
+        *("radius_forms", "theorem_1", "frequent_players"),
+    )
+]
+"""In the order of the paper; what the paper lacks comes last. Each has a list ``STUDIES``."""
 
 
-def sweeps_for(chosen: Sequence[Study], settings: Settings) -> Sweeps:
-    """The sweeps that own any scenario that the chosen studies need."""
-    owners: dict[Scenario, tuple[str, int]] = {}
-    sweeps: Sweeps = {}
-    for study in dict.fromkeys((*studies().values(), *chosen)):
-        for planned in study.scenarios(settings):
-            if planned.scenario not in owners:
-                owner = (study.name, planned.trials)
-                owners[planned.scenario] = owner
-                sweeps.setdefault(owner, []).append(planned.scenario)
-    needed = {owners[planned.scenario] for study in chosen for planned in study.scenarios(settings)}
-    return {owner: scenarios for owner, scenarios in sweeps.items() if owner in needed}
+def studies() -> dict[str, Study]:
+    """Every study, by name."""
+    return {study.name: study for module in MODULES for study in module.STUDIES}
+
+
+def choose(names: Sequence[str]) -> list[Study]:
+    """The studies of these names, or all if there are none.
+
+    >>> [study.name for study in choose(["problem-2"])]
+    ['problem-2']
+    """
+    known = studies()
+    for name in names:
+        if name not in known:
+            raise StudyError(
+                f"figure {name!r} is not known.\n{did_you_mean(name, known)}"
+                f"Use any of: {', '.join(known)}."
+            )
+    return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
+
+
+def plan(chosen: Iterable[Study], settings: Settings) -> Plan:
+    """The scenarios that the studies read, with the most trials that any asks for."""
+    planned: Plan = {}
+    for study in chosen:
+        for scenario, trials in study.scenarios(settings).items():
+            planned[scenario] = max(trials, planned.get(scenario, 0))
+    return planned
 
 
 def with_engine(scenario: Scenario, engine: str) -> Scenario:
@@ -63,41 +86,20 @@ def run(
     workers: int | None = None,
     executor: tuple[Executor, int] | None = None,
     progress: Progress | None = None,
-    on_study: Callable[[Study, Table], None] | None = None,
 ) -> Table:
-    """Run what is missing, and gather everything the chosen studies read.
-
-    ``on_study`` is called with each study and what it reads, as soon as that is there.
-    """
-    asked = []
-    there: dict[Scenario, Result] = {}
-    waiting = {
-        study: {planned.scenario for planned in study.scenarios(settings)} for study in chosen
-    }
-
-    def on_sweep(results: Iterable[Result]) -> None:
-        there.update((result.scenario, result) for result in results)
-        for study, lacking in list(waiting.items()):
-            lacking -= there.keys()
-            if not lacking:
-                del waiting[study]
-                if on_study is not None:
-                    on_study(study, Table(there.values(), settings).of(study, settings))
-
-    for (owner, trials), scenarios in sweeps_for(chosen, settings).items():
-        suffix = "" if trials == settings.trials else f"-{trials}-trials"
-        cells = [with_engine(one, engine) for one in scenarios]
-        asked.append(Sweep(cells, trials, folder / f"{owner}{suffix}.jsonl"))
-    on_sweep(())  # some studies read nothing
-    try:
-        found = run_sweeps(
-            asked,
-            seed=settings.seed,
-            workers=workers,
-            executor=executor,
-            progress=progress,
-            on_sweep=on_sweep,
+    """Run what is missing in the results files, and gather everything the studies read."""
+    planned = plan(chosen, settings)
+    sweeps = [
+        Sweep(
+            [with_engine(one, engine) for one in planned if planned[one] == trials],
+            trials,
+            folder / f"{trials}-trials.jsonl",
         )
+        for trials in sorted(set(planned.values()))
+    ]
+    how: dict[str, Any] = {"workers": workers, "executor": executor, "progress": progress}
+    try:
+        found = run_sweeps(sweeps, seed=settings.seed, **how)
     except ResultError as error:
         raise StudyError(f"{error}\nThe results are in {folder}.") from None
     return Table(chain.from_iterable(found), settings)
@@ -110,19 +112,19 @@ class Reproduction:
     settings: Settings
     folder: Path
     figures: tuple[Path, ...]
-    claims: tuple[Claim, ...]
+    document: Row
+    """``claims.json``."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """What was written, as JSON values."""
-        return {
-            "out": str(self.folder),
-            "trials": self.settings.trials,
-            "n_players": list(self.settings.players),
-            "seed": self.settings.seed,
-            "figures": [path.name for path in self.figures],
-            "verdicts": report.tally(self.claims),
-            "claims": [claim.to_dict() for claim in self.claims],
-        }
+    @property
+    def claims(self) -> list[Row]:
+        """The rows of the table."""
+        rows: list[Row] = self.document["claims"]
+        return rows
+
+    def to_dict(self) -> Row:
+        """What was written, as JSON values, with all that ``claims.json`` has."""
+        figures = [path.name for path in self.figures]
+        return {"out": str(self.folder), "figures": figures, **self.document}
 
 
 def reproduce(
@@ -152,47 +154,28 @@ def reproduce(
     with ExitStack() as stack:
         local = local_executor(worker_count(workers))
         pool = stack.enter_context(local if dask is None else dask_executor(dask))
+        how: dict[str, Any] = {"engine": engine, "executor": pool, "progress": progress}
+        table = run(chosen, asked, folder / "results", **how)
         # Figures are for this machine.
         painter = pool[0] if dask is None else InProcess()
-        if engine == "cuda":
-            # Meanwhile workers import what drawing takes.
-            for _ in range(min(len(chosen), pool[1])):
-                painter.submit(get_ready)
-        pages: dict[Study, Future[tuple[list[Path], list[Claim]]]] = {}
-
-        def draw(study: Study, table: Table) -> None:
-            pages[study] = painter.submit(draw_and_judge, study.name, table, folder)
-
-        run(
-            chosen,
-            asked,
-            folder / "results",
-            engine=engine,
-            executor=pool,
-            progress=progress,
-            on_study=draw,
-        )
-        done = [pages[study].result() for study in chosen]
-    written = [path for paths, _ in done for path in paths]
-    # A verdict that rests on the range of players is marked if the range was cut.
-    claims = [
-        replace(claim, missing=asked.missing if claim.over_players else ())
-        for _, judged in done
-        for claim in judged
-    ]
-    claims.sort(key=lambda claim: bool(claim.uncounted))
-    for form, text in (("md", report.as_markdown), ("json", report.as_json)):
-        write_whole(folder / f"claims.{form}", text(claims, asked, versions()).encode())
-    return Reproduction(asked, folder, tuple(written), tuple(claims))
+        pages = [
+            painter.submit(draw_and_judge, study.name, table.of(study, asked), folder)
+            for study in chosen
+        ]
+        done = [page.result() for page in pages]
+    claims = [claim for _, judged in done for claim in judged]
+    for claim in claims:
+        # Its verdict is marked if the range was cut.
+        claim["missing_n_players"] = list(asked.missing) if claim["over_players"] else []
+    claims.sort(key=lambda claim: bool(claim["uncounted"]))
+    document = report.document_of(claims, asked, versions())
+    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    write_whole(folder / "claims.json", text.encode())
+    write_whole(folder / "claims.md", report.as_markdown(document).encode())
+    return Reproduction(asked, folder, tuple(p for paths, _ in done for p in paths), document)
 
 
-def get_ready() -> None:
-    """Import what drawing takes, in a worker that will draw later."""
-    studies()
-    style.get_ready()
-
-
-def draw_and_judge(name: str, table: Table, folder: Path) -> tuple[list[Path], list[Claim]]:
+def draw_and_judge(name: str, table: Table, folder: Path) -> tuple[list[Path], list[Row]]:
     """Draw the figure of a study and judge its claims; in a worker, beside others."""
     [study] = choose([name])
     with style.house_style():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from devote.errors import DevoteError
 from devote.simulate import Result, Scenario
 from devote.simulate.estimates import Estimate, ratio
-from devote.studies.claim import Claim
+from devote.studies.claim import Row
+from devote.studies.drawing.style import Figure
 from devote.studies.variants import QUORUM, SCHEMES, SUBROUTINES, Variant
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PAPER_PLAYERS = (32, 64, 128, 256, 512, 1024)
 """Paper: Figures 6 to 8; the numbers of players run from 32, in powers of two."""
@@ -68,6 +66,11 @@ class Settings:
         """
         return tuple(n for n in PAPER_PLAYERS if n not in self.players)
 
+    @property
+    def extremes(self) -> tuple[int, ...]:
+        """The smallest and the largest number of players."""
+        return tuple(sorted({self.players[0], self.players[-1]}))
+
 
 def parse_players(text: str) -> tuple[int, ...]:
     """Numbers of players: a list such as ``32,64``, or ``32..1024``, doubling from the first.
@@ -93,12 +96,8 @@ def parse_players(text: str) -> tuple[int, ...]:
     return tuple(start << i for i in range((end // start).bit_length()))
 
 
-@dataclass(frozen=True)
-class Planned:
-    """A scenario to run, and how many times."""
-
-    scenario: Scenario
-    trials: int
+Plan = dict[Scenario, int]
+"""Scenarios to run, and how many times each."""
 
 
 class Table:
@@ -109,7 +108,7 @@ class Table:
 
     def __init__(self, results: Iterable[Result], settings: Settings) -> None:
         self._results = {result.scenario: result for result in results}
-        self.players = settings.players
+        self.players, self.extremes = settings.players, settings.extremes
         self.trials = settings.trials
 
     def __len__(self) -> int:
@@ -120,7 +119,7 @@ class Table:
 
     def of(self, study: "Study", settings: Settings) -> "Table":
         """What one study reads."""
-        return Table([self[planned.scenario] for planned in study.scenarios(settings)], settings)
+        return Table([self[scenario] for scenario in study.scenarios(settings)], settings)
 
     def samples(
         self, variant: Variant, scheme: str, problem: str, n_players: int
@@ -160,9 +159,9 @@ class Study:
     """
 
     name: str
-    scenarios: Callable[[Settings], list[Planned]]
-    figure: "Callable[[Table], Figure]"
-    claims: Callable[[Table], list[Claim]] = lambda _: []
+    scenarios: Callable[[Settings], Plan]
+    figure: Callable[[Table], Figure]
+    claims: Callable[[Table], list[Row]] = lambda _: []
 
 
 def grid(
@@ -172,17 +171,12 @@ def grid(
     variants: Sequence[Variant] = tuple(SUBROUTINES.values()),
     schemes: Sequence[str] = tuple(SCHEMES),
     shared: Iterable[str] = (),
-) -> list[Planned]:
+) -> Plan:
     """Every combination, at every number of players.
 
     On the problems in ``shared`` also the one learner of the 0-privacy baseline, by itself.
     """
-    crowd = [
-        Planned(variant.scenario(problem, scheme, n_players), settings.trials)
-        for problem in problems
-        for variant in variants
-        for scheme in schemes
-        for n_players in settings.players
-    ]
+    points = product(variants, problems, schemes, settings.players)
+    crowd = {v.scenario(p, scheme, n): settings.trials for v, p, scheme, n in points}
     learners = [variant.shared(p) for p in shared for variant in SUBROUTINES.values()]
-    return crowd + [Planned(one, ALONE_FACTOR * settings.trials) for one in learners]
+    return crowd | dict.fromkeys(learners, ALONE_FACTOR * settings.trials)

@@ -1,7 +1,5 @@
 """Theorem 1 with subroutines as bad as Property 1 allows, and what holds instead."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,15 +7,13 @@ from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Isolated, Jury
 from devote.simulate import Scenario
-from devote.simulate.estimates import Estimate, proportion
-from devote.studies.claim import Case, Claim, Range, judged
+from devote.simulate.estimates import Estimate, exact, proportion
+from devote.studies.claim import Case, Range, Row, judged
 from devote.studies.drawing import style
-from devote.studies.study import Planned, Settings, Study, Table
+from devote.studies.drawing.style import Figure
+from devote.studies.study import Plan, Settings, Study, Table
 from devote.studies.variants import DELTA, ETA, QUORUM
-from devote.theory import claimed_failure, vote_failure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from devote.theory import claimed_failure, lone_failure, vote_failure
 
 ROUNDS = 50
 """How many times the trials asked for are run: failures are rare, and these runs are short."""
@@ -46,15 +42,12 @@ SPEC = ExperimentSpec(arms=10, eta=ETA, delta=DELTA)
 ALONE = Scenario(SPEC.with_(delta=ETA, eta=ETA, scheme=Isolated()), get_problem("1"), 1)
 
 
-def scenarios(settings: Settings) -> list[Planned]:
+def scenarios(settings: Settings) -> Plan:
     """The worst subroutine under both votes, two tied arms, and a player alone."""
     players, trials = settings.players, ROUNDS * settings.trials
     worst = [Scenario(spec, TWO_ARMS, n) for spec in (WORST, WORST_JURY) for n in players]
     tied = [Scenario(SPEC, TIED, n) for n in players]
-    return [
-        *(Planned(scenario, trials) for scenario in (*worst, ALONE)),
-        *(Planned(scenario, settings.trials) for scenario in tied),
-    ]
+    return dict.fromkeys((*worst, ALONE), trials) | dict.fromkeys(tied, settings.trials)
 
 
 def lost(table: Table, spec: ExperimentSpec, n_players: int) -> Estimate:
@@ -70,7 +63,7 @@ def _players(doublings: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(2.0**doublings + START)
 
 
-def figure(table: Table) -> "Figure":
+def figure(table: Table) -> Figure:
     """Failure of both votes over N, beside the claim and what any M of N give.
 
     Paper: Theorem 1.
@@ -113,7 +106,7 @@ def figure(table: Table) -> "Figure":
     return drawn
 
 
-def claims(table: Table) -> list[Claim]:
+def claims(table: Table) -> list[Row]:
     """What Theorem 1 says, judged; and the same sentence for the jury."""
 
     def agreed(n: int) -> Estimate:
@@ -125,12 +118,29 @@ def claims(table: Table) -> list[Claim]:
     numbers |= {"eta": WORST_JURY.eta, "delta": DELTA}
     ended = table.at_each(agreed)
     named = proportion(table[ALONE].epsilon_optimal).located("one player's whole vote")
-    voter = Case("a player who votes to the end", (named,), Range(high=1 - ETA))
     return [
         judged("theorem-1-failure", [failed], claimed=CLAIMED),
         judged("theorem-1-failure-of-a-jury", [jury], **numbers),
         judged("theorem-1-ends", [Case("two tied arms", ended, Range(low=0.5))]),
-        judged("theorem-1-privacy", [voter], cap=1 - ETA),
+        judged("theorem-1-privacy", _privacy(named), cap=1 - ETA),
+    ]
+
+
+def _privacy(named: Estimate) -> list[Case]:
+    """What the adversary of Definition 3 infers: as often as it is right, or as it can certify.
+
+    Property 1 alone certifies an arm that a player keeps with probability 1 - eta, and no more: a
+    subroutine that fails with probability exactly eta has the property. The adversary also knows
+    the algorithm, and so whatever is proved of it.
+    """
+    cap = Range(high=1 - ETA)
+    proved = lone_failure("ser3", n_arms=SPEC.n_arms, epsilon=SPEC.epsilon, eta=ETA).bound
+    assert proved is not None
+    by_property, by_proof = exact(1 - ETA), exact(1 - proved)
+    return [
+        Case("a player who votes to the end", (named,), cap),
+        Case("the least it can be", (by_property,), cap, reading="what Property 1 certifies"),
+        Case("1 - its error", (by_proof,), cap, reading="what the proof of SER3 certifies"),
     ]
 
 

@@ -1,21 +1,21 @@
 """The paper's theorems as functions: quorums, failure probabilities and bounds.
 
-Plain formulas that need nothing but Python. Where the paper claims more than holds, the claim
-and what holds stand side by side (:func:`claimed_failure`, :func:`vote_failure`); where it
-hides a constant inside an O, that constant is 1 here and the docstring says so.
+Plain formulas that need nothing but Python; ``betainc``, ``clopper_pearson`` and what is made of
+them (Theorem 2's probability, Theorem 4's failure) call SciPy. Where the paper claims more than
+holds, the claim and what holds stand side by side (:func:`claimed_failure`, :func:`vote_failure`);
+where it hides a constant inside an O, that constant is 1 here and the docstring says so.
 """
 
 from devote.theory.activity import coupon_collector as coupon_collector
 from devote.theory.activity import p_star as p_star
-from devote.theory.beta import beta_quantile as beta_quantile
-from devote.theory.beta import betainc as betainc
-from devote.theory.beta import clopper_pearson as clopper_pearson
 from devote.theory.binomial import binomial_tail as binomial_tail
 from devote.theory.characteristic import characteristic_time as characteristic_time
 from devote.theory.characteristic import sample_lower_bound as sample_lower_bound
 from devote.theory.errors import TheoryError as TheoryError
 from devote.theory.failure import claimed_failure as claimed_failure
 from devote.theory.failure import vote_failure as vote_failure
+from devote.theory.intervals import betainc as betainc
+from devote.theory.intervals import clopper_pearson as clopper_pearson
 from devote.theory.property_1 import LoneFailure as LoneFailure
 from devote.theory.property_1 import lone_failure as lone_failure
 from devote.theory.quorums import message_bound as message_bound

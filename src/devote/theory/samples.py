@@ -11,8 +11,8 @@ the wait for the last player's next activation, a coupon collector, comes on top
 
 import math
 
-from devote.theory.beta import betainc
 from devote.theory.errors import TheoryError, check
+from devote.theory.intervals import betainc
 
 
 def theorem_2_holds(good_arms: int, *, quorum: int) -> bool:

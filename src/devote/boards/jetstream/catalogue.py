@@ -86,6 +86,11 @@ class Catalogue:
         with self._lock:
             return name in self._deleted
 
+    def deleted(self) -> list[str]:
+        """All names of which an experiment was deleted."""
+        with self._lock:
+            return sorted(self._deleted)
+
     async def catch_up(self) -> None:
         """Read all that any server has entered before this call."""
         info = await self._connection.js.stream_info(f"KV_{self._bucket}")

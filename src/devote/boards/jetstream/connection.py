@@ -1,4 +1,4 @@
-"""The connection to the nodes: one loop in a thread of its own, and errors in words.
+"""The address of a store on NATS, and the connection to its nodes: one loop in a thread of its own.
 
 A store is called from many threads and lives longer than any event loop of theirs.
 """
@@ -6,9 +6,10 @@ A store is called from many threads and lives longer than any event loop of thei
 import asyncio
 import re
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
 
 import nats
 from nats.aio.client import Client
@@ -18,8 +19,72 @@ from nats.js.api import StreamConfig
 from nats.js.errors import APIError, NotFoundError
 
 from devote.boards.database import StoreCorrupt, StoreError, StoreMismatch
-from devote.boards.jetstream.address import NatsAddress
 from devote.protocol.wire import VERSION
+
+SCHEMES = ("nats", "tls")
+DEFAULT_PORT = 4222
+
+_ADDRESS = re.compile(
+    r"(?P<scheme>[a-z]+)://(?:(?P<login>[^@/]+)@)?(?P<hosts>[^@/]+)(?:/(?P<name>.*))?"
+)
+_HOST = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
+_PORT = re.compile(r":[0-9]+$")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
+
+
+@dataclass(frozen=True)
+class NatsAddress:
+    """``nats://host:port,host:port/name``; ``name`` tells stores on the same nodes apart.
+
+    ``tls://`` asks for TLS; ``nats://user:password@host`` logs in, or ``nats://token@host``.
+
+    >>> address = NatsAddress.parse("nats://me:secret@10.0.0.1,10.0.0.2:4333/shop")
+    >>> address.servers[1], address.name
+    ('nats://me:secret@10.0.0.2:4333', 'shop')
+    >>> print(address)
+    nats://10.0.0.1:4222,10.0.0.2:4333/shop
+    """
+
+    scheme: str
+    login: str
+    hosts: tuple[str, ...]
+    name: str = "devote"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read an address; StoreError if it is none."""
+        found = _ADDRESS.fullmatch(text)
+        hosts = found["hosts"].split(",") if found else []
+        if found is None or found["scheme"] not in SCHEMES or not all(map(_is_host, hosts)):
+            shown = re.sub("//[^/]*@", "//", text)
+            raise StoreError(
+                f"{shown!r} is not the address of a store on NATS.\n"
+                "Give one like nats://127.0.0.1:4222, several hosts with commas between them."
+            )
+        name = found["name"] or "devote"
+        if _NAME.fullmatch(name) is None:
+            raise StoreError(
+                f"The name {name!r} in the address of a store must be 1 to 32 of A-Z a-z 0-9 _ -.\n"
+                "Give one like nats://127.0.0.1:4222/shop, or none."
+            )
+        full = tuple(host if _PORT.search(host) else f"{host}:{DEFAULT_PORT}" for host in hosts)
+        return cls(found["scheme"], found["login"] or "", full, name)
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The address of each node, with the login."""
+        login = f"{self.login}@" if self.login else ""
+        return tuple(f"{self.scheme}://{login}{host}" for host in self.hosts)
+
+    def __str__(self) -> str:
+        """The address without the login."""
+        return f"{self.scheme}://{','.join(self.hosts)}/{self.name}"
+
+
+def _is_host(text: str) -> bool:
+    found = _HOST.fullmatch(text)
+    return found is not None and 0 < int(found["port"] or DEFAULT_PORT) < 65536
+
 
 LEAST = (2, 11)
 """The oldest nats-server whose streams can do what is asked of them: messages that expire."""
@@ -173,6 +238,39 @@ class Connection:
         if (there.num_replicas or 1) < self.replicas:  # a node that has become a cluster
             there.num_replicas = self.replicas
             await self.js.update_stream(there)
+
+
+class Shared:
+    """Runs ``work`` for all who ask before it begins, at most every ``EVERY`` seconds.
+
+    What a stranger's request makes a server write to the nodes is bounded by this.
+    """
+
+    EVERY = 0.2
+
+    def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._work = work
+        self._next: asyncio.Task[None] | None = None
+        self._last = float("-inf")
+
+    async def run(self) -> None:
+        """Have it done, all of it after this call."""
+        if self._next is None:
+            self._next = asyncio.create_task(self._run())
+            self._next.add_done_callback(_note_fault)
+        await asyncio.shield(self._next)
+
+    async def _run(self) -> None:
+        now = asyncio.get_running_loop().time
+        await asyncio.sleep(self._last + self.EVERY - now())
+        self._last, self._next = now(), None
+        await self._work()
+
+
+def _note_fault(task: asyncio.Task[None]) -> None:
+    """Whoever waited for it may have given up: its fault is nobody's then."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _quiet(error: Exception) -> None:

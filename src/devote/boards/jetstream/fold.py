@@ -9,7 +9,7 @@ has no number on the board.
 
 An entry's subject says what it is:
 
-    e.<voter>                            the voter is enrolled; the content is its signature
+    e.<voter>                            the voter is enrolled
     m.<voter>.<kind>[.<number>...]       a message; the numbers are those of its question
     r.<voter>                            the operator has revoked the voter
     b.<any>                              nothing: by it a server sees that it has read all
@@ -20,13 +20,16 @@ So nothing is refused here because of a revocation: whoever posts looks for one 
 
 import re
 from bisect import bisect_right, insort
+from collections.abc import Callable
+from dataclasses import replace
 
-from devote.boards.admission import NOT_ENROLLED
+from devote.boards.admission import NOT_ENROLLED, no_place
 from devote.boards.board import Envelope
-from devote.boards.experiment import Experiment
+from devote.boards.experiment import Experiment, Standing
 from devote.boards.history import History
 from devote.protocol import Message, from_json, to_json
 from devote.protocol.messages import kind_of
+from devote.protocol.scheme import Tally
 
 ENROLMENT, MESSAGE, REVOCATION, BARRIER = "e", "m", "r", "b"
 
@@ -65,14 +68,20 @@ def entry(envelope: Envelope) -> bytes:
 
 
 class Fold:
-    """The board of one experiment as its log tells it.
+    """The board of one experiment as its log tells it: the ledger that admission asks.
 
     ``enrolled`` are the voters, in order of their keys, who may post unless they are ``revoked``.
-    ``refused`` has the subjects of entries that were refused, with the reasons.
+    ``refused`` has the subjects of entries that were refused, with the reasons. ``standing`` is
+    what the catalogue says of the experiment.
     """
 
-    def __init__(self, experiment: Experiment) -> None:
-        self.experiment = experiment
+    def __init__(
+        self,
+        experiment: Experiment,
+        standing: Callable[[], tuple[Standing, float]] = lambda: (Standing(), 0.0),
+    ) -> None:
+        self._experiment = experiment
+        self.standing = standing
         self.history = History(experiment.spec)
         self.enrolled: list[str] = []
         self.refused: dict[str, str] = {}
@@ -81,6 +90,18 @@ class Fold:
         self._entries: list[bytes] = []
         self._numbers: dict[str, int] = {}
         self._said: dict[str, list[int]] = {}
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment, with how many are enrolled."""
+        if self._experiment.enrolled != len(self.enrolled):
+            self._experiment = replace(self._experiment, enrolled=len(self.enrolled))
+        return self._experiment
+
+    @property
+    def tally(self) -> Tally:
+        """The tally of the messages."""
+        return self.history.tally
 
     @property
     def number(self) -> int:
@@ -94,27 +115,6 @@ class Fold:
     def is_revoked(self, voter: str) -> bool:
         """Whether the operator has revoked a voter."""
         return voter in self.revoked
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no further voter can be enrolled."""
-        players = self.experiment.players
-        return players is not None and len(self.enrolled) >= players
-
-    def place_refusal(self) -> str | None:
-        """Why no further voter can be enrolled."""
-        if not self.is_full:
-            return None
-        return (
-            f"This experiment has all of its {self.experiment.players} devices.\n"
-            "Take part in another experiment."
-        )
-
-    def refusal(self, message: Message) -> str | None:
-        """Why a message would be refused if it came next in the log, or None."""
-        if message.voter not in self._members:
-            return NOT_ENROLLED.reason
-        return self.history.tally.refusal(message)
 
     def number_of(self, message: Message) -> int | None:
         """The number of a message that is on the board, or None."""
@@ -160,16 +160,23 @@ class Fold:
             self.revoked.add(rest)
 
     def _enrol(self, subject: str, voter: str) -> None:
-        if reason := self.place_refusal():
-            self.refused[subject] = reason
+        if receipt := no_place(self._bounded()):
+            self.refused[subject] = receipt.reason
         else:
             self._members.add(voter)
             insort(self.enrolled, voter)
 
+    def _bounded(self) -> Experiment:
+        """The experiment, counted only if that matters: a log may have millions of enrolments."""
+        return self._experiment if self._experiment.players is None else self.experiment
+
     def _post(self, subject: str, content: bytes) -> None:
         text, _, signature = content.decode().partition("\n")
-        message = from_json(text, self.experiment.spec.n_arms)
-        if reason := self.refusal(message):
+        message = from_json(text, self._experiment.spec.n_arms)
+        if message.voter not in self._members:
+            self.refused[subject] = NOT_ENROLLED.reason
+            return
+        if reason := self.tally.refusal(message):
             self.refused[subject] = reason
             return
         number = self.number + 1

@@ -15,10 +15,7 @@ from contextlib import suppress
 from nats.js.api import DiscardPolicy, Header, StreamConfig
 from nats.js.errors import APIError, NotFoundError
 
-from devote.boards.invites import hash_of as hashed
-from devote.boards.jetstream.connection import Connection
-
-__all__ = ["Invites", "hashed"]
+from devote.boards.jetstream.connection import Connection, Shared
 
 _AT_ONCE = 500
 _OUTRUN = (10071, 10164)
@@ -32,6 +29,7 @@ class Invites:
         self._connection = connection
         self._stream = f"{connection.address.name}_invites"
         self._before = f"{connection.address.name}.invites"
+        self._probe = Shared(self.probe)
 
     async def start(self) -> None:
         """Make the stream if it is not there."""
@@ -74,7 +72,7 @@ class Invites:
         while True:
             found = await self._read(board, invite)
             if found is None:  # a node that is behind may not know of it yet
-                await self.probe()
+                await self._probe.run()
                 found = await self._read(board, invite)
             if found is None or found[1] not in ("", voter):
                 return False
@@ -105,10 +103,22 @@ class Invites:
 
     async def count(self, board: str) -> int:
         """How many are not used."""
+        return len(await self._there(board))
+
+    async def all(self, board: str) -> list[tuple[str, int | None]]:
+        """The hashes of those that nobody has used or is using, and when they expire."""
+        there, found = sorted(await self._there(board)), []
+        for first in range(0, len(there), _AT_ONCE):
+            part = there[first : first + _AT_ONCE]
+            rows = await asyncio.gather(*(self._read(board, each) for each in part))
+            found += [(h, row[2]) for h, row in zip(part, rows, strict=True) if row and not row[1]]
+        return found
+
+    async def _there(self, board: str) -> list[str]:
         info = await self._connection.js.stream_info(
             self._stream, subjects_filter=f"{self._before}.{board}.*"
         )
-        return len(info.state.subjects or {})
+        return [subject.rpartition(".")[2] for subject in info.state.subjects or {}]
 
     async def _read(self, board: str, invite: str) -> tuple[int, str, int | None] | None:
         """Where an invite is, for which voter it was taken, and when it expires."""

@@ -3,14 +3,15 @@
 import asyncio
 import secrets
 import threading
+from collections.abc import Callable
 from enum import Enum, auto
 
 from nats.errors import Error as NatsError
 from nats.js.api import DiscardPolicy, StreamConfig
 from nats.js.errors import APIError
 
-from devote.boards.experiment import Experiment
-from devote.boards.jetstream.connection import PATIENCE, Connection
+from devote.boards.experiment import Experiment, Standing
+from devote.boards.jetstream.connection import PATIENCE, Connection, Shared
 from devote.boards.jetstream.fold import BARRIER, Fold
 from devote.boards.jetstream.follower import Follower
 
@@ -37,13 +38,19 @@ class Log:
     All coroutines run on the connection's loop.
     """
 
-    def __init__(self, connection: Connection, experiment: Experiment) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        experiment: Experiment,
+        standing: Callable[[], tuple[Standing, float]] = lambda: (Standing(), 0.0),
+    ) -> None:
         self.experiment = experiment
+        self._standing = standing
         self.lock = threading.RLock()
         self.fold: Fold
         self._connection = connection
         self._before = f"{connection.address.name}.{experiment.board}."
-        self._barrier: asyncio.Task[None] | None = None
+        self._barrier = Shared(self._write_barrier)
         self._follower = Follower(
             connection,
             stream_name(connection, experiment),
@@ -54,7 +61,7 @@ class Log:
 
     def _begin(self) -> None:
         with self.lock:
-            self.fold = Fold(self.experiment)
+            self.fold = Fold(self.experiment, self._standing)
 
     def _take(self, place: int, subject: str, content: bytes) -> None:
         with self.lock:
@@ -124,24 +131,20 @@ class Log:
         A node may be behind, or cut off without knowing it: only an entry that most nodes take
         proves that nothing is missing before it. Callers that wait at once share one.
         """
-        begun = self._barrier
-        if begun is not None:  # it may have been written before what the caller must see
-            await asyncio.wait({begun})
-        if self._barrier is None or self._barrier is begun:
-            self._barrier = asyncio.create_task(self._write_barrier())
-            self._barrier.add_done_callback(_note_fault)
-        await asyncio.shield(self._barrier)
+        await self._barrier.run()
+
+    async def read_on(self) -> None:
+        """Read what the node that is asked holds; unlike ``catch_up`` it writes nothing."""
+        info = await self._connection.js.stream_info(stream_name(self._connection, self.experiment))
+        await self._follower.reach(info.state.last_seq)
 
     async def _write_barrier(self) -> None:
-        try:
-            async with asyncio.timeout(PATIENCE):
-                place = None
-                while place is None:
-                    subject = f"{BARRIER}.{secrets.token_hex(8)}"
-                    place = await self._publish(subject, b"", lasts=BARRIER_LASTS)
-                await self._follower.reach(place)
-        finally:
-            self._barrier = None
+        async with asyncio.timeout(PATIENCE):
+            place = None
+            while place is None:
+                subject = f"{BARRIER}.{secrets.token_hex(8)}"
+                place = await self._publish(subject, b"", lasts=BARRIER_LASTS)
+            await self._follower.reach(place)
 
     async def _publish(self, subject: str, content: bytes, lasts: int | None = None) -> int | None:
         """The place of a new entry; None if the outcome is unknown."""
@@ -158,12 +161,6 @@ class Log:
             return int(ack.seq)
         await asyncio.sleep(0.1)
         return None
-
-
-def _note_fault(task: asyncio.Task[None]) -> None:
-    """Whoever waited for it may have given up: its fault is nobody's then."""
-    if not task.cancelled():
-        task.exception()
 
 
 def stream_name(connection: Connection, experiment: Experiment) -> str:

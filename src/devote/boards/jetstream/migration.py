@@ -1,4 +1,6 @@
-"""Moving an experiment from a file to NATS: copied, read back, compared, and only then there.
+"""Between a file and NATS: experiments moved there, and a copy of all of them in a file.
+
+Moving is copying, reading back, comparing, and only then there.
 
 The board stays the same, so devices notice nothing but the server's address. An experiment is in
 the new store from the moment at which its name is entered there, which is the last step: what
@@ -6,16 +8,17 @@ breaks off before leaves nothing that anybody sees, and can be done again.
 """
 
 import asyncio
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from nats.js.errors import NotFoundError
 
 from devote.boards.board import BoardRefused, Envelope
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment
 from devote.boards.jetstream.fold import (
     enrolment_subject,
     entry,
@@ -24,8 +27,8 @@ from devote.boards.jetstream.fold import (
 )
 from devote.boards.jetstream.log import Log
 from devote.boards.jetstream.store import JetStreamStore
-from devote.boards.standing import Standing
 from devote.boards.store import SqliteStore
+from devote.boards.stores import Content
 from devote.protocol import from_json
 
 _AT_ONCE = 500
@@ -42,62 +45,38 @@ class Moved:
     new: bool
 
 
-@dataclass(frozen=True)
-class _Content:
-    """All that a store keeps of one experiment."""
+def _entries(content: Content) -> Iterator[tuple[str, bytes]]:
+    """The log that comes to a content."""
+    for voter in content.voters:
+        yield enrolment_subject(voter), b""
+    for _, text, signature in content.rows:
+        message = from_json(text, content.experiment.spec.n_arms)
+        yield message_subject(message), entry(Envelope(message, signature))
+    for voter in content.revoked:
+        yield revocation_subject(voter), b""
 
-    experiment: Experiment
-    rows: list[tuple[int, str, str]]
-    voters: list[str]
-    revoked: list[str]
-    invites: list[tuple[str, int | None]]
-    standing: Standing
 
-    @classmethod
-    def of(cls, store: SqliteStore, name: str) -> "_Content":
-        with store._database.write() as db:  # nobody else writes meanwhile
-            unused = "FROM invites WHERE experiment = ? AND used = 0 ORDER BY hash"
-            revoked = "SELECT voter FROM revoked WHERE experiment = ? ORDER BY voter"
-            return cls(
-                store.get(name),
-                store.rows(name)[1],
-                store.voters(name),
-                [voter for (voter,) in db.execute(revoked, (name,))],
-                db.execute(f"SELECT hash, expires {unused}", (name,)).fetchall(),
-                store.administration.standing(name),
-            )
-
-    def entries(self) -> Iterator[tuple[str, bytes]]:
-        """The log that comes to it."""
-        for voter in self.voters:
-            yield enrolment_subject(voter), b""
-        for _, text, signature in self.rows:
-            message = from_json(text, self.experiment.spec.n_arms)
-            yield message_subject(message), entry(Envelope(message, signature))
-        for voter in self.revoked:
-            yield revocation_subject(voter), b""
-
-    def check(self, log: Log) -> None:
-        """See that a log comes to exactly this."""
-        with log.lock:
-            fold = log.fold
-            same = (fold.rows(0), fold.enrolled, fold.refused) == (self.rows, self.voters, {})
-            same = same and fold.revoked == set(self.revoked)
-        if not same:
-            raise StoreError(
-                f"What was read back of {self.experiment.name!r} is not what was copied; nothing "
-                "was moved.\nRun it again; if it stays so, report this."
-            )
+def _check(content: Content, log: Log) -> None:
+    """See that a log comes to exactly this."""
+    with log.lock:
+        fold = log.fold
+        same = (fold.rows(0), fold.enrolled, fold.refused) == (content.rows, content.voters, {})
+        same = same and fold.revoked == set(content.revoked)
+    if not same:
+        raise StoreError(
+            f"What was read back of {content.experiment.name!r} is not what was copied; nothing "
+            "was moved.\nRun it again; if it stays so, report this."
+        )
 
 
 def migrate(source: SqliteStore, target: JetStreamStore, name: str) -> Moved:
     """Move an experiment; if it is there already, see that it is the same."""
-    content = _Content.of(source, name)
+    content = source.content(name)
     new = target.connection.run(_move(content, source, target))
     return Moved(name, len(content.rows), len(content.voters), len(content.invites), new)
 
 
-async def _move(content: _Content, source: SqliteStore, target: JetStreamStore) -> bool:
+async def _move(content: Content, source: SqliteStore, target: JetStreamStore) -> bool:
     experiment = content.experiment
     there = await target.catalogue.get(experiment.name)
     if there is not None:
@@ -106,14 +85,14 @@ async def _move(content: _Content, source: SqliteStore, target: JetStreamStore) 
                 f"Another experiment {experiment.name!r} is there already.\n"
                 "Give the store another name, as in nats://127.0.0.1:4222/shop."
             )
-        content.check(await target.open(experiment.name))
+        _check(content, await target.open(experiment.name))
         return False
     log = Log(target.connection, experiment)
     with suppress(NotFoundError):
         await log.remove()  # what an earlier try has left
     await log.make()
     try:
-        entries = content.entries()
+        entries = _entries(content)
         while part := list(islice(entries, _AT_ONCE)):
             await asyncio.gather(*(log.send(*each) for each in part))
         moments = {expires for _, expires in content.invites}
@@ -121,9 +100,9 @@ async def _move(content: _Content, source: SqliteStore, target: JetStreamStore) 
             those = [text for text, expires in content.invites if expires == moment]
             await target.invites.add(experiment.board, those, moment)
         await log.start()
-        content.check(log)
+        _check(content, log)
         await log.stop()
-        if await asyncio.to_thread(_Content.of, source, experiment.name) != content:
+        if await asyncio.to_thread(source.content, experiment.name) != content:
             raise StoreError(
                 f"Something was posted to {experiment.name!r} meanwhile; nothing was moved.\n"
                 "Stop the server of the file, and run this again."
@@ -137,3 +116,24 @@ async def _move(content: _Content, source: SqliteStore, target: JetStreamStore) 
         await log.remove()
         raise
     return True
+
+
+def back_up(source: JetStreamStore, target: Path) -> int:
+    """Copy all experiments on NATS to a new board store; returns its size in bytes.
+
+    Each experiment is as of one moment. The file can be served as it is, or moved to other nodes
+    with ``devote migrate``. An invite that was taken at that moment is not in it.
+    """
+    if target.exists():
+        raise StoreError(f"{str(target)!r} is there already.\nName a new file for the copy.")
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    copy = SqliteStore(partial)
+    try:
+        for experiment in source.experiments():
+            copy.put(source.content(experiment.name))
+        copy.take_names(source.deleted())
+        copy.close()
+        partial.rename(target)
+        return target.stat().st_size
+    finally:
+        copy.remove()

@@ -1,35 +1,61 @@
 """What a server keeps on NATS JetStream, where any number of servers share it.
 
-Every method is safe in any thread and blocks until it is done, as those of ``SqliteStore``; what
-each promises is said there. An entry counts as posted only when it is in the log, on most of the
-nodes, and this server has read it there.
+Every method is safe in any thread and blocks until it is done. An entry counts as posted only when
+it is in the log, on most of the nodes, and this server has read it there.
+
+A refusal is final to a device, so none is given by what this server happens to have read: before it
+says no, it reads all that was posted anywhere (``Log.catch_up``). The state of an experiment is in
+its entry in the catalogue, which every server follows; whom the operator revoked is in the
+experiment's log. Another server may take a message in the moment before it has read that an
+experiment is closed.
 """
 
 import asyncio
-import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from nats.errors import Error as NatsError
 
-from devote.boards.administration import check_invites, name_taken
-from devote.boards.admission import UNSIGNED, Receipt, refusal, refused
-from devote.boards.board import Envelope, Outcome, PublicTally
+from devote.boards.admission import (
+    Receipt,
+    admit,
+    admit_experiment,
+    admit_voter,
+    no_invite,
+    refusal,
+    refused,
+)
+from devote.boards.board import Envelope, Outcome
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment
+from devote.boards.experiment import (
+    Change,
+    Experiment,
+    Standing,
+    UnreadableExperiment,
+    unknown,
+)
 from devote.boards.history import History
-from devote.boards.identity import verify_enrolment
-from devote.boards.jetstream.address import NatsAddress
-from devote.boards.jetstream.administration import JetStreamAdministration
-from devote.boards.jetstream.admitting import Admitting
+from devote.boards.identity import hash_of
 from devote.boards.jetstream.catalogue import Catalogue
-from devote.boards.jetstream.connection import Connection
-from devote.boards.jetstream.fold import Fold
-from devote.boards.jetstream.invites import Invites, hashed
-from devote.boards.jetstream.log import Log
-from devote.boards.standing import UnreadableExperiment, unknown
-from devote.boards.stores import OneByOne
+from devote.boards.jetstream.connection import Connection, NatsAddress
+from devote.boards.jetstream.fold import (
+    Fold,
+    enrolment_subject,
+    entry,
+    message_subject,
+    revocation_subject,
+)
+from devote.boards.jetstream.invites import Invites
+from devote.boards.jetstream.log import Appended, Log
+from devote.boards.stores import (
+    BoardStore,
+    Content,
+    EnrolmentRequest,
+    InviteCounts,
+    Revocation,
+    Row,
+)
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import Scope
 
@@ -42,7 +68,7 @@ PROBE_EVERY = 5.0
 """Seconds between two looks at whether the nodes take entries: what is read may be old else."""
 
 
-class JetStreamStore(OneByOne):
+class JetStreamStore(BoardStore):
     """The experiments at one address, such as ``nats://10.0.0.1:4222,10.0.0.2:4222/shop``.
 
     Opening it makes what is missing there, and refuses what cannot hold a store.
@@ -52,15 +78,13 @@ class JetStreamStore(OneByOne):
     one_disk = False
 
     def __init__(self, address: str) -> None:
+        super().__init__()
         self.connection = Connection(NatsAddress.parse(address))
         self.catalogue = Catalogue(self.connection, self._forget)
         self.invites = Invites(self.connection)
-        self.administration = JetStreamAdministration(self)
-        self._admitting = Admitting(self.catalogue, self.invites, self.administration)
         self._logs: dict[str, Log] = {}
         self._probing: asyncio.Task[None] | None = None
         self._opening: dict[str, asyncio.Lock] = {}
-        self.specs: dict[str, ExperimentSpec] = {}
         try:
             self.connection.run(self._start())
         except BaseException:
@@ -106,37 +130,30 @@ class JetStreamStore(OneByOne):
 
     def create(self, experiment: Experiment, *, most: int | None = None) -> Receipt:
         """Open an experiment; duplicate if the very same is there, refused if another is."""
-        if not experiment.name.strip("."):
-            return refused(
-                f"name={experiment.name!r} cannot be part of an address.",
-                "Use a letter or a digit.",
-            )
         return self.connection.run(self._create(experiment, most))
 
     async def _create(self, experiment: Experiment, most: int | None) -> Receipt:
+        if (receipt := await self._admit_experiment(experiment, most)) is not None:
+            return receipt
+        log = Log(self.connection, experiment)
+        await log.make()  # before the name is there, so that a name always has its log
+        if await self.catalogue.create(experiment):
+            return Receipt(Outcome.ACCEPTED)
         there = await self.catalogue.get(experiment.name)
-        count = len(self.catalogue.all())
-        if there is None and self.catalogue.is_deleted(experiment.name):
-            return name_taken(experiment.name)
-        if there is None:
-            if most is not None and count >= most:
-                return refused(
-                    f"There are {count} experiments, and at most {most} are allowed.",
-                    "Raise the limit, or use another store.",
-                )
-            log = Log(self.connection, experiment)
-            await log.make()  # before the name is there, so that a name always has its log
-            if await self.catalogue.create(experiment):
-                return Receipt(Outcome.ACCEPTED)
-            there = await self.catalogue.get(experiment.name)
-            if there is None or there["board"] != experiment.board:
-                await log.remove()
-        settings = (experiment.fingerprint, experiment.enrolment, experiment.players)
-        if there and settings == (there["fingerprint"], there["enrolment"], there["players"]):
-            return Receipt(Outcome.DUPLICATE)
-        return refused(
-            f"An experiment {experiment.name!r} with other settings is there already.",
-            "An experiment never changes: choose another name.",
+        if there is None or there["board"] != experiment.board:
+            await log.remove()
+        receipt = await self._admit_experiment(experiment, most)
+        return receipt or refused("Another server has just changed this name.", "Try again.")
+
+    async def _admit_experiment(self, experiment: Experiment, most: int | None) -> Receipt | None:
+        there = await self.catalogue.get(experiment.name)
+        settings = there and (there["fingerprint"], there["enrolment"], there["players"])
+        return admit_experiment(
+            experiment,
+            settings or None,
+            deleted=self.catalogue.is_deleted(experiment.name),
+            count=len(self.catalogue.all()),
+            most=most,
         )
 
     def experiments(self) -> list[Experiment]:
@@ -149,34 +166,22 @@ class JetStreamStore(OneByOne):
 
     def get(self, name: str) -> Experiment:
         """An experiment and how many are enrolled; UnknownExperiment if it is not there."""
-        return self._look(name, lambda fold: _counted(fold))
-
-    def spec(self, name: str) -> ExperimentSpec:
-        """An experiment's specification, which is read once."""
-        return self.specs.get(name) or self.log(name).experiment.spec
+        return self._look(name, lambda fold: fold.experiment)
 
     def scope(self, name: str) -> Scope:
         """Where signatures of an experiment are good."""
         return self.log(name).experiment.scope
-
-    def invite(self, name: str, count: int, expires: int | None = None) -> list[str]:
-        """New single-use invites: the only time they can be read, as only hashes are kept."""
-        check_invites(count, expires, self.administration.clock())
-        board = self.log(name).experiment.board
-        invites = [secrets.token_urlsafe(16) for _ in range(count)]
-        self.connection.run(self.invites.add(board, map(hashed, invites), expires))
-        return invites
 
     def delete(self, name: str) -> None:
         """Delete an experiment and all that belongs to it; its name stays taken."""
         self.connection.run(self._delete(name))
 
     async def _delete(self, name: str) -> None:
-        board = (await self.administration.record(name))["board"]
+        board = (await self._record(name))["board"]
         log = await self.open(name)
         tombstone = {"name": name, "board": board, "deleted": True}
         while not await self.catalogue.replace(tombstone):
-            await self.administration.record(name)
+            await self._record(name)
         await self.invites.purge(board)
         await log.stop()
         await log.remove()
@@ -184,31 +189,47 @@ class JetStreamStore(OneByOne):
     def _forget(self, name: str) -> None:
         """Keep nothing of an experiment that was deleted, here or by another server."""
         self.specs.pop(name, None)
+        self._opening.pop(name, None)
         log = self._logs.pop(name, None)
         if log is not None:
             self._stopping = asyncio.ensure_future(log.stop())
 
     def enrol_all(
-        self, requests: Sequence[tuple[str, str, str, str | None]], *, most: int | None = None
+        self, requests: Sequence[EnrolmentRequest], *, most: int | None = None
     ) -> list[Receipt]:
-        """Let voters post, all at once; what became of each request."""
-        logs = {name: self.log(name) for name, _, _, _ in requests}
-        good = [
-            verify_enrolment(voter=voter, scope=logs[name].experiment.scope, signature=signature)
-            for name, voter, signature, _ in requests
-        ]
+        """Let voters post whose requests are signed, all at once."""
+        logs = {name: self.log(name) for name, _, _ in requests}
 
         async def enrol_together() -> list[Receipt]:
-            signed = (request for request, is_good in zip(requests, good, strict=True) if is_good)
-            return await asyncio.gather(
-                *(
-                    self._admitting.enrol(logs[name], voter, signature, invite, most)
-                    for name, voter, signature, invite in signed
-                )
+            enrolling = (
+                self._enrol(logs[name], voter, invite, most) for name, voter, invite in requests
             )
+            return await asyncio.gather(*enrolling)
 
-        done = iter(self.connection.run(enrol_together()))
-        return [next(done) if is_good else UNSIGNED for is_good in good]
+        return self.connection.run(enrol_together())
+
+    async def _enrol(self, log: Log, voter: str, invite: str | None, most: int | None) -> Receipt:
+        board, key = log.experiment.board, hash_of(invite or "")
+        needs_invite = log.experiment.enrolment == "invite"
+        receipt = await self._ask(log, lambda fold: admit_voter(voter, fold, most))
+        if receipt is not None:
+            if needs_invite and invite is not None and receipt.outcome is Outcome.DUPLICATE:
+                await self.invites.use_up(board, key, voter)
+            return receipt
+        if needs_invite and (invite is None or not await self.invites.take(board, key, voter)):
+            await log.catch_up()
+            with log.lock:
+                there = log.fold.is_enrolled(voter)
+            return Receipt(Outcome.DUPLICATE) if there else no_invite(invite)
+        subject = enrolment_subject(voter)
+        appended = await log.append(subject, b"")
+        with log.lock:
+            reason = log.fold.refused.get(subject)
+        if needs_invite and reason is None:
+            await self.invites.use_up(board, key, voter)
+        elif needs_invite:
+            await self.invites.give_back(board, key, voter)
+        return _receipt(appended, None, reason)
 
     def voters(self, name: str, after: str = "", limit: int | None = None) -> list[str]:
         """The enrolled voters above ``after``, in order of their keys; at most ``limit``."""
@@ -219,23 +240,42 @@ class JetStreamStore(OneByOne):
     ) -> list[Receipt]:
         """Post messages, all at once; what became of each."""
         logs = {name: self.log(name) for name, _ in posts}
-        receipts: list[Receipt | None] = []
-        for name, envelope in posts:
-            experiment = logs[name].experiment
-            reason = refusal(envelope, experiment.spec, experiment.scope)
-            receipts.append(refused(reason) if reason else None)
+        reasons = [refusal(e, logs[n].experiment.spec, logs[n].experiment.scope) for n, e in posts]
 
         async def post_together() -> list[Receipt]:
-            return await asyncio.gather(
-                *(
-                    self._admitting.post(logs[name], envelope, most)
-                    for (name, envelope), receipt in zip(posts, receipts, strict=True)
-                    if receipt is None
-                )
+            posting = (
+                self._post(logs[name], envelope, most)
+                for (name, envelope), reason in zip(posts, reasons, strict=True)
+                if reason is None
             )
+            return await asyncio.gather(*posting)
 
         done = iter(self.connection.run(post_together()))
-        return [next(done) if receipt is None else receipt for receipt in receipts]
+        return [next(done) if reason is None else refused(reason) for reason in reasons]
+
+    async def _post(self, log: Log, envelope: Envelope, most: int | None) -> Receipt:
+        receipt = await self._ask(log, lambda fold: admit(envelope, fold, most))
+        if receipt is not None:
+            return receipt
+        subject = message_subject(envelope.message)
+        appended = await log.append(subject, entry(envelope))
+        with log.lock:
+            number = log.fold.number_of(envelope.message)
+            reason = log.fold.refused.get(subject)
+        if number is None:
+            reason = reason or "Another message answers this question.\nDiscard this one."
+        return _receipt(appended, number, reason)
+
+    async def _ask(self, log: Log, admits: Callable[[Fold], Receipt | None]) -> Receipt | None:
+        """What admission says, which is no only by all that any server has been told."""
+        with log.lock:
+            receipt = admits(log.fold)
+        if receipt is None or receipt.outcome is not Outcome.REFUSED:
+            return receipt
+        await self.catalogue.catch_up()
+        await log.catch_up()
+        with log.lock:
+            return admits(log.fold)
 
     def check_writable(self) -> None:
         """Write something; StoreError if most of the nodes do not take it."""
@@ -245,16 +285,6 @@ class JetStreamStore(OneByOne):
         """What a function makes of an experiment's messages, all that this server has read."""
         return self._look(name, lambda fold: draw(fold.history))
 
-    def tally(self, name: str) -> PublicTally:
-        """What an experiment's messages come to."""
-
-        def tell(fold: Fold) -> PublicTally:
-            experiment, history = fold.experiment, fold.history
-            public = history.tally.public(experiment.players)
-            return PublicTally.of(experiment.scope, history.number, public)
-
-        return self._look(name, tell)
-
     def numbers(self) -> dict[str, int]:
         """How many messages each experiment has that has any."""
         numbers = {}
@@ -263,23 +293,104 @@ class JetStreamStore(OneByOne):
                 numbers[name] = self._look(name, lambda fold: fold.number)
         return {name: number for name, number in numbers.items() if number}
 
-    def rows_of(self, name: str, voter: str) -> tuple[int, list[tuple[int, str, str]]]:
+    def rows_of(self, name: str, voter: str) -> tuple[int, list[Row]]:
         """The board's last number, and the messages of one voter."""
         return self._look(name, lambda fold: (fold.number, fold.said(voter)))
 
-    def rows(
-        self, name: str, after: int = 0, limit: int | None = None
-    ) -> tuple[int, list[tuple[int, str, str]]]:
-        """The board's last number, and number, JSON text and signature of what is above ``after``.
+    def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, list[Row]]:
+        """The board's last number, and the messages above ``after``; at most ``limit``, the first.
 
-        At most ``limit`` of these, the first. Whoever asks for what is above a number has read
-        that number, perhaps from another server:
+        Whoever asks for what is above a number has read that number, perhaps from another server:
         this one then reads on before it answers.
         """
         log = self.log(name)
         if after > log.fold.number:
-            self.connection.run(log.catch_up())
+            self.connection.run(log.read_on())
         return self._look(name, lambda fold: (fold.number, fold.rows(after, limit)))
+
+    def standing_of(self, name: str) -> Standing:
+        """The state of an experiment as it was set; UnknownExperiment if it is not there."""
+        return _standing_of(self.connection.run(self._record(name)))
+
+    def change(self, name: str, **change: Unpack[Change]) -> Standing:
+        """Put an experiment into another state, or give it another end; the rest stays."""
+        return self.connection.run(self._change(name, change))
+
+    async def _change(self, name: str, change: Change) -> Standing:
+        while True:
+            record = await self._record(name)
+            new = _standing_of(record).changed(self.clock(), change)
+            if await self.catalogue.replace({**record, "state": new.state, "ends": new.ends}):
+                return new
+
+    def archived(self) -> set[str]:
+        """The experiments that are archived."""
+        found = self.catalogue.all()
+        return {name for name, record in found.items() if record.get("state") == "archived"}
+
+    async def _record(self, name: str) -> dict[str, Any]:
+        """The entry of an experiment, as of now; UnknownExperiment if there is none."""
+        await self.catalogue.catch_up()
+        record = await self.catalogue.get(name)
+        if record is None:
+            raise unknown(name, deleted=self.catalogue.is_deleted(name))
+        return record
+
+    def add_invites(self, name: str, hashes: Sequence[str], expires: int | None) -> None:
+        """Keep new invites."""
+        board = self.log(name).experiment.board
+        self.connection.run(self.invites.add(board, hashes, expires))
+
+    def revoke(
+        self, name: str, *, voters: Collection[str] = (), invites: Collection[str] = ()
+    ) -> Revocation:
+        """Take nothing more from these voters, and let nobody enrol by these invites."""
+        return self.connection.run(self._revoke(self.log(name), voters, invites))
+
+    async def _revoke(
+        self, log: Log, voters: Collection[str], invites: Collection[str]
+    ) -> Revocation:
+        await log.catch_up()
+        devices = known = 0
+        for voter in voters:
+            if log.fold.is_enrolled(voter):
+                known += 1
+                devices += not log.fold.is_revoked(voter)
+                await log.append(revocation_subject(voter), b"")
+        taken = await self.invites.revoke(log.experiment.board, map(hash_of, invites))
+        vain = len(voters) - known + len(invites) - taken
+        return Revocation(devices, taken, vain)
+
+    def revoke_all_invites(self, name: str) -> Revocation:
+        """Let nobody enrol by any invite made so far."""
+        board = self.log(name).experiment.board
+        return Revocation(invites=self.connection.run(self.invites.purge(board)))
+
+    def counts(self, name: str) -> tuple[InviteCounts, int]:
+        """How many invites there are of each kind, and how many devices are revoked.
+
+        An invite that has expired is gone from the nodes, so none is counted.
+        """
+        log = self.log(name)
+        self.connection.run(log.catch_up())  # another server may have revoked somebody
+        left = self.connection.run(self.invites.count(log.experiment.board))
+        with log.lock:
+            used = len(log.fold.enrolled) if log.experiment.enrolment == "invite" else 0
+            return InviteCounts(left, used, 0), len(log.fold.revoked)
+
+    def content(self, name: str) -> Content:
+        """All that is kept of an experiment; what is posted meanwhile may be in it."""
+        standing, log = self.standing_of(name), self.log(name)
+        self.connection.run(log.catch_up())
+        invites = self.connection.run(self.invites.all(log.experiment.board))
+        with log.lock:
+            fold = log.fold
+            voters, revoked = list(fold.enrolled), sorted(fold.revoked)
+            return Content(fold.experiment, standing, voters, revoked, invites, fold.rows(0))
+
+    def deleted(self) -> list[str]:
+        """The names of experiments that were deleted."""
+        return self.catalogue.deleted()
 
     def _look(self, name: str, draw: Callable[[Fold], T]) -> T:
         log = self.log(name)
@@ -293,17 +404,33 @@ class JetStreamStore(OneByOne):
 
     async def open(self, name: str) -> Log:
         """The same, on the connection's loop."""
+        record = await self.catalogue.get(name)
+        if record is None:  # nothing is kept of a name that is not there
+            raise unknown(name, deleted=self.catalogue.is_deleted(name))
         async with self._opening.setdefault(name, asyncio.Lock()):
             if name in self._logs:
                 return self._logs[name]
-            record = await self.catalogue.get(name)
-            if record is None:
-                raise unknown(name, deleted=self.catalogue.is_deleted(name))
-            log = Log(self.connection, _experiment(record))
+
+            def standing() -> tuple[Standing, float]:
+                return _standing_of(self.catalogue.all().get(name, {})), self.clock()
+
+            log = Log(self.connection, _experiment(record), standing)
             await log.start()
             self.specs[name] = log.experiment.spec
             self._logs[name] = log
             return log
+
+
+def _receipt(appended: Appended, number: int | None, reason: str | None) -> Receipt:
+    if reason is not None:
+        return refused(reason)
+    outcome = Outcome.ACCEPTED if appended is Appended.NEW else Outcome.DUPLICATE
+    return Receipt(outcome, number or 0)
+
+
+def _standing_of(record: dict[str, Any]) -> Standing:
+    """The state that an entry of the catalogue holds."""
+    return Standing(record.get("state", "open"), record.get("ends"))
 
 
 def _experiment(record: dict[str, Any]) -> Experiment:
@@ -312,14 +439,3 @@ def _experiment(record: dict[str, Any]) -> Experiment:
         return Experiment(spec, record["enrolment"], record["players"], board=record["board"])
     except SpecError as error:
         raise UnreadableExperiment(str(error)) from None
-
-
-def _counted(fold: Fold) -> Experiment:
-    experiment = fold.experiment
-    return Experiment(
-        experiment.spec,
-        experiment.enrolment,
-        experiment.players,
-        len(fold.enrolled),
-        experiment.board,
-    )

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 from devote import theory
 from devote.kernels.votes import quorum
-from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
@@ -13,7 +12,6 @@ from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.decentralized import promises
 from devote.schemes.decentralized.ballot import Ballot
-from devote.schemes.decentralized.engine import ENGINE
 from devote.schemes.decentralized.messages import Reset, Vote
 from devote.schemes.decentralized.player import Voter
 
@@ -35,7 +33,6 @@ class Decentralized(Scheme):
     tally_form: ClassVar[type[Tally]] = Ballot
     player_form: ClassVar[type[Player]] = Voter
     kinds: ClassVar[tuple[type, ...]] = (Vote, Reset)
-    engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {
         "quorum": "'paper' is floor(log delta / log eta), 'ceil' rounds up; or a number of votes."
     }
@@ -98,10 +95,6 @@ class Decentralized(Scheme):
         if isinstance(self.quorum, str):
             return quorum(spec.delta, spec.eta, self.quorum)
         return self.quorum
-
-    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
-        """The quorum."""
-        return (self.votes_needed(spec),)
 
     def message_bound(self, spec: ExperimentSpec) -> int:
         """``M K - 1`` votes in each term.

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from devote.kernels.randomizer import GRID, truthful
-from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
 from devote.protocol.planning import Wish
 from devote.protocol.player import Player
@@ -14,7 +13,6 @@ from devote.protocol.promises import Case
 from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.jury import promises, sizes
-from devote.schemes.jury.engine import ENGINE
 from devote.schemes.jury.messages import Claim, Pick
 from devote.schemes.jury.player import Juror
 from devote.schemes.jury.sizes import LARGEST
@@ -41,7 +39,6 @@ class Jury(Scheme):
     kinds: ClassVar[tuple[type, ...]] = (Claim, Pick)
     player_form: ClassVar[type[Player]] = Juror
     tally_form: ClassVar[type[Tally]] = Verdict
-    engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {
         "seats": "It is the number of jurors.",
         "seat_after": "It is the activation at which a device claims a seat.",
@@ -170,12 +167,6 @@ class Jury(Scheme):
             f"A jury of {self.seats} needs as many players, but there are {n_players}.\n"
             f"Use at least {self.seats} players, or fewer seats."
         )
-
-    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
-        """Seats, when to claim one, picks needed, when to speak (0: when done), the noise."""
-        vote_after = 0 if self.privacy is None else self.vote_after
-        needed = self.votes_needed(spec)
-        return self.seats, self.seat_after, needed, vote_after, self.truths(spec.n_arms)
 
     def message_bound(self, spec: ExperimentSpec) -> int:
         """A claim and a pick from each juror."""

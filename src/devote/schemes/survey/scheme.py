@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from devote.kernels import get_algorithm
 from devote.kernels.randomizer import GRID, truthful
-from devote.protocol.engine import Engine
 from devote.protocol.errors import SpecError
 from devote.protocol.planning import Wish
 from devote.protocol.player import Player
@@ -16,11 +15,13 @@ from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.lone import NONE, PRIVACY, check_privacy
 from devote.schemes.survey import promises
-from devote.schemes.survey.engine import ENGINE
 from devote.schemes.survey.estimate import answers_expected, fewest_answers
 from devote.schemes.survey.messages import MAX_ANSWERS, Answer
 from devote.schemes.survey.player import Respondent
-from devote.schemes.survey.tally import Answers, seeds
+from devote.schemes.survey.tally import Answers
+
+SHORTEST_REPLY = 1.0
+"""Seconds: what a device does with a reward takes milliseconds, and must be over long before."""
 
 SMALLEST_STEP = 1e-6
 """The smallest epsilon that the noise may leave to the subroutine."""
@@ -50,7 +51,6 @@ class Survey(Scheme):
         "answers are counted in the order in which they came, so they need one order"
     )
     reads_tally: ClassVar[bool] = True
-    engine: ClassVar[Engine | None] = ENGINE
     remedies: ClassVar[dict[str, str]] = {
         "privacy": PRIVACY,
         "answers": "It is how many answers each device gives.",
@@ -69,6 +69,12 @@ class Survey(Scheme):
             raise SpecError(f"answers={answers} is more than {MAX_ANSWERS:,}.\nAsk for fewer.")
         check.whole("liars", self.liars, least=0, remedy=self.remedies["liars"])
         after = check.positive("reply_after", self.reply_after, self.remedies["reply_after"])
+        if after < SHORTEST_REPLY:
+            raise SpecError(
+                f"reply_after={after:g} is less than {SHORTEST_REPLY:g} s: what a device does with "
+                "a reward could still be seen in the moment at which its answer leaves.\n"
+                f"Use {SHORTEST_REPLY:g} or more; tests can give a device a clock."
+            )
         object.__setattr__(self, "reply_after", after)
         given: object = self.privacy
         if given == NONE:
@@ -168,10 +174,6 @@ class Survey(Scheme):
     def can_stall(self, case: Case) -> bool:
         """Never: more answers settle it."""
         return False
-
-    def constants(self, spec: ExperimentSpec, n_players: int) -> tuple[int, ...]:
-        """Answers of each device, the noise, and the seeds of the learner's own draws."""
-        return self.answers, self.truths, *seeds(spec)
 
     @classmethod
     def suited(cls, wish: Wish) -> ExperimentSpec:

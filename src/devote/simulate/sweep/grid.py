@@ -51,7 +51,7 @@ def _axis(key: str, value: Any) -> Sequence[Any]:
 
 
 def _cell(values: dict[str, Any]) -> Scenario:
-    problem = _problem(values.pop("problem"))
+    problem = as_problem(values.pop("problem"))
     activity = values.pop("activity", None)
     if activity is not None:
         problem = problem.with_activity(activity)
@@ -63,7 +63,8 @@ def _cell(values: dict[str, Any]) -> Scenario:
     return Scenario(spec, problem, n_players, horizon, engine)
 
 
-def _problem(given: Any) -> Problem:
+def as_problem(given: Any) -> Problem:
+    """A problem that is given as one, by its name or as a table of its fields."""
     if isinstance(given, Problem):
         return given
     if isinstance(given, Mapping):

@@ -21,8 +21,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from devote.kernels import get_algorithm
 from devote.simulate.block import Block
-from devote.simulate.engine.compiling import sources_digest
+from devote.simulate.compiling import code_key
 from devote.simulate.errors import ResultError
 from devote.simulate.result import FORMAT, Result, check_format, versions
 from devote.simulate.results import Results
@@ -208,7 +209,9 @@ def _first_line(header: Header) -> bytes:
 
 def _sources(header: Header) -> dict[str, str]:
     """A digest of the code behind each subroutine: trials made by another are not mixed in."""
-    return {name: sources_digest({name}) for name in {c.spec.algorithm for c in header.cells}}
+    return {
+        name: code_key(get_algorithm(name)) for name in {c.spec.algorithm for c in header.cells}
+    }
 
 
 def _check_same(path: Path, contents: Contents, header: Header) -> None:

@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 
 from devote.simulate.block import Block
-from devote.simulate.engine.gpu.run import run_jobs
-from devote.simulate.engine.gpu.target import check_device
 from devote.simulate.errors import SweepError, SweepInterrupted, check
 from devote.simulate.progress import Progress, progress_line
 from devote.simulate.results import Results
@@ -26,7 +24,7 @@ from devote.simulate.sweep.pieces import Pieces
 from devote.simulate.sweep.results_file import Header, ResultsFile, gather
 from devote.simulate.sweep.schedule import Schedule
 from devote.simulate.sweep.workers import local_executor, worker_count
-from devote.simulate.trials import compile_loops, run_chunk
+from devote.simulate.trials import run_chunk
 
 __all__ = ["Progress", "Sweep", "run_sweep", "run_sweeps"]
 
@@ -125,6 +123,8 @@ def run_sweeps(
     places = [(j, i) for j, header in enumerate(headers) for i in range(len(header.cells))]
     on_device = [n for n, cell in enumerate(cells) if cell.runs_on == "cuda"]
     if on_device:
+        from devote.simulate.gpu import check_device
+
         check_device()
     with ExitStack() as stack:
         # An address that nobody answers at is found out before a file is made.
@@ -178,9 +178,11 @@ def run_sweeps(
                 close(j)
 
         try:
-            jobs = [(n, cells[n], left.pop(n)) for n in on_device]
-            for n, numbers, block in run_jobs(jobs, seed=seed) if jobs else ():
-                note(n, numbers, block)
+            for n in on_device:
+                from devote.simulate.gpu import run_on_device
+
+                for numbers, block in run_on_device(cells[n], seed, left.pop(n)):
+                    note(n, numbers, block)
             schedule = Schedule(cells, left)
             if schedule.waiting:
                 pool, at_once = executor or stack.enter_context(local_executor(n_workers))
@@ -205,36 +207,20 @@ def _run(
     schedule: Schedule, seed: int, executor: Executor, at_once: int, trace: bool, record: bool
 ) -> Iterator[tuple[int, list[int], Block]]:
     """Hand out chunks and pass on their trials as they are finished."""
-    compiled: set[tuple[str, str, str]] = set()
-    loops = schedule.loops(at_once)
-    if at_once == 1:  # who is alone compiles what it needs when it needs it
-        compiled, loops = {cell.loop for some in loops for cell in some}, []
-    compiling: dict[Future[Any], list[Scenario]] = {}
     running: dict[Future[Any], tuple[int, list[int]]] = {}
     # A chunk more than there are workers, so that nobody waits for the next one.
     room = at_once + 1 if at_once > 1 else 1
-    while loops or compiling or running or schedule.waiting:
-        while len(compiling) + len(running) < room:
-            if loops:
-                some = loops.pop(0)
-                compiling[executor.submit(compile_loops, some)] = some
-                continue
-            chunk = schedule.next_chunk(compiled)
-            if chunk is None:
-                break
-            i, trials = chunk
+    while running or schedule.waiting:
+        while schedule.waiting and len(running) < room:
+            i, trials = schedule.next_chunk()
             # One worker alone may use all cores for a large trial.
             threads = None if at_once == 1 else 1
             work = (schedule.cells[i], trials, seed, trace, record, threads)
-            running[executor.submit(run_chunk, *work)] = chunk
-        finished, _ = wait([*compiling, *running], return_when=FIRST_COMPLETED)
+            running[executor.submit(run_chunk, *work)] = (i, trials)
+        finished, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in finished:
-            outcome = _result(future)
-            if future in compiling:
-                compiled |= {cell.loop for cell in compiling.pop(future)}
-                continue
+            block, seconds = _result(future)
             i, trials = running.pop(future)
-            block, seconds = outcome
             schedule.took(i, seconds)
             yield i, trials, block
 

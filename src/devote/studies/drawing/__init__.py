@@ -1,1 +1,1 @@
-"""How figures look: one style, curves with bands, labels at the ends of lines."""
+"""How figures look: one style, and curves with their names at the ends of lines."""

@@ -1,22 +1,90 @@
-"""Curves over the number of players: means of the trials, with their intervals."""
+"""Curves over the number of players, with intervals; their names where the lines end."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from devote.problems import get_problem
 from devote.simulate.estimates import Estimate, exact, mean
 from devote.studies.drawing import style
-from devote.studies.drawing.labels import EndLabel, write_labels
+from devote.studies.drawing.style import Axes, Figure
 from devote.studies.study import ALONE_FACTOR, Table
 from devote.studies.variants import DELTA, EPSILON, FORM, SCHEMES, SER3, UGAPEC, Variant
 from devote.theory import sample_lower_bound
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 LOWER_BOUND = "Lower bound: these arms, any algorithm that errs with probability δ at most."
+
+
+LABEL_SIZE = 8.5
+
+
+@dataclass(frozen=True)
+class EndLabel:
+    """A name for the line that ends at (x, y)."""
+
+    x: float
+    y: float
+    text: str
+    colour: str
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Positions as close to those wanted as may be, ``gap`` apart and between the two ends.
+
+    Neighbours that collide form a block around the mean of what they want.
+
+    >>> spread([10.0, 10.0, 50.0], gap=10.0, low=0.0, high=100.0)
+    [5.0, 15.0, 50.0]
+    """
+
+    def start(block: list[int]) -> float:
+        length = gap * (len(block) - 1)
+        centred = sum(wanted[i] for i in block) / len(block) - length / 2
+        return max(low, min(centred, high - length))
+
+    blocks: list[list[int]] = []
+    for i in sorted(range(len(wanted)), key=lambda i: wanted[i]):
+        blocks.append([i])
+        while len(blocks) > 1 and start(blocks[-2]) + gap * len(blocks[-2]) > start(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    placed = [0.0] * len(wanted)
+    for block in blocks:
+        for rank, i in enumerate(block):
+            placed[i] = start(block) + gap * rank
+    return placed
+
+
+def write_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
+    """Write the labels right of the axes, with a thin leader to a line that is not level."""
+    if not labels:
+        return
+    figure = axes.get_figure()
+    assert figure is not None
+    axes.autoscale_view()
+    points = 72.0 / figure.dpi
+    ends = [axes.transData.transform((label.x, label.y)) * points for label in labels]
+    bottom, top = axes.bbox.y0 * points, axes.bbox.y1 * points
+    heights = spread([y for _, y in ends], LABEL_SIZE * 1.3, bottom, top)
+    leader = {
+        "arrowstyle": "-",
+        "color": style.GREY,
+        "linewidth": 0.5,
+        "shrinkA": 1.0,
+        "shrinkB": 4.0,
+    }
+    for label, (_, y), height in zip(labels, ends, heights, strict=True):
+        axes.annotate(
+            label.text,
+            xy=(label.x, label.y),
+            xytext=(22.0, height - y),
+            textcoords="offset points",
+            color=label.colour,
+            fontsize=LABEL_SIZE,
+            va="center",
+            annotation_clip=False,
+            arrowprops=leader,
+        )
 
 
 @dataclass(frozen=True)
@@ -58,7 +126,7 @@ def level(table: Table, estimate: Estimate, *, label: str, variant: Variant) -> 
     return Curve(ends, (exact(estimate.value), estimate), label, colour, line)
 
 
-def draw_curves(axes: "Axes", curves: Sequence[Curve]) -> list[EndLabel]:
+def draw_curves(axes: Axes, curves: Sequence[Curve]) -> list[EndLabel]:
     """Draw lines and bars; the labels for their ends, to be written once the axes are set."""
     for item in curves:
         x = [item.shift * n for n in item.x]
@@ -75,7 +143,7 @@ def draw_curves(axes: "Axes", curves: Sequence[Curve]) -> list[EndLabel]:
 
 
 def draw_counts(
-    axes: "Axes", table: Table, curves: Sequence[Curve], *, of: str = "samples", bound: str = ""
+    axes: Axes, table: Table, curves: Sequence[Curve], *, of: str = "samples", bound: str = ""
 ) -> None:
     """Draw curves of counts, name their ends, set both axes.
 
@@ -94,8 +162,8 @@ def draw_counts(
 
 
 def samples_figure(
-    table: Table, problem: str, draw_beside: "Callable[[Axes, Table], None]", note: str
-) -> "Figure":
+    table: Table, problem: str, draw_beside: Callable[[Axes, Table], None], note: str
+) -> Figure:
     """Panel (a): samples of the six algorithms on one problem; panel (b): another view.
 
     The lower bound is drawn where arms do not change.

@@ -4,7 +4,8 @@ A colour is a subroutine, a line and its mark a scheme, a bar a 95 % interval, i
 what is neither is black or grey. Colours are those of Okabe and Ito (2008), "Color Universal
 Design".
 
-Matplotlib is imported by whoever draws: to know what a study runs takes none.
+Matplotlib is imported when a figure is drawn: to know what a study runs takes none. Modules that
+draw import ``Axes`` and ``Figure`` from here, as names of types.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,8 +19,10 @@ from devote.files import write_whole
 from devote.simulate.estimates import Estimate
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:
+    Axes = Figure = Any
 
 BLACK = "#1a1a1a"
 GREY = "#7a7a7a"
@@ -89,7 +92,7 @@ def panels(
     bottom: float = 0.2,
     between: float = 0.88,
     sharey: bool = False,
-) -> "tuple[Figure, list[Axes]]":
+) -> tuple[Figure, list[Axes]]:
     """A figure of n panels side by side, with room for labels right of each.
 
     It belongs to no window and needs no closing.
@@ -104,7 +107,7 @@ def panels(
     return figure, list(figure.subplots(1, n, sharey=sharey, squeeze=False)[0])
 
 
-def footnote(figure: "Figure", *lines: str) -> None:
+def footnote(figure: Figure, *lines: str) -> None:
     """What a reader must know to read the figure, in small type below it."""
     text = "\n".join(lines)
     figure.text(0.01, 0.015, text, fontsize=7.8, color=GREY, va="bottom", linespacing=1.35)
@@ -115,7 +118,7 @@ def dots(subroutine: str) -> Line:
     return (2.2 * list(SUBROUTINES).index(subroutine) / 3, (1.1, 3.3))
 
 
-def bars(axes: "Axes", x: Sequence[float], estimates: Sequence[Estimate], colour: str) -> None:
+def bars(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate], colour: str) -> None:
     """The 95 % interval of each estimate, as a vertical bar."""
     low, high = [e.low for e in estimates], [e.high for e in estimates]
     axes.vlines(list(x), low, high, color=colour, linewidth=1.3)
@@ -123,7 +126,7 @@ def bars(axes: "Axes", x: Sequence[float], estimates: Sequence[Estimate], colour
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw in the style of this project, whatever the reader's own settings."""
+    """Draw in the style of this project, whatever the user's own settings of matplotlib."""
     import matplotlib as mpl
 
     with mpl.rc_context():
@@ -140,15 +143,7 @@ def check_there() -> None:
             raise ModuleNotFoundError(name=name)
 
 
-def get_ready() -> None:
-    """Import what saving takes, in a process that will save figures later."""
-    from matplotlib.figure import Figure
-
-    for suffix in UNDATED:
-        Figure().savefig(BytesIO(), format=suffix)
-
-
-def save(figure: "Figure", folder: Path, name: str) -> list[Path]:
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg, NAME.pdf and NAME.png; each appears whole or not at all."""
     written = []
     with house_style():
@@ -163,7 +158,7 @@ def save(figure: "Figure", folder: Path, name: str) -> list[Path]:
 
 
 def _shrunk(buffer: BytesIO) -> bytes:
-    """Keep the 96 colours that matter: a third of the size, and nobody sees it."""
+    """The picture with 96 colours, which look the same and take a third of the bytes."""
     from PIL import Image
 
     with Image.open(buffer) as image:
@@ -173,11 +168,7 @@ def _shrunk(buffer: BytesIO) -> bytes:
     return shrunk.getvalue()
 
 
-def _count_tick(value: float, place: int | None) -> str:
-    return count_text(value)
-
-
-def count_text(value: float) -> str:
+def count_text(value: float, place: int | None = None) -> str:
     """A count, short enough for a tick.
 
     >>> [count_text(v) for v in (500, 1000, 20000, 1e6, 3e7)]
@@ -189,7 +180,7 @@ def count_text(value: float) -> str:
     return f"{value:g}"
 
 
-def players_axis(axes: "Axes", players: tuple[int, ...]) -> None:
+def players_axis(axes: Axes, players: tuple[int, ...]) -> None:
     """The number of players, on a log axis with a tick for each number that was run."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(players, [f"{n}" for n in players])
@@ -198,7 +189,7 @@ def players_axis(axes: "Axes", players: tuple[int, ...]) -> None:
     axes.set_xlabel("number of players N")
 
 
-def counts_axis(axes: "Axes", label: str) -> None:
+def counts_axis(axes: Axes, label: str) -> None:
     """Counts, on a log axis with a tick for each power of ten, or more where there are few."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -207,5 +198,5 @@ def counts_axis(axes: "Axes", label: str) -> None:
     steps = (1.0,) if high > 200 * low else (1.0, 2.0, 5.0)
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(_count_tick))
+    axes.yaxis.set_major_formatter(FuncFormatter(count_text))
     axes.set_ylabel(label)

@@ -1,0 +1,1 @@
+"""Programs that make pages and tables of the documentation; no part of the package."""

@@ -1,0 +1,72 @@
+"""The pages and figures of ``docs/`` that are made from numbers: ``make claims``.
+
+``python -m scripts.pages`` runs the experiments of the paper, what eta buys and the five schemes
+anew, which takes minutes, draws their figures, and writes the pages. With ``--pages`` it only
+writes the pages, from ``docs/claims.json`` and ``paper_map.toml``; a test holds the committed pages
+to what that makes.
+"""
+
+import json
+import re
+import shutil
+from argparse import ArgumentParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from devote.studies import report, reproduce
+from devote.studies.eta_sweep import draw_eta, sweep_eta
+from devote.studies.five_schemes.__main__ import main as five_schemes
+from scripts import paper_map
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+FIGURES = DOCS / "figures"
+ETA_RUNS = 400
+COUNTS = re.compile(r"Of \d+ sentences \d+ hold, \d+ do not, and \d+ depend")
+"""The README's sentence on the verdicts."""
+
+
+def pages() -> dict[Path, str]:
+    """Each page that is made here, from what is committed."""
+    document = json.loads((DOCS / "claims.json").read_text(encoding="utf-8"))
+    readme = ROOT / "README.md"
+    return {
+        DOCS / "claims.md": report.as_markdown(document),
+        DOCS / "paper_map.md": paper_map.page(),
+        readme: COUNTS.sub(counts(document["verdicts"]), readme.read_text(encoding="utf-8")),
+    }
+
+
+def counts(verdicts: dict[str, int]) -> str:
+    """How many sentences hold, in words."""
+    held, not_held, depend = (verdicts[key] for key in ("holds", "does not hold", "depends"))
+    return (
+        f"Of {sum(verdicts.values())} sentences {held} hold, {not_held} do not, and {depend} depend"
+    )
+
+
+def measure() -> None:
+    """Run and draw everything; keep the numbers, and the figures as SVG and PNG."""
+    with TemporaryDirectory() as folder:
+        made = reproduce(out=folder)
+        shutil.copy(made.folder / "claims.json", DOCS)
+        swept = sweep_eta(runs=ETA_RUNS, workers=None)
+        swept.save(FIGURES / "privacy.json")
+        for path in (*made.figures, *draw_eta(swept, Path(folder) / "privacy.svg")):
+            if path.suffix != ".pdf":
+                shutil.copy(path, FIGURES)
+    five_schemes(FIGURES)
+
+
+def main() -> None:
+    """Measure unless only the pages are asked for; write the pages."""
+    parser = ArgumentParser(description="Pages and figures of docs/ that are made from numbers.")
+    parser.add_argument("--pages", action="store_true", help="only write what numbers there say")
+    if not parser.parse_args().pages:
+        measure()
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

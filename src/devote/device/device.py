@@ -1,0 +1,542 @@
+"""A device as a program uses it.
+
+``Device`` is for programs that block, ``AsyncDevice`` for others, and ``Client`` holds many devices
+behind one connection pool and one thread. All wrap a ``Participant``.
+"""
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, TypeVar, Unpack
+from urllib.parse import quote
+
+import httpx
+
+from devote.boards.board import Board, BoardRefused, BoardUnavailable
+from devote.boards.database import StoreError
+from devote.boards.experiment import read_link
+from devote.boards.http import HEADERS, HttpBoard, trusted
+from devote.device.core import SYSTEM_RANDOM, Core
+from devote.device.errors import DeviceError, JoinError, JoinRefused
+from devote.device.record import Choice, Clock, Expiry, OnExpire
+from devote.device.status import Asked, DeviceStatus
+from devote.device.store import Store
+from devote.device.sync import Pace, Terms, join, run_forever, sync_once
+from devote.errors import DevoteError
+from devote.protocol import ExperimentSpec
+
+if TYPE_CHECKING:
+    from devote.gossip import GossipSettings
+
+T = TypeVar("T")
+
+AT_HAND = Pace(every=2.0, base=0.25, cap=2.0)
+"""Where the board is on the device itself, reading it costs no traffic."""
+
+JOINING = Pace(base=1.0, cap=300.0)
+"""How a first join is tried again."""
+
+SHARED = Pace(streams=False)
+"""Where many devices share a few connections, none of them keeps one for itself."""
+
+FRESH = 1.0
+"""Seconds for which the devices of a client share one read of a tally."""
+
+CONNECTIONS = 32
+
+
+class JoinOptions(TypedDict, total=False):
+    """What may be passed to ``join`` besides the address and the store.
+
+    ``invite``: a single-use invite; needed the first time only, if the address has none in it.
+
+    ``fallback``: the arm to play until the first join has worked, its name or its number; see
+    ``AsyncDevice.join``.
+
+    ``privacy`` and ``fingerprint`` pin what the device accepts: the highest e of local differential
+    privacy that is proved for all that it ever sends, and the one specification.
+
+    ``expire_after`` and ``on_expire`` say what becomes of a pull whose reward never comes, see
+    ``Expiry``. ``dice`` gives a uniform number for each new pull. ``board`` is any board to use in
+    place of the one at the address; the device closes it. ``gossip`` says how to exchange votes
+    with other devices where there is no server (docs/serverless.md).
+    """
+
+    invite: str | None
+    fallback: str | int | None
+    privacy: float | None
+    fingerprint: str | None
+    expire_after: float | None
+    on_expire: OnExpire
+    dice: Callable[[], float] | None
+    clock: Clock | None
+    pace: Pace | None
+    board: Board | None
+    gossip: "GossipSettings | None"
+
+
+def is_gossip(url: str) -> bool:
+    """Whether an address is of devices that have no server."""
+    return url.startswith("gossip:")
+
+
+def prepare_store(path: str | Path, spec: ExperimentSpec) -> str:
+    """Make the store and the key of a device that needs no server; returns the key to certify.
+
+    A store that is prepared already gives its key again.
+    """
+    from devote.gossip.credentials import scope_of
+
+    is_new = not Path(path).exists()
+    store = Store.open(path)
+    try:
+        identity = store.identity(spec.name)
+        store.bind(scope_of(spec))
+        return identity.voter
+    except BaseException:
+        if is_new:
+            store.remove()
+        raise
+    finally:
+        store.close()
+
+
+class Participant:
+    """One device in one experiment, from before its first join on.
+
+    ``core`` is the device without its network; None until the first join has worked. The verbs
+    only touch the store: they work offline and never wait for the network.
+    """
+
+    def __init__(self, url: str, store: str | Path, options: JoinOptions) -> None:
+        if unknown := options.keys() - JoinOptions.__annotations__.keys():
+            raise TypeError(f"join() got an unexpected keyword argument {unknown.pop()!r}")
+        url, linked = read_link(url)
+        self._terms = Terms(
+            url=url,
+            invite=options.get("invite") or linked,
+            expiry=Expiry(options.get("expire_after"), options.get("on_expire", "drop")),
+            privacy=options.get("privacy"),
+            fingerprint=options.get("fingerprint"),
+        )
+        self._options = options
+        self._clock = options.get("clock") or Clock()
+        self._pace = options.get("pace")
+        self._fallback = options.get("fallback")
+        self.board = options.get("board") or _board(self._terms, store, options.get("gossip"))
+        self._is_removable = not Path(store).exists()
+        self._store = Store.open(store)
+        self._wake = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._unjoined = DeviceStatus(self._terms.experiment)
+        self._asked = Asked()
+        self.core: Core | None = None
+
+    @classmethod
+    async def begin(cls, url: str, store: str | Path, options: JoinOptions) -> "Participant":
+        """Join, and go on in the background; with a fallback also if it cannot be joined yet."""
+        self = cls(url, store, options)
+        try:
+            await self._join()
+        except BaseException as error:
+            is_remote = isinstance(error, DevoteError) and not isinstance(error, StoreError)
+            if self._fallback is None or not is_remote:
+                await self._close()
+                _raise_as_join_error(error)
+            self._note(error)
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    def choose(self) -> Choice:
+        """The arm to play; the pending choice again until its reward has come."""
+        if self.core is not None:
+            return self.core.choose()
+        assert self._fallback is not None
+        is_name = isinstance(self._fallback, str)
+        return Choice(-1 if is_name else int(self._fallback), str(self._fallback) * is_name, "")
+
+    def pending(self) -> Choice | None:
+        """The choice that awaits its reward, also after a restart."""
+        return None if self.core is None else self.core.pending()
+
+    def reward(self, x: float, choice: Choice | str | None = None) -> None:
+        """Learn what the choice paid; a fallback teaches nothing."""
+        play = choice.play if isinstance(choice, Choice) else choice
+        if self.core is not None and play != "":
+            self.core.reward(x, choice)
+
+    def status(self) -> DeviceStatus:
+        """How the device stands."""
+        return self._unjoined if self.core is None else self.core.status()
+
+    async def sync(self, *, deep: bool = True) -> bool:
+        """Post and read now; returns whether that worked."""
+        if self.core is None:
+            return False
+        self.core.health.unbar()
+        return await sync_once(self.core, self.board, deep=deep)
+
+    async def close(self, grace: float) -> None:
+        """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""
+        task, self._task = self._task, None
+        if task is None:
+            return
+        task.cancel()
+        await asyncio.wait({task})
+        if grace > 0.0 and self.core is not None and self.core.waiting:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.sync(), grace)
+        await self._close()
+
+    async def _close(self) -> None:
+        await self.board.aclose()
+        if self._is_removable:
+            self._store.remove()
+        else:
+            self._store.close()
+
+    async def _join(self) -> None:
+        try:
+            joined = await join(self._store, self.board, self._terms)
+        except BaseException as error:
+            # A new store is removed again, unless the device may have been enrolled with its key.
+            is_unsent = isinstance(error, BoardUnavailable) and not error.is_sent
+            is_answered = isinstance(error, BoardRefused | DeviceError)
+            self._is_removable = self._is_removable and (is_unsent or is_answered)
+            raise
+        self._is_removable = False
+        dice = self._options.get("dice") or SYSTEM_RANDOM
+        core = Core(self._store, expiry=self._terms.expiry, clock=self._clock, dice=dice)
+        self._terms.check(core.record.spec)
+        if core.record.address != self._terms.url:
+            self._store.move(self._terms.url)
+        await self.board.begin(core.identity)
+        if joined is not None:
+            core.take_in(joined)
+        core.on_message = self._on_message
+        self.core = core
+
+    async def _run(self) -> None:
+        pace, failures = self._pace or JOINING, 0
+        while self.core is None:
+            await asyncio.sleep(pace.after_failures(failures, self._asked, SYSTEM_RANDOM()))
+            failures += 1
+            try:
+                await self._join()
+            except Exception as error:
+                self._note(error)
+        pace = self._pace or (AT_HAND if is_gossip(self._terms.url) else Pace())
+        await run_forever(self.core, self.board, wake=self._wake, dice=SYSTEM_RANDOM, pace=pace)
+
+    def _note(self, error: BaseException) -> None:
+        """Keep why the first join has not worked."""
+        is_known = isinstance(error, DevoteError)
+        trouble = str(error) if is_known else f"Joining failed ({type(error).__name__})."
+        since = self._unjoined.offline_since or self._clock.wall()
+        self._unjoined = replace(self._unjoined, degraded=(trouble,), offline_since=since)
+        if isinstance(error, BoardUnavailable):
+            self._asked.fail(error)
+
+    def _on_message(self) -> None:
+        with suppress(RuntimeError):  # the loop has ended: the message is kept for the next start
+            self._loop.call_soon_threadsafe(self._wake.set)
+
+
+def _raise_as_join_error(error: BaseException) -> NoReturn:
+    if isinstance(error, BoardUnavailable):
+        hint = "The first join needs the board, or a fallback; later ones work offline."
+        raise JoinError(f"{error}\n{hint}") from None
+    if isinstance(error, BoardRefused):
+        raise JoinRefused(str(error)) from None
+    raise error
+
+
+def _board(terms: Terms, store: str | Path, settings: "GossipSettings | None") -> Board:
+    if is_gossip(terms.url):
+        from devote.gossip import GossipBoard
+
+        return GossipBoard(terms.url, store, ticket=terms.invite, settings=settings)
+    try:
+        return HttpBoard(terms.url)
+    except BoardRefused as error:
+        raise JoinRefused(str(error)) from None
+
+
+class _Joined:
+    """What every device can tell without waiting."""
+
+    def __init__(self, participant: Participant) -> None:
+        self._participant = participant
+
+    @property
+    def core(self) -> Core | None:
+        """The device without its network, for tests and tools; None before the first join."""
+        return self._participant.core
+
+    @property
+    def board(self) -> Board:
+        """What it reads and posts to, for tests and tools."""
+        return self._participant.board
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The names of the arms; none until the first join has worked."""
+        core = self._participant.core
+        return () if core is None else core.record.spec.arm_names
+
+    def best(self) -> int | None:
+        """The arm the group has settled on, or None."""
+        core = self._participant.core
+        return None if core is None else core.best()
+
+    def status(self) -> DeviceStatus:
+        """How fresh the view is, what has left the device, and how the group stands."""
+        return self._participant.status()
+
+
+class AsyncDevice(_Joined):
+    """One device in one experiment; messages are read and sent by a task beside yours.
+
+    ::
+
+        async with await AsyncDevice.join(url, store="device.db", invite="...") as device:
+            choice = await device.choose()
+            await device.reward(1.0, choice)
+    """
+
+    @classmethod
+    async def join(cls, url: str, *, store: str | Path, **options: Unpack[JoinOptions]) -> Self:
+        """Take part in the experiment at ``url`` with the state in ``store``.
+
+        ``url`` may be a link with an invite, as ``devote invites --links`` makes them. At
+        ``gossip://HOST:PORT/NAME`` there is no server, and ``invite`` is a ticket.
+
+        The first time, this makes the store, with a fresh key, and enrols with it; after that
+        it needs no network. If the first join does not work, it raises JoinError; with a
+        ``fallback`` it does not: the device plays that arm, tries again in the background, and
+        takes part as soon as it can. Nothing is learned from a fallback. One that is given by its
+        name has the number -1, one that is given by its number has no name.
+        """
+        return cls(await Participant.begin(url, store, options))
+
+    async def choose(self) -> Choice:
+        """The arm to play; the pending choice again until its reward has come."""
+        return await asyncio.to_thread(self._participant.choose)
+
+    async def pending(self) -> Choice | None:
+        """The choice that awaits its reward, also after a restart; None if there is none."""
+        return await asyncio.to_thread(self._participant.pending)
+
+    async def reward(self, x: float, choice: Choice | str | None = None) -> None:
+        """What the choice, or the choice whose ``play`` this text is, paid: from 0 to 1.
+
+        Raises ``LateReward`` if its play has expired and ``RepeatedReward`` if it has had its
+        reward; nothing is counted then. Without a choice the reward is for the pending play;
+        raises ``UnclearReward`` if one of the last 100 plays has expired, for whose reward
+        this may be.
+        """
+        await asyncio.to_thread(self._participant.reward, x, choice)
+
+    async def sync(self, *, deep: bool = True) -> bool:
+        """Post and read now; returns whether that worked. Never needed, for tests and tools.
+
+        Without ``deep`` the log is read only if the tally shows that something was decided.
+        """
+        return await self._participant.sync(deep=deep)
+
+    async def close(self, grace: float = 2.0) -> None:
+        """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""
+        await self._participant.close(grace)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class Background:
+    """A thread with an event loop, in which devices read and send."""
+
+    def __init__(self) -> None:
+        # The factory keeps the runner from giving its loop to the calling thread as well.
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self._loop = self._runner.get_loop()
+        # A daemon: a program that forgets to close its device must still be able to end.
+        self._thread = threading.Thread(target=self._run, name="devote-device", daemon=True)
+        self._thread.start()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Run a coroutine."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What a coroutine returns; it is cancelled if the wait for it is interrupted."""
+        future = self.start(work)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def stop(self) -> None:
+        """End the thread, with what is left on its loop."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+
+    def _run(self) -> None:
+        with self._runner:
+            self._loop.run_forever()
+
+
+class Device(_Joined):
+    """One device in one experiment; it reads and sends in a background thread.
+
+    ::
+
+        with Device.join(url, store="device.db", invite="...") as device:
+            choice = device.choose()
+            device.reward(1.0, choice)
+            device.best(), device.status()
+
+    ``choose`` and ``reward`` only touch the store: they work offline and never wait for the
+    network. Several threads may share a device; it has one pull at a time.
+    """
+
+    def __init__(
+        self, participant: Participant, background: Background, on_close: Callable[[], None]
+    ) -> None:
+        super().__init__(participant)
+        self._background = background
+        self._on_close = on_close
+        self._is_closed = False
+
+    @classmethod
+    def join(cls, url: str, *, store: str | Path, **options: Unpack[JoinOptions]) -> Self:
+        """Take part in the experiment at ``url``; see ``AsyncDevice.join``."""
+        background = Background()
+        try:
+            joining = Participant.begin(url, store, options)
+            return cls(background.run(joining), background, background.stop)
+        except BaseException:
+            background.stop()
+            raise
+
+    def choose(self) -> Choice:
+        """The arm to play; the pending choice again until its reward has come."""
+        return self._participant.choose()
+
+    def pending(self) -> Choice | None:
+        """The choice that awaits its reward, also after a restart; None if there is none."""
+        return self._participant.pending()
+
+    def reward(self, x: float, choice: Choice | str | None = None) -> None:
+        """What the choice paid, from 0 to 1; see ``AsyncDevice.reward``."""
+        self._participant.reward(x, choice)
+
+    def sync(self, *, deep: bool = True) -> bool:
+        """Post and read now, waiting for the network; see ``AsyncDevice.sync``."""
+        return self._background.run(self._participant.sync(deep=deep))
+
+    def close(self, grace: float = 2.0) -> None:
+        """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._background.run(self._participant.close(grace))
+            self._on_close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Client:
+    """Many devices, in one experiment or several, with one connection pool and one thread.
+
+    It is for a web backend whose users are devices, or a process that plays for many screens::
+
+        with Client("devices/") as client:
+            device = client.device(url, user="7f3c")
+            choice = device.choose()
+
+    Each device has a store of its own in ``folder``. Devices of one client are tied together by the
+    connections they share: a server can tell that they are of one process.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+        self._background = Background()
+        self._lock = threading.Lock()
+        self._boards: dict[str, HttpBoard] = {}
+        self._joined: dict[Path, Future[Participant]] = {}
+        self._pool = httpx.AsyncClient(
+            headers=HEADERS,
+            verify=trusted(),
+            limits=httpx.Limits(max_connections=CONNECTIONS),
+        )
+
+    def device(self, url: str, user: str = "", **options: Unpack[JoinOptions]) -> Device:
+        """The device of a user in the experiment at ``url``; options as of ``AsyncDevice.join``.
+
+        A device that is open already is returned again. Close it when its user has gone: an open
+        one keeps a file open and reads.
+        """
+        address, _ = read_link(url)
+        path = self._path(address, user)
+        with self._lock:
+            joining = self._joined.get(path)
+            if joining is None:
+                if "board" not in options and not is_gossip(address):
+                    options["board"] = self._board(address)
+                options.setdefault("pace", SHARED)
+                joining = self._background.start(Participant.begin(url, path, options))
+                self._joined[path] = joining
+        try:
+            return Device(joining.result(), self._background, lambda: self._forget(path))
+        except BaseException:
+            joining.cancel()
+            self._forget(path)
+            raise
+
+    def close(self, grace: float = 2.0) -> None:
+        """Close all devices, after up to ``grace`` seconds for messages that wait."""
+        with self._lock:
+            joined, self._joined = self._joined, {}
+        self._background.run(self._close([f.result() for f in joined.values()], grace))
+        self._background.stop()
+
+    async def _close(self, participants: list[Participant], grace: float) -> None:
+        await asyncio.gather(*(each.close(grace) for each in participants))
+        await self._pool.aclose()
+
+    def _board(self, url: str) -> HttpBoard:
+        """One board for all devices of an experiment: they share what is read of it."""
+        if url not in self._boards:
+            self._boards[url] = HttpBoard(url, self._pool, fresh=FRESH)
+        return self._boards[url]
+
+    def _path(self, url: str, user: str) -> Path:
+        """The store of a user; its name does not tell who that is."""
+        experiment = url.rstrip("/").rpartition("/")[2]
+        folder = self._folder / quote(experiment, safe="")
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{hashlib.sha256(user.encode()).hexdigest()[:32]}.db"
+
+    def _forget(self, path: Path) -> None:
+        with self._lock:
+            self._joined.pop(path, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

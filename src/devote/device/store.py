@@ -1,0 +1,325 @@
+"""All that a device must not forget, in one SQLite file.
+
+Every step is one transaction, committed before anything is sent or returned, so a process killed
+at any instant finds on restart either all of a step or none of it. A reward goes in together with
+the player that has learned it and the messages that follow from it: no reward counts twice and no
+message is lost. Posting is idempotent, so a message that is sent again has no effect.
+
+A power cut is harsher than a kill. Steps that only this device knows of (a pull, a reward, what
+was read) are committed without waiting for the disk: the file stays whole, but the last such
+steps may be gone. A step that puts something into the outbox waits, and with it all steps before
+it. So a power cut may cost at most the last rewards, never a message that was sent, nor the
+memory of having sent it.
+
+The file is locked for as long as it is open: two processes never share a store. Messages read
+from the board have their own table, so a step costs the same however many there are.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from devote.boards.board import Envelope
+from devote.boards.database import Database, Layout, StoreError, StoreMismatch
+from devote.boards.experiment import Experiment
+from devote.boards.identity import Identity
+from devote.boards.logs import Remembered, Told
+from devote.device.record import Bookmark, Entry, Plays, Record
+from devote.device.steps import Change
+from devote.protocol import (
+    ExperimentSpec,
+    LocalProtocolError,
+    Message,
+    from_json,
+    restore_player,
+    to_json,
+)
+from devote.protocol.wire import Scope
+
+TABLES = """
+CREATE TABLE identity (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    secret BLOB NOT NULL,
+    experiment TEXT NOT NULL,
+    board TEXT,
+    fingerprint TEXT
+);
+CREATE TABLE device (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    address TEXT NOT NULL,
+    spec TEXT NOT NULL,
+    players INTEGER,
+    player TEXT NOT NULL,
+    pending_at REAL,
+    reply_at REAL,
+    plays TEXT NOT NULL DEFAULT '{}',
+    cursor INTEGER NOT NULL DEFAULT 0,
+    anchor TEXT NOT NULL DEFAULT '',
+    complete INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE log (number INTEGER, message TEXT NOT NULL UNIQUE, signature TEXT NOT NULL);
+CREATE TABLE outbox (
+    seq INTEGER PRIMARY KEY,
+    message TEXT NOT NULL UNIQUE,
+    signature TEXT NOT NULL,
+    delivery TEXT NOT NULL CHECK (delivery IN ('waiting', 'sent', 'refused')),
+    has_left INTEGER NOT NULL,
+    leaves_at REAL
+)
+"""
+"""``identity`` has the key, and the board and specification for which it is used: those of the
+first join, for good. ``device`` has a row once the device has joined. ``log`` is what the board has
+shown, by its numbers; a message without a number was there before the board was restored from a
+backup, and has not been seen there since. Times are in seconds since 1970.
+"""
+
+LAYOUT = Layout(
+    what="device store",
+    application=0x64766F74,  # dvot
+    version=1,
+    tables=TABLES,
+)
+
+_ROW = "address, spec, players, player, pending_at, reply_at, plays, cursor, anchor, complete"
+
+_PUT = (
+    "INSERT INTO outbox (message, signature, delivery, has_left, leaves_at) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (message) DO UPDATE SET delivery = excluded.delivery,"
+    " has_left = excluded.has_left, leaves_at = excluded.leaves_at"
+)
+
+
+class Store:
+    """One device's state on disk.
+
+    ``is_new``: its key was made since it was opened, so it cannot be an older copy of itself.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.is_new = False
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Store":
+        """Open a store for this process alone, making an empty one if there is none."""
+        return cls(Database(path, LAYOUT, alone=True))
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self._database.path
+
+    @property
+    def has_joined(self) -> bool:
+        """Whether the device takes part in an experiment."""
+        with self._database.read() as db:
+            return db.execute("SELECT 1 FROM device").fetchone() is not None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the key is meant for one board and specification."""
+        with self._database.read() as db:
+            (board,) = db.execute("SELECT board FROM identity").fetchone()
+        return board is not None
+
+    def identity(self, experiment: str, key: Identity | None = None) -> Identity:
+        """The device's key in the experiment of this name.
+
+        It is ``key``, or a new one, and is stored, the first time that it is asked for.
+        """
+        with self._database.write() as db:
+            row = db.execute("SELECT secret, experiment FROM identity").fetchone()
+            if row is None:
+                row = ((key or Identity.generate()).to_private_bytes(), experiment)
+                db.execute("INSERT INTO identity (id, secret, experiment) VALUES (1, ?, ?)", row)
+                self.is_new = True
+        secret, name = row
+        if name != experiment:
+            raise StoreMismatch(
+                f"The device store {self.path!r} belongs to experiment {name!r}, "
+                f"not to {experiment!r}.\nGive each experiment its own store."
+            )
+        with self._database.decoding():
+            return Identity.from_private_bytes(secret)
+
+    def bind(self, scope: Scope) -> None:
+        """Use the key for this board and specification, and from now on for no other."""
+        with self._database.write() as db:
+            bound = db.execute("SELECT board, fingerprint FROM identity").fetchone()
+            if bound == (None, None):
+                bound = (scope.board, scope.fingerprint)
+                db.execute("UPDATE identity SET board = ?, fingerprint = ?", bound)
+        if bound != (scope.board, scope.fingerprint):
+            raise StoreMismatch(
+                f"The device store {self.path!r} was made for another board or specification.\n"
+                "Use a new store."
+            )
+
+    def join(self, address: str, experiment: Experiment, identity: Identity) -> None:
+        """Store a device that has been enrolled and has not played yet."""
+        spec = experiment.spec
+        player = spec.scheme.player(spec, identity.voter).to_json()
+        self.bind(experiment.scope)
+        with self._database.write() as db:
+            db.execute(
+                "INSERT INTO device (id, address, spec, players, player) VALUES (1, ?, ?, ?, ?)",
+                (address, spec.to_json(), experiment.players, player),
+            )
+
+    def move(self, address: str) -> None:
+        """Store where the board is now."""
+        with self._database.write() as db:
+            db.execute("UPDATE device SET address = ?", (address,))
+
+    def load(self) -> Record:
+        """The record of a device that has joined, with its player told what was read."""
+        with self._database.read() as db:
+            row = db.execute(f"SELECT {_ROW} FROM device").fetchone()
+            key = db.execute("SELECT secret, board, fingerprint FROM identity").fetchone()
+        with self._database.decoding():
+            record = self._decode(row, *key)
+        with self._database.decoding():
+            try:
+                self._tell_player(record, json.loads(row[3]))
+            except LocalProtocolError as error:
+                raise StoreMismatch(
+                    f"The device store {self.path!r} cannot be used: {error}"
+                ) from None
+        return record
+
+    def _decode(self, row: tuple[Any, ...], secret: bytes, board: str, fingerprint: str) -> Record:
+        address, text, players, _, pending_at, reply_at, plays, number, anchor, complete = row
+        spec = _spec(text)
+        if spec.fingerprint != fingerprint:
+            raise ValueError("another specification")
+        identity = Identity.from_private_bytes(secret)
+        return Record(
+            address=address,
+            scope=Scope(board, fingerprint),
+            spec=spec,
+            players=players,
+            identity=identity,
+            player=spec.scheme.player(spec, identity.voter),
+            plays=Plays(json.loads(plays)),
+            bookmark=Bookmark(number, tuple(anchor.split()), bool(complete)),
+            outbox={entry.envelope.message: entry for entry in self._outbox(spec)},
+            pending_at=pending_at,
+            reply_at=reply_at,
+        )
+
+    def _tell_player(self, record: Record, player: dict[str, Any]) -> None:
+        spec, scheme = record.spec, record.spec.scheme
+        log = [envelope for envelope, _ in self.log(spec)]
+        shown = [envelope.message for envelope in log]
+        # Where order matters the player reads its own messages on the board, as all others do.
+        own: list[Message] = [] if scheme.needs_order else list(record.outbox)
+        is_complete = record.bookmark.complete
+        record.player = restore_player(spec, player, [*shown, *own] if is_complete else own)
+        if not is_complete and not scheme.reads_tally:
+            record.unread = scheme.tally(spec)
+            for message in shown:
+                record.unread.add(message)
+        voter = record.identity.voter
+        record.seen = {each.signature for each in log if each.message.voter == voter}
+
+    def save(self, change: Change) -> None:
+        """Store a step: all of it or nothing. It is in the file when this returns."""
+        values = tuple(change.row.values())
+        update = _update(tuple(change.row))
+        if not (change.outbox or change.read or change.rewind or change.removed):  # most pulls
+            self._database.write_one(update, values)
+            return
+        with self._database.write(durable=change.is_durable) as db:
+            if change.rewind is not None:
+                own = "" if change.rewind == "forget" else " WHERE message IN"
+                db.execute(f"DELETE FROM log{own and own + ' (SELECT message FROM outbox)'}")
+                db.execute("UPDATE log SET number = NULL")
+            if values:
+                db.execute(update, values)
+            for message in change.removed:
+                db.execute("DELETE FROM outbox WHERE message = ?", (to_json(message),))
+            for envelope, *rest in change.outbox:
+                db.execute(_PUT, (to_json(envelope.message), envelope.signature, *rest))
+            for number, envelope in [(p.number, p.envelope) for p in change.read]:
+                db.execute(
+                    "INSERT INTO log VALUES (?, ?, ?) ON CONFLICT (message) DO UPDATE"
+                    " SET number = excluded.number WHERE log.number IS NULL",
+                    (number, to_json(envelope.message), envelope.signature),
+                )
+        if change.erases:
+            with suppress(StoreError):  # the step is stored; the next one erases
+                self._database.forget()
+
+    def log(self, spec: ExperimentSpec) -> list[tuple[Envelope, int | None]]:
+        """What was read, in the board's order, with its number on the board there is now."""
+        rows = self._rows(
+            "SELECT message, signature, number FROM log ORDER BY number IS NOT NULL, number, rowid"
+        )
+        with self._database.decoding():
+            return [(Envelope(from_json(row[0], spec.n_arms), row[1]), row[2]) for row in rows]
+
+    def _outbox(self, spec: ExperimentSpec) -> Iterator[Entry]:
+        for message, signature, delivery, has_left, leaves_at in self._rows(
+            "SELECT message, signature, delivery, has_left, leaves_at FROM outbox ORDER BY seq"
+        ):
+            envelope = Envelope(from_json(message, spec.n_arms), signature)
+            yield Entry(envelope, delivery, bool(has_left), leaves_at)
+
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        with self._database.read() as db:
+            return db.execute(query).fetchall()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def remove(self) -> None:
+        """Close the file and delete it."""
+        self._database.remove()
+
+
+@cache
+def _update(columns: tuple[str, ...]) -> str:
+    return f"UPDATE device SET {', '.join(f'{name} = ?' for name in columns)}"
+
+
+@lru_cache(maxsize=64)
+def _spec(text: str) -> ExperimentSpec:
+    """One specification for all devices of a process that have the same."""
+    return ExperimentSpec.from_json(text)
+
+
+def remember(path: Path, experiment: str) -> Remembered:
+    """What the board has acknowledged or shown to this device, to be found again in its log.
+
+    StoreMismatch if the store is not one of a device that is enrolled in the experiment.
+    """
+    if not path.exists():
+        raise StoreMismatch(f"There is no device store {str(path)!r}.\nCheck the name of the file.")
+    store = Store.open(path)
+    try:
+        record = store.load() if store.has_joined else None
+        if record is None or record.spec.name != experiment:
+            raise StoreMismatch(
+                f"The device store {str(path)!r} is not of a device that is enrolled in "
+                f"{experiment!r}.\nGive the store with which it joined."
+            )
+        told = []
+        if record.spec.scheme.reads_tally and record.bookmark.complete:
+            public = record.player.public(record.players)
+            told = [Told("tally", record.bookmark.number, public, path.name, partial=True)]
+        messages: dict[Message, int | None] = {
+            envelope.message: number
+            for envelope, number in store.log(record.spec)
+            if number is not None
+        }
+        for message, entry in record.outbox.items():
+            if entry.delivery == "sent":
+                messages.setdefault(message)
+        items = [(number, message) for message, number in messages.items()]
+        return Remembered(path.name, record.scope, items, (record.identity.voter,), told)
+    finally:
+        store.close()

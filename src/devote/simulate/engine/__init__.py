@@ -1,1 +1,0 @@
-"""The compiled loop and what runs it."""

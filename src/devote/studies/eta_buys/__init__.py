@@ -1,1 +1,0 @@
-"""What eta really buys: the adversary's success, who is exposed, and the cost, over eta and N."""

@@ -1,0 +1,263 @@
+"""One request to join: all that a device needs, and its enrolment if what it pins is there."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from tests.boards.local import here
+from tests.server.live import api, body, enrol, enrolled, identity, invites, vote
+
+from devote.boards.board import BoardRefused, EnrolmentRefused, Outcome
+from devote.boards.http import HttpBoard
+from devote.boards.identity import hash_of
+from devote.protocol import ExperimentSpec
+from devote.protocol.wire import VERSION, Scope, signed_bytes
+from devote.schemes import Survey
+
+ALICE, BOB = identity(1), identity(2)
+SURVEY = ExperimentSpec(arms=4, name="survey", scheme=Survey(privacy=2.0))
+PLAIN = ExperimentSpec(arms=4, name="plain", scheme=Survey(None))
+
+
+def run(test, tmp_path, **limits):
+    async def main():
+        async with asyncio.timeout(30), api(tmp_path / "board.db", **limits) as server:
+            server.store.create(here(SURVEY, "invite"))
+            server.store.create(here(PLAIN))
+            await test(server)
+
+    asyncio.run(main())
+
+
+def request(voter, name="survey", invite=None, **pins):
+    asked = {"v": VERSION, "voter": voter.voter, "signature": voter.sign_join(name, invite), **pins}
+    return asked if invite is None else {**asked, "invite": invite}
+
+
+async def ask(server, asked, name="survey", **headers):
+    headers = {"Content-Type": "text/plain", **headers}
+    url = f"/experiments/{name}/join"
+    return await server.client.post(url, content=json.dumps(asked), headers=headers)
+
+
+def test_what_is_signed_is_the_name_the_voter_and_the_hash_of_the_invite():
+    for invite, hashed in ((None, "-"), ("q7Lw", hash_of("q7Lw"))):
+        fields = {"experiment": "banner", "voter": ALICE.voter, "invite": hashed}
+        signed = signed_bytes("join", fields, Scope("-", "-"))
+        assert signed == f"devote/2 join - - banner {hashed} {ALICE.voter}".encode()
+        assert ALICE.sign_join("banner", invite) == ALICE._key.sign(signed).hex()
+
+
+def test_one_request_tells_all_and_enrols(tmp_path):
+    async def test(server):
+        (invite,) = server.store.invite("survey", 1)
+        answer = await ask(server, request(ALICE, invite=invite, privacy=2.0))
+        told = answer.json()
+        assert (answer.status_code, told["outcome"]) == (200, "accepted")
+        assert {name: told[name] for name in ("spec", "board", "fingerprint", "enrolment")} == {
+            "spec": SURVEY.to_dict(),
+            "board": server.store.scope("survey").board,
+            "fingerprint": SURVEY.fingerprint,
+            "enrolment": "invite",
+        }
+        assert told["tally"] == (await server.client.get("/experiments/survey/tally")).json()
+        assert told["messages"] == []
+        assert enrolled(server.store, "survey") == [ALICE.voter]
+        again = (await ask(server, request(ALICE, invite=invite))).json()
+        assert again["outcome"] == "duplicate"
+        assert answer.headers["Cache-Control"] == "no-store"
+
+    run(test, tmp_path)
+
+
+def test_a_device_gets_its_own_earlier_messages_and_nobody_elses(tmp_path):
+    async def test(server):
+        for voter in (ALICE, BOB):
+            enrol(server.store, voter)
+            assert (await server.post(vote(voter))).status_code == 201
+        told = (await ask(server, request(BOB, "banner"), "banner")).json()
+        assert (told["outcome"], told["messages"]) == (
+            "duplicate",
+            [{"number": 2, **body(vote(BOB))}],
+        )
+
+    run(test, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "pins"),
+    [
+        ("survey", {"privacy": 1.0}),
+        ("plain", {"privacy": 9.0}),
+        ("banner", {"privacy": 9.0}),
+        ("survey", {"fingerprint": "0" * 64}),
+        ("survey", {"privacy": 2.0, "fingerprint": PLAIN.fingerprint}),
+    ],
+)
+def test_what_the_device_would_refuse_enrols_nobody_and_takes_no_invite(tmp_path, name, pins):
+    async def test(server):
+        invite = server.store.invite("survey", 1)[0] if name == "survey" else None
+        answer = await ask(server, request(ALICE, name, invite, **pins), name)
+        assert (answer.status_code, answer.json()["outcome"]) == (200, "mismatch")
+        assert "nothing was enrolled" in answer.json()["reason"]
+        assert enrolled(server.store, name) == []
+        if invite is not None:
+            assert invites(server.store, "survey") == (1, 0)
+            assert (await ask(server, request(BOB, invite=invite))).json()["outcome"] == "accepted"
+
+    run(test, tmp_path)
+
+
+@pytest.mark.parametrize("pins", [{}, {"privacy": 2}, {"privacy": 2.5}, {"privacy": None}])
+def test_what_is_at_least_as_private_as_pinned_is_joined(tmp_path, pins):
+    async def test(server):
+        (invite,) = server.store.invite("survey", 1)
+        told = (await ask(server, request(ALICE, invite=invite, **pins))).json()
+        assert told["outcome"] == "accepted"
+
+    run(test, tmp_path)
+
+
+def test_a_refusal_tells_why_and_takes_nothing(tmp_path):
+    async def test(server):
+        (invite,) = server.store.invite("survey", 1)
+        cases = {
+            "needs an invite": request(ALICE),
+            "used already, expired, revoked or unknown": request(ALICE, invite="x" * 22),
+            "The signature": {**request(ALICE, invite=invite), "invite": "x" * 22},
+            "not this voter's": {**request(ALICE, invite=invite), "voter": BOB.voter},
+            "over this request": request(ALICE, "banner", invite),
+        }
+        for reason, asked in cases.items():
+            told = (await ask(server, asked)).json()
+            assert told["outcome"] == "refused", reason
+            assert reason in told["reason"]
+        server.store.create(here(SURVEY.with_(name="other"), "invite"))
+        elsewhere = await ask(server, request(ALICE, "other", invite), "other")
+        assert elsewhere.json()["outcome"] == "refused", "an invite for another experiment"
+        assert invites(server.store, "survey") == (1, 0)
+        server.store.change("survey", state="closed")
+        told = (await ask(server, request(ALICE, invite=invite))).json()
+        assert (told["outcome"], told["cause"]) == ("refused", "closed")
+        assert enrolled(server.store, "survey") == []
+
+    run(test, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"v": 1}, 422),
+        ({"v": None}, 422),
+        ({"voter": 7}, 422),
+        ({"more": 1}, 422),
+        ({"privacy": "1"}, 422),
+        ({"privacy": 0}, 422),
+        ({"privacy": True}, 422),
+        ({"fingerprint": 1}, 422),
+        ({"invite": "x" * 201}, 422),
+    ],
+)
+def test_a_request_that_is_malformed_is_refused(tmp_path, change, status):
+    async def test(server):
+        answer = await ask(server, {**request(ALICE, "banner"), **change}, "banner")
+        assert answer.status_code == status
+        assert enrolled(server.store) == []
+        gone = await ask(server, request(ALICE, "nothing"), "nothing")
+        assert gone.status_code == 404
+
+    run(test, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        (None, 200),
+        ("https://shop.example", 200),
+        ("http://devote", 200),
+        ("https://other.example", 403),
+        ("null", 403),
+    ],
+)
+def test_a_page_needs_no_preflight_and_one_of_an_unnamed_origin_is_refused(
+    tmp_path, origin, status
+):
+    async def test(server):
+        headers = {} if origin is None else {"Origin": origin}
+        answer = await ask(server, request(ALICE, "banner"), "banner", **headers)
+        assert answer.status_code == status
+        assert enrolled(server.store) == ([ALICE.voter] if status == 200 else [])
+        allowed = answer.headers.get("Access-Control-Allow-Origin")
+        assert allowed == (origin if origin == "https://shop.example" else None)
+
+    run(test, tmp_path, origins=("https://shop.example",))
+
+
+@pytest.mark.parametrize("kind", ["text/plain;charset=UTF-8", "application/json", None])
+def test_the_body_may_have_the_type_that_a_browser_gives_it(tmp_path, kind):
+    async def test(server):
+        content = json.dumps(request(ALICE, "banner")).encode()
+        headers = {} if kind is None else {"Content-Type": kind}
+        answer = await server.client.post(
+            "/experiments/banner/join", content=content, headers=headers
+        )
+        assert answer.json()["outcome"] == "accepted"
+
+    run(test, tmp_path)
+
+
+def board_of(server, name):
+    return HttpBoard(f"http://devote/experiments/{name}", server.client)
+
+
+def test_a_board_over_http_joins_with_one_request(tmp_path):
+    async def test(server):
+        (invite,) = server.store.invite("survey", 1)
+        asked = []
+        server.client.event_hooks["request"].append(lambda each: _note(asked, each))
+        board = board_of(server, "survey")
+        joined = await board.join(ALICE, invite, privacy=2.0, fingerprint=SURVEY.fingerprint)
+        assert len(asked) == 1
+        assert (joined.outcome, joined.said) == ("accepted", ())
+        assert joined.experiment.spec == SURVEY
+        assert joined.tally == await board.tally()
+        assert await board.enrol(ALICE) is Outcome.DUPLICATE
+        refused = await board_of(server, "survey").join(BOB)
+        assert (refused.outcome, "needs an invite" in refused.reason) == ("refused", True)
+        with pytest.raises(EnrolmentRefused):
+            await board.enrol(BOB)
+        mismatch = await board_of(server, "plain").join(BOB, privacy=1.0)
+        assert mismatch.outcome == "mismatch"
+
+    run(test, tmp_path)
+
+
+async def _note(asked, request):
+    asked.append(request.url.path)
+
+
+def test_an_answer_whose_tally_is_of_another_board_is_not_believed(tmp_path):
+    async def test(server):
+        answer = (await ask(server, request(ALICE, "banner"), "banner")).json()
+        answer["tally"]["board"] = "f" * 32
+
+        def lie(request):
+            return httpx.Response(200, json=answer, headers={"Devote-Version": str(VERSION)})
+
+        async with httpx.AsyncClient(transport=httpx.MockTransport(lie)) as client:
+            board = HttpBoard("http://devote/experiments/banner", client)
+            with pytest.raises(BoardRefused, match="is not a devote server"):
+                await board.join(ALICE)
+
+    run(test, tmp_path)
+
+
+def test_joins_are_limited_as_enrolments_are(tmp_path):
+    async def test(server):
+        first = await ask(server, request(ALICE, "banner"), "banner")
+        assert first.json()["outcome"] == "accepted"
+        second = await ask(server, request(BOB, "banner"), "banner")
+        assert second.status_code == 429
+
+    run(test, tmp_path, write_rate=0.01, write_burst=1.0)
