@@ -13,7 +13,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from devote.simulate.engine.setting import environment_arrays
 from numpy.typing import NDArray
 from tests.kernels.compiled import play_alone
 from tests.statistical.survey_runs import BETTING, Lies, play_surveys
@@ -21,6 +20,7 @@ from tests.statistical.survey_runs import BETTING, Lies, play_surveys
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import simulate
+from devote.simulate.run import environment_arrays
 
 PROBLEM_1 = get_problem("1").means
 CLICKS = (0.05, 0.04, 0.03, 0.03)

@@ -96,7 +96,7 @@ def test_the_default_jury_of_two_arms_is_right_before_enough_of_it_can_be_wrong(
     assert consistent(failures(spec, ARMS, 64, runs), runs, exact)
 
 
-def keep_a_good_arm(n_good):
+def keep_a_good_arm():
     """A subroutine that ends with the last arm with probability eta, else with any other."""
 
     @jitable
@@ -111,6 +111,7 @@ def keep_a_good_arm(n_good):
     def observe(rule, state, arm, reward, out):
         if state.ints[COUNT] == 1:
             return 0
+        n_good = len(state.alive) - 1
         kept = n_good
         u = state.floats[0]
         if u >= rule.eta:
@@ -125,7 +126,7 @@ def keep_a_good_arm(n_good):
 @pytest.mark.slow
 def test_where_good_arms_split_the_jury_its_promise_is_met_to_the_letter(subroutine):
     """Eleven good arms and one bad: no good one gets 10 of 29 picks, the bad one as promised."""
-    subroutine("split_jury", *keep_a_good_arm(11))
+    subroutine("split_jury", *keep_a_good_arm())
     spec = ExperimentSpec(arms=12, algorithm="split_jury", scheme=Jury())
     problem = Problem("one bad", (0.9,) * 11 + (0.1,))
     promised = Jury().failure(spec, spec.votes_needed)
@@ -143,7 +144,7 @@ def test_with_two_good_arms_the_bound_for_one_is_no_bound(subroutine):
     the 250 runs tell the two apart with probability .99.
     """
     n_players, eta = 32, 0.9
-    subroutine("split_case", *keep_a_good_arm(2))
+    subroutine("split_case", *keep_a_good_arm())
     spec = ExperimentSpec(arms=3, algorithm="split_case", eta=eta, delta=DELTA)
     problem = Problem("three", (0.9, 0.9, 0.1))
     runs = [run_players(spec, problem, n_players, seed=3, trial=i) for i in range(250)]

@@ -170,8 +170,7 @@ def _check(plan: Plan, devices: int) -> dict[str, Any]:
     said: set[str] = set()
     for n in range(devices):
         store = Store.open(plan.store(n))
-        store.load()
-        said |= {to_json(envelope.message) for envelope, _ in store.outbox()}
+        said |= {to_json(message) for message in store.load().outbox}
         store.close()
         acknowledged = plan.store(n).with_suffix(".acknowledged").read_text().split("\n")[:-1]
         assert set(acknowledged) <= said, "an acknowledged vote is in no store"

@@ -1,7 +1,7 @@
 """Golden results of the event loop: what every rule came to in every scheme, for fixed seeds.
 
 They were frozen before the loop was rewritten, and hold the law of every later version to the last
-vote. ``python -m tests.simulate.golden`` writes ``tests/data/golden.json`` anew; that is right only
+vote. (Those of private juries are newer: fewer equal picks decide since.) ``python -m tests.simulate.golden`` writes ``tests/data/golden.json`` anew; that is right only
 when random streams change on purpose, which the changelog then says.
 """
 
@@ -39,7 +39,7 @@ def setting(algorithm: str, scheme: str, problem: str) -> Scenario | None:
     given = {"name": scheme.split()[-1], **SCHEMES[scheme]}
     eta = 0.9 if scheme in ("decentralized", "isolated", "pooled") else 0.2
     try:
-        spec = found.spec.with_(scheme=given, eta=eta)
+        spec = found.spec.with_(scheme=given, eta=eta, algorithm=algorithm)
         return Scenario(spec, found.problem, found.n_players, found.horizon, "event")
     except SpecError:
         return None

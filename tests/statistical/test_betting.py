@@ -12,7 +12,6 @@ import math
 
 import numpy as np
 import pytest
-from devote.simulate.engine.setting import environment_arrays
 from tests.kernels.compiled import play_alone
 from tests.power import most_failures
 from tests.statistical.survey_runs import BETTING, Lies, play_surveys
@@ -20,6 +19,7 @@ from tests.statistical.survey_runs import BETTING, Lies, play_surveys
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
 from devote.simulate import simulate
+from devote.simulate.run import environment_arrays
 from devote.theory import binomial_tail
 
 PROBLEM_1 = get_problem("1").means
