@@ -1,8 +1,9 @@
 """Golden results of the event loop: what every rule came to in every scheme, for fixed seeds.
 
 They were frozen before the loop was rewritten, and hold the law of every later version to the last
-vote. (Those of private juries are newer: fewer equal picks decide since.) ``python -m tests.simulate.golden`` writes ``tests/data/golden.json`` anew; that is right only
-when random streams change on purpose, which the changelog then says.
+vote. (Those of private juries are newer: fewer equal picks decide since.) ``python -m
+tests.simulate.golden`` writes ``tests/data/golden.json`` anew; that is right only when random
+streams change on purpose, which the changelog then says.
 """
 
 import hashlib
