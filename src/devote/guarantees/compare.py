@@ -118,7 +118,7 @@ def compare(
     use = min((row for row in rows if not row.cannot), key=_preference, default=None)
     if use is None:
         known = {row.name: row.forecast for row in rows if row.forecast is not None}
-        relax = relaxations(question, problem, effort, known) if with_costs else ()
+        relax = relaxations(question, problem, effort, known, progress) if with_costs else ()
         why = "No scheme can do this: " + "; ".join(
             f"{row.name}: {', '.join(row.cannot)}" for row in rows
         )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from devote.guarantees.costs import Progress
 from devote.guarantees.forecast import Effort, Forecast, forecast
 from devote.guarantees.question import RATES, Question
 from devote.guarantees.weigh import deployable, weigh
@@ -18,6 +19,9 @@ from devote.problems import Problem
 
 NAMED = 2
 """How many ways are named."""
+
+THINGS = 6
+"""How many things can be given up: days, devices, epsilon, delta, privacy, liars."""
 
 MOST_DEVICES = 10**8
 LONGEST = 730.0
@@ -92,13 +96,17 @@ class Relaxation:
 
 
 def relaxations(
-    question: Question, problem: Problem, effort: Effort, known: dict[str, Forecast]
+    question: Question,
+    problem: Problem,
+    effort: Effort,
+    known: dict[str, Forecast],
+    progress: Progress | None = None,
 ) -> tuple[Relaxation, ...]:
     """The ways that give up least, each simulated.
 
     ``known`` has what is known already of some schemes in this fleet, by name.
     """
-    found = list(_single(question, problem, effort, known, NAMED))
+    found = list(_single(question, problem, effort, known, NAMED, progress=progress))
     for asked, value in _first_of_two(question, problem):
         if len(found) == NAMED:
             break
@@ -126,22 +134,25 @@ def _single(
     known: dict[str, Forecast],
     most: int,
     without: set[str] | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Relaxation]:
     """Up to so many changes of one thing that are enough, the least first."""
-    few, many = effort.share(0.05, 40), effort.share(0.3, 200)
+    few, many = effort.share(0.05, 40), effort.share(0.2, 200)
     ways: list[list[Change]] = []
-    for asked, values in _ways(question, problem, known, many):
+    for place, (asked, values) in enumerate(_ways(question, problem, known, many)):
         if asked in (without or ()):
             continue
+        if progress is not None:
+            progress(place, THINGS, f"with other {asked}")
         changes = [Change(asked, _asked_now(question, asked), value) for value in values]
 
         def is_enough(change: Change) -> bool:
             return _best(question.ask(change.asked, change.value), problem, few) is not None
 
         # Later values give up more, so what is enough is found by bisection.
-        place = bisect_left(changes, True, key=is_enough)
-        if place < len(changes):
-            ways.append(changes[place:])
+        enough = bisect_left(changes, True, key=is_enough)
+        if enough < len(changes):
+            ways.append(changes[enough:])
     named = 0
     for changes in sorted(ways, key=lambda way: way[0].factor):
         for change in changes[: len(MARGINS)]:
