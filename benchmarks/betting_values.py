@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.kernels.compiled import play_alone
+from tests.rules.compiled import play_alone
 from tests.statistical.survey_runs import BETTING, Lies, play_surveys
 
 from devote.problems import Problem, get_problem
@@ -166,7 +166,7 @@ def clicks(share: float) -> Iterator[Row]:
 def worst_gap(share: float) -> Iterator[Row]:
     """How often it is wrong where an arm is just past epsilon, delta .2.
 
-    ``tests/kernels/test_betting.py`` computes the first two exactly, up to 120 rounds.
+    ``tests/rules/test_betting.py`` computes the first two exactly, up to 120 rounds.
     """
     table = (
         ((0.5, 0.3999), 0.1, None, 20_000, 0.11),

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from devote.guarantees.compare import Row, compare
-from devote.guarantees.question import Question
+from devote.plan.compare import Row, compare
+from devote.plan.question import Question
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.protocol.planning import Wish
@@ -78,7 +78,7 @@ def draw(rng: random.Random) -> Drawn:
 
 def compare_check(question: Question) -> None:
     """Refuse what the planner refuses: there is then no forecast."""
-    from devote.guarantees.weigh import check_question
+    from devote.plan.weigh import check_question
 
     check_question(question)
 

@@ -20,9 +20,9 @@ from collections.abc import MutableSequence
 from dataclasses import dataclass
 
 from devote import ExperimentSpec, Problem, Result, simulate
-from devote.kernels import COUNT, SUBROUTINES, Algorithm, Rule, State, jitable, register
-from devote.kernels.bernoulli_kl import divergence
-from devote.kernels.state import add, best_mean, keep_only, least_pulled, mean
+from devote.rules import COUNT, SUBROUTINES, Algorithm, Rule, State, jitable, register
+from devote.rules.bernoulli_kl import divergence
+from devote.rules.state import add, best_mean, keep_only, least_pulled, mean
 from devote.theory.characteristic import sample_lower_bound
 
 DELTA = 0.05

@@ -13,9 +13,9 @@ import numpy as np
 from benchmarks.minimal import from_blocks, minimal
 from benchmarks.timing import best, seconds
 
-from devote.kernels.registry import ALGORITHMS
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
+from devote.rules.registry import ALGORITHMS
 from devote.simulate import Scenario, run_players, run_trial
 from devote.simulate.run import Run
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from devote import ExperimentSpec
-from devote.kernels.randomizer import blur_reward
+from devote.rules.randomizer import blur_reward
 from devote.schemes import Survey
 from devote.schemes.survey.messages import Answer
 from devote.simulate.answers import simulate_answers

@@ -39,9 +39,9 @@ COMPILE = (
 """Between them they compile nearly every loop and every kernel."""
 
 ROOMS = (
-    *("simulate", "schemes", "statistical", "audit", "studies", "paper", "guarantees", "theory"),
-    *("browser", "dashboard", "device", "server", "boards", "gossip", "demo", "deploy", "wire"),
-    *("contracts", "kernels", "protocol", "problems", "reference", "docs", "cli"),
+    *("simulate", "schemes", "statistical", "audit", "studies", "paper", "plan", "theory"),
+    *("browser", "page", "device", "server", "boards", "gossip", "demo", "deploy", "wire"),
+    *("contracts", "rules", "protocol", "problems", "reference", "docs", "cli"),
 )
 """The order of the rooms. Each of four workers begins with a quarter of all tests: the first with
 those that need compiled loops, so that the kernels that loops share are compiled in one process,

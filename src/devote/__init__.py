@@ -65,7 +65,7 @@ from devote.theory import claimed_failure, message_bound, quorum, vote_failure
 
 if TYPE_CHECKING:
     from devote.device import AsyncDevice, Client, Device, DeviceError, LateReward, RepeatedReward
-    from devote.guarantees.plan import make_plan
+    from devote.plan.plan import make_plan
     from devote.simulate import Result, check_algorithm, compare, grid, load_results, run_sweep
 
 __version__ = "0.2.0"
@@ -82,7 +82,7 @@ _LAZY = {
     "compare": "devote.simulate",
     "grid": "devote.simulate",
     "load_results": "devote.simulate",
-    "make_plan": "devote.guarantees.plan",
+    "make_plan": "devote.plan.plan",
     "run_sweep": "devote.simulate",
 }
 """What needs an extra, and where it is."""

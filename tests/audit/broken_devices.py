@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from devote.audit.device import SimulatedDevice
-from devote.kernels.randomizer import blur_reward, truthful
+from devote.rules.randomizer import blur_reward, truthful
 from devote.schemes import Jury, Survey
 from devote.schemes.jury.player import Juror
 

@@ -9,12 +9,12 @@ import random
 
 import pytest
 
-from devote.kernels import jitable
-from devote.kernels.algorithm import Algorithm
-from devote.kernels.registry import ALGORITHMS, register
-from devote.kernels.state import COUNT, keep_only
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
+from devote.rules import jitable
+from devote.rules.algorithm import Algorithm
+from devote.rules.registry import ALGORITHMS, register
+from devote.rules.state import COUNT, keep_only
 from devote.schemes import Jury
 from devote.schemes.jury.messages import Claim
 from devote.schemes.jury.player import Juror

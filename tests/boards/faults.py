@@ -20,8 +20,8 @@ from devote.boards.board import (
     Envelope,
     Event,
     Outcome,
-    PublicTally,
     Snapshot,
+    TallySnapshot,
 )
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
@@ -101,7 +101,7 @@ class FaultyBoard(Board):
         self.partitioned = False
         self._random = random.Random(seed)
         self._in_flight: list[tuple[float, Envelope]] = []
-        self._told: PublicTally | None = None
+        self._told: TallySnapshot | None = None
 
     @property
     def in_flight(self) -> tuple[Envelope, ...]:
@@ -158,7 +158,7 @@ class FaultyBoard(Board):
             if self._happens(self.faults.duplicated):
                 yield event
 
-    async def tally(self) -> PublicTally:
+    async def tally(self) -> TallySnapshot:
         """The tally, perhaps as of some time ago."""
         await self.deliver()
         self._check_link()
@@ -235,7 +235,7 @@ class CrashingBoard(MemoryBoard):
     def crash(self) -> None:
         """Answer nothing, until ``restart``."""
         self.up = False
-        self._bell.ring()
+        self._notifier.ring()
 
     def restart(self) -> None:
         """Answer again."""
@@ -261,7 +261,7 @@ class CrashingBoard(MemoryBoard):
         self.check_up()
         return await super().snapshot(after)
 
-    async def tally(self) -> PublicTally:
+    async def tally(self) -> TallySnapshot:
         """What the messages come to."""
         self.check_up()
         return await super().tally()

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterable
 
 from devote.boards.admission import Receipt, admit
-from devote.boards.board import Envelope, Outcome, Posted, PublicTally, Snapshot
-from devote.boards.experiment import Experiment, Standing
+from devote.boards.board import Envelope, Outcome, Posted, Snapshot, TallySnapshot
+from devote.boards.experiment import Experiment, ExperimentState
 from devote.boards.identity import Identity, verify
 from devote.boards.sqlite import RingingBoard
 from devote.protocol import ExperimentSpec, Message
@@ -28,7 +28,7 @@ class MemoryLedger:
         )
         self.enrolled = enrolled
         self.revoked: set[str] = set()
-        self.state = Standing()
+        self.state = ExperimentState()
         self.tally = spec.scheme.tally(spec)
         self.numbers: dict[Message, int] = {}
 
@@ -38,7 +38,7 @@ class MemoryLedger:
     def is_revoked(self, voter: str) -> bool:
         return voter in self.revoked
 
-    def standing(self) -> tuple[Standing, float]:
+    def standing(self) -> tuple[ExperimentState, float]:
         return self.state, 0.0
 
     def number_of(self, message: Message) -> int | None:
@@ -97,7 +97,7 @@ class MemoryBoard(RingingBoard):
             number = self.ledger.numbers[envelope.message] = len(self._posted) + 1
             self._posted.append(Posted(number, envelope))
             self.ledger.tally.add(envelope.message)
-        self._bell.ring()
+        self._notifier.ring()
         return Receipt(Outcome.ACCEPTED, number)
 
     async def fetch_experiment(self) -> Experiment:
@@ -120,7 +120,7 @@ class MemoryBoard(RingingBoard):
         with self._lock:
             return Snapshot(len(self._posted), tuple(self._posted[max(after, 0) :]))
 
-    async def tally(self) -> PublicTally:
+    async def tally(self) -> TallySnapshot:
         """What the messages come to."""
         with self._lock:
-            return PublicTally.of(self.scope, len(self._posted), self.ledger.tally.public())
+            return TallySnapshot.of(self.scope, len(self._posted), self.ledger.tally.public())

@@ -10,7 +10,12 @@ from tests.boards.nodes import fresh_address
 from tests.server.live import SPEC, enrol, identity, open_store, vote
 
 from devote.boards.board import BoardRefused, ExperimentClosed, Outcome, VoterRevoked
-from devote.boards.experiment import DeletedExperiment, Experiment, Standing, UnknownExperiment
+from devote.boards.experiment import (
+    DeletedExperiment,
+    Experiment,
+    ExperimentState,
+    UnknownExperiment,
+)
 from devote.boards.jetstream.migration import migrate
 from devote.boards.jetstream.store import JetStreamStore
 from devote.boards.sqlite import SqliteBoard
@@ -47,7 +52,7 @@ def file(tmp_path):
 
 @pytest.mark.parametrize("state", ["closed", "archived"])
 def test_what_is_not_open_takes_nothing_new_and_is_read_on(store, state):
-    assert store.change("banner", state=state) == Standing(state)
+    assert store.change("banner", state=state) == ExperimentState(state)
     for receipt in (store.post("banner", vote(ALICE, 1)), enrol(store, BOB)):
         assert (receipt.outcome, receipt.cause) == (Outcome.REFUSED, "closed")
         assert f"Experiment 'banner' is {state}." in receipt.reason
@@ -64,29 +69,29 @@ def test_what_was_taken_before_the_end_is_a_duplicate_after_it(store):
 
 def test_reopened_it_goes_on(store):
     store.change("banner", state="closed")
-    assert store.change("banner", state="open") == Standing()
+    assert store.change("banner", state="open") == ExperimentState()
     assert store.post("banner", vote(ALICE, 1)).outcome is Outcome.ACCEPTED
     assert enrol(store, BOB).outcome is Outcome.ACCEPTED
 
 
 def test_after_its_end_it_is_closed_by_the_clock_of_the_store(store):
-    assert store.change("banner", ends=NOON + 1) == Standing("open", NOON + 1)
+    assert store.change("banner", ends=NOON + 1) == ExperimentState("open", NOON + 1)
     assert store.post("banner", vote(ALICE, 1)).outcome is Outcome.ACCEPTED
     store.clock = lambda: NOON + 1
-    assert store.standing("banner") == Standing("closed", NOON + 1)
+    assert store.standing("banner") == ExperimentState("closed", NOON + 1)
     receipt = store.post("banner", vote(ALICE, 2))
     assert receipt.cause == "closed"
     assert "ended on 2027-01-15 08:00 UTC" in receipt.reason
-    assert store.change("banner", endless=True) == Standing("closed")
+    assert store.change("banner", endless=True) == ExperimentState("closed")
     store.change("banner", ends=NOON + 9)
     store.clock = lambda: NOON + 10
-    assert store.change("banner", state="open") == Standing()
+    assert store.change("banner", state="open") == ExperimentState()
 
 
 def test_an_end_that_has_passed_is_refused(store):
     with pytest.raises(BoardRefused, match="has passed"):
         store.change("banner", ends=NOON)
-    assert store.standing("banner") == Standing()
+    assert store.standing("banner") == ExperimentState()
 
 
 def test_a_revoked_device_says_nothing_more_and_what_it_said_stays(store):
@@ -173,7 +178,7 @@ def test_every_server_of_a_shared_log_does_as_the_operator_told_one_of_them():
         enrol(other, BOB)
         other.clock = one.clock
         one.change("banner", state="closed")
-        assert other.standing("banner") == Standing("closed")
+        assert other.standing("banner") == ExperimentState("closed")
         assert other.post("banner", vote(BOB)).cause == "closed"
         other.change("banner", state="open")
         assert one.post("banner", vote(BOB)).outcome is Outcome.ACCEPTED
@@ -221,7 +226,7 @@ def test_what_the_operator_decided_moves_to_nats_with_its_experiment(file):
         for name in ("banner", "closed"):
             assert migrate(file, moved, name).new
             assert not migrate(file, moved, name).new
-        assert moved.standing("closed") == Standing("closed", NOON + 9)
+        assert moved.standing("closed") == ExperimentState("closed", NOON + 9)
         assert enrol(moved, BOB, "closed", invite).cause == "closed"
         moved.change("closed", state="open")
         assert enrol(moved, BOB, "closed", invite).outcome is Outcome.ACCEPTED

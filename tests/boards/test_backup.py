@@ -10,7 +10,7 @@ from tests.server.live import SPEC, enrol, enrol_all, identity, open_store, vote
 
 from devote.boards.backup import back_up, put_back
 from devote.boards.database import StoreBusy, StoreCorrupt, StoreError
-from devote.boards.experiment import Standing
+from devote.boards.experiment import ExperimentState
 
 VOTERS = [identity(n) for n in range(1, 61)]
 
@@ -80,7 +80,7 @@ def test_a_copy_is_put_back_and_the_store_before_it_set_aside(tmp_path):
     assert put_back(copy, path) == tmp_path / "server.db.replaced"
     with open_store(path) as store:
         assert store.rows("banner")[0] == 1
-        assert store.standing("banner") == Standing("closed")
+        assert store.standing("banner") == ExperimentState("closed")
     with open_store(tmp_path / "server.db.replaced") as store:
         assert store.rows("banner")[0] == 2
     with pytest.raises(StoreError, match="from an earlier restore"):

@@ -15,7 +15,7 @@ from devote.boards.board import (
     EndOfBacklog,
     Outcome,
     Posted,
-    PublicTally,
+    TallySnapshot,
 )
 from devote.boards.http import HttpBoard
 
@@ -237,7 +237,7 @@ def test_a_tally_is_asked_for_by_a_name_that_the_server_did_not_choose():
         return await board.tally(), await board.tally()
 
     first, second = call(handler, twice)
-    assert first == second == PublicTally(**told)
+    assert first == second == TallySnapshot(**told)
     assert asked == [None, f'"{first.tag}"']
 
 

@@ -154,7 +154,7 @@ def test_a_device_reads_the_tally_and_pages_and_nothing_else(tmp_path):
                 assert wire.paths() == ["/tally", *pages]
                 assert core.bookmark.number == 2 * PAGE + 20
                 assert core.status().complete
-                assert await sync_once(core, board, deep=False)
+                assert await sync_once(core, board, verify_history=False)
                 assert wire.answers == [("GET", "/tally", 304)]
                 wire.answers.clear()
                 assert await sync_once(core, board)
@@ -208,7 +208,7 @@ def test_votes_that_decide_nothing_are_not_read_and_one_that_does_is(tmp_path):
                     (2, 1, ["/tally"]),
                 ):
                     await server.post(vote(voters[voter], arm))
-                    assert await sync_once(core, board, deep=False)
+                    assert await sync_once(core, board, verify_history=False)
                     assert wire.paths() == paths
                 assert core.status().shared == (0, 2, 3)
                 core.close()

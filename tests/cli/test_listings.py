@@ -1,9 +1,9 @@
 import json
 from dataclasses import fields
 
-from devote.kernels.registry import ALGORITHMS
 from devote.problems import PROBLEMS
 from devote.protocol.scheme import SCHEMES
+from devote.rules.registry import ALGORITHMS
 
 
 def test_algorithms_names_all_with_their_sources(devote):

@@ -19,7 +19,7 @@ from tests.server.live import (
     vote,
 )
 
-from devote.dashboard import add_page
+from devote.page import add_page
 from devote.server import Settings, create_app
 
 

@@ -15,7 +15,7 @@ from tests.gossip.fleets import ISSUER
 
 from devote.boards.admission import NOT_ENROLLED, REVOKED, Receipt
 from devote.boards.board import Envelope, Outcome
-from devote.boards.experiment import Experiment, Standing
+from devote.boards.experiment import Experiment, ExperimentState
 from devote.boards.identity import Identity
 from devote.boards.jetstream.store import JetStreamStore
 from devote.boards.store import SqliteStore
@@ -91,7 +91,7 @@ class Memory:
         self.board.ledger.revoked.add(voter.voter)
 
     def close_experiment(self) -> None:
-        self.board.ledger.state = Standing("closed")
+        self.board.ledger.state = ExperimentState("closed")
 
     def close(self) -> None:
         pass

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kernels.compiled import array_state, driver
-from tests.kernels.instances import instances, play
+from tests.rules.compiled import array_state, driver
+from tests.rules.instances import instances, play
 
-from devote.kernels import RESET, drop, start
-from devote.kernels.registry import ALGORITHMS
-from devote.kernels.state import COUNT
 from devote.problems import Problem
 from devote.problems.rewards import REPLAY
+from devote.rules import RESET, drop, start
+from devote.rules.registry import ALGORITHMS
+from devote.rules.state import COUNT
 from devote.simulate.run import environment_arrays
 
 NINE = {

@@ -17,7 +17,7 @@ import importlib.util
 import sys
 
 import devote
-from devote.kernels.registry import ALGORITHMS
+from devote.rules.registry import ALGORITHMS
 
 TEN = (
     "naive median_elimination successive_elimination kl_racing lucb kl_lucb ugapec ser3 ser4 "

@@ -124,7 +124,7 @@ def test_a_backticked_name_of_code_or_test_is_always_checked():
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("devote.kernels.votes", "no_such_thing"), ("devote.no_such_module", "quorum")],
+    [("devote.rules.votes", "no_such_thing"), ("devote.no_such_module", "quorum")],
 )
 def test_a_name_that_is_gone_is_noticed(module, name):
     assert not exists_in_code(module, name)

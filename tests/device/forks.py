@@ -34,7 +34,7 @@ IMPORTED = (
     "devote.cli.serve",
     "devote.demo.crowd",
     "devote.demo.gossip_crowd",
-    "devote.dashboard",
+    "devote.page",
     "devote.server.serve",
     "httpcore",
     "anyio._backends._asyncio",

@@ -15,8 +15,8 @@ from devote.device.sync import CHECK_EVERY, Pace
 ONLY_WHEN_TOLD = Pace(every=1e6, base=0.05, cap=0.5)
 
 
-def sync(device: Device, *, deep: bool = False) -> None:
-    while not device.sync(deep=deep):
+def sync(device: Device, *, verify_history: bool = False) -> None:
+    while not device.sync(verify_history=verify_history):
         time.sleep(0.05)
 
 
@@ -35,7 +35,7 @@ def step_as_told(port: str, url: str, store: str, invite: str) -> None:
             verb, number = line.split()
             if verb == "choose":
                 uniform = float.fromhex(number)
-                sync(device, deep=rounds % CHECK_EVERY == 0)
+                sync(device, verify_history=rounds % CHECK_EVERY == 0)
                 rounds += 1
                 print(json.dumps(device.choose()), file=lines, flush=True)
             else:

@@ -19,37 +19,37 @@ class Closing(PretendServer):
 
     def __init__(self):
         super().__init__(enrolled=None)
-        self.barred = None
+        self.rejected = None
         self.tries = 0
 
     async def publish(self, envelope):
-        if self.barred is not None:
+        if self.rejected is not None:
             self.tries += 1
-            raise self.barred
+            raise self.rejected
         return await super().publish(envelope)
 
 
-@pytest.mark.parametrize("barred", [ExperimentClosed("It is closed."), VoterRevoked("Revoked.")])
-def test_it_reads_on_keeps_its_messages_and_asks_ever_more_rarely(barred):
+@pytest.mark.parametrize("rejected", [ExperimentClosed("It is closed."), VoterRevoked("Revoked.")])
+def test_it_reads_on_keeps_its_messages_and_asks_ever_more_rarely(rejected):
     world, board = HandClock(), Closing()
     core = Core(set_up(), clock=world.clock)
     drive(board.publish(vote(1, 1)))
     drive(board.publish(vote(2, 1)))
-    board.barred = barred
+    board.rejected = rejected
     play_until_vote(core)
     waiting = core.waiting
     assert drive(sync_once(core, board)), "the round worked: the board was read"
     status = core.status()
     assert status.shared == (0, 2)
-    assert str(barred) in status.degraded
+    assert str(rejected) in status.degraded
     assert status.offline_since is None
     for _ in range(4 * 24 * 60):  # a day of rounds every 15 s
         world.pass_(15.0)
-        assert drive(sync_once(core, board, deep=False))
+        assert drive(sync_once(core, board, verify_history=False))
     assert core.waiting == waiting
     assert board.tries <= 9 + 24, "15 s, doubled up to an hour, then once an hour"
     core.choose()  # it plays on
-    board.barred = None
+    board.rejected = None
     world.pass_(3600.0)
     assert drive(sync_once(core, board))
     assert not core.waiting

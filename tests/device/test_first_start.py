@@ -11,7 +11,7 @@ from tests.device.fault_run import drive
 from tests.device.server_process import ServerProcess
 from tests.device.worlds import SPEC, URL, HandClock, PretendServer, play_until_vote, set_up, vote
 
-from devote.boards.board import BoardUnavailable, PublicTally
+from devote.boards.board import BoardUnavailable, TallySnapshot
 from devote.device import AsyncDevice, Choice, Client, Device, DeviceError, JoinError, JoinRefused
 from devote.device.core import Core
 from devote.device.sync import Pace, sync_once
@@ -223,7 +223,7 @@ def test_an_answer_that_a_restored_survey_has_lost_is_still_shown_as_sent():
         assert drive(sync_once(core, board))
     (sent,) = core.status().sent
     tally = drive(board.tally())
-    core.read(PublicTally.of(tally.scope, 0, tally.tally))
+    core.read(TallySnapshot.of(tally.scope, 0, tally.tally))
     assert core.status().sent == (sent,)
     assert core.status().waiting == (sent,)
     core.close()

@@ -9,7 +9,7 @@ import pytest
 from tests.boards.local import scope
 from tests.device.worlds import ME, URL, HandClock, PretendServer, set_up
 
-from devote.boards.board import PublicTally
+from devote.boards.board import TallySnapshot
 from devote.boards.identity import Identity
 from devote.device import AsyncDevice, DeviceError, LateReward, UnclearReward
 from devote.device.core import Core
@@ -255,7 +255,7 @@ def test_nothing_of_reward_or_noise_is_left_in_the_files(tmp_path, x):
 def test_a_killed_device_leaves_no_noise_behind_once_it_is_opened_again(tmp_path):
     core = new_core(tmp_path / "device.db", noise=lambda: 0.7654321)
     choice = core.choose()
-    core.store._database.forget = lambda: None  # killed before it comes to that
+    core.store._database.truncate_wal = lambda: None  # killed before it comes to that
     core.reward(1.0, choice)
     killed = tmp_path / "killed"
     killed.mkdir()
@@ -276,7 +276,7 @@ def test_a_store_that_was_put_back_never_says_another_bit(tmp_path, copied):
 
     def keep(moment):
         if moment == copied:
-            core.store._database.forget()
+            core.store._database.truncate_wal()
             shutil.copy(path, copy)
 
     keep("new")
@@ -504,7 +504,7 @@ def test_a_tally_that_is_none_is_said_and_nothing_is_sent(tally):
     leaves_at(core, hand)
 
     async def lie():
-        return PublicTally.of(scope(SPEC), 1, tally)
+        return TallySnapshot.of(scope(SPEC), 1, tally)
 
     board.tally = lie
     assert not sync(core, board)

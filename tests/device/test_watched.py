@@ -22,11 +22,11 @@ from devote.device.core import Core
 from devote.device.record import Expiry
 from devote.device.store import Store
 from devote.device.sync import sync_once
-from devote.kernels import jitable
-from devote.kernels.algorithm import Algorithm
-from devote.kernels.registry import ALGORITHMS, register
-from devote.kernels.state import COUNT, keep_only
 from devote.protocol import ExperimentSpec
+from devote.rules import jitable
+from devote.rules.algorithm import Algorithm
+from devote.rules.registry import ALGORITHMS, register
+from devote.rules.state import COUNT, keep_only
 from devote.schemes import Jury, Survey
 from devote.theory import binomial_tail
 
@@ -124,7 +124,7 @@ def verdict_of_a_fleet(spec, n_devices, seed):
         )
     clicked = [dice.random() < spec.eta for _ in cores]
     for core in cores:
-        assert run(sync_once(core, board, deep=False))
+        assert run(sync_once(core, board, verify_history=False))
     while True:
         for device in dice.sample(range(n_devices), n_devices):
             core = cores[device]
@@ -133,7 +133,7 @@ def verdict_of_a_fleet(spec, n_devices, seed):
             if clicked[device] and (before is None or choice.play != before.play):
                 core.reward(1.0, choice)
             if core.waiting:
-                assert run(sync_once(core, board, deep=False))
+                assert run(sync_once(core, board, verify_history=False))
                 tally = spec.scheme.tally(spec)
                 for posted in board.now().posted:
                     tally.add(posted.envelope.message)

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.boards.faults import CrashingBoard
 from tests.boards.local import here, scope
 
-from devote.boards.board import EnrolmentRefused, Envelope, Outcome, PublicTally
+from devote.boards.board import EnrolmentRefused, Envelope, Outcome, TallySnapshot
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.device.core import Core
@@ -100,9 +100,11 @@ class PretendServer(CrashingBoard):
         self.check_up()
         return self.experiment
 
-    async def tally(self) -> PublicTally:
+    async def tally(self) -> TallySnapshot:
         self.check_up()
-        return PublicTally.of(self.experiment.scope, len(self._posted), self.ledger.tally.public())
+        return TallySnapshot.of(
+            self.experiment.scope, len(self._posted), self.ledger.tally.public()
+        )
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         self.check_up()

@@ -6,8 +6,8 @@ import pytest
 from benchmarks.rules_on_clicks import CONTENDERS, LEFT_OUT, SETTINGS, TOP_TWO, cost
 from tests.docs.markdown import ROOT
 
-from devote.kernels import SUBROUTINES
-from devote.kernels.bernoulli_kl import divergence
+from devote.rules import SUBROUTINES
+from devote.rules.bernoulli_kl import divergence
 from devote.simulate import check_algorithm
 from devote.theory.characteristic import sample_lower_bound
 

@@ -13,7 +13,6 @@ import uvicorn
 from tests.gossip.fleets import SPEC, member, on_loopback, prepare, vote
 from tests.server.certificates import make_authority
 
-from devote.dashboard import add_page
 from devote.device import AsyncDevice
 from devote.gossip import GossipBoard
 from devote.gossip import listener as listening
@@ -21,6 +20,7 @@ from devote.gossip.dialler import Dialler
 from devote.gossip.exchange import NotThisExperiment, Unreachable
 from devote.gossip.listener import Listener, sender
 from devote.gossip.settings import GossipError
+from devote.page import add_page
 from devote.server import create_app
 
 

@@ -55,7 +55,7 @@ class Peer:
         root, self._root = self._root, self.board.votes.root
         if root == self._root and not self.core.waiting:
             return  # nothing new to read
-        assert self._loop.run_until_complete(sync_once(self.core, self.board, deep=False))
+        assert self._loop.run_until_complete(sync_once(self.core, self.board, verify_history=False))
 
 
 def test_32_devices_without_a_server_do_what_the_simulator_does(tmp_path):

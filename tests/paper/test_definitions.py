@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devote.kernels.registry import ALGORITHMS
 from devote.problems import (
     PROBLEMS,
     Problem,
@@ -21,6 +20,7 @@ from devote.problems import (
 from devote.protocol import ExperimentSpec, Learner, to_json
 from devote.protocol.messages import to_bytes
 from devote.protocol.wire import Scope
+from devote.rules.registry import ALGORITHMS
 from devote.schemes import Vote
 from devote.theory import p_star
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
+from devote.rules.registry import ALGORITHMS
 from devote.simulate import run_players
 from devote.theory import message_bound
 

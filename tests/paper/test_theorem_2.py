@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.power import most_failures
 
-from devote.guarantees.plan import make_plan
-from devote.kernels.votes import shared_set
+from devote.plan.plan import make_plan
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
+from devote.rules.votes import shared_set
 from devote.simulate import run_players, simulate
 from devote.theory import (
     binomial_tail,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.kernels.compiled import compiled as compile_loop
+from tests.rules.compiled import compiled as compile_loop
 
 from devote.problems import PROBLEMS, Problem, Split, Zipf, mean_reward, pay, pick
 

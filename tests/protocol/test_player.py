@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from devote.kernels.registry import ALGORITHMS
 from devote.protocol import (
     ExperimentSpec,
     Learner,
@@ -17,6 +16,7 @@ from devote.protocol import (
     RemoteProtocolError,
     restore_player,
 )
+from devote.rules.registry import ALGORITHMS
 from devote.schemes import Reset, Vote
 from devote.schemes.decentralized.messages import MAX_TERM
 

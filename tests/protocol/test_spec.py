@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.toml import to_toml
 
-from devote.kernels.registry import ALGORITHMS
 from devote.protocol import ExperimentSpec, SpecError
+from devote.rules.registry import ALGORITHMS
 from devote.schemes import SCHEMES
 
 MANY = 4 * settings().max_examples

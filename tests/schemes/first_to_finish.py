@@ -8,10 +8,10 @@ registers it.
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from devote.kernels import merge
 from devote.protocol import Bound, Case, ExperimentSpec, Message, Player, Promise, Status, Tally
 from devote.protocol.messages import ARM, message
 from devote.protocol.scheme import Scheme, register_scheme
+from devote.rules import merge
 
 
 @message("finished", arm=ARM)

@@ -15,8 +15,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from devote.kernels.randomizer import GRID, blur
 from devote.protocol import ExperimentSpec, Learner, SpecError, from_json, restore_player, to_json
+from devote.rules.randomizer import GRID, blur
 from devote.schemes import Claim, Jury, Pick
 
 ENOUGH = 100_000

@@ -18,9 +18,9 @@ from tests.server.live import open_store, serving_in_thread
 
 from devote.boards.identity import Identity
 from devote.boards.operator import Operator
-from devote.dashboard import add_page
 from devote.device import Device
 from devote.device.sync import sync_once
+from devote.page import add_page
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import SCHEMES

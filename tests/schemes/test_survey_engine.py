@@ -5,8 +5,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.schemes.surveys import small
 
-from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, Split, Uniform, Zipf
+from devote.rules.registry import ALGORITHMS
 from devote.schemes.survey.player import Respondent
 from devote.simulate import Scenario, run_players, run_trial
 from devote.simulate.run import BLOCK

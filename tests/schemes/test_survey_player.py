@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.schemes.surveys import answer, small
 
-from devote.kernels.randomizer import blur_reward
 from devote.protocol import LocalProtocolError, RemoteProtocolError, restore_player
+from devote.rules.randomizer import blur_reward
 from devote.schemes import Answer
 
 UNIT = st.floats(0.0, 1.0, exclude_max=True)

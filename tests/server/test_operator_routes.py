@@ -6,8 +6,8 @@ import pytest
 from tests.boards.local import here
 from tests.server.live import OPERATOR, SPEC, api, enrol, identity, vote
 
-from devote.dashboard import add_page
-from devote.dashboard.pacing import EVERY
+from devote.page import add_page
+from devote.page.pacing import EVERY
 
 ALICE = identity(1)
 URL = "/experiments/banner"

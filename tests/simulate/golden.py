@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tests.simulate.settings import PROBLEMS, small_setting
 
-from devote.kernels import SUBROUTINES, get_algorithm
 from devote.protocol import SpecError
+from devote.rules import SUBROUTINES, get_algorithm
 from devote.simulate import Scenario, run_trial
 
 FILE = Path(__file__).parents[1] / "data" / "golden.json"

@@ -3,8 +3,8 @@
 GOOD = '''\
 """A hundred pulls each, then the best."""
 
-from devote.kernels import Algorithm, jitable, register
-from devote.kernels.state import COUNT, add, best_mean, drop, keep_only, least_pulled
+from devote.rules import Algorithm, jitable, register
+from devote.rules.state import COUNT, add, best_mean, drop, keep_only, least_pulled
 
 
 @jitable

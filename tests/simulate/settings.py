@@ -1,8 +1,8 @@
 """Small settings that between them use every feature of problems, schemes and subroutines."""
 
-from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, Split, Weights, Zipf
 from devote.protocol import ExperimentSpec
+from devote.rules.registry import ALGORITHMS
 from devote.simulate import Scenario, run_players, run_trial
 
 MEANS = (0.9, 0.6, 0.3, 0.1)

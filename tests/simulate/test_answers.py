@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tests.schemes.surveys import answer
 
-from devote.kernels.randomizer import blur_reward
 from devote.problems import PROBLEMS, Problem
 from devote.problems.errors import ProblemError
 from devote.protocol import ExperimentSpec, SpecError
+from devote.rules.randomizer import blur_reward
 from devote.schemes import Survey
 from devote.simulate import simulate
 from devote.simulate.answers import simulate_answers

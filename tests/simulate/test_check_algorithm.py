@@ -4,8 +4,8 @@ import pytest
 from tests.simulate.rule_files import line_of, write_rule
 
 import devote
-from devote.kernels import import_rules
-from devote.kernels.registry import ALGORITHMS, AlgorithmError
+from devote.rules import import_rules
+from devote.rules.registry import ALGORITHMS, AlgorithmError
 from devote.simulate import AlgorithmFault, check_algorithm
 
 KEEP = "    return keep_only(state, best_mean(state), out)"

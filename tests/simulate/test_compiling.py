@@ -9,19 +9,19 @@ import types
 
 import numpy as np
 import pytest
-from tests.kernels.compiled import compiled
+from tests.rules.compiled import compiled
 
-from devote.kernels import SUBROUTINES, get_algorithm, ugapec
-from devote.kernels.state import best_mean
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
+from devote.rules import SUBROUTINES, get_algorithm, ugapec
+from devote.rules.state import best_mean
 from devote.simulate import Scenario, compiling, loop, run_trial
 from devote.simulate.compiling import Linker, of_event_loop, unchanged
 from devote.simulate.parts import PARTS
 
 RULE = """
-from devote.kernels import COUNT, Algorithm, jitable, register
-from devote.kernels.state import best_mean, in_turn, keep_only, add, least_pulled
+from devote.rules import COUNT, Algorithm, jitable, register
+from devote.rules.state import best_mean, in_turn, keep_only, add, least_pulled
 from {name}_help import ENOUGH, enough
 
 @jitable
@@ -38,7 +38,7 @@ def observe(rule, state, arm, reward, out):
 ALGORITHM = register(Algorithm("{name}", "", "", choose, observe), replace=True)
 """
 HELP = """
-from devote.kernels import jitable
+from devote.rules import jitable
 ENOUGH = 10
 
 @jitable
@@ -101,7 +101,7 @@ def rule_in_files(tmp_path, monkeypatch):
     yield types.SimpleNamespace(module=module, helper=helper, rule=rule, pulls=pulls, name=name)
     for loaded in (name, f"{name}_help"):
         sys.modules.pop(loaded, None)
-    from devote.kernels.registry import ALGORITHMS
+    from devote.rules.registry import ALGORITHMS
 
     ALGORITHMS.pop(name, None)
 

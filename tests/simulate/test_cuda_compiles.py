@@ -7,8 +7,8 @@ import pytest
 from tests.simulate.settings import PROBLEMS, small_setting
 from tests.simulate.test_passes import setting
 
-from devote.kernels import State
 from devote.problems import Problem
+from devote.rules import State
 from devote.simulate import Scenario, gpu
 from devote.simulate.compiling import Linker, of_event_loop
 from devote.simulate.passes import PLAYER, TRIAL

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.simulate.settings import MEANS, PROBLEMS, both, small_setting
 
-from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem, Weights, get_problem
 from devote.protocol import ExperimentSpec
+from devote.rules.registry import ALGORITHMS
 from devote.simulate import Scenario, run_players
 from devote.simulate.run import Run
 from devote.simulate.streams import NAMES, Streams, stream

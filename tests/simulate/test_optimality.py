@@ -3,8 +3,8 @@
 import pytest
 
 from devote.audit.views import _truth
-from devote.guarantees.promises import measured_answer
-from devote.guarantees.summary import summarise
+from devote.plan.promises import measured_answer
+from devote.plan.summary import summarise
 from devote.problems import Problem, is_suboptimal, optimal_arms
 from devote.protocol import ExperimentSpec
 from devote.simulate import Scenario, run_players, simulate

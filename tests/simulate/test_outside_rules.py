@@ -8,11 +8,11 @@ import pytest
 from tests.simulate.rule_files import write_rule
 
 from devote.cli.main import TAKE_RULES, load, main
-from devote.kernels import get_algorithm, import_rules
-from devote.kernels.outside import Home, homes, settle
-from devote.kernels.registry import ALGORITHMS, AlgorithmError
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
+from devote.rules import get_algorithm, import_rules
+from devote.rules.outside import Home, homes, settle
+from devote.rules.registry import ALGORITHMS, AlgorithmError
 from devote.simulate import Scenario, run_players, run_trial
 from devote.simulate.sweep.cluster import dask_executor
 from devote.simulate.sweep.workers import local_executor
@@ -120,7 +120,7 @@ def test_a_rule_may_make_arrays_and_functions_of_its_own(tmp_path):
     return least_pulled(state) + int(half(np.sum(doubled) - 3.0 * np.sum(weights)))
 """
     plain = "\n    return least_pulled(state)\n\n\n@jitable\ndef observe"
-    top = "from devote.kernels import Algorithm"
+    top = "from devote.rules import Algorithm"
     changes = (plain, f"{body}\n\n@jitable\ndef observe"), (top, f"import numpy as np\n{top}")
     import_rules(write_rule(tmp_path, "rule_k", *changes))
     compiled = run_trial(Scenario(*play("rule_k"), engine="event"), seed=3, trial=0)

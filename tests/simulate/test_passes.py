@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.reference.merged_clocks import merged_run, numbers_of
 from tests.simulate.settings import MEANS, PROBLEMS, small_setting
 
-from devote.kernels import SUBROUTINES, get_algorithm
 from devote.problems import Problem, Split, Weights, Zipf, get_problem
 from devote.protocol import ExperimentSpec, SpecError
+from devote.rules import SUBROUTINES, get_algorithm
 from devote.simulate import (
     NeverEnds,
     Result,
@@ -279,8 +279,8 @@ def test_a_rule_that_returns_what_is_not_there_is_stopped(monkeypatch, engine, f
 
     honest_choose = honest.choose
     broken = replace(honest, **{function: {"choose": choose, "observe": observe}[function]})
-    choose.__module__ = observe.__module__ = "devote.kernels.naive"
-    monkeypatch.setitem(__import__("devote").kernels.registry.ALGORITHMS, "naive", broken)
+    choose.__module__ = observe.__module__ = "devote.rules.naive"
+    monkeypatch.setitem(__import__("devote").rules.registry.ALGORITHMS, "naive", broken)
     spec = ExperimentSpec(arms=4, algorithm="naive", scheme={"quorum": 3})
     scenario = Scenario(spec, PROBLEMS["plain"], 5, engine=engine)
     with pytest.raises(RuleFault, match="naive returned an arm or a number"):

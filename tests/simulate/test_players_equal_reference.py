@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.reference import algorithm_2
 from tests.reference.subroutines import SUBROUTINES
 
-from devote.kernels import get_algorithm
 from devote.problems import Problem, Split, Uniform, Zipf, pay, pick
 from devote.protocol import ExperimentSpec
+from devote.rules import get_algorithm
 from devote.simulate import run_players
 
 SCHEMES = ["decentralized", "isolated", "pooled"]

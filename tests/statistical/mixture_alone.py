@@ -1,9 +1,9 @@
 """Mixture Elimination alone, compiled: thousands of runs in a second."""
 
-from tests.kernels.compiled import play_alone as play
+from tests.rules.compiled import play_alone as play
 
-from devote.kernels import get_algorithm
 from devote.problems import Problem
+from devote.rules import get_algorithm
 from devote.simulate.run import environment_arrays
 
 ALGORITHM = get_algorithm("mixture_elimination")

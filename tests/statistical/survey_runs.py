@@ -8,11 +8,11 @@ from enum import IntEnum
 from functools import cache
 
 import numpy as np
-from tests.kernels.compiled import array_state, compiled
+from tests.rules.compiled import array_state, compiled
 
-from devote.kernels import COUNT, get_algorithm, start
-from devote.kernels.betting import LEADER, is_proved, rounds_at, wins_at
-from devote.kernels.randomizer import GRID, truthful
+from devote.rules import COUNT, get_algorithm, start
+from devote.rules.betting import LEADER, is_proved, rounds_at, wins_at
+from devote.rules.randomizer import GRID, truthful
 
 BETTING = get_algorithm("betting")
 ROOM = 1 << 15

@@ -5,15 +5,15 @@ Reference values come from a program written apart from this project (2,000 runs
 is held to 4 standard errors of the difference: false alarm 6e-5 with a fresh seed, and seeds are
 fixed. A promise is held to ``tests.power``: false alarm 1e-6, and a rate twice as high is found
 with probability .9 and more. Exact computations, without samples, are in
-``tests/kernels/test_betting.py``; longer tables in ``benchmarks/betting_values.py``.
+``tests/rules/test_betting.py``; longer tables in ``benchmarks/betting_values.py``.
 """
 
 import math
 
 import numpy as np
 import pytest
-from tests.kernels.compiled import play_alone
 from tests.power import most_failures
+from tests.rules.compiled import play_alone
 from tests.statistical.survey_runs import BETTING, Lies, play_surveys
 
 from devote.problems import Problem, get_problem

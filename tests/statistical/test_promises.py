@@ -11,10 +11,10 @@ each take little more time than compiling them.
 """
 
 import pytest
-from tests.kernels.compiled import play_alone
+from tests.rules.compiled import play_alone
 
-from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem
+from devote.rules.registry import ALGORITHMS
 from devote.simulate.run import environment_arrays
 from devote.theory import binomial_tail
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from devote import ExperimentSpec, Jury, Scenario, get_problem
-from devote.guarantees.promises import case_of, failure_bounds
+from devote.plan.promises import case_of, failure_bounds
 from devote.studies.five_schemes import __main__ as command
 from devote.studies.five_schemes.measure import ALGORITHM, SCHEMES, Comparison, compare_schemes
 from devote.studies.five_schemes.picture import PRIVACY

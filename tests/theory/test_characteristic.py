@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from devote.kernels.bernoulli_kl import divergence
+from devote.rules.bernoulli_kl import divergence
 from devote.theory import characteristic_time, sample_lower_bound
 
 PAPER = (0.7, 0.5, 0.3, *[0.1] * 7)

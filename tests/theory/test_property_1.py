@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from devote.kernels import (
+from devote.rules import (
     get_algorithm,
     kl_racing,
     lucb,
@@ -13,9 +13,9 @@ from devote.kernels import (
     successive_elimination,
     ugapec,
 )
-from devote.kernels import ser3 as ser3_kernel
-from devote.kernels.bernoulli_kl import lower, upper
-from devote.kernels.registry import ALGORITHMS
+from devote.rules import ser3 as ser3_kernel
+from devote.rules.bernoulli_kl import lower, upper
+from devote.rules.registry import ALGORITHMS
 from devote.theory import lone_failure
 
 PROVED = (

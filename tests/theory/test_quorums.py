@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devote import theory
-from devote.kernels import votes
+from devote.rules import votes
 from devote.theory import TheoryError, message_bound, quorum, stall_possible
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from devote.boards.identity import Identity, is_key
 from devote.boards.logs import begin_chain, extend_chain
 from devote.gossip.digests import bucket_count, item_id, root, summarize
-from devote.kernels.randomizer import GRID, blur, blur_reward, truthful
 from devote.protocol import ExperimentSpec, Message
 from devote.protocol.messages import to_bytes, to_dict
 from devote.protocol.wire import Scope, canonical, digest, serverless, signed_bytes
+from devote.rules.randomizer import GRID, blur, blur_reward, truthful
 from devote.schemes import Answer, Claim, Jury, Pick, Reset, Survey, Vote
 
 FOLDER = Path(__file__).parents[1] / "vectors"

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 from devote.audit.batches import Batches, Options, Rate, to_json
 from devote.audit.errors import AuditError
 from devote.audit.terms import failed_terms
-from devote.guarantees.promises import failure_bounds
+from devote.plan.promises import failure_bounds
 from devote.problems import Uniform
 from devote.schemes import lone_spec
 from devote.schemes.lone import alone

@@ -24,9 +24,9 @@ from devote.audit.estimate import CountError, count_error
 from devote.audit.leak import epsilon_lower_bound, epsilon_of, rate_of
 from devote.audit.views import View, view_runs
 from devote.checks import Checks
-from devote.kernels import get_algorithm
 from devote.problems import Problem, Split, Uniform, get_problem
 from devote.protocol import ExperimentSpec
+from devote.rules import get_algorithm
 from devote.simulate import Scenario
 
 GROUPS = replace(get_problem("5"), name="groups", activity=Uniform())

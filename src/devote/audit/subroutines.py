@@ -9,8 +9,8 @@ from typing import Unpack
 from devote.audit.batches import Options
 from devote.audit.correctness import Correctness, audit_correctness
 from devote.audit.hard import hard_problems
-from devote.kernels.registry import ALGORITHMS
 from devote.protocol import ExperimentSpec
+from devote.rules.registry import ALGORITHMS
 from devote.schemes import Decentralized, Jury
 from devote.simulate import Scenario
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from devote.boards.board import Envelope, ExperimentClosed, Outcome, PostingBarred, VoterRevoked
-from devote.boards.experiment import Experiment, Standing
+from devote.boards.board import Envelope, ExperimentClosed, Outcome, PostingRejected, VoterRevoked
+from devote.boards.experiment import Experiment, ExperimentState
 from devote.boards.identity import verify
 from devote.protocol import ExperimentSpec, Message, ProtocolError
 from devote.protocol.messages import check_fields
@@ -21,7 +21,7 @@ from devote.protocol.wire import Scope
 
 Cause: TypeAlias = Literal["closed", "revoked"]
 
-BARRED: dict[str, type[PostingBarred]] = {"closed": ExperimentClosed, "revoked": VoterRevoked}
+REJECTED: dict[str, type[PostingRejected]] = {"closed": ExperimentClosed, "revoked": VoterRevoked}
 """The errors of a board that takes nothing from a voter just now, by the cause."""
 
 
@@ -39,9 +39,9 @@ class Receipt:
     cause: Cause | None = None
 
     def settled(self) -> Outcome:
-        """The outcome; PostingBarred if the board takes nothing."""
+        """The outcome; PostingRejected if the board takes nothing."""
         if self.cause is not None:
-            raise BARRED[self.cause](self.reason)
+            raise REJECTED[self.cause](self.reason)
         return self.outcome
 
 
@@ -83,7 +83,7 @@ class Ledger(Protocol):
         """Whether nothing more is taken from a voter."""
         ...
 
-    def standing(self) -> tuple[Standing, float]:
+    def standing(self) -> tuple[ExperimentState, float]:
         """The state of the experiment, and the moment for which it is asked."""
         ...
 
@@ -180,7 +180,7 @@ def no_invite(given: str | None) -> Receipt:
     return refused(fault, "Ask the operator for one; each is good for one device.")
 
 
-def closed(name: str, standing: Standing, now: float) -> Receipt | None:
+def closed(name: str, standing: ExperimentState, now: float) -> Receipt | None:
     """Why an experiment takes nothing new, or None if it does."""
     if (why := standing.why_closed(name, now)) is None:
         return None

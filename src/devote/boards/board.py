@@ -57,15 +57,15 @@ class EnrolmentRefused(BoardRefused):
     """The board has answered that this voter may not take part, so it surely is not enrolled."""
 
 
-class PostingBarred(BoardRefused):
+class PostingRejected(BoardRefused):
     """The board takes nothing from this voter just now, whatever it says; it can be read."""
 
 
-class ExperimentClosed(PostingBarred):
+class ExperimentClosed(PostingRejected):
     """The experiment is closed; its operator may open it again."""
 
 
-class VoterRevoked(PostingBarred):
+class VoterRevoked(PostingRejected):
     """The operator has revoked this voter."""
 
 
@@ -105,7 +105,7 @@ class Joined:
     """
 
     experiment: "Experiment"
-    tally: "PublicTally"
+    tally: "TallySnapshot"
     outcome: Literal["accepted", "duplicate", "refused", "mismatch"]
     reason: str = ""
     cause: str | None = None
@@ -127,7 +127,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class PublicTally:
+class TallySnapshot:
     """What the messages up to ``number`` come to, in a few hundred bytes.
 
     ``tally`` is what the scheme's tally makes public, as JSON values. ``board`` is where they
@@ -135,7 +135,7 @@ class PublicTally:
     tells its ``pace`` too, the seconds between two reads of a device, and whether it has room for
     ``streams`` of devices.
 
-    >>> PublicTally("b0a2", "9f3c", 2, {"status": "open"}).to_json()
+    >>> TallySnapshot("b0a2", "9f3c", 2, {"status": "open"}).to_json()
     '{"board":"b0a2","fingerprint":"9f3c","number":2,"tally":{"status":"open"}}'
     """
 
@@ -237,7 +237,7 @@ class Board(ABC):
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message: accepted, duplicate if it is there already, or refused.
 
-        PostingBarred if the board takes nothing from this voter just now: keep the message.
+        PostingRejected if the board takes nothing from this voter just now: keep the message.
         """
 
     @abstractmethod
@@ -249,7 +249,7 @@ class Board(ABC):
         """The messages above ``after``, one EndOfBacklog, then messages as they come."""
 
     @abstractmethod
-    async def tally(self) -> PublicTally:
+    async def tally(self) -> TallySnapshot:
         """What the messages come to, as of now or a second or two ago."""
 
     async def latest(self, after: int = 0) -> Snapshot:

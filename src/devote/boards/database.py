@@ -129,7 +129,7 @@ class Database:
                     if self._on_disk:
                         self._use_write_ahead_log()
             with suppress(StoreError):  # what is there can be read; the next write tries again
-                self.forget()
+                self.truncate_wal()
         except BaseException:
             self._connection.close()
             raise
@@ -186,12 +186,12 @@ class Database:
             if failure is None:
                 db.execute("COMMIT")
                 if self._to_forget:
-                    self.forget()
+                    self.truncate_wal()
         finally:
             if db.in_transaction:
                 db.execute("ROLLBACK")
 
-    def forget(self) -> None:
+    def truncate_wal(self) -> None:
         """Leave nothing in the log beside the file of what was overwritten or deleted.
 
         It waits for nobody: if another process is reading, it is done after the next write. The

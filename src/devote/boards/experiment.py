@@ -200,10 +200,10 @@ class Change(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Standing:
+class ExperimentState:
     """How an experiment stands; ``ends`` is in seconds since 1970.
 
-    >>> Standing(ends=100).now(99.0), Standing(ends=100).now(100.0)
+    >>> ExperimentState(ends=100).now(99.0), ExperimentState(ends=100).now(100.0)
     ('open', 'closed')
     """
 
@@ -219,7 +219,7 @@ class Standing:
     def words(self) -> str:
         """How an experiment stands, to be told to people.
 
-        >>> Standing(ends=1793491200).words
+        >>> ExperimentState(ends=1793491200).words
         'open until 2026-11-01 00:00 UTC'
         """
         if self.ends is None or self.state == "archived":
@@ -235,7 +235,7 @@ class Standing:
             return f"Experiment {name!r} ended on {written(self.ends)}."
         return f"Experiment {name!r} is {self.state}."
 
-    def changed(self, now: float, change: Change) -> "Standing":
+    def changed(self, now: float, change: Change) -> "ExperimentState":
         """The state after a change. One that is opened again loses an end that has passed."""
         state, ends = change.get("state"), change.get("ends")
         if ends is not None and ends <= now:
@@ -244,4 +244,4 @@ class Standing:
             )
         is_over = self.ends is not None and self.ends <= now
         kept = None if change.get("endless") or (state == "open" and is_over) else self.ends
-        return Standing(state or self.now(now), kept if ends is None else ends)
+        return ExperimentState(state or self.now(now), kept if ends is None else ends)

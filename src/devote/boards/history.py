@@ -10,7 +10,7 @@ not grow with the board.
 from collections import Counter, deque
 from collections.abc import Iterable
 
-from devote.boards.board import PublicTally
+from devote.boards.board import TallySnapshot
 from devote.boards.experiment import Experiment
 from devote.protocol import ExperimentSpec, Message
 from devote.protocol.messages import from_json, kind_of
@@ -128,10 +128,10 @@ class History:
             return self.number
         return None if self.most is None else len(self.sent)
 
-    def public(self, experiment: Experiment) -> PublicTally:
+    def public(self, experiment: Experiment) -> TallySnapshot:
         """What the messages come to, for everybody."""
         tally = self.tally.public(experiment.players)
-        return PublicTally.of(experiment.scope, self.number, tally)
+        return TallySnapshot.of(experiment.scope, self.number, tally)
 
     def take(self, rows: Iterable[tuple[int, str, str]]) -> None:
         """Take in the next messages: number, JSON text and signature of each."""

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from devote.boards.admission import BARRED
+from devote.boards.admission import REJECTED
 from devote.boards.board import (
     Board,
     BoardRefused,
@@ -36,8 +36,8 @@ from devote.boards.board import (
     Joined,
     Outcome,
     Posted,
-    PublicTally,
     Snapshot,
+    TallySnapshot,
 )
 from devote.boards.experiment import VERSION_HEADER, Experiment, addresses, is_address
 from devote.boards.identity import Identity
@@ -104,7 +104,7 @@ class HttpBoard(Board):
         self._patience = httpx.Timeout(timeout, read=patience)
         self._n_arms = MAX_ARMS
         self._scope: Scope | None = None
-        self._tally: PublicTally | None = None
+        self._tally: TallySnapshot | None = None
         self._tally_tag = ""
         self._tally_until = -math.inf
         self._tally_lock = asyncio.Lock()
@@ -275,12 +275,12 @@ class HttpBoard(Board):
                     raise ValueError("another kind of event")
         raise BoardUnavailable(f"The stream of {self.url} has ended.\nRead on from where it did.")
 
-    async def tally(self) -> PublicTally:
+    async def tally(self) -> TallySnapshot:
         """What the messages come to; one that has not changed is not sent again."""
         async with self._tally_lock:  # of many who ask at once one reads
             return await self._read_tally()
 
-    async def _read_tally(self) -> PublicTally:
+    async def _read_tally(self) -> TallySnapshot:
         known = self._tally
         if known is not None and time.monotonic() < self._tally_until:
             return known
@@ -294,7 +294,7 @@ class HttpBoard(Board):
                 return known
             return self._tally_of(await _read(answer, LONGEST_TALLY))
 
-    def _tally_of(self, body: Any) -> PublicTally:
+    def _tally_of(self, body: Any) -> TallySnapshot:
         """A tally that was read, which is then the one that is known."""
         number, scope = body["number"], Scope(body["board"], body["fingerprint"])
         pace, streams = body["pace"], body["streams"]
@@ -302,7 +302,7 @@ class HttpBoard(Board):
         numbers = type(number) is int and type(pace) is int and pace > 0
         if not (numbers and texts and isinstance(streams, bool) and body["tally"]):
             raise ValueError("another type")
-        known = PublicTally.of(scope, number, dict(body["tally"]))
+        known = TallySnapshot.of(scope, number, dict(body["tally"]))
         self._tally = known = replace(known, pace=pace, streams=streams)
         self._tally_tag = known.tag
         self._scope = self._scope or scope
@@ -319,8 +319,8 @@ class HttpBoard(Board):
             outcome, told = _OUTCOMES[answer.status_code], await _read(answer)
             if told["outcome"] != outcome:
                 raise ValueError("another outcome")
-            if barred := BARRED.get(str(told.get("cause"))):
-                raise barred(f"{self.url} answered: {str(told.get('error'))[:500]}")
+            if rejected := REJECTED.get(str(told.get("cause"))):
+                raise rejected(f"{self.url} answered: {str(told.get('error'))[:500]}")
             return outcome
 
     @asynccontextmanager

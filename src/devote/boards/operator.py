@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.experiment import Experiment, Standing, is_address
+from devote.boards.experiment import Experiment, ExperimentState, is_address
 from devote.boards.http import (
     HEADERS,
     check_version,
@@ -81,9 +81,9 @@ class Operator(AbstractContextManager["Operator"]):
             "answer": [names[arm] for arm in tally["answer"]],
         }
 
-    def change(self, name: str, **standing: Any) -> Standing:
+    def change(self, name: str, **standing: Any) -> ExperimentState:
         """Give an experiment another ``state``, or another end: ``ends``, or None for no end."""
-        return Standing(**self._ask("POST", f"/experiments/{name}/standing", standing))
+        return ExperimentState(**self._ask("POST", f"/experiments/{name}/standing", standing))
 
     def delete(self, name: str) -> None:
         """Delete an experiment and all its messages."""

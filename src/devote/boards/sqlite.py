@@ -20,8 +20,8 @@ from devote.boards.board import (
     Event,
     Outcome,
     Posted,
-    PublicTally,
     Snapshot,
+    TallySnapshot,
 )
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
@@ -33,8 +33,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Bell:
-    """Wakes all its listeners at once; ``len(bell)`` is how many there are.
+class Notifier:
+    """Wakes all its listeners at once; ``len(notifier)`` is how many there are.
 
     A listener clears its event, looks at the board, and only then waits: a ring in between is
     not lost.
@@ -76,7 +76,7 @@ def _set_all(events: Iterable[asyncio.Event]) -> None:
 
 
 class RingingBoard(Board):
-    """A board that rings its bell when it grows, and whose stream is its snapshots.
+    """A board that notifies its readers when it grows, and whose stream is its snapshots.
 
     ``poll`` is after how many seconds without a ring a stream reads again.
     """
@@ -84,12 +84,12 @@ class RingingBoard(Board):
     poll: float | None = None
 
     def __init__(self) -> None:
-        self._bell = Bell()
+        self._notifier = Notifier()
 
     async def stream(self, after: int = 0) -> AsyncIterator[Event]:
         """The messages above ``after``, one EndOfBacklog, then messages as they come."""
         at_end = False
-        with self._bell.listen() as rung:
+        with self._notifier.listen() as rung:
             while True:
                 rung.clear()
                 snapshot = await self.snapshot(after)
@@ -138,14 +138,14 @@ class SqliteBoard(RingingBoard):
         """Post a message; on disk when this returns."""
         receipt = await _in_thread(self._store.post, self.spec.name, envelope)
         if receipt.outcome is Outcome.ACCEPTED:
-            self._bell.ring()
+            self._notifier.ring()
         return receipt.settled()
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""
         return await _in_thread(self._read, after)
 
-    async def tally(self) -> PublicTally:
+    async def tally(self) -> TallySnapshot:
         """What the messages come to."""
         return await _in_thread(self._store.tally, self.spec.name)
 

@@ -35,7 +35,7 @@ from devote.boards.database import Database, Layout, StoreError
 from devote.boards.experiment import (
     Change,
     Experiment,
-    Standing,
+    ExperimentState,
     UnreadableExperiment,
     unknown,
 )
@@ -120,8 +120,8 @@ class Voters:
             self._counts[experiment] = sum(len(_keys(block)) for (block,) in rows)
         return self._counts[experiment]
 
-    def forget(self) -> None:
-        """Count anew: what was added is perhaps not there."""
+    def clear(self) -> None:
+        """Count again at the next call: a transaction may have been rolled back."""
         self._counts.clear()
 
     def has(self, db: sqlite3.Connection, experiment: str, voter: str) -> bool:
@@ -242,7 +242,7 @@ class _Ledger:
         self._store = store
         self._db = db
         self._name = experiment.name
-        self._standing: tuple[Standing, float] | None = None
+        self._standing: tuple[ExperimentState, float] | None = None
 
     @property
     def tally(self) -> Tally:
@@ -255,7 +255,7 @@ class _Ledger:
         query = "SELECT 1 FROM revoked WHERE experiment = ? AND voter = ?"
         return self._db.execute(query, (self._name, voter)).fetchone() is not None
 
-    def standing(self) -> tuple[Standing, float]:
+    def standing(self) -> tuple[ExperimentState, float]:
         if self._standing is None:
             self._standing = _standing(self._db, self._name), self._store.clock()
         return self._standing
@@ -380,8 +380,8 @@ class SqliteStore(BoardStore):
                 db.execute(f"DELETE FROM {table} WHERE experiment = ?", (name,))
             db.execute("DELETE FROM experiments WHERE name = ?", (name,))
             db.execute("INSERT INTO deleted VALUES (?)", (name,))
-        self._database.forget()
-        self.enrolled.forget()
+        self._database.truncate_wal()
+        self.enrolled.clear()
         for kept in (self.specs, self._scopes, self._histories):
             kept.pop(name, None)
 
@@ -402,17 +402,17 @@ class SqliteStore(BoardStore):
                     receipt = admit_voter(voter, ledger, most)
                     receipts.append(receipt or ledger.enrol(voter, invite))
         except BaseException:
-            self.enrolled.forget()
+            self.enrolled.clear()
             raise
         if any(receipt.outcome is Outcome.ACCEPTED for receipt in receipts):
             with suppress(StoreError):  # they are enrolled; the next write tries again
-                self._database.forget()
+                self._database.truncate_wal()
         return receipts
 
     def admit_known(self, name: str, voters: Iterable[str]) -> None:
         """Let voters post who were checked elsewhere, as by a certificate."""
         known = list(voters)
-        self.enrolled.forget()
+        self.enrolled.clear()
         with self._database.write(durable=self._durable) as db:
             self.enrolled.add(db, name, known)
             query = "DELETE FROM revoked WHERE experiment = ? AND voter = ?"
@@ -533,13 +533,13 @@ class SqliteStore(BoardStore):
             ).fetchall()
         return last, rows
 
-    def standing_of(self, name: str) -> Standing:
+    def standing_of(self, name: str) -> ExperimentState:
         """The state of an experiment as it was set; UnknownExperiment if it is not there."""
         with self._database.read() as db:
             _check_there(db, name)
             return _standing(db, name)
 
-    def change(self, name: str, **change: Unpack[Change]) -> Standing:
+    def change(self, name: str, **change: Unpack[Change]) -> ExperimentState:
         """Put an experiment into another state, or give it another end; the rest stays."""
         with self._database.write() as db:
             _check_there(db, name)
@@ -653,7 +653,7 @@ def _check_there(db: sqlite3.Connection, name: str) -> None:
         raise unknown(name, deleted=_is_deleted(db, name))
 
 
-def _standing(db: sqlite3.Connection, name: str) -> Standing:
+def _standing(db: sqlite3.Connection, name: str) -> ExperimentState:
     query = "SELECT state, ends FROM standings WHERE experiment = ?"
     row = db.execute(query, (name,)).fetchone()
-    return Standing() if row is None else Standing(*row)
+    return ExperimentState() if row is None else ExperimentState(*row)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeVar, Unpack
 
 from devote.boards.admission import UNSIGNED, Receipt
-from devote.boards.board import BoardRefused, Envelope, PublicTally
-from devote.boards.experiment import Change, Experiment, Standing, written
+from devote.boards.board import BoardRefused, Envelope, TallySnapshot
+from devote.boards.experiment import Change, Experiment, ExperimentState, written
 from devote.boards.history import History
 from devote.boards.identity import hash_of, verify_enrolment, verify_join
 from devote.checks import Checks
@@ -62,7 +62,7 @@ class Content:
     """All that a store keeps of one experiment; invites are hashes and when they expire."""
 
     experiment: Experiment
-    standing: Standing
+    standing: ExperimentState
     voters: list[str]
     revoked: list[str]
     invites: list[tuple[str, int | None]]
@@ -161,11 +161,11 @@ class BoardStore(ABC):
         """
 
     @abstractmethod
-    def standing_of(self, name: str) -> Standing:
+    def standing_of(self, name: str) -> ExperimentState:
         """The state of an experiment as it was set; UnknownExperiment if it is not there."""
 
     @abstractmethod
-    def change(self, name: str, **change: Unpack[Change]) -> Standing:
+    def change(self, name: str, **change: Unpack[Change]) -> ExperimentState:
         """Put an experiment into another state, or give it another end; the rest stays.
 
         ``endless`` takes its end away. One that is opened again loses an end that has passed.
@@ -229,12 +229,12 @@ class BoardStore(ABC):
         """Post a message: accepted, duplicate, or refused."""
         return self.post_all([(name, envelope)], most=most)[0]
 
-    def tally(self, name: str) -> PublicTally:
+    def tally(self, name: str) -> TallySnapshot:
         """What an experiment's messages come to."""
         experiment = self.get(name)
         return self.look(name, lambda history: history.public(experiment))
 
-    def standing(self, name: str) -> Standing:
+    def standing(self, name: str) -> ExperimentState:
         """The state of an experiment now."""
         standing = self.standing_of(name)
         return replace(standing, state=standing.now(self.clock()))

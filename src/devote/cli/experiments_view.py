@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from devote.boards.experiment import Standing
+from devote.boards.experiment import ExperimentState
 from devote.cli.terminal import console, number, table
 
 HEADS = ("experiment", "state", "devices", "messages", "answer")
@@ -19,7 +19,7 @@ def show(items: Sequence[dict[str, Any]]) -> None:
 def _row(item: dict[str, Any]) -> list[str]:
     of = "" if item["n_players"] is None else f" of {number(item['n_players'])}"
     gone = f", {number(item['revoked'])} revoked" if item.get("revoked") else ""
-    stands = Standing(item["state"], item["ends"]).words
+    stands = ExperimentState(item["state"], item["ends"]).words
     row = [item["name"], stands, number(item["enrolled"]) + of + gone, number(item["messages"])]
     row.append(_answer(item))
     if invites := item.get("invites"):

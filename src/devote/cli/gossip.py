@@ -69,7 +69,7 @@ def open_board(
 
 
 def _make_page(store: Any) -> Any:
-    from devote.dashboard import add_page
+    from devote.page import add_page
     from devote.server import Settings, create_app
 
     app = create_app(store, Settings(streams=32))  # the other connections are for peers

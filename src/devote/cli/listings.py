@@ -6,10 +6,10 @@ from typing import Any
 
 from devote.cli import options
 from devote.cli.terminal import console, table, tell
-from devote.kernels.outside import load_entry_points
-from devote.kernels.registry import ALGORITHMS
 from devote.problems import PROBLEMS
 from devote.protocol.scheme import SCHEMES
+from devote.rules.outside import load_entry_points
+from devote.rules.registry import ALGORITHMS
 
 Told = dict[str, Any]
 

@@ -90,7 +90,7 @@ def _space_examples(text: str) -> str:
 
 
 def _import_rules(files: list[str] | None) -> None:
-    from devote.kernels import import_rules
+    from devote.rules import import_rules
 
     for file in files or ():
         import_rules(file)

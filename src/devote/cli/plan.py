@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from devote.cli import options
 from devote.cli.errors import CommandError
 from devote.cli.options import takes
-from devote.guarantees.resets import Changes
+from devote.plan.resets import Changes
 from devote.problems import Problem
 from devote.protocol.scheme import check
 
@@ -89,7 +89,7 @@ def plan(
         devote plan --scheme decentralized --means .7,.4 --players 500 --epsilon .2 --sweep eta
         devote plan --algorithm ser4 --means .8,.4,.1 --epsilon .25 --switches 2 --horizon 1000000
     """
-    from devote.guarantees.plan import web_shop
+    from devote.plan.plan import web_shop
 
     problem = asked.read_problem(assumed=web_shop(DEFAULT_ARMS if arms is None else arms))
     if arms not in (None, problem.n_arms):
@@ -172,9 +172,9 @@ def _compare(
     """All schemes side by side."""
     from devote.cli.compare_view import show_comparison
     from devote.cli.terminal import progress_bar, tell
-    from devote.guarantees.compare import compare
-    from devote.guarantees.promises import broken_assumption
-    from devote.guarantees.question import Question
+    from devote.plan.compare import compare
+    from devote.plan.promises import broken_assumption
+    from devote.plan.question import Question
     from devote.protocol.planning import Wish
 
     given = (("--set", asked.parameters), ("--option", asked.option), ("--eta", asked.eta))
@@ -242,7 +242,7 @@ def _one(
     """One scheme in detail, or its costs over an axis."""
     from devote.cli.plan_view import show_plan, show_sweep
     from devote.cli.terminal import tell
-    from devote.guarantees.plan import make_plan
+    from devote.plan.plan import make_plan
     from devote.protocol.scheme import make_scheme
     from devote.simulate import Scenario
 

@@ -63,7 +63,7 @@ def serve(
         devote serve --store nats://10.0.0.1:4222,10.0.0.2:4222,10.0.0.3:4222
     """
     from devote.boards.stores import is_nats, open_store
-    from devote.dashboard import add_page
+    from devote.page import add_page
     from devote.server.limits import check_origin
     from devote.server.serve import check_address, check_tls, only_server, run_server
     from devote.server.settings import load_settings, read_limits

@@ -39,7 +39,7 @@ def simulate(
     if save is not None:
         check_writable(save)
 
-    from devote.guarantees.summary import summarise
+    from devote.plan.summary import summarise
     from devote.simulate import run_sweep
     from devote.simulate.trials import compile_loop
 

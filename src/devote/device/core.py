@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 
-from devote.boards.board import Envelope, Joined, Outcome, Posted, PublicTally
+from devote.boards.board import Envelope, Joined, Outcome, Posted, TallySnapshot
 from devote.boards.database import StoreError
 from devote.boards.identity import verify
 from devote.device import steps
@@ -110,7 +110,7 @@ class Core:
             if not complete:
                 public = spec.scheme.tally(spec).public(record.players)
             refused = REFUSED if steps.refused(record) else None
-            troubles = (health.store, health.sync, health.forged, health.barred, refused)
+            troubles = (health.store, health.sync, health.forged, health.rejected, refused)
             return DeviceStatus(
                 experiment=spec.name,
                 voter=self.identity.voter,
@@ -187,12 +187,12 @@ class Core:
             self._save(change)
             return is_at_end
 
-    def needs(self, told: PublicTally) -> bool:
+    def needs(self, told: TallySnapshot) -> bool:
         """Whether the log is to be read, by what the tally says."""
         with self._step.lock:
             return steps.needs(self.record, told)
 
-    def read(self, told: PublicTally) -> None:
+    def read(self, told: TallySnapshot) -> None:
         """Take in the board's tally, in place of the messages."""
         with self._step as record:
             self._save(steps.read_tally(record, told))

@@ -175,12 +175,12 @@ class Participant:
         """How the device stands."""
         return self._unjoined if self.core is None else self.core.status()
 
-    async def sync(self, *, deep: bool = True) -> bool:
+    async def sync(self, *, verify_history: bool = True) -> bool:
         """Post and read now; returns whether that worked."""
         if self.core is None:
             return False
         self.core.health.unbar()
-        return await sync_once(self.core, self.board, deep=deep)
+        return await sync_once(self.core, self.board, verify_history=verify_history)
 
     async def close(self, grace: float) -> None:
         """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""
@@ -343,12 +343,12 @@ class AsyncDevice(_Joined):
         """
         await asyncio.to_thread(self._participant.reward, x, choice)
 
-    async def sync(self, *, deep: bool = True) -> bool:
+    async def sync(self, *, verify_history: bool = True) -> bool:
         """Post and read now; returns whether that worked. Never needed, for tests and tools.
 
-        Without ``deep`` the log is read only if the tally shows that something was decided.
+        Without ``verify_history`` the log is read only if the tally shows a decision.
         """
-        return await self._participant.sync(deep=deep)
+        return await self._participant.sync(verify_history=verify_history)
 
     async def close(self, grace: float = 2.0) -> None:
         """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""
@@ -441,9 +441,9 @@ class Device(_Joined):
         """What the choice paid, from 0 to 1; see ``AsyncDevice.reward``."""
         self._participant.reward(x, choice)
 
-    def sync(self, *, deep: bool = True) -> bool:
+    def sync(self, *, verify_history: bool = True) -> bool:
         """Post and read now, waiting for the network; see ``AsyncDevice.sync``."""
-        return self._background.run(self._participant.sync(deep=deep))
+        return self._background.run(self._participant.sync(verify_history=verify_history))
 
     def close(self, grace: float = 2.0) -> None:
         """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""

@@ -242,9 +242,9 @@ class Bookmark:
     complete: bool = False
     ahead: tuple[Posted, ...] = ()
 
-    def read_from(self, *, deep: bool) -> int:
+    def read_from(self, *, verify_history: bool) -> int:
         """What to pass as ``after``, so as to see the last message, or all remembered, again."""
-        return self.number - (len(self.anchor) if deep else min(1, self.number))
+        return self.number - (len(self.anchor) if verify_history else min(1, self.number))
 
     def moved(
         self, posted: Iterable[Posted], end: int | None = None
@@ -268,10 +268,10 @@ class Bookmark:
         complete = self.complete or (end is not None and number >= end)
         return Bookmark(number, anchor, complete, tuple(ahead.values())), passed
 
-    def holds(self, posted: Iterable[Posted], *, deep: bool) -> bool:
+    def holds(self, posted: Iterable[Posted], *, verify_history: bool) -> bool:
         """Whether what was read before is where it was, in what was read from ``read_from``."""
         there = {p.number: p.envelope.signature for p in posted}
-        after = self.read_from(deep=deep)
+        after = self.read_from(verify_history=verify_history)
         read = tuple(map(there.get, range(after + 1, self.number + 1)))
         return read == self.anchor[len(self.anchor) - len(read) :]
 

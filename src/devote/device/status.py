@@ -6,7 +6,7 @@ Nothing here tells of a reward, how often an arm was played, or what it paid on 
 import time
 from dataclasses import dataclass
 
-from devote.boards.board import BoardUnavailable, PublicTally
+from devote.boards.board import BoardUnavailable, TallySnapshot
 from devote.device.record import Clock
 from devote.protocol import Message, Status
 
@@ -39,7 +39,7 @@ class Asked:
     streams: bool = True
     quiet: float = 0.0
 
-    def note(self, tally: PublicTally) -> None:
+    def note(self, tally: TallySnapshot) -> None:
         """Take in what came with a tally."""
         self.every = EVERY if tally.pace is None else min(float(tally.pace), LONGEST)
         self.streams = tally.streams
@@ -55,7 +55,7 @@ class Health:
     """When the board was last read to its end, and what stands in the way: None if nothing.
 
     ``store`` is about the last step, ``sync`` about the last round with the board, ``forged``
-    about all that was read, ``barred`` about a board that takes nothing from this device.
+    about all that was read, ``rejected`` about a board that takes nothing from this device.
 
     >>> health = Health(Clock(wall=lambda: 7.0, monotonic=lambda: 1.0))
     >>> health.offline()
@@ -68,10 +68,10 @@ class Health:
     store: str | None = None
     sync: str | None = None
     forged: str | None = None
-    barred: str | None = None
+    rejected: str | None = None
     _synced_at: float | None = None
     _bars: int = 0
-    _barred_until: float = 0.0
+    _rejected_until: float = 0.0
 
     @property
     def synced_ago(self) -> float | None:
@@ -90,18 +90,18 @@ class Health:
 
         A closed experiment would else be asked by its whole fleet, round after round.
         """
-        return self.barred is None or self.clock.monotonic() >= self._barred_until
+        return self.rejected is None or self.clock.monotonic() >= self._rejected_until
 
     def bar(self, reason: str) -> None:
         """The board takes nothing from this device just now."""
         wait = min(LONGEST_BAR, FIRST_BAR * 2.0 ** min(self._bars, 32))
-        self.barred = reason
+        self.rejected = reason
         self._bars += 1
-        self._barred_until = self.clock.monotonic() + wait
+        self._rejected_until = self.clock.monotonic() + wait
 
     def unbar(self) -> None:
         """The board takes messages, or is to be asked at once whether it does."""
-        self.barred, self._bars = None, 0
+        self.rejected, self._bars = None, 0
 
     def offline(self) -> None:
         """The board could not be reached."""

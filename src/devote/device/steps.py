@@ -34,7 +34,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from devote.boards.admission import refusal
-from devote.boards.board import Envelope, Outcome, Posted, PublicTally
+from devote.boards.board import Envelope, Outcome, Posted, TallySnapshot
 from devote.boards.pages import page_of
 from devote.device.record import Bookmark, Choice, Entry, Expiry, Fate, Now, Record
 from devote.protocol import Message
@@ -343,7 +343,7 @@ def _begin_to_decide(record: Record, unread: Tally) -> None:
             record.player.receive(message)
 
 
-def needs(record: Record, told: PublicTally) -> bool:
+def needs(record: Record, told: TallySnapshot) -> bool:
     """Whether the log is to be read, by what the tally says.
 
     It need not be while the tally says what follows from the messages that were read: further
@@ -362,7 +362,7 @@ def needs(record: Record, told: PublicTally) -> bool:
     return not same or page_of(told.number + 1) > page_of(bookmark.number + 1)
 
 
-def read_tally(record: Record, told: PublicTally) -> Change | None:
+def read_tally(record: Record, told: TallySnapshot) -> Change | None:
     """Take in the board's tally, in place of the messages.
 
     A board that has fewer messages than before was restored from a backup: it is offered again

@@ -251,7 +251,7 @@ class Store:
                 )
         if change.erases:
             with suppress(StoreError):  # the step is stored; the next one erases
-                self._database.forget()
+                self._database.truncate_wal()
 
     def log(self, spec: ExperimentSpec) -> list[tuple[Envelope, int | None]]:
         """What was read, in the board's order, with its number on the board there is now."""

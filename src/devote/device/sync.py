@@ -39,8 +39,8 @@ from devote.boards.board import (
     Joined,
     Outcome,
     Posted,
-    PostingBarred,
-    PublicTally,
+    PostingRejected,
+    TallySnapshot,
 )
 from devote.boards.database import StoreError
 from devote.device.core import Core
@@ -143,19 +143,19 @@ async def join(store: Store, board: Board, terms: Terms) -> Joined | None:
 # A round.
 
 
-async def sync_once(core: Core, board: Board, *, deep: bool = True) -> bool:
+async def sync_once(core: Core, board: Board, *, verify_history: bool = True) -> bool:
     """One round: post what waits, read how the group stands, and what is new of the log.
 
-    Without ``deep`` the log is left alone while what the tally says follows from what was read
+    Without ``verify_history`` the log is not read while the tally follows from what was read before
     (``steps.needs``). Returns whether all of it worked; if not, the device's status says why. One
     round begins when another has ended: two that both read anew would undo each other. Only the
     board is awaited, so a board that never waits lets this be driven without an event loop.
     """
     async with core.rounds:
-        return await _round(core, board, deep=deep)
+        return await _round(core, board, verify_history=verify_history)
 
 
-async def _round(core: Core, board: Board, *, deep: bool) -> bool:
+async def _round(core: Core, board: Board, *, verify_history: bool) -> bool:
     try:
         if core.must_recall:
             core.recall(await board.said_by(core.identity.voter))
@@ -163,7 +163,7 @@ async def _round(core: Core, board: Board, *, deep: bool) -> bool:
             await _ask_and_post(core, board)
             done = True
         else:
-            done = await _post_and_read(core, board, deep=deep)
+            done = await _post_and_read(core, board, verify_history=verify_history)
     except BoardUnavailable as error:
         core.health.offline()
         core.asked.fail(error)
@@ -182,7 +182,7 @@ async def _round(core: Core, board: Board, *, deep: bool) -> bool:
     return done
 
 
-async def _tally(core: Core, board: Board) -> PublicTally:
+async def _tally(core: Core, board: Board) -> TallySnapshot:
     """The tally of the board that this device has joined, and of no other."""
     tally = await board.tally()
     _check_scope(core, tally.scope)
@@ -206,13 +206,13 @@ async def _ask_and_post(core: Core, board: Board) -> None:
             core.settle(envelope, await board.publish(envelope) if is_wanted else Outcome.REFUSED)
 
 
-async def _post_and_read(core: Core, board: Board, *, deep: bool) -> bool:
+async def _post_and_read(core: Core, board: Board, *, verify_history: bool) -> bool:
     """Post what waits, and read the log unless the tally says that there is no need.
 
     Nothing is posted before the board is known to be ours.
     """
     bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
-    must_read = core.needs(await _tally(core, board)) or deep
+    must_read = core.needs(await _tally(core, board)) or verify_history
     if core.waiting:
         await _post(core, board)
         must_read |= core.record.spec.scheme.needs_order  # the log shows where its place is
@@ -221,7 +221,7 @@ async def _post_and_read(core: Core, board: Board, *, deep: bool) -> bool:
     for read in (board.snapshot, board.latest):
         # A cache may be seconds behind what this device has read elsewhere: so before the board
         # is taken for another one, it is asked itself.
-        after = bookmark.read_from(deep=deep)
+        after = bookmark.read_from(verify_history=verify_history)
         posted: list[Posted] = []
         more = after < bookmark.number
         while more:
@@ -229,7 +229,7 @@ async def _post_and_read(core: Core, board: Board, *, deep: bool) -> bool:
             posted += snapshot.posted
             more = snapshot.more and after < snapshot.number < bookmark.number
             after = snapshot.number
-        if bookmark.holds(posted, deep=deep):
+        if bookmark.holds(posted, verify_history=verify_history):
             return await _read_on(core, board)
     core.rewind(forget=board.takes_back)
     await _read_on(core, board)
@@ -274,7 +274,7 @@ def _posting(core: Core) -> Iterator[tuple[Envelope, ...]]:
         yield waiting
         if waiting:
             core.health.unbar()
-    except PostingBarred as error:
+    except PostingRejected as error:
         core.health.bar(str(error))
 
 
@@ -332,7 +332,7 @@ async def run_forever(
             tried = core.waiting
             done = False
             with _noting(core):
-                done = await sync_once(core, board, deep=rounds % CHECK_EVERY == 0)
+                done = await sync_once(core, board, verify_history=rounds % CHECK_EVERY == 0)
             if not done:
                 await _cancelled(stream)
                 stream = None

@@ -239,7 +239,7 @@ class GossipBoard(SqliteBoard):
 
     def _on_new(self, items: list[Item]) -> None:
         """Votes that were new here: tell the device, and a few peers."""
-        self._bell.ring()
+        self._notifier.ring()
         loop = self._loop
         if loop is not None and len(items) <= MANY:
             with suppress(RuntimeError):

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from devote.errors import did_you_mean
-from devote.kernels.jitable import jitable
 from devote.problems.errors import ProblemError, check, player_count
+from devote.rules.jitable import jitable
 
 
 class Activity(Protocol):

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from devote.kernels.jitable import jitable
+from devote.rules.jitable import jitable
 
 BERNOULLI = 0
 """Pays 1 with probability the mean, else 0."""

@@ -8,10 +8,10 @@ Paper: Definition 4; Algorithm 1, lines 4-6.
 import json
 from typing import Any
 
-from devote.kernels import RESET, get_algorithm, start
-from devote.kernels.state import COUNT
 from devote.protocol.errors import LocalProtocolError
 from devote.protocol.spec import ExperimentSpec
+from devote.rules import RESET, get_algorithm, start
+from devote.rules.state import COUNT
 
 VERSION = 1
 NOTHING: tuple[list[int], list[float]] = ([], [])

@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Any
 
 from devote.errors import did_you_mean
-from devote.kernels import Algorithm, get_algorithm
-from devote.kernels.registry import AlgorithmError
 from devote.protocol.errors import SpecError
 from devote.protocol.messages import MAX_ARMS, is_identifier
 from devote.protocol.scheme import SCHEMES, Scheme, check, make_scheme
 from devote.protocol.wire import digest
+from devote.rules import Algorithm, get_algorithm
+from devote.rules.registry import AlgorithmError
 
 VERSION = 2
 LAST_TERM = 2**32 - 1

@@ -9,9 +9,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from devote.kernels import Rule, betting, mixture_elimination
 from devote.protocol.learner import Learner
 from devote.protocol.spec import ExperimentSpec
+from devote.rules import Rule, betting, mixture_elimination
 from devote.schemes.lone import follow
 
 LONGEST = 20_000

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from devote.kernels import COUNT
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.promises import Bound, Case, Promise
 from devote.protocol.scheme import RunStatus, Scheme, Status, Tally
 from devote.protocol.spec import ExperimentSpec
+from devote.rules import COUNT
 from devote.schemes.lone import one_device, right_answer, why_unproved
 
 

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from devote import theory
-from devote.kernels.randomizer import LEAST
 from devote.protocol.errors import SpecError
 from devote.protocol.learner import Learner
 from devote.protocol.promises import Bound, Case, Promise
 from devote.protocol.scheme import check
 from devote.protocol.spec import ExperimentSpec
+from devote.rules.randomizer import LEAST
 
 PRIVACY = "It is the e of local differential privacy: 1 is strong, 4 is weak."
 LONGEST = 1_000_000

@@ -18,12 +18,12 @@ from typing import TypeVar
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Send
 
-from devote.boards.board import PublicTally
+from devote.boards.board import TallySnapshot
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.history import History
 from devote.boards.pages import END, HEARTBEAT, MESSAGE, NUMBER, PAGE, encode, page_of, page_tag
-from devote.boards.sqlite import Bell
+from devote.boards.sqlite import Notifier
 from devote.boards.stores import BoardStore, Row
 from devote.protocol import ExperimentSpec
 from devote.protocol.wire import Scope
@@ -70,7 +70,7 @@ def make_page(number: int, rows: Iterable[Row], scope: Scope) -> Page:
     return Page(body, pack(body), page_tag(row[2] for row in listed), full)
 
 
-def told_pace(told: PublicTally, experiment: Experiment, settings: Settings) -> PublicTally:
+def told_pace(told: TallySnapshot, experiment: Experiment, settings: Settings) -> TallySnapshot:
     """A tally with the pace that suits the fleet, and whether its devices may hold streams."""
     is_settled = told.tally["status"] == "agreed" and not experiment.spec.resets
     return replace(
@@ -120,7 +120,7 @@ class LiveBoard:
         self._store = store
         self._spec = spec
         self._settings = settings
-        self.bell = Bell()
+        self.notifier = Notifier()
         self.reading = 0
         self._reading = asyncio.Lock()
         self._telling = asyncio.Lock()
@@ -142,7 +142,7 @@ class LiveBoard:
     def changed(self) -> None:
         """Note that the store has a new message, and tell the listeners soon."""
         self._read_at = self._told_at = float("-inf")
-        if len(self.bell) and self._asked == self._answered:
+        if len(self.notifier) and self._asked == self._answered:
             self._refreshing = asyncio.create_task(self._refresh_for_listeners())
 
     async def _refresh_for_listeners(self) -> None:
@@ -176,7 +176,7 @@ class LiveBoard:
                 self._unfinished = None
             self._answered = upto
         if (self.reading, self.number) != before:
-            self.bell.ring()
+            self.notifier.ring()
 
     def _news(self) -> list[Row] | None:
         """What the store has above ``number``; None if it is not the log that was read before."""
@@ -232,7 +232,7 @@ class LiveBoard:
                 told = self._told = ToldTally(public.to_json().encode(), public.tag)
             return told
 
-    def _tell(self, history: History) -> PublicTally:
+    def _tell(self, history: History) -> TallySnapshot:
         experiment = self._store.get(self._spec.name)
         return told_pace(history.public(experiment), experiment, self._settings)
 
@@ -295,7 +295,7 @@ class LiveBoard:
 
     @contextmanager
     def _listening(self) -> Iterator[asyncio.Event]:
-        with self.bell.listen() as rung:
+        with self.notifier.listen() as rung:
             if self._watch is None or self._watch.done():
                 self._watch = asyncio.create_task(self._keep_watch())
             yield rung
@@ -303,14 +303,14 @@ class LiveBoard:
     def close(self) -> None:
         """End all streams."""
         self.reading += 1
-        self.bell.ring()
+        self.notifier.ring()
         if self._watch is not None and self._watch is not asyncio.current_task():
             self._watch.cancel()
 
     async def _keep_watch(self) -> None:
         loop = asyncio.get_running_loop()
         beat = loop.time() + self._settings.heartbeat
-        while len(self.bell):
+        while len(self.notifier):
             await asyncio.sleep(min(self._settings.poll, self._settings.heartbeat))
             if self._is_stopping():
                 self.close()
@@ -324,7 +324,7 @@ class LiveBoard:
                 return
             if loop.time() >= beat:
                 beat = loop.time() + self._settings.heartbeat
-                self.bell.ring()
+                self.notifier.ring()
 
 
 class EventStream(StreamingResponse):

@@ -169,7 +169,7 @@ class Service:
     @property
     def listeners(self) -> int:
         """How many streams are open, of all experiments."""
-        return sum(len(board.bell) for board in self._boards.values())
+        return sum(len(board.notifier) for board in self._boards.values())
 
     async def check_health(self) -> None:
         """Write to the store, at most once a second; StoreError if that does not work."""

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from devote.kernels import Algorithm, Rule, get_algorithm
-from devote.kernels.randomizer import blur_reward
-from devote.kernels.state import COUNT, State, next_alive
 from devote.problems.errors import check
 from devote.protocol import ExperimentSpec, SpecError
+from devote.rules import Algorithm, Rule, get_algorithm
+from devote.rules.randomizer import blur_reward
+from devote.rules.state import COUNT, State, next_alive
 from devote.schemes.survey.rules import uniform
 from devote.schemes.survey.tally import seeds
 from devote.simulate import loop as event

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from devote.kernels import Algorithm
+from devote.rules import Algorithm
 from devote.simulate import loop as event
 from devote.simulate.errors import RuleFault
 from devote.simulate.parts import Part

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from devote.kernels import COUNT, State, get_algorithm
 from devote.protocol import RunStatus
+from devote.rules import COUNT, State, get_algorithm
 from devote.simulate.run import Run
 from devote.simulate.scenario import Scenario
 from devote.simulate.trial import Event

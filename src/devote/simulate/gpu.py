@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from devote.kernels import State
 from devote.protocol import SpecError
+from devote.rules import State
 from devote.simulate import loop as event
 from devote.simulate import passes
 from devote.simulate.block import Block

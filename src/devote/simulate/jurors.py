@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from devote.kernels import Rule, get_algorithm
-from devote.kernels.randomizer import blur
-from devote.kernels.state import COUNT, State, next_alive
 from devote.protocol import ExperimentSpec
+from devote.rules import Rule, get_algorithm
+from devote.rules.randomizer import blur
+from devote.rules.state import COUNT, State, next_alive
 from devote.simulate.answers import mean_rewards, new_learner
 from devote.simulate.compiling import Function, compile_loop
 from devote.simulate.loop import choose, observe

@@ -10,8 +10,8 @@ Paper: Algorithms 1 and 2.
 
 from typing import Any
 
-from devote.kernels import RESET, Rule, State, jitable
 from devote.problems import is_suboptimal, pay, pick
+from devote.rules import RESET, Rule, State, jitable
 from devote.simulate.workspace import FAULT, Game, Setup, Tables, Workspace
 
 AT_ONCE = 4

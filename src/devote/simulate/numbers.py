@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from devote.kernels import jitable
+from devote.rules import jitable
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

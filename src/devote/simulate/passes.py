@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from devote.kernels import COUNT, State, jitable, start
-from devote.kernels.state import next_alive
 from devote.problems import pay
+from devote.rules import COUNT, State, jitable, start
+from devote.rules.state import next_alive
 from devote.simulate.loop import choose as choose
 from devote.simulate.loop import observe as observe
 from devote.simulate.numbers import CHOOSE, NOISE, PAY, gap, player_key, uniform

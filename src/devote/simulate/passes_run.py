@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from devote.kernels import State
 from devote.problems import Uniform, is_suboptimal
+from devote.rules import State
 from devote.simulate import passes
 from devote.simulate.compiling import Function, compile_loop
 from devote.simulate.errors import rule_fault

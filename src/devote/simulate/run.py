@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from devote.kernels import State
 from devote.problems import Uniform, is_suboptimal
 from devote.problems.rewards import Environment
+from devote.rules import State
 from devote.simulate.compiling import Function, event_loop
 from devote.simulate.errors import rule_fault
 from devote.simulate.outcomes import End, block_of, count_holders_of

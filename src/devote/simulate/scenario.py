@@ -5,10 +5,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from devote.errors import did_you_mean
-from devote.kernels import Algorithm, Rule, get_algorithm
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, Scheme, SpecError
 from devote.protocol.scheme import check
+from devote.rules import Algorithm, Rule, get_algorithm
 from devote.simulate.errors import NeverEnds
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from devote.kernels import jitable
+from devote.rules import jitable
 
 AGREED = 1
 STALLED = 2

@@ -11,7 +11,7 @@ from typing import Any
 
 from devote.errors import did_you_mean
 from devote.files import write_whole
-from devote.guarantees.summary import summarise
+from devote.plan.summary import summarise
 from devote.protocol import SpecError
 from devote.simulate import Scenario, run_sweep
 from devote.simulate.estimates import mean

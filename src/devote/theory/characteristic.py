@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from devote.kernels.bernoulli_kl import divergence
+from devote.rules.bernoulli_kl import divergence
 from devote.theory.errors import check
 
 STEPS = 80

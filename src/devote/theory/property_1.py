@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from devote.kernels import Rule, get_algorithm, kl_racing, lucb, ser3, successive_elimination
+from devote.rules import Rule, get_algorithm, kl_racing, lucb, ser3, successive_elimination
 from devote.theory.errors import check
 
 Standing: TypeAlias = Literal["proved", "partly", "not proved"]

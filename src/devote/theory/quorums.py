@@ -1,6 +1,6 @@
 """How many votes eliminate an arm, what that costs in messages, and when it can hang."""
 
-from devote.kernels.votes import quorum as quorum
+from devote.rules.votes import quorum as quorum
 from devote.theory.errors import check
 
 

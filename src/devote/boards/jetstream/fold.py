@@ -25,7 +25,7 @@ from dataclasses import replace
 
 from devote.boards.admission import NOT_ENROLLED, no_place
 from devote.boards.board import Envelope
-from devote.boards.experiment import Experiment, Standing
+from devote.boards.experiment import Experiment, ExperimentState
 from devote.boards.history import History
 from devote.protocol import Message, from_json, to_json
 from devote.protocol.messages import kind_of
@@ -78,7 +78,7 @@ class Fold:
     def __init__(
         self,
         experiment: Experiment,
-        standing: Callable[[], tuple[Standing, float]] = lambda: (Standing(), 0.0),
+        standing: Callable[[], tuple[ExperimentState, float]] = lambda: (ExperimentState(), 0.0),
     ) -> None:
         self._experiment = experiment
         self.standing = standing

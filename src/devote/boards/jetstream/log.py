@@ -10,7 +10,7 @@ from nats.errors import Error as NatsError
 from nats.js.api import DiscardPolicy, StreamConfig
 from nats.js.errors import APIError
 
-from devote.boards.experiment import Experiment, Standing
+from devote.boards.experiment import Experiment, ExperimentState
 from devote.boards.jetstream.connection import PATIENCE, Connection, Shared
 from devote.boards.jetstream.fold import BARRIER, Fold
 from devote.boards.jetstream.follower import Follower
@@ -42,7 +42,7 @@ class Log:
         self,
         connection: Connection,
         experiment: Experiment,
-        standing: Callable[[], tuple[Standing, float]] = lambda: (Standing(), 0.0),
+        standing: Callable[[], tuple[ExperimentState, float]] = lambda: (ExperimentState(), 0.0),
     ) -> None:
         self.experiment = experiment
         self._standing = standing

@@ -31,7 +31,7 @@ from devote.boards.database import StoreError
 from devote.boards.experiment import (
     Change,
     Experiment,
-    Standing,
+    ExperimentState,
     UnreadableExperiment,
     unknown,
 )
@@ -308,15 +308,15 @@ class JetStreamStore(BoardStore):
             self.connection.run(log.read_on())
         return self._look(name, lambda fold: (fold.number, fold.rows(after, limit)))
 
-    def standing_of(self, name: str) -> Standing:
+    def standing_of(self, name: str) -> ExperimentState:
         """The state of an experiment as it was set; UnknownExperiment if it is not there."""
         return _standing_of(self.connection.run(self._record(name)))
 
-    def change(self, name: str, **change: Unpack[Change]) -> Standing:
+    def change(self, name: str, **change: Unpack[Change]) -> ExperimentState:
         """Put an experiment into another state, or give it another end; the rest stays."""
         return self.connection.run(self._change(name, change))
 
-    async def _change(self, name: str, change: Change) -> Standing:
+    async def _change(self, name: str, change: Change) -> ExperimentState:
         while True:
             record = await self._record(name)
             new = _standing_of(record).changed(self.clock(), change)
@@ -411,7 +411,7 @@ class JetStreamStore(BoardStore):
             if name in self._logs:
                 return self._logs[name]
 
-            def standing() -> tuple[Standing, float]:
+            def standing() -> tuple[ExperimentState, float]:
                 return _standing_of(self.catalogue.all().get(name, {})), self.clock()
 
             log = Log(self.connection, _experiment(record), standing)
@@ -428,9 +428,9 @@ def _receipt(appended: Appended, number: int | None, reason: str | None) -> Rece
     return Receipt(outcome, number or 0)
 
 
-def _standing_of(record: dict[str, Any]) -> Standing:
+def _standing_of(record: dict[str, Any]) -> ExperimentState:
     """The state that an entry of the catalogue holds."""
-    return Standing(record.get("state", "open"), record.get("ends"))
+    return ExperimentState(record.get("state", "open"), record.get("ends"))
 
 
 def _experiment(record: dict[str, Any]) -> Experiment:

@@ -9,10 +9,10 @@ Differs from print: the shared set is derived from the votes, never changed by h
 
 from typing import Any, TypeAlias
 
-from devote.kernels.votes import shared_set
 from devote.protocol.messages import Message
 from devote.protocol.scheme import Status, Tally
 from devote.protocol.spec import ExperimentSpec
+from devote.rules.votes import shared_set
 from devote.schemes.decentralized.messages import Reset, Vote
 
 Key: TypeAlias = tuple[int, int, str]

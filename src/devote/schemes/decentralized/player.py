@@ -5,10 +5,10 @@ Paper: Algorithm 2.
 
 from typing import Any
 
-from devote.kernels import merge
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.spec import ExperimentSpec
+from devote.rules import merge
 from devote.schemes.decentralized.ballot import Ballot
 from devote.schemes.decentralized.messages import Reset, Vote
 

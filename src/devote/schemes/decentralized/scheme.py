@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from devote import theory
-from devote.kernels.votes import quorum
 from devote.protocol.errors import SpecError
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
 from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
+from devote.rules.votes import quorum
 from devote.schemes.decentralized import promises
 from devote.schemes.decentralized.ballot import Ballot
 from devote.schemes.decentralized.messages import Reset, Vote

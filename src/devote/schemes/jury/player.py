@@ -8,11 +8,11 @@ its ``vote_after``-th activation whatever it has learned, so that the moment say
 
 from typing import TYPE_CHECKING, Any, cast
 
-from devote.kernels import merge
-from devote.kernels.randomizer import blur
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.spec import ExperimentSpec
+from devote.rules import merge
+from devote.rules.randomizer import blur
 from devote.schemes.jury.messages import Claim, Pick
 from devote.schemes.jury.tally import Verdict
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from devote.kernels.randomizer import GRID, truthful
 from devote.protocol.errors import SpecError
 from devote.protocol.planning import Wish
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
 from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
+from devote.rules.randomizer import GRID, truthful
 from devote.schemes.jury import promises, sizes
 from devote.schemes.jury.messages import Claim, Pick
 from devote.schemes.jury.player import Juror
@@ -82,7 +82,7 @@ class Jury(Scheme):
         return self.privacy is not None
 
     def truths(self, n_arms: int) -> int:
-        """How many values of the noise stand for the truth; see ``kernels.randomizer``."""
+        """How many values of the noise stand for the truth; see ``rules.randomizer``."""
         return GRID if self.privacy is None else truthful(self.privacy, n_arms)
 
     def wrong_pick(self, spec: ExperimentSpec) -> float:

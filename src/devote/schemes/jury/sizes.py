@@ -10,10 +10,10 @@ import math
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from devote.kernels.randomizer import GRID
 from devote.protocol.errors import SpecError
 from devote.protocol.planning import Wish
 from devote.protocol.spec import ExperimentSpec
+from devote.rules.randomizer import GRID
 from devote.schemes.course import expected_pulls
 from devote.theory import binomial_tail
 

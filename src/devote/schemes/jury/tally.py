@@ -6,10 +6,10 @@ again in the board's order, and stands from then on.
 
 from typing import TYPE_CHECKING, Any, cast
 
-from devote.kernels.randomizer import GRID
 from devote.protocol.messages import Message
 from devote.protocol.scheme import Status, Tally
 from devote.protocol.spec import ExperimentSpec
+from devote.rules.randomizer import GRID
 from devote.schemes.jury.messages import Claim, Pick
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ MAX_ANSWERS = 2**16 - 1
 )
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``voter`` played ``arm``; ``bit`` is what that paid, through ``kernels.randomizer``.
+    """``voter`` played ``arm``; ``bit`` is what that paid, through ``rules.randomizer``.
 
     ``number`` counts a voter's answers from 1; a voter gives one for each number, for good.
     ``seen`` is the snapshot of the public tally from whose asked arms ``arm`` was drawn.

@@ -8,8 +8,6 @@ all its answers, or the survey is decided, it plays the arm that leads.
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from devote.kernels import merge
-from devote.kernels.randomizer import blur_reward
 from devote.protocol.errors import LocalProtocolError, RemoteProtocolError
 from devote.protocol.learner import is_reward
 from devote.protocol.messages import Message
@@ -17,6 +15,8 @@ from devote.protocol.player import Player
 from devote.protocol.scheme import Status
 from devote.protocol.spec import ExperimentSpec
 from devote.protocol.wire import WHOLE
+from devote.rules import merge
+from devote.rules.randomizer import blur_reward
 from devote.schemes.survey.messages import Answer
 from devote.schemes.survey.tally import Answers
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from devote.kernels.jitable import jitable
+from devote.rules.jitable import jitable
 
 
 @jitable

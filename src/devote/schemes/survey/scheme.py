@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from devote.kernels import get_algorithm
-from devote.kernels.randomizer import GRID, truthful
 from devote.protocol.errors import SpecError
 from devote.protocol.planning import Wish
 from devote.protocol.player import Player
 from devote.protocol.promises import Case
 from devote.protocol.scheme import Scheme, Tally, check
 from devote.protocol.spec import ExperimentSpec
+from devote.rules import get_algorithm
+from devote.rules.randomizer import GRID, truthful
 from devote.schemes.lone import NONE, PRIVACY, check_privacy
 from devote.schemes.survey import promises
 from devote.schemes.survey.estimate import answers_expected, fewest_answers
@@ -96,7 +96,7 @@ class Survey(Scheme):
 
     @property
     def truths(self) -> int:
-        """How many values of the noise stand for the truth; see ``kernels.randomizer``."""
+        """How many values of the noise stand for the truth; see ``rules.randomizer``."""
         privacy = self.privacy_per_answer
         return GRID if privacy is None else truthful(privacy, 2)
 

@@ -13,11 +13,11 @@ import hashlib
 import math
 from typing import TYPE_CHECKING, Any, cast
 
-from devote.kernels.randomizer import GRID
 from devote.protocol.learner import Learner
 from devote.protocol.messages import Message
 from devote.protocol.scheme import Estimates, Status, Tally
 from devote.protocol.spec import ExperimentSpec
+from devote.rules.randomizer import GRID
 from devote.schemes.survey.estimate import answers_expected
 from devote.schemes.survey.messages import Answer
 from devote.schemes.survey.rules import leader, uniform

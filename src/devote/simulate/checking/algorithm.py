@@ -8,8 +8,8 @@ and compiled.
 
 from random import Random
 
-from devote.kernels import Algorithm, get_algorithm, import_rules
-from devote.kernels.registry import AlgorithmError
+from devote.rules import Algorithm, get_algorithm, import_rules
+from devote.rules.registry import AlgorithmError
 from devote.simulate.checking.functions import check_functions
 from devote.simulate.checking.play import check_last_arm, check_play, check_votes
 from devote.simulate.checking.twins import check_arrays, check_compiled

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from devote.kernels.registry import AlgorithmError
+from devote.rules.registry import AlgorithmError
 from devote.simulate.checking.watched import Broken
 
 ALLOWED = "Use indexing, len, range, math and functions marked @jitable only."

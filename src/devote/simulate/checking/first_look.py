@@ -2,7 +2,7 @@
 
 from random import Random
 
-from devote.kernels import Algorithm
+from devote.rules import Algorithm
 from devote.simulate.checking.play import check_play
 
 _passed: set[tuple[object, object]] = set()

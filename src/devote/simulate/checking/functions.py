@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from devote.kernels import Algorithm
-from devote.kernels.jitable import JITABLE
-from devote.kernels.registry import AlgorithmError
+from devote.rules import Algorithm
+from devote.rules.jitable import JITABLE
+from devote.rules.registry import AlgorithmError
 from devote.simulate.checking.faults import fault
 
 
@@ -39,7 +39,7 @@ def check_functions(algorithm: Algorithm) -> None:
             raise fault(
                 function,
                 f"{function.__name__}{by} is not marked @jitable, so it cannot be compiled.",
-                f"Write @jitable (from devote.kernels) above def {function.__name__}.",
+                f"Write @jitable (from devote.rules) above def {function.__name__}.",
             )
         _check_powers(function)
 

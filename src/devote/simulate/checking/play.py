@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from devote.kernels import COUNT, RESET, Algorithm, State, drop
+from devote.rules import COUNT, RESET, Algorithm, State, drop
 from devote.simulate.checking.faults import AlgorithmFault, call, fault
 from devote.simulate.checking.watched import Watched, watched_state
 from devote.simulate.scenario import PATIENCE

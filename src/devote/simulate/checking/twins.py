@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from devote.kernels import Algorithm, State, start
-from devote.kernels.registry import ALGORITHMS
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.protocol.scheme import make_scheme
+from devote.rules import Algorithm, State, start
+from devote.rules.registry import ALGORITHMS
 from devote.simulate.checking.faults import ALLOWED, call, fault
 from devote.simulate.checking.play import EPSILON, ETA, PULLS, lose_an_arm
 from devote.simulate.players import run_players

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from devote.kernels import COUNT, Algorithm, State, start
+from devote.rules import COUNT, Algorithm, State, start
 
 OWN = {
     "ints": "Ask for more words: n_ints=lambda n_arms: ..., counting word 0, which is taken.",

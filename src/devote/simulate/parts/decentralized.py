@@ -8,8 +8,8 @@ Paper: Algorithm 2, with errata 1-5 and 14.
 
 from typing import Any, NamedTuple
 
-from devote.kernels import RESET, State, jitable, merge, shared_set, start
 from devote.protocol import ExperimentSpec
+from devote.rules import RESET, State, jitable, merge, shared_set, start
 from devote.simulate.parts.part import Ending, Part, Passes
 from devote.simulate.passes import Setup, View, record
 from devote.simulate.workspace import (

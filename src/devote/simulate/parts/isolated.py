@@ -3,7 +3,7 @@
 Paper: section 5.1, 1-privacy.
 """
 
-from devote.kernels import COUNT, RESET, State, jitable
+from devote.rules import COUNT, RESET, State, jitable
 from devote.simulate.parts.part import Ending, Part, Passes
 from devote.simulate.workspace import AGREED, Workspace
 

@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from devote.kernels import COUNT, State, jitable, merge
-from devote.kernels.randomizer import blur
-from devote.kernels.state import next_alive
 from devote.protocol import ExperimentSpec
+from devote.rules import COUNT, State, jitable, merge
+from devote.rules.randomizer import blur
+from devote.rules.state import next_alive
 from devote.schemes.jury.scheme import Jury
 from devote.simulate.parts.part import Ending, Part, Passes
 from devote.simulate.passes import Setup, View, record

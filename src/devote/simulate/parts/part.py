@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from devote.kernels import Rule, State, jitable
 from devote.protocol import ExperimentSpec
+from devote.rules import Rule, State, jitable
 from devote.simulate.workspace import Workspace
 
 Subroutine: TypeAlias = tuple[Rule, Callable[..., int], Callable[..., int], Callable[..., bool]]

@@ -3,7 +3,7 @@
 Paper: section 5.1, 0-privacy.
 """
 
-from devote.kernels import COUNT, RESET, State, jitable
+from devote.rules import COUNT, RESET, State, jitable
 from devote.simulate.parts.isolated import winners
 from devote.simulate.parts.part import Part
 from devote.simulate.workspace import AGREED, Workspace

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from devote.kernels import State, jitable
-from devote.kernels.randomizer import blur_reward
 from devote.protocol import ExperimentSpec
+from devote.rules import State, jitable
+from devote.rules.randomizer import blur_reward
 from devote.schemes.survey.rules import leader, uniform
 from devote.schemes.survey.scheme import Survey
 from devote.schemes.survey.tally import seeds

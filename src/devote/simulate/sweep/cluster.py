@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from devote.extras import naming_extras
-from devote.kernels.outside import Home, homes, settle
+from devote.rules.outside import Home, homes, settle
 from devote.simulate.errors import SweepError
 
 TIMEOUT = 5.0

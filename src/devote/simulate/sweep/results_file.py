@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from devote.kernels import get_algorithm
+from devote.rules import get_algorithm
 from devote.simulate.block import Block
 from devote.simulate.compiling import code_key
 from devote.simulate.errors import ResultError

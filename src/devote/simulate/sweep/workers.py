@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from devote.kernels.outside import Home, homes, settle
+from devote.rules.outside import Home, homes, settle
 from devote.simulate.errors import check
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
-from devote.guarantees.promises import case_of, failure_bounds
+from devote.plan.promises import case_of, failure_bounds
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec, Scheme
 from devote.schemes import Decentralized, Isolated, Jury, Pooled, Survey

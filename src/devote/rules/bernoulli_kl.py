@@ -1,0 +1,115 @@
+"""Confidence bounds from the Bernoulli Kullback-Leibler divergence.
+
+d(p, q) is convex in q and smooth, so Halley's step (Newton's, with the curvature) gains three
+times the digits each time: two or three steps where bisection takes fifty. The bracket guards
+against steps that lead astray, and against rounding.
+
+Paper: section 3.1, the bounds of KL-Racing and KL-LUCB.
+"""
+
+import math
+
+from devote.rules.jitable import jitable
+
+TOLERANCE = 1e-13
+LAST_STEP = 1e-5
+"""The search ends after a step this small beside the distances to p and to 1: about its cube is
+left."""
+
+MAX_STEPS = 100
+LOG_2 = math.log(2.0)
+
+
+@jitable
+def divergence(p: float, q: float) -> float:
+    """d(p, q) of two Bernoulli laws, ``p ln(p/q) + (1-p) ln((1-p)/(1-q))``.
+
+    >>> round(divergence(0.5, 0.75), 6), divergence(0.0, 0.0)
+    (0.143841, 0.0)
+    """
+    total = 0.0
+    if p > 0.0:
+        if q <= 0.0:
+            return math.inf
+        total += p * math.log(p / q)
+    if p < 1.0:
+        if q >= 1.0:
+            return math.inf
+        total += (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
+    return total
+
+
+@jitable
+def divergence_at_least(p: float, log_q: float, log_rest: float) -> float:
+    """A lower bound on d(p, q) that takes no logarithm: ``ln q`` and ``ln(1 - q)`` are given.
+
+    The series of ``p ln p + (1-p) ln(1-p)`` about 1/2 has positive terms only; the first eight are
+    summed, all of them where p is 0 or 1.
+
+    >>> 0.99 * divergence(0.1, 0.4) < divergence_at_least(0.1, math.log(0.4), math.log(0.6))
+    True
+    """
+    x = (1.0 - 2.0 * p) * (1.0 - 2.0 * p)
+    tail = 1.0 / 90.0 + x * (1.0 / 132.0 + x * (1.0 / 182.0 + x * (1.0 / 240.0)))
+    entropy = x * (1.0 / 2.0 + x * (1.0 / 12.0 + x * (1.0 / 30.0 + x * (1.0 / 56.0 + x * tail))))
+    if x == 1.0:
+        entropy = LOG_2
+    return entropy - LOG_2 - p * log_q - (1.0 - p) * log_rest
+
+
+@jitable
+def upper(p: float, level: float) -> float:
+    """The largest q with ``d(p, q) <= level``.
+
+    Starts at the lower of two bounds that lie above the root: Pinsker's, and the one that
+    drops ``ln q`` from the divergence.
+
+    >>> round(upper(0.0, 1.0), 6), upper(1.0, 1.0)
+    (0.632121, 1.0)
+    """
+    if p >= 1.0:
+        return 1.0
+    entropy = 0.0
+    if p > 0.0:
+        entropy = -p * math.log(p)
+    high = 1.0 - (1.0 - p) * math.exp(-(level + entropy) / (1.0 - p))
+    pinsker = p + math.sqrt(level / 2.0)
+    if pinsker < high:
+        high = pinsker
+    if high >= 1.0:
+        return 1.0
+    low = p
+    q = high
+    for _ in range(MAX_STEPS):
+        excess = divergence(p, q) - level
+        if excess > 0.0:
+            high = q
+        else:
+            low = q
+        slope = (q - p) / (q * (1.0 - q)) if q > p else 0.0
+        if slope > 0.0:
+            curvature = p / (q * q) + (1.0 - p) / ((1.0 - q) * (1.0 - q))
+            mended = slope - 0.5 * excess * curvature / slope
+            if mended > 0.0:
+                slope = mended
+        step = excess / slope if slope > 0.0 else 0.0
+        if abs(step) <= TOLERANCE:
+            break
+        q -= step
+        if q <= low or q >= high:
+            q = 0.5 * (low + high)
+        elif abs(step) <= LAST_STEP * min(q - p, 1.0 - q):
+            break
+        if high - low <= TOLERANCE:
+            break
+    return q
+
+
+@jitable
+def lower(p: float, level: float) -> float:
+    """The smallest q with ``d(p, q) <= level``, by symmetry.
+
+    >>> round(lower(0.7, 0.1), 4) < 0.7 < round(upper(0.7, 0.1), 4)
+    True
+    """
+    return 1.0 - upper(1.0 - p, level)

@@ -1,0 +1,110 @@
+import pytest
+
+from devote.plan.cost import estimate_cost
+from devote.plan.plan import make_plan, web_shop
+from devote.plan.promises import case_of, failure_bounds, measured_answer
+from devote.problems import Problem
+from devote.protocol import ExperimentSpec
+from devote.protocol.scheme import SCHEMES
+from devote.simulate import Scenario, simulate
+
+SPEC = ExperimentSpec(arms=3)
+TOY = Problem("toy", [0.9, 0.1, 0.1])
+
+
+def test_an_estimate_runs_the_trials_that_simulate_runs():
+    cost = estimate_cost(Scenario(SPEC, TOY, 40), trials=3, seed=5)
+    result = simulate(SPEC, TOY, 40, trials=3, seed=5, trace=True)
+    assert [run.samples for run in cost.runs] == result.samples.tolist()
+    last = [max(e.time for e in trace if e.kind == "elimination") for trace in result.traces]
+    assert list(cost.decided) == [time + 1 for time in last]
+
+
+def test_the_pulls_of_all_devices_add_up():
+    cost = estimate_cost(Scenario(SPEC.with_(scheme="isolated"), TOY, 1), trials=1)
+    assert cost.median == cost.p90 == cost.busiest == cost.runs[0].samples
+
+
+def test_devices_that_pool_are_not_told_apart():
+    cost = estimate_cost(Scenario(SPEC.with_(scheme="pooled"), TOY, 40), trials=1)
+    assert cost.busiest is None
+
+
+def test_erratum_7_the_claim_holds_only_where_all_must_be_wrong_together():
+    spec = SPEC.with_(algorithm="worst_case")
+    tight, loose = (failure_bounds(Scenario(spec, TOY, n)) for n in (28, 32))
+    assert tight.proved == pytest.approx(tight.claimed)
+    assert loose.proved == pytest.approx(0.789, abs=1e-3)
+
+
+def test_errata_19_and_22_the_vote_has_a_bound_where_one_arm_alone_is_good():
+    one, two = (Problem("toy", means) for means in ([0.9, 0.1, 0.1], [0.9, 0.9, 0.1]))
+    assert failure_bounds(Scenario(SPEC, one, 64)).proved < 1e-40
+    assert failure_bounds(Scenario(SPEC, two, 64)).proved is None
+
+
+@pytest.mark.parametrize("liars", [0, 2])
+def test_a_jurys_bound_is_proved_and_meets_delta(liars):
+    spec = SPEC.with_(scheme={"name": "jury", "liars": liars})
+    bounds = failure_bounds(Scenario(spec, TOY, 200))
+    assert bounds.proved == bounds.claimed <= SPEC.delta
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("more", [0, 1, 100])
+def test_every_promise_has_words_under_every_scheme(scheme, more):
+    spec = SPEC.with_(scheme=scheme)
+    scenario = Scenario(spec, TOY, spec.scheme.fewest_players(spec) + more)
+    for promise in scenario.scheme.promises(case_of(scenario)):
+        assert promise.standing in {"proved", "measured", "claimed", "refuted"}
+        assert promise.words.endswith((".", ")."))
+
+
+def test_where_every_arm_will_do_only_the_best_counts_as_right():
+    spec = ExperimentSpec(arms=3, epsilon=0.4)
+    scenario = Scenario(spec, Problem("near", [0.7, 0.3, 0.3]), 60)
+    words = measured_answer(scenario, estimate_cost(scenario, trials=4).runs).words
+    assert words.startswith("4 of 4 simulated runs ended with the best arm")
+
+
+@pytest.mark.parametrize("n_arms", [2, 3, 4, 50])
+def test_without_means_a_web_shop_is_assumed_whose_best_option_is_one(n_arms):
+    shop = web_shop(n_arms)
+    assert shop.n_arms == n_arms
+    assert sorted(shop.means, reverse=True) == list(shop.means)
+    assert shop.means[0] > shop.means[1] >= shop.means[-1] > 0.0
+    assert "assumed" in shop.summary
+
+
+def test_a_plan_warns_where_every_option_passes_and_where_devices_answer_often():
+    loose = make_plan(ExperimentSpec(arms=3, epsilon=0.8), TOY, 40, trials=1)
+    [warning] = loose.warnings
+    assert "Every option passes" in warning
+    assert "below 0.8" in warning
+    often = SPEC.with_(scheme={"name": "survey", "answers": 20, "privacy": "none"})
+    [warning] = make_plan(often, TOY, 200, trials=1).warnings
+    assert "only if options pay all users alike" in warning
+    once = SPEC.with_(scheme={"name": "survey", "privacy": "none"})
+    assert make_plan(once, TOY, 400, trials=1).warnings == ()
+
+
+def test_how_runs_spread_is_told_of_those_that_came_to_an_answer():
+    cost = estimate_cost(Scenario(SPEC, TOY, 40), trials=5, seed=5)
+    found = cost.to_dict()["to_decision"]
+    assert found["mean"] == pytest.approx(sum(cost.decided) / 5)
+    assert found["low"] < found["mean"] < found["high"]
+    assert found["p95"] == max(cost.decided)
+    assert found["median"] == sorted(cost.decided)[2]
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem("drift", [0.9, 0.1, 0.1], drift=[0, -1e-5, -1e-5]),
+        Problem("groups", groups=[(0.5, [0.9, 0.1, 0.1]), (0.5, [0.8, 0.2, 0.1])]),
+    ],
+)
+def test_theorem_2_is_left_out_where_it_does_not_apply(problem):
+    plan = make_plan(SPEC, problem, 40, trials=1)
+    assert plan.bound is None
+    assert "Assumption" in plan.why_no_bound
