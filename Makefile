@@ -99,7 +99,7 @@ crowds: setup ## thousands of streams under a small file limit, a log of 300,000
 	@$(BIN)/python -m tests.boards.long_log --votes 300000
 
 passes: setup ## the long comparison of the engines: every subroutine in every scheme
-	@$(BIN)/python -m pytest -q -m slow tests/simulate/test_passes.py
+	@$(BIN)/python -m pytest -q -m slow tests/simulator/test_passes.py
 
 docs: setup ## the site, in build/site/index.html; needs no network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "build/site/index.html"

@@ -19,8 +19,8 @@ from tests.statistical.survey_runs import BETTING, Lies, play_surveys
 
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import simulate
-from devote.simulate.run import environment_arrays
+from devote.simulator import simulate
+from devote.simulator.run import environment_arrays
 
 PROBLEM_1 = get_problem("1").means
 CLICKS = (0.05, 0.04, 0.03, 0.03)

@@ -12,7 +12,7 @@ import time
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import Scenario, run_trial
+from devote.simulator import Scenario, run_trial
 
 PLAYERS = (1_000, 10_000, 100_000, 1_000_000)
 ARMS = (2, 10, 30, 100)

@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from devote.simulate.streams import NAMES, Streams
+from devote.simulator.streams import NAMES, Streams
 
 BLOCK = 8192
 

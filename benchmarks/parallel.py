@@ -13,10 +13,10 @@ import time
 
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
-from devote.simulate import Scenario, run_sweep
+from devote.simulator import Scenario, run_sweep
 
 START = (
-    "from devote.simulate import Scenario, run_sweep\n"
+    "from devote.simulator import Scenario, run_sweep\n"
     "from devote.problems import PROBLEMS\n"
     "from devote.protocol import ExperimentSpec\n"
     "run_sweep([Scenario(ExperimentSpec(arms=10), PROBLEMS['1'], 32)], trials=1, workers=1)\n"

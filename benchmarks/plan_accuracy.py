@@ -25,9 +25,9 @@ from devote.protocol import ExperimentSpec
 from devote.protocol.planning import Wish
 from devote.schemes import Survey
 from devote.schemes.survey import answers_expected
-from devote.simulate import simulate
-from devote.simulate.answers import simulate_answers
-from devote.simulate.jurors import simulate_jury
+from devote.simulator import simulate
+from devote.simulator.answers import simulate_answers
+from devote.simulator.jurors import simulate_jury
 
 SEED = 27
 OTHER_SEED = 2027

@@ -16,8 +16,8 @@ from benchmarks.timing import best, seconds
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
 from devote.rules.registry import ALGORITHMS
-from devote.simulate import Scenario, run_players, run_trial
-from devote.simulate.run import Run
+from devote.simulator import Scenario, run_players, run_trial
+from devote.simulator.run import Run
 
 TARGETS = (("ser3", 2.5), ("ugapec", 10.0), ("kl_lucb", 80.0))
 PLAYERS = (64, 1_024, 65_536)

@@ -18,7 +18,7 @@ from devote import ExperimentSpec
 from devote.rules.randomizer import blur_reward
 from devote.schemes import Survey
 from devote.schemes.survey.messages import Answer
-from devote.simulate.answers import simulate_answers
+from devote.simulator.answers import simulate_answers
 
 RULES = ("betting", "mixture_elimination")
 SEED = 1

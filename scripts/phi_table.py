@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import simulate
-from devote.simulate.estimates import Estimate, ratio
+from devote.simulator import simulate
+from devote.simulator.estimates import Estimate, ratio
 from devote.studies.switches import PROBLEM, printed_phi, suboptimal_plays
 from devote.studies.variants import SER3_UNION, SER4
 from devote.theory import recommended_phi, reset_plays

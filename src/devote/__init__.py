@@ -23,7 +23,6 @@ Paper: Féraud, Alami and Laroche 2019, "Decentralized Exploration in Multi-Arme
 
 from typing import TYPE_CHECKING
 
-import devote.simulate as simulate
 from devote.errors import DevoteError
 from devote.lazy import lazy_names
 from devote.problems import (
@@ -60,13 +59,21 @@ from devote.schemes import (
     Vote,
     register_scheme,
 )
-from devote.simulate import Scenario, Trial, run_players
+from devote.simulator import Scenario, Trial, run_players
 from devote.theory import claimed_failure, message_bound, quorum, vote_failure
 
 if TYPE_CHECKING:
     from devote.device import AsyncDevice, Client, Device, DeviceError, LateReward, RepeatedReward
     from devote.plan.plan import make_plan
-    from devote.simulate import Result, check_algorithm, compare, grid, load_results, run_sweep
+    from devote.simulator import (
+        Result,
+        check_algorithm,
+        compare,
+        grid,
+        load_results,
+        run_sweep,
+        simulate,
+    )
 
 __version__ = "0.2.0"
 
@@ -77,13 +84,14 @@ _LAZY = {
     "DeviceError": "devote.device",
     "LateReward": "devote.device",
     "RepeatedReward": "devote.device",
-    "Result": "devote.simulate",
-    "check_algorithm": "devote.simulate",
-    "compare": "devote.simulate",
-    "grid": "devote.simulate",
-    "load_results": "devote.simulate",
+    "Result": "devote.simulator",
+    "check_algorithm": "devote.simulator",
+    "compare": "devote.simulator",
+    "grid": "devote.simulator",
+    "load_results": "devote.simulator",
     "make_plan": "devote.plan.plan",
-    "run_sweep": "devote.simulate",
+    "run_sweep": "devote.simulator",
+    "simulate": "devote.simulator",
 }
 """What needs an extra, and where it is."""
 
@@ -140,8 +148,4 @@ __all__ = [
 ]
 
 
-__getattr__ = lazy_names(__name__, _LAZY)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _LAZY)

@@ -3,15 +3,18 @@
 Without it the import says which one to install.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
 from devote.extras import naming_extras
 
 
-def lazy_names(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
-    """A package's ``__getattr__``; ``homes`` has the module of each name."""
+def lazy_names(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """A package's ``__getattr__`` and ``__dir__``; ``homes`` has the module of each name."""
 
     def find(name: str) -> Any:
         if name not in homes:
@@ -19,4 +22,7 @@ def lazy_names(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
         with naming_extras():
             return getattr(import_module(homes[name]), name)
 
-    return find
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return find, names

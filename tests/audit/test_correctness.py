@@ -19,7 +19,7 @@ from devote.audit.terms import failed_terms
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Decentralized, Jury, Survey, lone_spec
-from devote.simulate import Event, Scenario, Trial
+from devote.simulator import Event, Scenario, Trial
 
 EASY = Scenario(ExperimentSpec(arms=2, epsilon=0.5), Problem("easy", (0.9, 0.1)), 32)
 WORST = Scenario(

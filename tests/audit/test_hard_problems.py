@@ -14,7 +14,7 @@ from devote.audit.correctness import audit_correctness, has_failed
 from devote.audit.subroutines import SUBROUTINES, hard_scenarios
 from devote.rules.registry import ALGORITHMS
 from devote.schemes import Jury
-from devote.simulate.trials import run_chunk
+from devote.simulator.trials import run_chunk
 from devote.theory import binomial_tail
 
 JURY = Jury(seats=7)

@@ -17,7 +17,7 @@ from devote.audit.views import Sent, View, view_runs
 from devote.problems import Problem, Zipf, get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury
-from devote.simulate import Scenario
+from devote.simulator import Scenario
 
 SPEC = ExperimentSpec(arms=10, eta=0.5)
 

@@ -4,7 +4,7 @@ from itertools import product
 
 from devote.audit.scale import HARD, PLAYERS, PROBLEM_1, SCHEMES, as_markdown, at_scale, scenarios
 from devote.protocol import ExperimentSpec
-from devote.simulate import Scenario
+from devote.simulator import Scenario
 
 
 def test_it_covers_both_problems_with_every_scheme_at_every_size():

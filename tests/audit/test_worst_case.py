@@ -18,7 +18,7 @@ from devote.rules.state import COUNT, keep_only
 from devote.schemes import Jury
 from devote.schemes.jury.messages import Claim
 from devote.schemes.jury.player import Juror
-from devote.simulate import run_players, simulate
+from devote.simulator import run_players, simulate
 from devote.theory import binomial_tail, vote_failure
 
 ETA, DELTA = 0.9, 0.05

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from devote.simulate import Result
+from devote.simulator import Result
 
 SMALL = ("simulate", "--means", ".9,.1", "--players", 32, "--trials", 3)
 

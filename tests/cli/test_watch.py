@@ -6,8 +6,8 @@ from rich.console import Console
 from devote.cli.watch_view import choose_view, picture
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import Scenario, simulate
-from devote.simulate.frames import frames
+from devote.simulator import Scenario, simulate
+from devote.simulator.frames import frames
 
 SMALL = ("watch", "--means", ".9,.1,.1", "--players", 32)
 

@@ -19,7 +19,7 @@ from devote.problems.rewards import REPLAY
 from devote.rules import RESET, drop, start
 from devote.rules.registry import ALGORITHMS
 from devote.rules.state import COUNT
-from devote.simulate.run import environment_arrays
+from devote.simulator.run import environment_arrays
 
 NINE = {
     "naive",

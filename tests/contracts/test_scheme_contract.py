@@ -29,8 +29,8 @@ from devote.protocol import (
 from devote.protocol.messages import KINDS, kind_of, to_dict
 from devote.protocol.scheme import make_scheme
 from devote.schemes import SCHEMES
-from devote.simulate import Scenario, run_players, run_trial
-from devote.simulate.parts import part_of
+from devote.simulator import Scenario, run_players, run_trial
+from devote.simulator.parts import part_of
 
 assert first_to_finish.FirstToFinish.name in SCHEMES
 
@@ -444,8 +444,8 @@ def test_noise_changes_what_is_said_only_where_the_scheme_is_noisy(scheme):
 
 @every_example
 def test_a_simulation_draws_noise_only_where_the_scheme_is_noisy(scheme, monkeypatch):
-    from devote.simulate import players
-    from devote.simulate.streams import stream
+    from devote.simulator import players
+    from devote.simulator.streams import stream
 
     drawn = []
 

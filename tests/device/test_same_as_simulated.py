@@ -29,8 +29,8 @@ from devote.device.sync import sync_once
 from devote.problems import Problem, pay, pick
 from devote.protocol import ExperimentSpec, Message
 from devote.schemes import Jury
-from devote.simulate import Scenario, run_players, run_trial
-from devote.simulate.streams import triples
+from devote.simulator import Scenario, run_players, run_trial
+from devote.simulator.streams import triples
 
 N = 32
 SEED = 11

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.simulate.rule_files import write_rule
+from tests.simulator.rule_files import write_rule
 
 
 def test_the_newcomers_script_runs(tmp_path):

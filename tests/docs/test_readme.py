@@ -15,7 +15,7 @@ from devote.boards.experiment import Experiment
 from devote.boards.operator import Operator
 from devote.cli.main import COMMANDS
 from devote.server import Settings, create_app
-from devote.simulate import check_algorithm
+from devote.simulator import check_algorithm
 from devote.studies.five_schemes.measure import Comparison
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

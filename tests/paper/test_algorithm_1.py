@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from devote.problems import Problem, Weights, pay, pick
 from devote.protocol import ExperimentSpec, Learner
-from devote.simulate import run_players
-from devote.simulate.streams import stream
+from devote.simulator import run_players
+from devote.simulator.streams import stream
 from devote.theory import binomial_tail
 
 PROBLEM = Problem("p", [0.9, 0.5, 0.1])

@@ -9,7 +9,7 @@ import pytest
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.schemes import Ballot, Vote
-from devote.simulate import run_players
+from devote.simulator import run_players
 
 FIRST, LAST = 0.99, 0.0
 """Coins with which ``worst_case`` keeps the first or the last remaining arm, at eta = .5."""

@@ -5,7 +5,7 @@ from tests.power import most_failures
 
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import run_players, simulate
+from devote.simulator import run_players, simulate
 from devote.theory import binomial_tail, message_bound, ser4_message_bound
 
 PHI = 1e-3

@@ -4,7 +4,7 @@ import pytest
 
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import run_players, simulate
+from devote.simulator import run_players, simulate
 from devote.theory import quorum
 
 PAPER = ExperimentSpec(arms=10, epsilon=0.25, eta=0.9, delta=0.05)

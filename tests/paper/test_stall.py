@@ -11,7 +11,7 @@ import pytest
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Ballot, Vote
-from devote.simulate import Scenario, run_trial, simulate
+from devote.simulator import Scenario, run_trial, simulate
 from devote.theory import stall_possible
 
 TIED = Problem("tied", [0.7, 0.7, *[0.1] * 8])

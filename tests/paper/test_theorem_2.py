@@ -18,7 +18,7 @@ from devote.plan.plan import make_plan
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.rules.votes import shared_set
-from devote.simulate import run_players, simulate
+from devote.simulator import run_players, simulate
 from devote.theory import (
     binomial_tail,
     coupon_collector,

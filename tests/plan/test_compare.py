@@ -14,8 +14,8 @@ from devote.protocol import SpecError
 from devote.protocol.planning import Wish
 from devote.protocol.scheme import SCHEMES
 from devote.schemes import Decentralized, Jury, Survey
-from devote.simulate import simulate
-from devote.simulate.answers import simulate_answers
+from devote.simulator import simulate
+from devote.simulator.answers import simulate_answers
 from devote.theory import binomial_tail
 
 pytestmark = pytest.mark.usefixtures("shipped_schemes")

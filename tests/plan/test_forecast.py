@@ -12,8 +12,8 @@ from devote.problems import PROBLEMS, Problem, parse_activity
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.planning import Wish
 from devote.schemes import Jury, Survey
-from devote.simulate import simulate
-from devote.simulate.answers import simulate_answers
+from devote.simulator import simulate
+from devote.simulator.answers import simulate_answers
 from devote.theory import binomial_tail
 
 EASY = Problem("easy", [0.8, 0.4, 0.2])

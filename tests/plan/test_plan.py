@@ -6,7 +6,7 @@ from devote.plan.promises import case_of, failure_bounds, measured_answer
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.protocol.scheme import SCHEMES
-from devote.simulate import Scenario, simulate
+from devote.simulator import Scenario, simulate
 
 SPEC = ExperimentSpec(arms=3)
 TOY = Problem("toy", [0.9, 0.1, 0.1])

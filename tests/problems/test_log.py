@@ -8,7 +8,7 @@ import pytest
 
 from devote.problems import Problem, ProblemError, made_log, pay, problem_of_laws, read_log
 from devote.protocol import ExperimentSpec
-from devote.simulate import simulate
+from devote.simulator import simulate
 
 ROWS = [(3, "b", 0.5), (1, "a", 1), (2, "b", 0), (4, "a", 0.25), (5, "b", 1)]
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from devote.problems import Uniform
-from devote.simulate import numbers
-from devote.simulate.run import Run
-from devote.simulate.streams import trial_key
+from devote.simulator import numbers
+from devote.simulator.run import Run
+from devote.simulator.streams import trial_key
 
 AT_ONCE = 64
 """Activations of each player, on average, that are laid out at once."""

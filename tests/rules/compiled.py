@@ -12,7 +12,7 @@ import numpy as np
 
 from devote.problems import pay
 from devote.rules import COUNT, State, get_algorithm, merge, start
-from devote.simulate.compiling import OPTIONS, Linker, inlined
+from devote.simulator.compiling import OPTIONS, Linker, inlined
 
 __all__ = ["array_state", "compiled", "driver", "play_alone"]
 

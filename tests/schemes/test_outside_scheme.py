@@ -25,7 +25,7 @@ from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import SCHEMES
 from devote.server import create_app
-from devote.simulate import Result, Scenario, load_results, run_players, run_sweep, simulate
+from devote.simulator import Result, Scenario, load_results, run_players, run_sweep, simulate
 
 SPEC = ExperimentSpec(arms=3, name="race", epsilon=0.5, scheme="first_to_finish")
 TOY = Problem("toy", (0.9, 0.4, 0.1))

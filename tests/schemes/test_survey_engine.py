@@ -8,8 +8,8 @@ from tests.schemes.surveys import small
 from devote.problems import Problem, Split, Uniform, Zipf
 from devote.rules.registry import ALGORITHMS
 from devote.schemes.survey.player import Respondent
-from devote.simulate import Scenario, run_players, run_trial
-from devote.simulate.run import BLOCK
+from devote.simulator import Scenario, run_players, run_trial
+from devote.simulator.run import BLOCK
 
 QUICK = ("mixture_elimination", "ser3")
 

@@ -10,7 +10,7 @@ from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.promises import Case
 from devote.schemes import Survey
 from devote.schemes.survey import answers_expected, fewest_answers
-from devote.simulate import Scenario, run_players
+from devote.simulator import Scenario, run_players
 
 
 def spec_of(**parameters):

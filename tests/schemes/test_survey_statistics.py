@@ -15,8 +15,8 @@ from tests.statistical.mixture_alone import play_alone
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
 from devote.schemes import Survey
-from devote.simulate import Scenario
-from devote.simulate.run import Run
+from devote.simulator import Scenario
+from devote.simulator.run import Run
 from devote.theory import binomial_tail
 
 MEANS = PROBLEMS["1"].means

@@ -4,7 +4,7 @@ from tests.rules.compiled import play_alone as play
 
 from devote.problems import Problem
 from devote.rules import get_algorithm
-from devote.simulate.run import environment_arrays
+from devote.simulator.run import environment_arrays
 
 ALGORITHM = get_algorithm("mixture_elimination")
 RUNS = 20_000

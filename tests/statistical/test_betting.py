@@ -18,8 +18,8 @@ from tests.statistical.survey_runs import BETTING, Lies, play_surveys
 
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import simulate
-from devote.simulate.run import environment_arrays
+from devote.simulator import simulate
+from devote.simulator.run import environment_arrays
 from devote.theory import binomial_tail
 
 PROBLEM_1 = get_problem("1").means

@@ -9,7 +9,7 @@ from tests.power import most_failures
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Claim, Pick
-from devote.simulate import simulate
+from devote.simulator import simulate
 from devote.theory import binomial_tail
 
 RUNS = 1_200

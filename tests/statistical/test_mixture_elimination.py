@@ -55,7 +55,7 @@ def test_samples_decentralized_on_problem_1(n_players, until_quorum, until_all, 
     The reference counts until every player has been active since the last quorum, this project
     until all hold the arm (erratum 5): by the coupon collector N ln(N/(N - M)) samples less.
     """
-    from devote.simulate import simulate
+    from devote.simulator import simulate
 
     spec = ExperimentSpec(arms=10, algorithm="mixture_elimination", epsilon=0.25)
     found = simulate(spec, get_problem("1"), n_players, trials=trials, seed=3)
@@ -92,7 +92,7 @@ def test_erratum_22_with_a_sharp_subroutine_the_vote_is_wrong_more_often_than_de
     A vote that kept to delta would give so many wrong answers in 10,000 with probability below
     .001. Were it wrong with .064, the test would pass with probability .998 on a fresh seed.
     """
-    from devote.simulate import simulate
+    from devote.simulator import simulate
 
     problem = Problem("hard", [0.55, 0.45])
     spec = ExperimentSpec(arms=2, algorithm="mixture_elimination", epsilon=0.09)

@@ -15,7 +15,7 @@ from tests.rules.compiled import play_alone
 
 from devote.problems import Problem
 from devote.rules.registry import ALGORITHMS
-from devote.simulate.run import environment_arrays
+from devote.simulator.run import environment_arrays
 from devote.theory import binomial_tail
 
 ETA = 0.3

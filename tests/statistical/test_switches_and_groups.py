@@ -5,7 +5,7 @@ from scripts.phi_table import FLEETS
 
 from devote.problems import Problem, Split, get_problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import Scenario, run_trial, simulate
+from devote.simulator import Scenario, run_trial, simulate
 from devote.theory import recommended_phi
 
 SEEDS = [1, 2, 3]

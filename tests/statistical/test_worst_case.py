@@ -10,7 +10,7 @@ import pytest
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.simulate import simulate
+from devote.simulator import simulate
 from devote.theory import binomial_tail, claimed_failure, vote_failure
 
 ETA, QUORUM = 0.9, 28

@@ -2,7 +2,7 @@
 
 import pytest
 
-from devote.simulate import run_sweep
+from devote.simulator import run_sweep
 from devote.studies.frequent_players import scenario
 from devote.studies.variants import SER3, UGAPEC
 

@@ -4,7 +4,7 @@ import pytest
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
-from devote.simulate import ResultError, Scenario
+from devote.simulator import ResultError, Scenario
 from devote.studies.eta_sweep import EtaSweep, draw_eta, eta_scenarios, sweep_eta
 from devote.studies.plan_sweep import PlanSweep, draw_plan, sweep_plan
 

@@ -5,7 +5,7 @@ import pytest
 from scripts.phi_table import Fleet
 
 from devote.problems import get_problem
-from devote.simulate import simulate
+from devote.simulator import simulate
 from devote.studies import Settings, choose
 from devote.studies.reproduce import run
 from devote.studies.switches import (

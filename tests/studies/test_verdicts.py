@@ -2,7 +2,7 @@
 
 import pytest
 
-from devote.simulate.estimates import Estimate
+from devote.simulator.estimates import Estimate
 from devote.studies import claim as claims
 from devote.studies.claim import CHANCE, RADIUS, VERDICTS, Case, Range, depends_on, judged, verdict
 from devote.studies.report import outcome_text, tally

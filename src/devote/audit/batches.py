@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeAlias, TypedDict
 
 from devote.audit.errors import AuditError
-from devote.simulate import Scenario, Trial
-from devote.simulate.sweep.workers import in_chunks, local_executor, worker_count
-from devote.simulate.trials import compile_loop, run_chunk
+from devote.simulator import Scenario, Trial
+from devote.simulator.sweep.workers import in_chunks, local_executor, worker_count
+from devote.simulator.trials import compile_loop, run_chunk
 from devote.theory import clopper_pearson
 
 FIRST = 100

@@ -18,9 +18,9 @@ from devote.plan.promises import failure_bounds
 from devote.problems import Uniform
 from devote.schemes import lone_spec
 from devote.schemes.lone import alone
-from devote.simulate import Scenario, Trial, run_trial
-from devote.simulate.trial import NEVER
-from devote.simulate.trials import run_chunk
+from devote.simulator import Scenario, Trial, run_trial
+from devote.simulator.trial import NEVER
+from devote.simulator.trials import run_chunk
 from devote.theory import LoneFailure
 
 LONE_RUNS = 1_000

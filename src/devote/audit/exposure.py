@@ -31,7 +31,7 @@ from devote.audit.wire import Make, Wire, watch
 from devote.audit.worlds import SECRETS, Secret, World
 from devote.checks import Checks
 from devote.protocol import ExperimentSpec
-from devote.simulate.sweep.workers import in_chunks, local_executor, worker_count
+from devote.simulator.sweep.workers import in_chunks, local_executor, worker_count
 
 LEAST = 90
 CONFIDENCE = 0.999

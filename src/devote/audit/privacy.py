@@ -27,7 +27,7 @@ from devote.checks import Checks
 from devote.problems import Problem, Split, Uniform, get_problem
 from devote.protocol import ExperimentSpec
 from devote.rules import get_algorithm
-from devote.simulate import Scenario
+from devote.simulator import Scenario
 
 GROUPS = replace(get_problem("5"), name="groups", activity=Uniform())
 """Two halves of the players with best arms 0 and 5; all wake equally often."""

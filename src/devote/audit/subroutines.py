@@ -12,7 +12,7 @@ from devote.audit.hard import hard_problems
 from devote.protocol import ExperimentSpec
 from devote.rules.registry import ALGORITHMS
 from devote.schemes import Decentralized, Jury
-from devote.simulate import Scenario
+from devote.simulator import Scenario
 
 SUBROUTINES = tuple(name for name in ALGORITHMS if name != "worst_case")
 EPSILON = 0.25

@@ -3,7 +3,7 @@
 Paper: section 4, Theorem 4; each term is a run of Decentralized Elimination.
 """
 
-from devote.simulate import Scenario, Trial
+from devote.simulator import Scenario, Trial
 
 
 def failed_terms(scenario: Scenario, run: Trial) -> list[bool]:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from devote.problems import mean_reward, optimal_arms
-from devote.simulate import Scenario
-from devote.simulate.run import Run
-from devote.simulate.sweep.workers import in_chunks, local_executor, worker_count
+from devote.simulator import Scenario
+from devote.simulator.run import Run
+from devote.simulator.sweep.workers import in_chunks, local_executor, worker_count
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from devote.audit.correctness import Correctness, audit_correctness
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, Scheme, SpecError
 from devote.schemes import Decentralized, Jury
-from devote.simulate import Scenario
+from devote.simulator import Scenario
 
 PLAYERS = (28, 29, 32, 64, 128)
 """Around the quorum of 28 that eta = .9 and delta = .05 give, and well above."""

@@ -39,7 +39,7 @@ def correctness(
     from devote.audit.worst_case import PLAYERS
     from devote.cli.audit_view import show_correctness
     from devote.cli.terminal import progress_bar, tell
-    from devote.simulate import Scenario
+    from devote.simulator import Scenario
     from devote.studies import parse_players
 
     sizes = () if players is None else parse_players(players)

@@ -20,7 +20,7 @@ from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec, Scheme
 from devote.protocol.scheme import make_scheme
 from devote.protocol.spec import LEFT_OUT
-from devote.simulate import Scenario
+from devote.simulator import Scenario
 
 DEFAULT_PROBLEM = "1"
 

@@ -13,7 +13,7 @@ from devote.problems import Problem
 from devote.protocol.scheme import check
 
 if TYPE_CHECKING:
-    from devote.simulate import Scenario
+    from devote.simulator import Scenario
 
 DEFAULT_ARMS = 4
 DEFAULT_PRIVACY = 1.0
@@ -244,7 +244,7 @@ def _one(
     from devote.cli.terminal import tell
     from devote.plan.plan import make_plan
     from devote.protocol.scheme import make_scheme
-    from devote.simulate import Scenario
+    from devote.simulator import Scenario
 
     if changes is not None:
         if sweep:

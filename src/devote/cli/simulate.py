@@ -40,8 +40,8 @@ def simulate(
         check_writable(save)
 
     from devote.plan.summary import summarise
-    from devote.simulate import run_sweep
-    from devote.simulate.trials import compile_loop
+    from devote.simulator import run_sweep
+    from devote.simulator.trials import compile_loop
 
     with progress_bar() as progress:
         compile_loop(scenario)

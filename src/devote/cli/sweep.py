@@ -40,7 +40,7 @@ def sweep(
     from devote.cli.output_file import check_writable
     from devote.cli.sweep_view import LiveTable, show_cells, told_cells
     from devote.cli.terminal import tell
-    from devote.simulate.sweep.grid import read_sweep
+    from devote.simulator.sweep.grid import read_sweep
 
     asked = read_sweep(file)
     if csv is not None:
@@ -53,7 +53,7 @@ def sweep(
         "dask": dask,
         "results": kept,
     }
-    from devote.simulate import run_sweep
+    from devote.simulator import run_sweep
 
     with LiveTable(asked.cells, how["trials"]) as live:
         done = run_sweep(asked.cells, on_block=live.take, **how)

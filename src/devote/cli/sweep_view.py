@@ -11,10 +11,10 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from devote.cli.terminal import CLOSE, console, number, probability, table
-from devote.simulate import Result, Scenario
-from devote.simulate.block import Columns
-from devote.simulate.dataframe import setting
-from devote.simulate.summary import mean_row
+from devote.simulator import Result, Scenario
+from devote.simulator.block import Columns
+from devote.simulator.dataframe import setting
+from devote.simulator.summary import mean_row
 
 HEADS = ("trials", "samples", "±", "messages", "good")
 REFRESH = 4

@@ -33,7 +33,7 @@ def watch(
 
     scenario = asked.read_scenario()
 
-    from devote.simulate.frames import frames
+    from devote.simulator.frames import frames
 
     out = console()
     live = out.is_terminal and not asked.json

@@ -9,9 +9,9 @@ from rich.live import Live
 from rich.text import Text
 
 from devote.cli.terminal import panel, show_json, table
-from devote.simulate.frames import Frame
-from devote.simulate.scenario import Scenario
-from devote.simulate.trial import Event
+from devote.simulator.frames import Frame
+from devote.simulator.scenario import Scenario
+from devote.simulator.trial import Event
 
 BAR_WIDTH = 28
 COLOURS = {"agreed": "green", "stalled": "yellow", "unfinished": "cyan"}

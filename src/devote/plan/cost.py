@@ -15,10 +15,10 @@ import numpy as np
 
 from devote.plan.spread import spread_of
 from devote.plan.summary import spread
-from devote.simulate.run import Plan, Run
-from devote.simulate.scenario import Scenario
-from devote.simulate.trial import NEVER, STATUSES, Trial
-from devote.simulate.trials import run_trial
+from devote.simulator.run import Plan, Run
+from devote.simulator.scenario import Scenario
+from devote.simulator.trial import NEVER, STATUSES, Trial
+from devote.simulator.trials import run_trial
 
 SLOW = 50
 """A pull without a compiled loop counts as so many."""

@@ -21,11 +21,11 @@ from devote.problems import Problem, Uniform, optimal_arms
 from devote.problems.rewards import BERNOULLI
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury, Survey
-from devote.simulate.answers import AnswerRuns, simulate_answers
-from devote.simulate.jurors import JuryRuns, simulate_jury
-from devote.simulate.parts import PARTS
-from devote.simulate.scenario import Scenario
-from devote.simulate.trial import NEVER
+from devote.simulator.answers import AnswerRuns, simulate_answers
+from devote.simulator.jurors import JuryRuns, simulate_jury
+from devote.simulator.parts import PARTS
+from devote.simulator.scenario import Scenario
+from devote.simulator.trial import NEVER
 
 PER_SECOND = 10_000_000
 """Answers, or plays of a lone juror, that a second is taken to simulate."""

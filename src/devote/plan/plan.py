@@ -10,7 +10,7 @@ from devote.problems import Problem, Uniform
 from devote.protocol import ExperimentSpec, Promise, SpecError
 from devote.protocol.scheme import SCHEMES, check
 from devote.schemes import lone_spec
-from devote.simulate.scenario import Scenario
+from devote.simulator.scenario import Scenario
 from devote.theory import coupon_collector, p_star, theorem_2_probability, theorem_2_samples
 
 SINGLE_RUNS = 200

@@ -11,8 +11,8 @@ from typing import Any
 from devote import theory
 from devote.problems import Problem, optimal_arms
 from devote.protocol import Bound, Case, Promise
-from devote.simulate.scenario import Scenario
-from devote.simulate.trial import Trial
+from devote.simulator.scenario import Scenario
+from devote.simulator.trial import Trial
 
 
 def case_of(scenario: Scenario) -> Case:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from devote import theory
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.scheme import check
-from devote.simulate.scenario import Scenario
-from devote.simulate.trial import Trial
+from devote.simulator.scenario import Scenario
+from devote.simulator.trial import Trial
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from devote.simulate.estimates import mean
+from devote.simulator.estimates import mean
 from devote.theory import binomial_tail
 
 DECIDES = 0.95

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from devote.plan.promises import case_of, failure_bounds
-from devote.simulate.result import Result
-from devote.simulate.trial import NEVER
+from devote.simulator.result import Result
+from devote.simulator.trial import NEVER
 
 T = TypeVar("T")
 

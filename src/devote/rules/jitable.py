@@ -1,6 +1,6 @@
 """The shim that lets one function run on lists and be compiled by numba.
 
-The core never imports numba. ``@jitable`` only writes the function down; ``devote.simulate``
+The core never imports numba. ``@jitable`` only writes the function down; ``devote.simulator``
 hands the list to numba when it compiles a loop. Decorated functions use indexing, ``len`` and
 ``math``, no ``**`` (compilers rewrite powers, and results must be equal to the last bit).
 """

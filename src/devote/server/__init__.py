@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "create_app", "run_server"]
 
 # A device without a server uses a module of this package, and starts without the web framework.
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Settings": "devote.server.settings",

@@ -16,9 +16,9 @@ from devote.audit.views import view_runs
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Decentralized
-from devote.simulate import Scenario
-from devote.simulate.estimates import Estimate
-from devote.simulate.sweep.sweep import Progress
+from devote.simulator import Scenario
+from devote.simulator.estimates import Estimate
+from devote.simulator.sweep.sweep import Progress
 from devote.studies.drawing.curves import EndLabel, write_labels
 from devote.studies.drawing.style import BARS, GREY, Axes, bars, house_style, panels, save
 from devote.studies.sheet import Sheet

@@ -4,9 +4,9 @@ Paper: section 6, the closing remark on Assumption 2.
 """
 
 from devote.problems import Problem, Split, get_problem
-from devote.simulate import Scenario
-from devote.simulate.estimates import Estimate, proportion
-from devote.simulate.trial import NEVER
+from devote.simulator import Scenario
+from devote.simulator.estimates import Estimate, proportion
+from devote.simulator.trial import NEVER
 from devote.studies.claim import Range, Row, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import EndLabel, write_labels

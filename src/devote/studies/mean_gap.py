@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from devote.simulate.estimates import exact
+from devote.simulator.estimates import exact
 from devote.studies.claim import Case, Range, Row, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.style import Figure

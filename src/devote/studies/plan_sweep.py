@@ -13,9 +13,9 @@ from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.plan.summary import summarise
 from devote.protocol import SpecError
-from devote.simulate import Scenario, run_sweep
-from devote.simulate.estimates import mean
-from devote.simulate.sweep.sweep import Progress
+from devote.simulator import Scenario, run_sweep
+from devote.simulator.estimates import mean
+from devote.simulator.sweep.sweep import Progress
 from devote.studies.drawing.style import BARS, BLACK, Axes, bars
 from devote.studies.sheet import Sheet
 

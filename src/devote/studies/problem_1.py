@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from devote.simulate.estimates import Estimate, deviation_ratio, exact, mean, ratio
+from devote.simulator.estimates import Estimate, deviation_ratio, exact, mean, ratio
 from devote.studies.claim import Case, Range, Row, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_counts, samples_figure

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from devote.simulate.estimates import Estimate, exponent, mean, mean_count, ratio, slopes
+from devote.simulator.estimates import Estimate, exponent, mean, mean_count, ratio, slopes
 from devote.studies.claim import CLEARLY, Case, Range, Row, cases_for, judged
 from devote.studies.drawing.curves import curve, draw_counts, samples_figure
 from devote.studies.drawing.style import Axes, Figure

@@ -6,7 +6,7 @@ Paper: the figure "the mean rewards of suboptimal arms linearly decrease", panel
 from functools import partial
 from itertools import product
 
-from devote.simulate.estimates import Estimate, mean
+from devote.simulator.estimates import Estimate, mean
 from devote.studies.claim import Case, Range, Row, cases_for, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import curve, draw_curves, samples_figure, write_labels

@@ -4,7 +4,7 @@ The paper prints no radius; two valid ones give different answers to some of its
 say so in their rows. No sentence is about the radius itself.
 """
 
-from devote.simulate.estimates import ratio
+from devote.simulator.estimates import ratio
 from devote.studies.drawing import style
 from devote.studies.drawing.curves import Curve, curve, draw_curves, level, write_labels
 from devote.studies.drawing.style import Figure

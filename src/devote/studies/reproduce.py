@@ -17,13 +17,13 @@ from typing import Any
 from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.protocol import SpecError
-from devote.simulate import ResultError, Scenario
-from devote.simulate.gpu import check_device
-from devote.simulate.result import versions
-from devote.simulate.scenario import check_engine
-from devote.simulate.sweep.cluster import dask_executor
-from devote.simulate.sweep.sweep import Progress, Sweep, run_sweeps
-from devote.simulate.sweep.workers import InProcess, local_executor, worker_count
+from devote.simulator import ResultError, Scenario
+from devote.simulator.gpu import check_device
+from devote.simulator.result import versions
+from devote.simulator.scenario import check_engine
+from devote.simulator.sweep.cluster import dask_executor
+from devote.simulator.sweep.sweep import Progress, Sweep, run_sweeps
+from devote.simulator.sweep.workers import InProcess, local_executor, worker_count
 from devote.studies import report
 from devote.studies.claim import Row
 from devote.studies.drawing import style

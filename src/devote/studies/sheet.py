@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from devote.files import write_whole
-from devote.simulate import ResultError
+from devote.simulator import ResultError
 
 
 @dataclass(frozen=True)

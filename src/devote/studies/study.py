@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from devote.errors import DevoteError
-from devote.simulate import Result, Scenario
-from devote.simulate.estimates import Estimate, ratio
+from devote.simulator import Result, Scenario
+from devote.simulator.estimates import Estimate, ratio
 from devote.studies.claim import Row
 from devote.studies.drawing.style import Figure
 from devote.studies.variants import QUORUM, SCHEMES, SUBROUTINES, Variant

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from devote import theory
 from devote.problems import get_problem
-from devote.simulate import Result, Scenario
-from devote.simulate.estimates import Estimate, mean, ratio
+from devote.simulator import Result, Scenario
+from devote.simulator.estimates import Estimate, mean, ratio
 from devote.studies.claim import Case, Range, Row, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.style import Axes, Figure

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Isolated, Jury
-from devote.simulate import Scenario
-from devote.simulate.estimates import Estimate, exact, proportion
+from devote.simulator import Scenario
+from devote.simulator.estimates import Estimate, exact, proportion
 from devote.studies.claim import Case, Range, Row, judged
 from devote.studies.drawing import style
 from devote.studies.drawing.style import Figure

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Decentralized, make_scheme
-from devote.simulate import Scenario
+from devote.simulator import Scenario
 
 EPSILON, DELTA, ETA = 0.25, 0.05, 0.9
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from devote.problems import get_problem
-from devote.simulate.estimates import Estimate, exact, mean
+from devote.simulator.estimates import Estimate, exact, mean
 from devote.studies.drawing import style
 from devote.studies.drawing.style import Axes, Figure
 from devote.studies.study import ALONE_FACTOR, Table

@@ -7,7 +7,7 @@ from devote.plan.promises import case_of, failure_bounds
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec, Scheme
 from devote.schemes import Decentralized, Isolated, Jury, Pooled, Survey
-from devote.simulate import Scenario, run_sweep
+from devote.simulator import Scenario, run_sweep
 from devote.studies.sheet import Sheet
 
 SCHEMES: tuple[Scheme, ...] = (Pooled(), Isolated(), Decentralized(), Jury(), Survey())

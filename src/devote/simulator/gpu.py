@@ -1,0 +1,422 @@
+"""Many trials at once on an NVIDIA GPU, with the functions that the CPU runs.
+
+Passes have a thread for each player of each trial (``passes``). What passes cannot run, as every
+pull concerns all players or rewards change with time, has a thread for each trial, which makes one
+pull after another (``loop``) with counted random numbers.
+
+With ``NUMBA_ENABLE_CUDASIM=1`` numba's simulator runs the same kernels in plain Python.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from devote.protocol import SpecError
+from devote.rules import State
+from devote.simulator import loop as event
+from devote.simulator import passes
+from devote.simulator.block import Block
+from devote.simulator.compiling import Function, Linker, of_event_loop
+from devote.simulator.errors import SweepError, rule_fault
+from devote.simulator.numbers import CHOOSE, GAP, NOISE, PAY, uniform
+from devote.simulator.outcomes import End, block_of
+from devote.simulator.passes import (
+    DONE,
+    PLAYER,
+    TRIAL,
+    Mail,
+    Rows,
+    View,
+    current_half,
+    end_pass,
+    open_trial,
+    visit,
+)
+from devote.simulator.passes_run import end_record, new_setup, of_passes, room_for_messages
+from devote.simulator.room import bytes_per_player
+from devote.simulator.run import Plan, Run, end_of
+from devote.simulator.scenario import Scenario
+from devote.simulator.streams import trial_key
+from devote.simulator.workspace import FAULT, Tables
+
+try:
+    from numba import cuda
+except ImportError:  # ``check_device`` says so
+    cuda = None
+
+REMEDY = "Use engine passes or event, or a machine with an NVIDIA GPU."
+THREADS = 128
+PASSES_AT_ONCE = 4
+"""Passes between two looks at how many trials are left."""
+
+PULLS_AT_ONCE = 100_000
+"""Pulls of a trial between two looks."""
+
+SHARE_OF_MEMORY = 0.8
+PER_TRIAL = 4096
+"""Bytes of a trial beside its players and messages."""
+
+
+def check_device() -> None:
+    """Refuse if there is no device, no driver, or no compiler for it."""
+    if why := why_no_device():
+        raise SpecError(f"engine='cuda' cannot run here: {why}.\n{REMEDY}")
+
+
+@cache
+def why_no_device() -> str:
+    """Why nothing can run on a device; empty if it can."""
+    if cuda is None:
+        return "numba-cuda is not installed (pip install 'devote[gpu]')"
+    try:
+        if not cuda.is_available():
+            return "there is no NVIDIA GPU, or no driver for it"
+        cuda.current_context()
+    except Exception as error:  # whatever a driver that does not work may raise
+        return f"the NVIDIA driver does not work ({type(error).__name__})"
+    return ""
+
+
+def free_bytes() -> int:
+    """How much memory of the device is free."""
+    free = cuda.current_context().get_memory_info()[0]
+    return 1 << 30 if free == float("inf") else int(free)  # the simulator has no limit
+
+
+def run_on_device(
+    scenario: Scenario, seed: int, trials: Sequence[int]
+) -> Iterator[tuple[Sequence[int], Block]]:
+    """Trials and what they came to, as many at once as there is room for."""
+    check_device()
+    run = _run_pulls if scenario.why_no_passes else _run_passes
+    each = bytes_per_player(scenario) * scenario.n_players + PER_TRIAL
+    if not scenario.why_no_passes:
+        each += 12 * room_for_messages(scenario)
+    size = int(SHARE_OF_MEMORY * free_bytes()) // each
+    if size < 1:
+        raise SweepError(
+            f"A trial of {scenario.n_players:,} players takes {each / 2**30:,.1f} GiB of the GPU's "
+            f"memory, and {free_bytes() / 2**30:,.1f} GiB are free.\nUse fewer players."
+        )
+    for begin in range(0, len(trials), size):
+        some = trials[begin : begin + size]
+        with warnings.catch_warnings():
+            # A small grid is what was asked for.
+            warnings.filterwarnings("ignore", message="Grid size")
+            yield some, block_of(scenario, run(scenario, seed, some))
+
+
+def atomic_add(array: Any, place: int, value: int) -> int:
+    """In place of ``passes.add_at``."""
+    before: int = cuda.atomic.add(array, place, value)
+    return before
+
+
+def atomic_raise(array: Any, place: int, value: float) -> None:
+    """In place of ``passes.raise_at``."""
+    cuda.atomic.max(array, place, value)
+
+
+ATOMIC = {passes.add_at: atomic_add, passes.raise_at: atomic_raise}
+
+
+def _device_function(function: Function) -> Function:
+    made: Function = cuda.jit(device=True)(function)
+    return made
+
+
+_kernels: dict[str, Any] = {}
+"""Kernels by the key of their code."""
+
+
+def kernel(function: Function, given: dict[Function, Function]) -> Any:
+    """A kernel, which numba compiles for the types of each first launch."""
+    linked, key = Linker(_device_function, given | ATOMIC).link(function)
+    if key not in _kernels:
+        _kernels[key] = cuda.jit(linked)
+    return _kernels[key]
+
+
+def sweep_kernel(n_arms: int, n_ints: int, n_floats: int) -> Function:
+    """A pass, for learners of this size: a thread's own arrays have fixed lengths."""
+
+    def sweep(setup: Any, trials: Any, players: Any, shared: Any, rows: Any, mail: Any) -> None:
+        row = cuda.grid(1)
+        if row >= len(rows.half):
+            return
+        place = row // setup.n_players
+        if trials[place].phase == DONE:
+            return
+        out = cuda.local.array(n_arms, np.int32)
+        view = View(trials[place], shared[place], mail, place, out)
+        state = State(
+            cuda.local.array(n_arms, np.int8),
+            cuda.local.array(n_arms, np.int32),
+            cuda.local.array(n_arms, np.float64),
+            cuda.local.array(n_ints, np.int32),
+            cuda.local.array(n_floats, np.float64),
+        )
+        voted = cuda.local.array(n_arms, np.int8)
+        h = current_half(view.trial, rows, row)
+        if visit(setup, view, players, rows, state, voted, h, row, row % setup.n_players):
+            g = 1 - h
+            for k in range(n_arms):
+                rows.alive[g, row, k] = state.alive[k]
+                rows.pulls[g, row, k] = state.pulls[k]
+                rows.sums[g, row, k] = state.sums[k]
+                rows.voted[g, row, k] = voted[k]
+            for i in range(n_ints):
+                rows.ints[g, row, i] = state.ints[i]
+            for i in range(n_floats):
+                rows.floats[g, row, i] = state.floats[i]
+
+    return sweep
+
+
+def decide_kernel(
+    setup: Any, trials: Any, tally: Any, shared: Any, mail: Any, needs: Any, left: Any
+) -> None:
+    """What follows from a pass, a thread for each trial."""
+    place = cuda.grid(1)
+    if place >= len(trials) or trials[place].phase == DONE:
+        return
+    view = View(trials[place], shared[place], mail, place, needs[place])
+    n = mail.counts[place]
+    end_pass(setup, view, tally[place], needs[place], mail.times[place], mail.slots[place], n)
+    mail.counts[place] = 0
+    mail.active[place] = 0
+    mail.ends[place] = 0.0
+    if trials[place].phase == DONE:
+        cuda.atomic.add(left, 0, -1)
+
+
+def begin_kernel(
+    trials: Any, players: Any, keys: Any, rows: Any, n_players: int, n_arms: int
+) -> None:
+    """Before the first pass, a thread for each player."""
+    row = cuda.grid(1)
+    if row >= len(rows.half):
+        return
+    players[0, row].when = 0.0
+    rows.half[row] = 0
+    rows.moved[row] = 0
+    if row % n_players == 0:
+        open_trial(trials[row // n_players], keys[row // n_players], n_arms)
+
+
+def gather_kernel(
+    trials: Any, players: Any, rows: Any, n_players: int, totals: Any, held: Any, first_vote: Any
+) -> None:
+    """Add up what players did, a thread for each; ``held`` marks the arms that somebody holds."""
+    row = cuda.grid(1)
+    if row >= len(rows.half):
+        return
+    place = row // n_players
+    h = current_half(trials[place], rows, row)
+    player = players[h, row]
+    first_vote[row] = player.first_vote
+    cuda.atomic.add(totals, (place, 0), player.active)
+    cuda.atomic.add(totals, (place, 1), player.conflicts)
+    cuda.atomic.add(totals, (place, 2), player.suboptimal)
+    for k in range(held.shape[1]):
+        if rows.alive[h, row, k]:
+            held[place, k] = 1
+
+
+def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End]:
+    """Trials in passes."""
+    setup, given = new_setup(scenario), of_passes(scenario)
+    n_trials, n, k = len(trials), scenario.n_players, scenario.spec.n_arms
+    fresh = scenario.algorithm.new_state(k)
+    n_ints, n_floats, n_rows = len(fresh.ints), max(1, len(fresh.floats)), n_trials * n
+    rows = Rows(
+        alive=cuda.device_array((2, n_rows, k), np.int8),
+        pulls=cuda.device_array((2, n_rows, k), np.int32),
+        sums=cuda.device_array((2, n_rows, k), np.float64),
+        ints=cuda.device_array((2, n_rows, n_ints), np.int32),
+        floats=cuda.device_array((2, n_rows, n_floats), np.float64),
+        voted=cuda.device_array((2, n_rows, k), np.int8),
+        half=cuda.device_array(n_rows, np.int8),
+        moved=cuda.device_array(n_rows, np.int8),
+    )
+    players = cuda.device_array((2, n_rows), PLAYER)
+    room = room_for_messages(scenario)
+    mail = Mail(
+        counts=_zeros(n_trials, kind=np.int64),
+        times=cuda.device_array((n_trials, room), np.float64),
+        slots=cuda.device_array((n_trials, room), np.int32),
+        ends=_zeros(n_trials),
+        active=_zeros(n_trials, kind=np.int64),
+        faults=_zeros(n_trials, kind=np.int64),
+    )
+    setup = setup._replace(
+        env=_to_device(setup.env),
+        spans=cuda.to_device(setup.spans),
+        good=cuda.to_device(setup.good),
+    )
+    states = cuda.to_device(np.zeros(n_trials, TRIAL))
+    shared = cuda.to_device(np.ones((n_trials, k), np.int8))
+    tally, needs = _zeros(n_trials, k + 2, kind=np.int64), _zeros(n_trials, k + 2, kind=np.int64)
+    keys = np.array([trial_key(seed, trial) for trial in trials], dtype=np.uint64)
+    left = cuda.to_device(np.array([n_trials]))
+    per_row = (n_rows + THREADS - 1) // THREADS, THREADS
+    per_trial = (n_trials + 31) // 32, 32
+    sweep = kernel(sweep_kernel(k, n_ints, n_floats), given)
+    decide = kernel(decide_kernel, given)
+    kernel(begin_kernel, given)[per_row](states, players, cuda.to_device(keys), rows, n, k)
+    while left.copy_to_host()[0]:
+        for _ in range(PASSES_AT_ONCE):
+            sweep[per_row](setup, states, players, shared, rows, mail)
+            decide[per_trial](setup, states, tally, shared, mail, needs, left)
+        furthest = states.copy_to_host()
+        samples = int(furthest["start"].max() * n)
+        scenario.check_goes_on(samples, int(furthest["broadcasts"].max()))
+    totals, held = _zeros(n_trials, 3, kind=np.int64), _zeros(n_trials, k, kind=np.int8)
+    first_vote = cuda.device_array(n_rows, np.int32)
+    kernel(gather_kernel, given)[per_row](states, players, rows, n, totals, held, first_vote)
+    ended, tallies, open_arms = (array.copy_to_host() for array in (states, tally, shared))
+    sums, holds, firsts = (array.copy_to_host() for array in (totals, held, first_vote))
+    if (ended["ended"] == FAULT).any():
+        raise rule_fault(scenario.spec.algorithm)
+    return [
+        End(
+            group=end_record(
+                ended[i],
+                samples=int(sums[i, 0]),
+                conflicts=int(sums[i, 1]),
+                suboptimal=int(sums[i, 2]),
+            ),
+            tally=tallies[i, :k],
+            by_arm=np.zeros((k, 1), dtype=np.int64),
+            shared=open_arms[i],
+            held=holds[i] != 0,
+            first_vote=firsts[i * n : (i + 1) * n],
+        )
+        for i in range(n_trials)
+    ]
+
+
+def pull_kernel(
+    game: Any,
+    setup: Any,
+    learners: Any,
+    groups: Any,
+    players: Any,
+    tables: Any,
+    keys: Any,
+    horizon: int,
+    most: int,
+) -> None:
+    """Up to ``most`` pulls of a trial, a thread for each."""
+    place = cuda.grid(1)
+    if place >= len(keys):
+        return
+    own = State(
+        learners.alive[place],
+        learners.pulls[place],
+        learners.sums[place],
+        learners.ints[place],
+        learners.floats[place],
+    )
+    mine = Tables(
+        groups[place],
+        players[place],
+        tables.voted[place],
+        tables.tally[place],
+        tables.by_arm[place],
+        tables.shared[place],
+        tables.before[place],
+        tables.out[place],
+        tables.events[0],
+        tables.arm_pulls[0],
+        tables.player_pulls[0],
+    )
+    group = groups[place, 0]
+    key = keys[place]
+    one_learner = len(own.alive) < setup.n_players
+    for _ in range(most):
+        if group.ended or group.time >= horizon:
+            return
+        i = group.time
+        player = event.waker(game, setup, uniform(key, i, GAP))
+        row = 0 if one_learner else player
+        event.pull(
+            game,
+            setup,
+            own,
+            mine,
+            row,
+            player,
+            uniform(key, i, CHOOSE),
+            uniform(key, i, PAY),
+            uniform(key, i, NOISE),
+        )
+
+
+def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End]:
+    """Trials pull by pull."""
+    plan, n_trials = Plan(scenario), len(trials)
+    first = Run(scenario, plan=plan)
+    tables, log = first.tables, first.tables.voted
+    if plan.part.keeps_log:  # which cannot grow on a device
+        each = plan.part.messages_of_a_player(plan.game.scheme)
+        log = np.zeros((scenario.n_players * each, log.shape[1]), dtype=np.int8)
+    here = tables._replace(voted=log)
+    on_device = Tables(*(cuda.to_device(np.stack([array] * n_trials)) for array in here))
+    # Records are passed to a kernel as arrays of their own: the simulator wants it.
+    plain = on_device._replace(groups=0, players=0)
+    learners: Any = State(
+        *(cuda.to_device(np.stack([array] * n_trials)) for array in first.learners)
+    )
+    game = plan.game._replace(
+        env=_to_device(plan.game.env),
+        threshold=cuda.to_device(plan.game.threshold),
+        alias=cuda.to_device(plan.game.alias),
+        good=cuda.to_device(plan.game.good),
+    )
+    keys = np.array([trial_key(seed, trial) for trial in trials], dtype=np.uint64)
+    launch = kernel(pull_kernel, of_event_loop(scenario.algorithm, plan.part))
+    per_trial = (n_trials + 31) // 32, 32
+    horizon = scenario.horizon or np.iinfo(np.int64).max
+    keys_there = cuda.to_device(keys)
+    while True:
+        launch[per_trial](
+            *(game, first.setup, learners, on_device.groups, on_device.players, plain),
+            *(keys_there, horizon, PULLS_AT_ONCE),
+        )
+        groups = on_device.groups.copy_to_host()[:, 0]
+        going = groups[(groups["ended"] == 0) & (groups["time"] < horizon)]
+        if not len(going):
+            break
+        scenario.check_goes_on(int(going["time"].max()), int(going["broadcasts"].min()))
+    if (groups["ended"] == FAULT).any():
+        raise rule_fault(scenario.spec.algorithm)
+    ended = [array.copy_to_host() for array in on_device]
+    learned = [array.copy_to_host() for array in learners]
+    return [
+        end_of(
+            plan,
+            first.setup,
+            State(*(array[i] for array in learned)),
+            Tables(*(array[i] for array in ended)),
+        )
+        for i in range(n_trials)
+    ]
+
+
+def _zeros(*shape: int, kind: Any = np.float64) -> Any:
+    return cuda.to_device(np.zeros(shape, kind))
+
+
+def _to_device(environment: Any) -> Any:
+    """An environment whose buffers are on the device."""
+    return environment._replace(
+        **{
+            name: cuda.to_device(values)
+            for name, values in environment._asdict().items()
+            if isinstance(values, np.ndarray)
+        }
+    )

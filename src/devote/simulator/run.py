@@ -1,0 +1,242 @@
+"""One run of the event loop in progress: its arrays, its streams, and the loop that advances it."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from devote.problems import Uniform, is_suboptimal
+from devote.problems.rewards import Environment
+from devote.rules import State
+from devote.simulator.compiling import Function, event_loop
+from devote.simulator.errors import rule_fault
+from devote.simulator.outcomes import End, block_of, count_holders_of
+from devote.simulator.parts import part_of
+from devote.simulator.scenario import Scenario
+from devote.simulator.streams import NAMES, Streams
+from devote.simulator.trial import Event, Trial
+from devote.simulator.workspace import (
+    FAULT,
+    NEVER,
+    Game,
+    Setup,
+    Tables,
+    Workspace,
+    group_type,
+    player_type,
+)
+
+BLOCK = 8192
+FIRST_BLOCK = 512
+"""Later blocks are longer: a run of some hundred pulls draws no thousands of uniforms."""
+
+TRACE_ROWS = 4096
+
+
+def environment_arrays(environment: Environment) -> Any:
+    """The buffers behind ``pay`` as arrays."""
+    buffers: dict[str, Any] = {
+        name: np.array(values)
+        for name, values in environment._asdict().items()
+        if isinstance(values, list) and (name != "groups" or environment.n_groups > 1)
+    }
+    if environment.n_groups == 1:
+        buffers["groups"] = np.zeros(1, dtype=np.int64)  # nobody asks whose group it is
+    return environment._replace(**buffers)
+
+
+def good_arms(environment: Environment, epsilon: float) -> Any:
+    """1 for each arm that is epsilon-optimal for the first player at first, else 0."""
+    bad = [is_suboptimal(environment, epsilon, 0, 0, arm) for arm in range(environment.n_arms)]
+    return 1 - np.array(bad, dtype=np.int64)
+
+
+def new_learners(scenario: Scenario, rows: int) -> State:
+    """The buffers of so many learners at their start, a row each."""
+    fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
+    kinds: dict[str, Any] = {"alive": np.int8, "pulls": np.int32, "ints": np.int32}
+    buffers: dict[str, Any] = {}
+    for name, values in fresh._asdict().items():
+        start = np.array(values or [0.0], dtype=kinds.get(name, np.float64))
+        buffers[name] = np.empty((rows, len(start)), dtype=start.dtype)
+        buffers[name][:] = start
+    return State(**buffers)
+
+
+class Plan:
+    """What all trials of a scenario have in common: the loop, what is played, and generators.
+
+    It serves one run at a time.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        part = part_of(scenario.scheme)
+        assert part is not None
+        self.scenario, self.part = scenario, part
+        problem, n = scenario.problem, scenario.n_players
+        uniform = isinstance(problem.activity, Uniform)
+        threshold, alias = map(np.array, ([1.0], [0]) if uniform else problem.waking(n))
+        env = problem.environment(n)
+        self.game = Game(
+            env=environment_arrays(env),
+            rule=scenario.rule,
+            threshold=threshold,
+            alias=alias,
+            good=good_arms(env, scenario.spec.epsilon),
+            scheme=part.constants(scenario.spec, n),
+        )
+        self.streams = Streams((*NAMES, "noise") if scenario.scheme.noisy else NAMES)
+        self.even = int(np.all(threshold == 1.0))
+        self.steady = int(env.n_groups == 1 and env.n_segments == 1 and not any(env.slopes))
+
+    @property
+    def loop(self) -> Function:
+        """The event loop of the rule and the scheme."""
+        return event_loop(self.scenario.algorithm, self.part)
+
+
+class Run:
+    """The arrays of one run, and the named streams of its trial."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int = 0,
+        trial: int = 0,
+        tracing: bool = False,
+        counting: bool = False,
+        plan: Plan | None = None,
+        loop: Function | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.plan = plan or Plan(scenario)
+        self.loop = loop or self.plan.loop
+        self.part = part = self.plan.part
+        n, k = scenario.n_players, scenario.spec.n_arms
+        self.learners = new_learners(scenario, 1 if part.one_learner else n)
+        self.setup = Setup(
+            n_players=n,
+            epsilon=scenario.spec.epsilon,
+            endless=int(scenario.algorithm.endless),
+            even=self.plan.even,
+            steady=self.plan.steady,
+            tracing=int(tracing),
+            counting=int(counting),
+        )
+        no_votes = scenario.scheme.by_message and not part.one_learner
+        self.tables = Tables(
+            groups=np.zeros(1, group_type(part.group)),
+            players=np.zeros(n, player_type(part.player)),
+            voted=np.zeros((BLOCK if part.keeps_log else n if no_votes else 1, k), dtype=np.int8),
+            tally=np.zeros(k, dtype=np.int64),
+            by_arm=np.zeros((k, part.arm_words), dtype=np.int64),
+            shared=np.ones(k, dtype=np.int8),
+            before=np.ones(k, dtype=np.int8),
+            out=np.zeros(k, dtype=np.int32),
+            events=np.zeros((TRACE_ROWS + 2 * k + 2 if tracing else 1, 5), dtype=np.int64),
+            arm_pulls=np.zeros(k, dtype=np.int64),
+            player_pulls=np.zeros(n if counting else 1, dtype=np.int64),
+        )
+        self.tables.players["first_vote"] = NEVER
+        self.group: Any = self.tables.groups[0]  # a view: what is written there shows here
+        self.group["n_shared"] = k
+        self.events: list[Event] = []
+        self.plan.streams.start(seed, trial)
+
+    @property
+    def samples(self) -> int:
+        """Pulls so far."""
+        return int(self.group["time"])
+
+    @property
+    def arms_left(self) -> int:
+        """The arms still open to all; where players do not vote, those that somebody holds."""
+        if self.scenario.scheme.by_message:
+            return int(self.group["n_shared"])
+        alive: NDArray[np.int8] = self.learners.alive  # type: ignore[assignment]
+        return int(alive.any(axis=0).sum())
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended or reached its horizon."""
+        horizon = self.scenario.horizon
+        return bool(self.group["ended"]) or (horizon is not None and self.samples >= horizon)
+
+    def advance(self, most: int | None = None) -> None:
+        """Make up to ``most`` pulls, fewer if the run ends before; without it, a block of them."""
+        horizon = self.scenario.horizon
+        size = min(max(FIRST_BLOCK, self.samples), BLOCK) if most is None else most
+        if horizon is not None:
+            size = min(size, horizon - self.samples)
+        self.feed(*self.plan.streams.random(size))
+
+    def feed(self, *uniforms: NDArray[np.float64]) -> None:
+        """Make one pull per row of uniforms: who wakes, what is chosen and paid, and noise."""
+        left = uniforms if len(uniforms) == 4 else (*uniforms, uniforms[0])
+        while len(left[0]) and not self.group["ended"]:
+            before = self.samples
+            if self.part.keeps_log:
+                self._make_room(len(left[0]))
+            self.loop(self.plan.game, self.setup, self.learners, self.tables, *left)
+            if self.group["ended"] == FAULT:
+                raise rule_fault(self.scenario.spec.algorithm)
+            self._take_events()
+            done = self.samples - before
+            left = tuple(column[done:] for column in left)
+
+    def _make_room(self, pulls: int) -> None:
+        """Lengthen the log of messages, so that each pull may write one about the same arm."""
+        log = self.tables.voted
+        needed = int(self.tables.tally.max()) + pulls
+        if needed > len(log):
+            room = np.zeros((max(needed, 2 * len(log)), log.shape[1]), dtype=log.dtype)
+            room[: len(log)] = log
+            self.tables = self.tables._replace(voted=room)
+
+    def _take_events(self) -> None:
+        names = self.part.events
+        for row in self.tables.events[: self.group["n_events"]].tolist():
+            time, kind, player, arm, term = row
+            self.events.append(Event(time, names[kind], player, arm, term))
+        self.tables.groups["n_events"] = 0
+
+    def outcome(self) -> Trial:
+        """What the run came to."""
+        [trial] = block_of(self.scenario, [self.end()])
+        return replace(trial, trace=tuple(self.events) if self.setup.tracing else None)
+
+    def end(self) -> End:
+        """What says what it came to."""
+        return end_of(self.plan, self.setup, self.learners, self.tables)
+
+
+def end_of(plan: Plan, setup: Setup, learners: State, tables: Tables) -> End:
+    """How a run of the event loop stands; one that never ends by itself is asked only now."""
+    alive: Any = learners.alive
+    groups = tables.groups.copy().view(np.recarray)
+    group: Any = groups[0]
+    if not group.ended:
+        if plan.scenario.scheme.by_message and not plan.part.one_learner:
+            group.holding = count_holders_of(alive, tables.shared)
+        shared = {name: getattr(tables, name) for name in Workspace._fields[3:10]}
+        group.ended = plan.part.ended(
+            Workspace(
+                group=group,
+                players=tables.players.view(np.recarray),
+                alive=alive,
+                **shared,
+                scheme=plan.game.scheme,
+                n_players=setup.n_players,
+                tracing=setup.tracing,
+            )
+        )
+    return End(
+        group={name: int(group[name]) for name in groups.dtype.names},
+        tally=tables.tally,
+        by_arm=tables.by_arm,
+        shared=tables.shared,
+        held=alive.any(axis=0),
+        first_vote=tables.players["first_vote"],
+    )

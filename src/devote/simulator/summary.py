@@ -1,0 +1,153 @@
+"""What a result came to, each number with its 95 % interval and the name of that interval."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from devote.simulator.estimates import CONFIDENCE, mean, proportion
+from devote.simulator.trial import NEVER
+
+if TYPE_CHECKING:
+    from devote.simulator.result import Result
+
+STUDENT = "Student t"
+"""For means: exact for normal trials, good for some twenty of any shape."""
+
+EXACT = "Clopper-Pearson"
+"""For fractions: exact, whatever the number of trials."""
+
+HEADS = ("", "mean", "95 % interval", "by", "trials")
+
+
+class Row(NamedTuple):
+    """One number: ``low`` and ``high`` are None where one trial tells nothing of the spread."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    interval: str
+    trials: int
+
+    def texts(self) -> tuple[str, ...]:
+        """The cells of a table."""
+        show = percent if self.interval == EXACT else number
+        between = "-"
+        if self.low is not None and self.high is not None:
+            between = f"{show(self.low)} to {show(self.high)}"
+        return self.name, show(self.value), between, self.interval, f"{self.trials:,}"
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """A title and rows; it prints as a table, in a notebook as HTML."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.title}\n{text_table(HEADS, [row.texts() for row in self.rows])}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.title, HEADS, [row.texts() for row in self.rows])
+
+    def __getitem__(self, name: str) -> Row:
+        """The row of that name."""
+        return {row.name: row for row in self.rows}[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        rows = [row._asdict() for row in self.rows]
+        return {"title": self.title, "confidence": CONFIDENCE, "rows": rows}
+
+
+def summarise(result: "Result") -> Summary:
+    """The summary of a result."""
+    rows = []
+    if result.trials:
+        decided = result.samples_to_decision[result.samples_to_decision != NEVER]
+        means: list[tuple[str, Any]] = [
+            ("samples until everybody knows", result.samples),
+            ("samples to the decision", decided),
+            ("samples per player", result.samples / result.n_players),
+            ("suboptimal plays", result.suboptimal_plays),
+            ("broadcasts", result.broadcasts),
+            ("deliveries", result.deliveries),
+        ]
+        rows = [mean_row(name, values) for name, values in means if len(values)]
+        for status, count in result.status_counts().items():
+            if count or status == "agreed":
+                rows.append(_fraction(status, result.ended(status)))
+        rows.append(_fraction("good answers", result.epsilon_optimal))
+    return Summary(
+        f"{result.scenario.label}: {result.trials} trials, seed {result.seed}", tuple(rows)
+    )
+
+
+def in_short(result: "Result") -> str:
+    """One line."""
+    ends = ", ".join(f"{n} {name}" for name, n in result.status_counts().items() if n)
+    cost = f"; {result.samples.mean():,.0f} samples each" if result.trials else ""
+    return f"{result.scenario.label}: {result.trials} trials, {ends or 'none ended'}{cost}"
+
+
+def mean_row(name: str, values: Any) -> Row:
+    """A mean with its Student t interval."""
+    trials = np.asarray(values, dtype=np.float64)
+    if len(trials) < 2:
+        return Row(name, float(trials.mean()), None, None, STUDENT, len(trials))
+    found = mean(trials)
+    return Row(name, found.value, found.low, found.high, STUDENT, len(trials))
+
+
+def _fraction(name: str, outcomes: Any) -> Row:
+    found = proportion(outcomes)
+    return Row(name, found.value, found.low, found.high, EXACT, len(outcomes))
+
+
+def number(value: float) -> str:
+    """A count: whole from a hundred on, else three digits.
+
+    >>> number(20654.67), number(12.34), number(-0.0523), number(0)
+    ('20,655', '12.3', '-0.0523', '0')
+    """
+    if value == int(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def percent(value: float) -> str:
+    """A fraction in per cent, never rounded to 0 or 100 unless it is.
+
+    >>> percent(0.0523), percent(0.99996), percent(1.0), percent(0.83157)
+    ('5.2 %', '99.9 %', '100 %', '83.2 %')
+    """
+    if value in (0.0, 1.0):
+        return f"{value:.0%}".replace("%", " %")
+    return f"{math.floor(1000 * value) / 10 if value > 0.999 else 100 * value:.1f} %"
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns aligned by spaces, the first to the left, the others to the right."""
+    lines = [tuple(heads), *(tuple(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    texts = []
+    for first, *others in lines:
+        cells = [first.ljust(widths[0])]
+        cells += [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+        texts.append("  ".join(cells).rstrip())
+    return "\n".join(texts)
+
+
+def html_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The same for a notebook."""
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows
+    )
+    caption = f"<caption>{escape(title)}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

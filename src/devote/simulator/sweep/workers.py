@@ -1,0 +1,103 @@
+"""Where the chunks of a sweep run: this process, or several of its own.
+
+Worker processes are spawned, so they inherit nothing but what they are given. They end with the
+process that started them, however that ends: each watches a pipe whose other end only the
+parent holds, and which closes when the parent asks, raises or is killed.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+from devote.rules.outside import Home, homes, settle
+from devote.simulator.errors import check
+
+T = TypeVar("T")
+
+
+class InProcess(Executor):
+    """Runs what is submitted at once, here."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The finished future of a call; what it raises is raised here."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def worker_count(workers: int | None) -> int:
+    """The number of processes asked for, all cores by default."""
+    if workers is not None:
+        return check.whole("workers", workers, least=1, remedy="Leave it out to use all cores.")
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_chunks(
+    executor: Executor,
+    size: int,
+    work: Callable[..., T],
+    what: Any,
+    trials: Sequence[int],
+    *options: Any,
+) -> list[T]:
+    """What ``work`` gives for ``what`` and one chunk of the trials after another."""
+    chunks = [trials[i : i + size] for i in range(0, len(trials), size)]
+    futures = [executor.submit(work, what, chunk, *options) for chunk in chunks]
+    return [future.result() for future in futures]
+
+
+@contextmanager
+def local_executor(workers: int) -> Iterator[tuple[Executor, int]]:
+    """An executor, which leaves no process behind, and how many chunks it runs at once.
+
+    It is this process for one worker, a pool of processes for more.
+    """
+    if workers == 1:
+        yield InProcess(), 1
+        return
+    context = multiprocessing.get_context("spawn")
+    lifeline, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(lifeline, homes()))
+    try:
+        with _interrupts_held_back():
+            # The first call starts all workers, which inherit the signal mask.
+            pool.submit(os.getpid)
+        yield pool, workers
+    finally:
+        # Whoever is still in a chunk is not waited for: its trials are simply not done.
+        held.close()
+        pool.shutdown(wait=True, cancel_futures=True)
+        lifeline.close()
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Hold Ctrl-C back in this block, and for ever in processes started in it: the parent acts."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin(lifeline: Connection, where: tuple[Home, ...]) -> None:
+    """In a worker: leave Ctrl-C to the parent and end with it; know the rules that it knows."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+    settle(where)
+
+
+def _end_with_parent(lifeline: Connection) -> None:
+    lifeline.poll(None)
+    os._exit(1)

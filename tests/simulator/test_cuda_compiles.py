@@ -1,0 +1,76 @@
+"""Kernels compile for an H200 as far as it goes without a driver: to the code that NVVM takes."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.simulator.settings import PROBLEMS, small_setting
+from tests.simulator.test_passes import setting
+
+from devote.problems import Problem
+from devote.rules import State
+from devote.simulator import Scenario, gpu
+from devote.simulator.compiling import Linker, of_event_loop
+from devote.simulator.passes import PLAYER, TRIAL
+from devote.simulator.passes_run import new_mail, new_rows, new_setup, of_passes
+from devote.simulator.run import Plan, Run
+
+cuda = pytest.importorskip("numba.cuda")
+H200 = (9, 0)
+T, N = 2, 8
+
+
+@pytest.fixture(autouse=True)
+def like_an_h200(monkeypatch):
+    """Functions that kernels call are compiled for the device at hand, of which this stands in."""
+    from numba.cuda import dispatcher
+
+    device = SimpleNamespace(compute_capability=H200)
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: device)
+
+
+def code_of(function, given, *arguments):
+    """The kernel as NVVM takes it, for arguments of these types."""
+    from numba import typeof, types
+    from numba.cuda.compiler import compile_cuda
+
+    linked, _ = Linker(gpu._device_function, given | gpu.ATOMIC).link(function)
+    return compile_cuda(linked, types.void, tuple(map(typeof, arguments)), cc=H200)
+
+
+@pytest.mark.parametrize("scheme", ["decentralized", "jury", "isolated"])
+def test_kernels_of_passes_compile(scheme):
+    scenario = setting("ser3", scheme, PROBLEMS["zipf"], N)
+    given, k = of_passes(scenario), scenario.spec.n_arms
+    setup, rows, mail = new_setup(scenario), new_rows(scenario, T * N), new_mail(T, 64)
+    trials, players = np.zeros(T, TRIAL), np.zeros((2, T * N), PLAYER)
+    shared, tally = np.ones((T, k), np.int8), np.zeros((T, k + 2), np.int64)
+    sweep = gpu.sweep_kernel(k, rows.ints.shape[2], rows.floats.shape[2])
+    keys, left, totals = np.zeros(T, np.uint64), np.zeros(1, np.int64), np.zeros((T, 3), np.int64)
+    held, first_vote = np.zeros((T, k), np.int8), np.zeros(T * N, np.int32)
+    for kernel, arguments in (
+        (sweep, (setup, trials, players, shared, rows, mail)),
+        (gpu.decide_kernel, (setup, trials, tally, shared, mail, tally, left)),
+        (gpu.begin_kernel, (trials, players, keys, rows, N, k)),
+        (gpu.gather_kernel, (trials, players, rows, N, totals, held, first_vote)),
+    ):
+        assert code_of(kernel, given, *arguments).library.get_llvm_str()
+
+
+@pytest.mark.parametrize("scheme", ["decentralized", "pooled", "survey"])
+def test_the_kernel_of_the_event_loop_compiles(scheme):
+    chosen = small_setting("ser4", "isolated", PROBLEMS["drift"], n_players=300)
+    spec = chosen.spec.with_(algorithm="ser3", options={}, scheme=scheme, eta=0.2, delta=0.01)
+    scenario = Scenario(spec, Problem("drift", (0.9, 0.5, 0.1, 0.1), drift=(0, 1e-5, 0, 0)), 300)
+    plan = Plan(scenario)
+    run = Run(scenario, plan=plan)
+    tables = type(run.tables)(*(np.stack([array] * T) for array in run.tables))
+    learners = State(*(np.stack([array] * T) for array in run.learners))
+    plain = tables._replace(groups=0, players=0)
+    keys = np.zeros(T, np.uint64)
+    compiled = code_of(
+        gpu.pull_kernel,
+        of_event_loop(scenario.algorithm, plan.part),
+        *(plan.game, run.setup, learners, tables.groups, tables.players, plain, keys, 9, 9),
+    )
+    assert compiled.library.get_llvm_str()
