@@ -24,8 +24,8 @@ from tests.gossip.network import Loopback, Namespaces, make_network
 from devote.boards.board import Envelope, Outcome
 from devote.device import Device
 from devote.gossip import GossipBoard, GossipSettings
-from devote.gossip.dialler import Dialler
 from devote.gossip.exchange import Unreachable
+from devote.gossip.http import Dialler
 from devote.protocol import ExperimentSpec, to_json
 
 SLOT = 1_024

@@ -26,7 +26,7 @@ from tests.gossip.processes import Fleet, Plan, equal, pss
 
 from devote.device.store import Store
 from devote.gossip import GossipSettings
-from devote.gossip.dialler import hand_over
+from devote.gossip.http import hand_over
 from devote.gossip.votes import VoteSet
 from devote.protocol import ExperimentSpec, to_json
 

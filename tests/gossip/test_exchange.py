@@ -13,8 +13,15 @@ from tests.gossip.fleets import SPEC, Wire, revocation, vote
 
 from devote.boards.database import StoreFull
 from devote.gossip import GossipSettings, digests
-from devote.gossip.exchange import MOST_IDS, MOST_ITEMS, InVain, PeerLied, Unreachable, meet
-from devote.gossip.health import check_peers
+from devote.gossip.exchange import (
+    MOST_IDS,
+    MOST_ITEMS,
+    InVain,
+    PeerLied,
+    Unreachable,
+    check_peers,
+    meet,
+)
 
 BIG = SPEC.with_(arms=8)
 

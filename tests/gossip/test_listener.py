@@ -15,10 +15,9 @@ from tests.server.certificates import make_authority
 
 from devote.device import AsyncDevice
 from devote.gossip import GossipBoard
-from devote.gossip import listener as listening
-from devote.gossip.dialler import Dialler
-from devote.gossip.exchange import NotThisExperiment, Unreachable
-from devote.gossip.listener import Listener, sender
+from devote.gossip import http as listening
+from devote.gossip.exchange import NotThisExperiment, PeerLied, Unreachable
+from devote.gossip.http import Dialler, Listener, sender
 from devote.gossip.settings import GossipError
 from devote.page import add_page
 from devote.server import create_app
@@ -203,6 +202,27 @@ def test_a_peer_of_another_version_is_told_apart():
                 await dialler(address, "/gossip/compare", b"{}")
         with pytest.raises(Unreachable):
             await dialler(address, "/gossip/compare", b"{}")
+        await dialler.aclose()
+
+    asyncio.run(main())
+
+
+def test_an_answer_without_end_is_cut_off():
+    async def answer(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nDevote-Version: 2\r\nContent-Length: 99999\r\n\r\n")
+        writer.write(b" " * 99_999)
+        with suppress(ConnectionError):
+            await writer.drain()
+        writer.close()
+
+    async def main():
+        dialler = Dialler(on_loopback(listen="", body=5_000))
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with server:
+            with pytest.raises(PeerLied, match="without end"):
+                await dialler(address, "/gossip/compare", b"{}")
         await dialler.aclose()
 
     asyncio.run(main())

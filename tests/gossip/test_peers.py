@@ -14,6 +14,7 @@ from tests.gossip.fleets import (
 )
 
 from devote.gossip.discovery import announced, read_announced
+from devote.gossip.exchange import PeerLied
 from devote.gossip.peers import IN_VAIN, PeerBook, sign_address
 from devote.gossip.settings import GossipError, GossipSettings, parse_address, parse_url
 from devote.gossip.votes import VoteSet
@@ -164,6 +165,23 @@ def test_an_address_where_another_member_answers_does_not_count_as_its_own(tmp_p
     a, _ = wire.add(1), wire.add(2)
     a.peers.learn(record(a.votes, 3, "127.0.0.1:7002"))
     with pytest.raises(Exception, match="no peer does"):
+        wire.meet(a, 2)
+    assert not a.peers.known["127.0.0.1:7002"].proven
+    wire.close()
+
+
+def test_a_peer_that_shows_the_record_of_another_member_is_not_believed(tmp_path, monkeypatch):
+    wire = Wire(tmp_path)
+    a, b, c = (wire.add(n) for n in (1, 2, 3))
+    answer = b.answer
+
+    def as_another(path, body):
+        status, told = answer(path, body)
+        told["who"]["me"] = c.record
+        return status, told
+
+    monkeypatch.setattr(b, "answer", as_another)
+    with pytest.raises(PeerLied, match="no peer does"):
         wire.meet(a, 2)
     assert not a.peers.known["127.0.0.1:7002"].proven
     wire.close()

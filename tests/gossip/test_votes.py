@@ -146,17 +146,6 @@ def test_a_revoked_voter_is_out_with_all_it_said_and_says_nothing_more(new_set):
     assert new_set().root == root
 
 
-def test_a_revocation_that_was_cut_short_is_carried_out_at_the_next_start(new_set, monkeypatch):
-    votes = new_set()
-    votes.take([vote(1, 0), vote(2, 0)])
-    monkeypatch.setattr(VoteSet, "_expel", lambda *_: None)
-    votes.take([revocation(1)])
-    assert len(held(votes)) == 2
-    monkeypatch.undo()
-    votes.close()
-    assert len(held(new_set())) == 1
-
-
 def test_a_revocation_for_which_there_was_no_room_is_carried_out_when_it_comes_again(
     new_set, monkeypatch
 ):
@@ -166,7 +155,7 @@ def test_a_revocation_for_which_there_was_no_room_is_carried_out_when_it_comes_a
     def full(*_, **__):
         raise StoreFull("The store is full.\nMake room.")
 
-    monkeypatch.setattr(votes.board, "take_back", full)
+    monkeypatch.setattr(votes.file, "write", full)
     with pytest.raises(StoreFull):
         votes.take([revocation(1)])
     monkeypatch.undo()
@@ -245,16 +234,6 @@ def test_a_revocation_leaves_the_same_whether_it_comes_first_or_last(new_set):
     assert again.root == before.root
 
 
-def test_a_revocation_that_was_cut_short_holds_back_at_the_next_start(new_set, monkeypatch):
-    votes = new_set("t", TERMS)
-    monkeypatch.setattr(VoteSet, "_hold_back", lambda *_: None)
-    votes.take([reset(3, 1, TERMS), vote(4, 0, 2, TERMS), revocation(3, TERMS)])
-    assert len(held(votes)) == 1
-    monkeypatch.undo()
-    votes.close()
-    assert held(new_set("t", TERMS)) == []
-
-
 def test_messages_that_wait_are_posted_in_few_transactions_once_their_turn_comes(
     new_set, monkeypatch
 ):
@@ -271,13 +250,12 @@ def test_messages_that_wait_are_posted_in_few_transactions_once_their_turn_comes
     assert len(held(votes)) == 31
 
 
-@pytest.mark.parametrize("lost", [".votes", ".peers"])
-def test_either_file_may_be_lost_or_older_and_what_was_in_it_comes_again(new_set, tmp_path, lost):
+def test_a_file_that_is_lost_or_older_is_filled_again_by_others(new_set, tmp_path):
     votes = new_set()
     votes.take([vote(1, 0), vote(2, 1)])
     root = votes.root
     votes.close()
-    for file in tmp_path.glob(f"a{lost}*"):
+    for file in tmp_path.glob("a.votes*"):
         file.unlink()
     votes = new_set()
     assert not votes.take([vote(1, 0), vote(2, 1)]).bad

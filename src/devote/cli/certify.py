@@ -201,7 +201,7 @@ def revoke(
         import asyncio
 
         from devote.cli.gossip import read_settings
-        from devote.gossip.dialler import hand_over
+        from devote.gossip.http import hand_over
 
         asyncio.run(hand_over(read_settings(setting or []), read.fingerprint, told, items))
     else:

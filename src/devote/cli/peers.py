@@ -91,13 +91,19 @@ def health(store: StoreFile = STORE, setting: Setting = None, json: options.Json
         devote peers health --store device.db
     """
     import asyncio
+    from contextlib import aclosing
 
-    from devote.gossip.dialler import Dialler
-    from devote.gossip.health import check_peers
+    from devote.gossip.exchange import PeerHealth, check_peers
+    from devote.gossip.http import Dialler
 
     own = _open(store, setting)
+
+    async def ask() -> "list[PeerHealth]":
+        async with aclosing(Dialler(own.settings)) as call:
+            return await check_peers(own, call)
+
     try:
-        found = asyncio.run(check_peers(own, Dialler(own.settings)))
+        found = asyncio.run(ask())
     finally:
         own.votes.close()
     rows = [

@@ -21,7 +21,7 @@ from devote.demo.processes import DemonstrationError, Program
 from devote.device.device import prepare_store
 from devote.gossip import Certificate, Ticket
 from devote.gossip.votes import VoteSet
-from devote.protocol import ExperimentSpec, Message, Scheme, from_json
+from devote.protocol import ExperimentSpec, Message, Scheme
 from devote.schemes import Decentralized
 
 SIDES = 2
@@ -160,8 +160,7 @@ def _check(sides: list[SideProcess], began: float) -> None:
 def _votes(store: Path, spec: ExperimentSpec) -> tuple[Message, ...]:
     votes = VoteSet(store)
     try:
-        _, rows = votes.board.rows(spec.name)
-        return tuple(from_json(text, spec.n_arms) for _, text, _ in rows)
+        return tuple(votes.messages())
     finally:
         votes.close()
 

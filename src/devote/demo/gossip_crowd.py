@@ -21,8 +21,8 @@ from typing import Any
 from devote.device import Device
 from devote.device.sync import Pace
 from devote.gossip import GossipBoard, GossipSettings
-from devote.gossip.dialler import Dialler
 from devote.gossip.exchange import Unreachable
+from devote.gossip.http import Dialler
 
 QUICK = Pace(every=0.5, base=0.1, cap=0.5)
 AT_ONCE = 8

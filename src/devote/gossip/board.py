@@ -31,13 +31,11 @@ from devote.boards.identity import Identity
 from devote.boards.sqlite import SqliteBoard
 from devote.extras import naming_extras
 from devote.gossip.credentials import Certificate, Ticket
-from devote.gossip.dialler import Dialler, Dials
 from devote.gossip.exchange import Answers, PeerLied, Unreachable, meet, push
-from devote.gossip.items import Item
-from devote.gossip.listener import App, GossipApp, Listener
+from devote.gossip.http import App, Dialler, Dials, GossipApp, Listener
 from devote.gossip.peers import Peer, PeerBook
 from devote.gossip.settings import GossipError, GossipSettings, parse_url
-from devote.gossip.votes import VoteSet
+from devote.gossip.votes import Item, VoteSet
 
 SILENCE = 5
 """Rounds without any answer after which a device says that it is alone."""
@@ -153,7 +151,7 @@ class GossipBoard(SqliteBoard):
             page = None if self._make_page is None else self._make_page(self.votes.board)
             self.app = GossipApp(self.answers, self.settings, page)
             await self._listener.start(self.app)
-        self.answers.introduce(identity, address, self._next_start())
+        self.answers.introduce(identity, address, self.votes.next_start())
         self._loop = asyncio.get_running_loop()
         self._tasks = [
             asyncio.create_task(self._meet_forever()),
@@ -262,12 +260,6 @@ class GossipBoard(SqliteBoard):
                 f"None of the {known} known peers of {self.spec.name!r} answers.\n"
                 "Check them with `devote peers health`, or add one with `devote peers add`."
             )
-
-    def _next_start(self) -> int:
-        with self.votes.notes.write() as db:
-            db.execute("UPDATE me SET sequence = sequence + 1")
-            (sequence,) = db.execute("SELECT sequence FROM me").fetchone()
-        return int(sequence)
 
 
 def _revoked(certificate: Certificate) -> str:

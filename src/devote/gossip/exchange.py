@@ -10,8 +10,10 @@ import asyncio
 import json
 import random
 import secrets
+import time
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from devote.boards.database import StoreError
@@ -19,10 +21,9 @@ from devote.boards.identity import Identity, verify_fields
 from devote.errors import DevoteError
 from devote.gossip import digests
 from devote.gossip.credentials import Certificate
-from devote.gossip.items import Item
 from devote.gossip.peers import Peer, PeerBook, sign_address
 from devote.gossip.settings import GossipSettings
-from devote.gossip.votes import VoteSet
+from devote.gossip.votes import Item, VoteSet
 from devote.protocol.messages import parse_json
 
 MOST_ITEMS = 200
@@ -281,3 +282,40 @@ def _unpack(text: Any) -> bytes:
     if not isinstance(text, str):
         raise TypeError("another type")
     return b64decode(text, validate=True)
+
+
+@dataclass(frozen=True)
+class PeerHealth:
+    """How one peer stands: ``state`` is same, differs, silent or wrong; ``member`` its number."""
+
+    address: str
+    given: bool
+    state: str
+    member: int | None
+    seconds: float | None
+    detail: str = ""
+
+
+async def check_peers(own: Answers, call: Call) -> list[PeerHealth]:
+    """Ask all known peers at once: who is there, and does it hold the same votes?
+
+    Nothing is exchanged but digests.
+    """
+    return list(await asyncio.gather(*(_check(own, p, call) for p in own.peers.known.values())))
+
+
+async def _check(own: Answers, peer: Peer, call: Call) -> PeerHealth:
+    began = time.perf_counter()
+    try:
+        told = await compare_once(own, peer, call)
+    except Unreachable as error:
+        return PeerHealth(peer.address, peer.given, "silent", None, None, _line(error))
+    except PeerLied as error:
+        return PeerHealth(peer.address, peer.given, "wrong", None, None, _line(error))
+    state = "same" if told["same"] else "differs"
+    member = told["who"]["me"]["number"] if told.get("who") else None
+    return PeerHealth(peer.address, peer.given, state, member, time.perf_counter() - began)
+
+
+def _line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -81,7 +81,7 @@ class PeerBook:
 
     def reload(self) -> None:
         """Read addresses that were added to the store meanwhile."""
-        with self._lock, self._votes.notes.read() as db:
+        with self._lock, self._votes.file.read() as db:
             for row in db.execute("SELECT address, given, voter, sequence, record FROM peers"):
                 peer = self.known.setdefault(row[0], Peer(row[0], bool(row[1]), *row[2:]))
                 peer.given = peer.given or bool(row[1])
@@ -98,7 +98,7 @@ class PeerBook:
         """Remove an address."""
         with self._lock:
             self.known.pop(address, None)
-            with self._votes.notes.write(durable=False) as db:
+            with self._votes.file.write(durable=False) as db:
                 db.execute("DELETE FROM peers WHERE address = ?", (address,))
 
     def learn(self, record: Any) -> bool:
@@ -236,7 +236,7 @@ class PeerBook:
     def _keep(self, peer: Peer) -> None:
         self.known[peer.address] = peer
         row = (peer.address, peer.given, peer.voter, peer.sequence, peer.record)
-        with self._votes.notes.write(durable=False) as db:
+        with self._votes.file.write(durable=False) as db:
             db.execute(
                 "INSERT INTO peers VALUES (?, ?, ?, ?, ?) ON CONFLICT (address) DO UPDATE SET "
                 "given = max(given, excluded.given), voter = excluded.voter, "

@@ -1,33 +1,67 @@
-"""The set of votes that a device holds: everything signed and certified that it has heard.
+"""The set of votes that a device holds: everything signed and certified that it has received.
 
-The votes are a board store, in the order in which they came here; another file beside it has the
-certificates that they came with, and the issuer's revocations. Nothing enters before its
-signatures are checked, and each (voter, arm, term) enters once, so a member adds no more than the
-specification lets it.
+Peers hand each other *items*: a message with its voter's certificate, or a revocation of the
+issuer. The items are kept in one file beside the device's store, in the order in which they came,
+and everything else follows from them, now and after a restart: who is certified, who is revoked,
+and the board, which is held in memory. Nothing enters before its signatures are checked, and each
+(voter, arm, term) enters once, so a member adds no more than the specification lets it.
 
-What the set holds is a function of what was ever heard: valid messages, less those of voters whose
-number was revoked. So two devices that have heard the same hold the same, in whatever order.
+A message that came before its turn (``Tally.is_early``) is an item, but it is on the board only
+once its turn has come. A revocation deletes the items of its voters, and the board is built anew.
+So what is on the board is a function of what was ever received: valid messages, less those of
+voters whose number was revoked, whatever the order.
 """
 
+import json
 import threading
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from devote.boards.admission import Receipt, refusal
 from devote.boards.board import Envelope, Outcome
-from devote.boards.database import Database, StoreMismatch
-from devote.boards.experiment import Experiment, UnknownExperiment
+from devote.boards.database import Database, Layout, StoreMismatch
+from devote.boards.experiment import Experiment
 from devote.boards.history import History
 from devote.boards.store import SqliteStore
 from devote.gossip import digests
 from devote.gossip.credentials import Certificate, Revocation, scope_of
-from devote.gossip.items import Item, Taken, revocation_item, vote_item, voter_of
 from devote.gossip.settings import GossipError
-from devote.gossip.tables import LAYOUT
 from devote.protocol import ExperimentSpec, Message, ProtocolError, from_json, to_json
 from devote.protocol.messages import from_dict, to_bytes
 from devote.protocol.wire import signed_bytes
+
+Item = dict[str, Any]
+"""A message with its voter's certificate, or a revocation, as JSON values."""
+
+TABLES = """
+CREATE TABLE me (
+    id INTEGER PRIMARY KEY CHECK (id = 1), spec TEXT NOT NULL, certificate TEXT,
+    sequence INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE items (
+    seq INTEGER PRIMARY KEY, item TEXT NOT NULL, number INTEGER
+) STRICT;
+CREATE TABLE peers (
+    address TEXT PRIMARY KEY, given INTEGER NOT NULL, voter TEXT NOT NULL,
+    sequence INTEGER NOT NULL, record TEXT NOT NULL
+) STRICT
+"""
+"""``number`` is that of the certificate with which a message came. ``given`` marks addresses that
+an operator gave; ``record`` is what a member signed of itself. ``sequence`` counts the starts of
+this device: a later word about an address goes before an earlier one, and no clock is asked.
+"""
+
+LAYOUT = Layout(what="gossip store", application=0x64766770, version=1, tables=TABLES)
+
+
+@dataclass
+class Taken:
+    """What became of items: which were new, and whether one of them was not valid."""
+
+    new: list[Item] = field(default_factory=list)
+    bad: bool = False
 
 
 class VoteSet:
@@ -37,36 +71,37 @@ class VoteSet:
         self._lock = threading.RLock()
         self._root: str | None = None
         self._summaries: dict[int, bytes] = {}
-        self.notes = Database(f"{path}.peers", LAYOUT)
+        self.items: dict[bytes, Item] = {}
+        self.certificates: dict[str, Certificate] = {}
+        self.revoked: set[int] = set()
+        self._early: dict[bytes, Envelope] = {}
+        self.file = Database(f"{path}.votes", LAYOUT)
         try:
             self.spec = self._settle(str(path), spec)
             self.scope = scope_of(self.spec)
-            self.board = SqliteStore(f"{path}.votes", durable=False)
         except BaseException:
-            self.notes.close()
+            self.file.close()
             raise
-        try:
-            self.board.get(self.spec.name)
-        except UnknownExperiment:
-            self.board.create(Experiment(self.spec, "invite", board=self.scope.board))
+        self.board = SqliteStore(":memory:")
+        self.board.create(Experiment(self.spec, "invite", board=self.scope.board))
         self._load()
 
     def _settle(self, path: str, given: ExperimentSpec | None) -> ExperimentSpec:
-        with self.notes.read() as db:
+        with self.file.read() as db:
             row = db.execute("SELECT spec FROM me").fetchone()
         self._is_new = row is None
         if row is None:
             if given is None:
-                self.notes.remove()
+                self.file.remove()
                 raise GossipError(
                     f"{path!r} has not joined an experiment among peers yet.\n"
                     "Pass its ticket as the invite, as `devote certify issue` wrote it."
                 )
             scope_of(given)
-            with self.notes.write() as db:
+            with self.file.write() as db:
                 db.execute("INSERT INTO me (id, spec) VALUES (1, ?)", (given.to_json(),))
             return given
-        with self.notes.decoding():
+        with self.file.decoding():
             found = ExperimentSpec.from_json(row[0])
         if given is not None and given.fingerprint != found.fingerprint:
             raise StoreMismatch(
@@ -76,45 +111,30 @@ class VoteSet:
         return found
 
     def _load(self) -> None:
-        with self.notes.read() as db:
-            certified = db.execute("SELECT voter, number, signature FROM certificates").fetchall()
-            revoked = db.execute("SELECT number, signature FROM revocations").fetchall()
-            early = set(db.execute("SELECT message, signature FROM early"))
-        self.certificates = {row[0]: Certificate(*row) for row in certified}
-        self.revoked = {number for number, _ in revoked}
-        self.items: dict[bytes, Item] = {}
-        self._early: dict[bytes, Envelope] = {}
-        self._changed()
-        for number, signature in revoked:
-            self._index_revocation(Revocation(number, signature))
-        _, rows = self.board.rows(self.spec.name)
-        with self.notes.decoding():
-            for text, signature in [*(row[1:] for row in rows), *early]:
-                envelope = Envelope(from_json(text, self.spec.n_arms), signature)
-                self._index(envelope)
-                if (text, signature) in early:
-                    self._early[self._id(envelope.message)] = envelope
-        enrolled = set(self.board.voters(self.spec.name)) - self.board.revoked(self.spec.name)
-        for voter, certificate in list(self.certificates.items()):
-            # The process ended in between, or one of the files is older than the other.
-            if certificate.number not in self.revoked and voter not in enrolled:
-                self.board.admit_known(self.spec.name, [voter])
-            elif certificate.number in self.revoked and voter in enrolled:
-                self._expel(certificate.number)
-        if self.revoked:
-            self._hold_back()
+        with self.file.read() as db:
+            (own,) = db.execute("SELECT certificate FROM me").fetchone()
+            rows = db.execute("SELECT item FROM items ORDER BY seq").fetchall()
+        with self.file.decoding():
+            found = [json.loads(text) for (text,) in rows]
+            self.items = {self._id(item): item for item in found}
+            self.revoked = {item["revoked"] for item in found if "revoked" in item}
+            if own is not None:
+                self._enrol(Certificate.read(json.loads(own)))
+            for item in found:
+                if "revoked" not in item:
+                    self._enrol(_certificate_in(item))
+            self._rebuild()
 
     def close(self, *, keep_unused: bool = True) -> None:
-        """Close the files; without ``keep_unused`` remove those of a device that did not join."""
+        """Close the file; without ``keep_unused`` remove that of a device that did not join."""
         with self._lock:
             if self._is_new and not keep_unused:
-                with self.notes.read() as db:  # another process may have joined meanwhile
-                    keep_unused = bool(db.execute("SELECT 1 FROM certificates").fetchone())
-                if not keep_unused:
-                    self.board.remove()
-                    self.notes.remove()
+                with self.file.read() as db:  # another process may have joined meanwhile
+                    joined = db.execute("SELECT 1 FROM me WHERE certificate IS NOT NULL").fetchone()
+                if not joined:
+                    self.file.remove()
             self.board.close()
-            self.notes.close()
+            self.file.close()
 
     @property
     def root(self) -> str:
@@ -142,21 +162,26 @@ class VoteSet:
             found = (self.items[item] for item in sorted(ids) if item in self.items)
             return [item for item, _ in zip(found, range(most), strict=False)]
 
-    def certify(self, certificate: Certificate) -> None:
-        """Take a certificate that was found good."""
-        with self._lock:
-            if certificate.voter in self.certificates and not self.is_revoked(certificate.voter):
-                return
-            with self.notes.write() as db:
-                row = (certificate.voter, certificate.number, certificate.signature)
-                db.execute("INSERT OR REPLACE INTO certificates VALUES (?, ?, ?)", row)
-            self.board.admit_known(self.spec.name, [certificate.voter])
-            self.certificates[certificate.voter] = certificate
+    def next_start(self) -> int:
+        """The number of this start of the device."""
+        with self.file.write() as db:
+            db.execute("UPDATE me SET sequence = sequence + 1")
+            (sequence,) = db.execute("SELECT sequence FROM me").fetchone()
+        return int(sequence)
 
-    def is_revoked(self, voter: str) -> bool:
-        """Whether a voter's certificate was taken back."""
-        certificate = self.certificates.get(voter)
-        return certificate is not None and certificate.number in self.revoked
+    def certify(self, certificate: Certificate) -> None:
+        """Take this device's own certificate, which was found good."""
+        with self._lock:
+            with self.file.write() as db:
+                text = json.dumps(asdict(certificate))
+                db.execute("UPDATE me SET certificate = ?", (text,))
+            self._enrol(certificate)
+
+    def _enrol(self, certificate: Certificate) -> None:
+        known = self.certificates.get(certificate.voter)
+        if known is None or known.number in self.revoked:
+            self.certificates[certificate.voter] = certificate
+            self.board.admit_known(self.spec.name, [certificate.voter])
 
     def take(self, items: Iterable[Any]) -> Taken:
         """Take in what a peer sent, up to the first item that is not valid."""
@@ -164,7 +189,7 @@ class VoteSet:
         with self._lock:
             for item in items:
                 try:
-                    is_new = self._take_one(item)
+                    is_new = self._revoke(item) if "revoked" in item else self._take(item)
                 except (GossipError, ProtocolError, KeyError, TypeError, ValueError):
                     taken.bad = True
                     break
@@ -172,25 +197,63 @@ class VoteSet:
                     taken.new.append(item)
         return taken
 
+    def _take(self, item: Any) -> bool:
+        if self._id(item) in self.items:
+            return False
+        if len(item) != 4:
+            raise ValueError("other fields")
+        certificate = _certificate_in(item)
+        if certificate.number in self.revoked:
+            return False
+        if fault := certificate.fault(self.spec):
+            raise GossipError(fault)
+        envelope = self._envelope(item)
+        if reason := refusal(envelope, self.spec, self.scope):
+            raise GossipError(reason)
+        self._enrol(certificate)
+        receipt, new = self.post(envelope)
+        if receipt.outcome is Outcome.REFUSED:
+            raise GossipError(receipt.reason)
+        return new is not None
+
     def post(self, envelope: Envelope, most: int | None = None) -> tuple[Receipt, Item | None]:
         """Take a message whose voter is certified; the item is that of a new one.
 
         One that came before its turn counts as accepted: it is kept, and handed on.
         """
-        message, name = envelope.message, self.spec.name
         with self._lock:
-            receipt = self.board.post(name, envelope, most=most)
-            if receipt.outcome is Outcome.REFUSED and self._is_early(receipt, message):
-                if self._id(message) in self._early:
-                    return Receipt(Outcome.DUPLICATE), None
-                self._keep_early([envelope])
-                receipt = Receipt(Outcome.ACCEPTED)
-            identity = self._id(message)
-            if receipt.outcome is Outcome.REFUSED or identity in self.items:
+            receipt = self._admit(envelope, most)
+            if receipt.outcome is Outcome.REFUSED:
                 return receipt, None
-            self._index(envelope)  # also what is in the votes, and whose certificate was lost
+            certificate = self.certificates[envelope.message.voter]
+            item = {
+                "message": json.loads(to_json(envelope.message)),
+                "signature": envelope.signature,
+                "number": certificate.number,
+                "certificate": certificate.signature,
+            }
+            name = self._id(item)
+            if name in self.items:
+                return receipt, None
+            with self.file.write(durable=False) as db:
+                row = (json.dumps(item), certificate.number)
+                db.execute("INSERT INTO items (item, number) VALUES (?, ?)", row)
+            self.items[name] = item
+            self._changed()
+            return receipt, item
+
+    def _admit(self, envelope: Envelope, most: int | None = None) -> Receipt:
+        """Put a message on the board, or keep it until its turn comes."""
+        name = self._message_id(envelope.message)
+        if name in self._early:
+            return Receipt(Outcome.DUPLICATE)
+        receipt = self.board.post(self.spec.name, envelope, most=most)
+        if receipt.outcome is Outcome.ACCEPTED:
             self._release()
-            return receipt, self.items.get(identity)
+        elif receipt.outcome is Outcome.REFUSED and self._is_early(receipt, envelope.message):
+            self._early[name] = envelope
+            return Receipt(Outcome.ACCEPTED)
+        return receipt
 
     def _is_early(self, receipt: Receipt, message: Message) -> bool:
         """Whether a message was refused because of its turn, and nothing else."""
@@ -201,112 +264,67 @@ class VoteSet:
 
         return self.board.look(self.spec.name, ask)
 
-    def _take_one(self, item: Any) -> bool:
-        if "revoked" in item:
-            return self._revoke(item)
-        message = from_dict(item["message"], self.spec.n_arms)
-        if self._id(message) in self.items:
-            return False
-        if len(item) != 4:
-            raise ValueError("other fields")
-        certificate = Certificate.read(
-            {"voter": message.voter, "number": item["number"], "signature": item["certificate"]}
-        )
-        if certificate.number in self.revoked:
-            return False
-        if fault := certificate.fault(self.spec):
-            raise GossipError(fault)
-        envelope = Envelope(message, item["signature"])
-        if reason := refusal(envelope, self.spec, self.scope):
-            raise GossipError(reason)
-        self.certify(certificate)
-        receipt, new = self.post(envelope)
-        if receipt.outcome is Outcome.REFUSED:
-            raise GossipError(receipt.reason)
-        return new is not None
-
     def _release(self) -> None:
-        """Post what came before its turn and may be posted now."""
-        while ripe := self.board.look(self.spec.name, self._ripe):
+        """Put on the board what came before its turn and may be there now."""
+        while self._early and (ripe := self.board.look(self.spec.name, self._ripe)):
             self.board.post_all([(self.spec.name, envelope) for envelope in ripe.values()])
-            with self.notes.write(durable=False) as db:
-                texts = [(to_json(envelope.message),) for envelope in ripe.values()]
-                db.executemany("DELETE FROM early WHERE message = ?", texts)
-            for item in ripe:
-                del self._early[item]
+            for name in ripe:
+                del self._early[name]
 
     def _ripe(self, history: History) -> dict[bytes, Envelope]:
         return {i: e for i, e in self._early.items() if not history.tally.is_early(e.message)}
-
-    def _keep_early(self, envelopes: list[Envelope], *, durable: bool = False) -> None:
-        with self.notes.write(durable=durable) as db:
-            rows = [(to_json(e.message), e.message.voter, e.signature) for e in envelopes]
-            db.executemany("INSERT OR IGNORE INTO early VALUES (?, ?, ?)", rows)
-        self._early |= {self._id(e.message): e for e in envelopes}
-
-    def _hold_back(self) -> None:
-        """Let those wait again whose turn had come by what is out now.
-
-        A device that hears of the revocation first never counts them.
-        """
-        tally, early = self.spec.scheme.tally(self.spec), []
-        for _, text, signature in self.board.rows(self.spec.name)[1]:
-            message = from_json(text, self.spec.n_arms)
-            if tally.is_early(message):
-                early.append(Envelope(message, signature))
-            else:
-                tally.add(message)
-        if early:
-            self._keep_early(early, durable=True)
-            self.board.take_back(self.spec.name, [to_json(e.message) for e in early])
-            self._release()
 
     def _revoke(self, item: Any) -> bool:
         revocation = Revocation(item["revoked"], item["signature"])
         if len(item) != 2:
             raise ValueError("other fields")
-        if self._revocation_id(revocation.number) in self.items:
+        if self._id(item) in self.items:
             return False
         if not revocation.holds(self.spec):
             raise GossipError("This revocation is not the issuer's.\nDiscard it.")
-        with self.notes.write() as db:
-            row = (revocation.number, revocation.signature)
-            db.execute("INSERT OR IGNORE INTO revocations VALUES (?, ?)", row)
+        with self.file.write() as db:
+            db.execute("INSERT INTO items (item) VALUES (?)", (json.dumps(item),))
+            db.execute("DELETE FROM items WHERE number = ?", (revocation.number,))
         self.revoked.add(revocation.number)
-        self._expel(revocation.number)
-        self._index_revocation(revocation)
+        self.items[self._id(item)] = item
+        self._rebuild()
         return True
 
-    def _expel(self, number: int) -> None:
-        """Take out all that the voters with a revoked number have said."""
-        for voter in [v for v, c in self.certificates.items() if c.number == number]:
-            with self.notes.write() as db:
-                db.execute("DELETE FROM early WHERE voter = ?", (voter,))
-            self.board.expel(self.spec.name, voter)
-            gone = [i for i, item in self.items.items() if voter_of(item) == voter]
-            for item in gone:
-                del self.items[item]
-                self._early.pop(item, None)
-        self._hold_back()
+    def _rebuild(self) -> None:
+        """Put the board together anew from all items that still count."""
+        name = self.spec.name
+        self.board.take_back(name, [text for _, text, _ in self.board.rows(name)[1]])
+        gone = [voter for voter, c in self.certificates.items() if c.number in self.revoked]
+        self.board.revoke(name, voters=gone)
+        self.items = {i: v for i, v in self.items.items() if v.get("number") not in self.revoked}
+        self._early = {}
+        for item in self.items.values():
+            if "revoked" not in item:
+                self._admit(self._envelope(item))
         self._changed()
 
-    def _index(self, envelope: Envelope) -> None:
-        certificate = self.certificates.get(envelope.message.voter)
-        if certificate is None:  # the notes were lost, the votes were not: they come again
-            return
-        self.items[self._id(envelope.message)] = vote_item(envelope, certificate)
-        self._changed()
+    def _envelope(self, item: Item) -> Envelope:
+        return Envelope(from_dict(item["message"], self.spec.n_arms), item["signature"])
 
-    def _index_revocation(self, revocation: Revocation) -> None:
-        self.items[self._revocation_id(revocation.number)] = revocation_item(revocation)
-        self._changed()
+    def _id(self, item: Any) -> bytes:
+        if "revoked" in item:
+            line = signed_bytes("revocation", {"number": item["revoked"]}, self.scope)
+            return digests.item_id(line)
+        return self._message_id(from_dict(item["message"], self.spec.n_arms))
 
-    def _revocation_id(self, number: int) -> bytes:
-        return digests.item_id(signed_bytes("revocation", {"number": number}, self.scope))
-
-    def _id(self, message: Message) -> bytes:
+    def _message_id(self, message: Message) -> bytes:
         return digests.item_id(to_bytes(message, self.scope))
 
     def _changed(self) -> None:
         self._root = None
         self._summaries = {}
+
+    def messages(self) -> list[Message]:
+        """The messages on the board, in its order."""
+        _, rows = self.board.rows(self.spec.name)
+        return [from_json(text, self.spec.n_arms) for _, text, _ in rows]
+
+
+def _certificate_in(item: Any) -> Certificate:
+    fields = {"voter": item["message"]["voter"], "number": item["number"]}
+    return Certificate.read({**fields, "signature": item["certificate"]})
