@@ -96,7 +96,7 @@ def test_a_stream_of_numbers_brings_the_news_and_no_messages(server, onlooker):
 
 
 def bounds(spec, players):
-    return [bound.name for bound in spec.scheme.bounds(Case(spec, players))]
+    return [bound.name for bound in spec.scheme.guarantees(Case(spec, players)).bounds]
 
 
 @pytest.mark.parametrize(("against", "ending"), [(1, "."), (0, "; green leads.")])

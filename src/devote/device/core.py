@@ -56,7 +56,7 @@ class Core:
         self.is_in_doubt = False
         self.record = self.store.load()
         self.identity = self.record.identity
-        self.must_recall = self.record.spec.scheme.noisy and not self.store.is_new
+        self.must_recall = self.record.spec.scheme.sending.noisy and not self.store.is_new
         change = steps.resume(self.record, self.clock.now(), self.jitter())
         with suppress(StoreError):  # the moments in memory hold all the same
             self._save(change)
@@ -71,7 +71,7 @@ class Core:
             self._save(steps.expire(record, now, self.expiry))
             if record.player.pending is None:
                 u = self.dice() if u is None else u
-                jitter = 0.0 if record.spec.scheme.reply_after is None else self.jitter()
+                jitter = 0.0 if record.spec.scheme.sending.reply_after is None else self.jitter()
                 draw = steps.Draw(u, self.noise(), jitter, new_play())
                 self._save(steps.choose(record, now, draw))
             else:
@@ -203,7 +203,7 @@ class Core:
         try:
             if self.must_recall:
                 self.recall(joined.said)
-            if self.record.spec.scheme.reads_tally:
+            if self.record.spec.scheme.about.reads_tally:
                 self.read(joined.tally)
         except ProtocolError as error:
             self.health.sync = str(error)

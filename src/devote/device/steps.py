@@ -89,7 +89,7 @@ def choose(record: Record, now: Now, draw: Draw) -> Change:
     """Play an arm; there must be none that awaits its reward."""
     record.player.activate(draw.u, draw.noise, ask=_is_free(record, now))
     record.timing.pending_since = now.monotonic
-    after = record.spec.scheme.reply_after
+    after = record.spec.scheme.sending.reply_after
     record.pending_at, record.reply_at = now.wall, None
     if after is not None and record.player.is_asked:
         wait = after + after * (EARLIEST + (LATEST - EARLIEST) * draw.jitter)
@@ -148,7 +148,7 @@ def pending(record: Record) -> Choice | None:
 
 def _is_free(record: Record, now: Now) -> bool:
     """Whether no answer is held back: only then may another question be put."""
-    return record.spec.scheme.reply_after is None or not any(
+    return record.spec.scheme.sending.reply_after is None or not any(
         entry.delivery == "waiting" and _is_held(record, entry, now)
         for entry in record.outbox.values()
     )
@@ -338,7 +338,7 @@ def _begin_to_decide(record: Record, unread: Tally) -> None:
     """The board has been read to its end: the player gets to know all of it."""
     record.player.tally, record.unread = unread, None
     # Where order matters the player reads its own messages on the board, as all others do.
-    if not record.spec.scheme.needs_order:
+    if not record.spec.scheme.about.needs_order:
         for message in record.outbox:
             record.player.receive(message)
 
@@ -355,7 +355,7 @@ def needs(record: Record, told: TallySnapshot) -> bool:
         return True
     if told.number == bookmark.number:
         return False
-    if scheme.needs_order or record.spec.resets:
+    if scheme.about.needs_order or record.spec.resets:
         return True
     own = record.player.public(record.players)
     same = all(told.tally.get(name) == own[name] for name in ("status", "shared"))
@@ -412,7 +412,7 @@ def rewind(record: Record, *, forget: bool) -> Change:
     posted is kept, unless it was taken back (``forget``), or means something only in the order of
     the board.
     """
-    forget = forget or record.spec.scheme.needs_order
+    forget = forget or record.spec.scheme.about.needs_order
     bookmark = Bookmark(complete=record.bookmark.complete and not forget)
     return Change(
         _row_of(bookmark),
@@ -433,7 +433,7 @@ def resume(record: Record, now: Now, jitter: float) -> Change | None:
     timing, pending_at, reply_at = record.timing, record.pending_at, record.reply_at
     if pending_at is not None:
         timing.pending_since = now.monotonic - max(0.0, now.wall - pending_at)
-    after = record.spec.scheme.reply_after
+    after = record.spec.scheme.sending.reply_after
     if after is None:
         return None
     row: dict[str, object] = {}

@@ -103,7 +103,7 @@ class Terms:
 
     def check(self, spec: ExperimentSpec) -> None:
         """Refuse a specification that this device does not accept."""
-        self.expiry.check(spec.scheme.reply_after)
+        self.expiry.check(spec.scheme.sending.reply_after)
         if self.fingerprint is not None and spec.fingerprint != self.fingerprint:
             raise JoinRefused(
                 f"{spec.name!r} has the specification {spec.fingerprint}, but this device accepts "
@@ -111,7 +111,7 @@ class Terms:
             )
         if self.privacy is None:
             return
-        proved = spec.scheme.proved_privacy(spec)
+        proved = spec.scheme.sending.privacy
         if proved is None or proved > self.privacy:
             offered = "no proved privacy" if proved is None else f"privacy={proved:g}"
             raise JoinRefused(
@@ -159,7 +159,7 @@ async def _round(core: Core, board: Board, *, verify_history: bool) -> bool:
     try:
         if core.must_recall:
             core.recall(await board.said_by(core.identity.voter))
-        if core.record.spec.scheme.reads_tally:
+        if core.record.spec.scheme.about.reads_tally:
             await _ask_and_post(core, board)
             done = True
         else:
@@ -215,7 +215,7 @@ async def _post_and_read(core: Core, board: Board, *, verify_history: bool) -> b
     must_read = core.needs(await _tally(core, board)) or verify_history
     if core.waiting:
         await _post(core, board)
-        must_read |= core.record.spec.scheme.needs_order  # the log shows where its place is
+        must_read |= core.record.spec.scheme.about.needs_order  # the log shows where its place is
     if not must_read:
         return True
     for read in (board.snapshot, board.latest):
@@ -361,7 +361,7 @@ async def run_forever(
 
 
 def _may_stream(core: Core) -> bool:
-    return core.asked.streams and not core.record.spec.scheme.reads_tally
+    return core.asked.streams and not core.record.spec.scheme.about.reads_tally
 
 
 @contextmanager
