@@ -6,6 +6,7 @@ import pytest
 from tests.device.worlds import ME, SPEC, HandClock, play_until_vote, set_up, vote
 
 from devote.boards.board import Outcome, Posted
+from devote.device import steps
 from devote.device.core import Core
 from devote.device.errors import DeviceError
 from devote.device.record import Expiry
@@ -140,7 +141,7 @@ def test_votes_lie_in_the_outbox_until_settled_also_after_a_restart(core):
     assert waiting
     core = reopen(core)
     assert core.waiting == waiting
-    core.settle(waiting[0], Outcome.ACCEPTED)
+    core.change(steps.settle, waiting[0], Outcome.ACCEPTED)
     assert core.waiting == waiting[1:]
     core = reopen(core)
     assert core.waiting == waiting[1:]
@@ -151,12 +152,12 @@ def test_votes_lie_in_the_outbox_until_settled_also_after_a_restart(core):
 def test_a_refused_message_is_kept_and_said(core):
     play_until_vote(core)
     envelope = core.waiting[0]
-    core.settle(envelope, Outcome.REFUSED)
+    core.change(steps.settle, envelope, Outcome.REFUSED)
     core = reopen(core)
     assert envelope in core.waiting
     assert "refuses" in core.status().degraded[0]
     for each in core.waiting:
-        core.settle(each, Outcome.DUPLICATE)
+        core.change(steps.settle, each, Outcome.DUPLICATE)
     assert not core.status().degraded
     assert not core.waiting
     core.close()
@@ -205,7 +206,7 @@ def test_a_gap_is_not_read_past(core):
     assert not core.receive(posted(vote(2, 1), first=2), end=2)
     assert core.bookmark.number == 0
     assert not core.status().complete
-    assert core.receive(posted(vote(1, 1)), end=2)
+    assert core.receive(posted(vote(1, 1), vote(2, 1)), end=2)
     assert core.bookmark.number == 2
     assert core.best() is None
     assert core.status().shared == (0, 2)

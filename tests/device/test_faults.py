@@ -81,11 +81,11 @@ def test_the_fault_run_sees_a_vote_taken_for_sent_when_no_answer_came(monkeypatc
     def sent_at_once(self):
         envelopes = waiting(self)
         for envelope in envelopes:
-            self.settle(envelope, Outcome.ACCEPTED)
+            self.change(steps.settle, envelope, Outcome.ACCEPTED)
         return envelopes
 
     monkeypatch.setattr(Core, "waiting", property(sent_at_once))
-    monkeypatch.setattr(steps, "_offer_lost", lambda record: ())
+    monkeypatch.setattr(steps, "_wait_again", lambda record, lost: ())
     assert _runs_fail(range(40))
 
 

@@ -12,7 +12,16 @@ from tests.device.server_process import ServerProcess
 from tests.device.worlds import SPEC, URL, HandClock, PretendServer, play_until_vote, set_up, vote
 
 from devote.boards.board import BoardUnavailable, TallySnapshot
-from devote.device import AsyncDevice, Choice, Client, Device, DeviceError, JoinError, JoinRefused
+from devote.device import (
+    AsyncDevice,
+    Choice,
+    Client,
+    Device,
+    DeviceError,
+    JoinError,
+    JoinRefused,
+    steps,
+)
 from devote.device.core import Core
 from devote.device.sync import Pace, sync_once
 from devote.protocol import ExperimentSpec
@@ -207,7 +216,7 @@ def test_what_has_left_is_still_shown_after_a_board_has_lost_it(tmp_path):
     assert drive(sync_once(core, board))
     sent = core.status().sent
     assert sent
-    core.rewind(forget=True)
+    core.change(steps.rewind, forget=True)
     assert core.status().sent == core.status().waiting == sent
     core.close()
 
@@ -223,7 +232,7 @@ def test_an_answer_that_a_restored_survey_has_lost_is_still_shown_as_sent():
         assert drive(sync_once(core, board))
     (sent,) = core.status().sent
     tally = drive(board.tally())
-    core.read(TallySnapshot.of(tally.scope, 0, tally.tally))
+    core.change(steps.read_tally, TallySnapshot.of(tally.scope, 0, tally.tally))
     assert core.status().sent == (sent,)
     assert core.status().waiting == (sent,)
     core.close()

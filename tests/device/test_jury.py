@@ -12,6 +12,7 @@ from tests.device.worlds import ME, PretendServer, device, pull
 
 from devote.boards.board import Envelope, Outcome, Posted
 from devote.boards.identity import Identity
+from devote.device import steps
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import sync_once
@@ -63,7 +64,7 @@ def test_a_claim_is_kept_with_the_activation_that_makes_it(claiming):
 
 def test_a_claim_counts_only_once_the_board_shows_it_also_across_a_restart(claiming):
     assert not claiming.record.player.is_juror
-    claiming.settle(claim(ME), Outcome.ACCEPTED)
+    claiming.change(steps.settle, claim(ME), Outcome.ACCEPTED)
     claiming.close()
     again = Core(Store.open(claiming.store.path))
     assert not again.record.player.is_juror
@@ -74,7 +75,7 @@ def test_a_claim_counts_only_once_the_board_shows_it_also_across_a_restart(claim
 
 
 def test_a_refused_claim_is_offered_again_only_while_there_is_a_free_seat(claiming):
-    claiming.settle(claim(ME), Outcome.REFUSED)
+    claiming.change(steps.settle, claim(ME), Outcome.REFUSED)
     claiming.receive(posted(*map(claim, OTHERS[:3])), 3)
     assert claiming.waiting == (claim(ME),)
     assert len(claiming.status().degraded) == 1
@@ -85,31 +86,31 @@ def test_a_refused_claim_is_offered_again_only_while_there_is_a_free_seat(claimi
 
 
 def test_a_board_put_back_decides_anew_who_has_a_seat(claiming):
-    claiming.settle(claim(ME), Outcome.ACCEPTED)
+    claiming.change(steps.settle, claim(ME), Outcome.ACCEPTED)
     claiming.receive(posted(claim(ME), claim(OTHERS[0])), 2)
     assert list(claiming.record.player.tally.picks) == [ME.voter, OTHERS[0].voter]
-    claiming.rewind()
+    claiming.change(steps.rewind)
     assert not claiming.record.player.is_juror
     assert not claiming.status().complete
     assert claiming.waiting == (claim(ME),)
-    claiming.settle(claim(ME), Outcome.REFUSED)
+    claiming.change(steps.settle, claim(ME), Outcome.REFUSED)
     claiming.receive(posted(*map(claim, OTHERS)), 5)
     assert list(claiming.record.player.tally.picks) == [other.voter for other in OTHERS[:4]]
     assert claiming.waiting == ()
 
 
 def test_a_claim_that_was_refused_is_offered_to_a_board_put_back_to_when_seats_were_free(claiming):
-    claiming.settle(claim(ME), Outcome.REFUSED)
+    claiming.change(steps.settle, claim(ME), Outcome.REFUSED)
     claiming.receive(posted(*map(claim, OTHERS[:4])), 4)
     assert claiming.waiting == ()
-    claiming.rewind()
+    claiming.change(steps.rewind)
     assert claiming.waiting == (claim(ME),)
 
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_messages_that_come_out_of_order_are_told_in_the_order_of_the_board(claiming, restart):
     log = posted(*map(claim, OTHERS), pick(OTHERS[0], 2), pick(OTHERS[1], 1), pick(OTHERS[2], 1))
-    for part in (log[6:], log[2:4], log[0:2]):
+    for part in (log[6:], log[3:0:-1], log[3::-1]):
         claiming.receive(part, 8)
     assert list(claiming.record.player.tally.picks) == [other.voter for other in OTHERS[:4]]
     assert claiming.bookmark.number == 4
@@ -120,7 +121,7 @@ def test_messages_that_come_out_of_order_are_told_in_the_order_of_the_board(clai
         claiming.receive(log[6:], 8)
     assert not claiming.receive(log[5:6], 8)
     assert claiming.record.player.tally.counts == (0, 0, 0)
-    assert claiming.receive(log[4:5], 8)
+    assert claiming.receive(log[:3:-1], 8)
     assert claiming.record.player.tally.counts == (0, 2, 1)
     claiming.close()
 

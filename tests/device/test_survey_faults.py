@@ -18,6 +18,7 @@ from tests.device.worlds import PretendServer, joined
 
 from devote.boards.board import Outcome
 from devote.boards.identity import Identity
+from devote.device import steps
 from devote.device.core import Core
 from devote.device.errors import RewardRefused
 from devote.device.record import Clock
@@ -214,14 +215,13 @@ def test_the_run_sees_noise_that_is_drawn_again_when_an_answer_is_offered_again(
         names = ("experiment", "arm", "number", "seen", "voter")
         return {name: getattr(message, name) for name in names}
 
-    settle = Core.settle
+    settle = steps.settle
 
-    def settle_known(self, envelope, outcome):
-        if envelope.message in self.record.outbox:
-            settle(self, envelope, outcome)
+    def settle_known(record, envelope, outcome):
+        return settle(record, envelope, outcome) if envelope.message in record.outbox else None
 
     monkeypatch.setattr(Core, "waiting", property(drawn_again))
-    monkeypatch.setattr(Core, "settle", settle_known)
+    monkeypatch.setattr(steps, "settle", settle_known)
     assert fails(range(10))
 
 

@@ -12,7 +12,7 @@ from tests.device.worlds import ME, SPEC, HandClock, PretendServer, play_until_v
 
 from devote.boards.board import BoardRefused, BoardUnavailable, Outcome, Snapshot
 from devote.device.core import Core
-from devote.device.sync import Asked, Pace, run_forever, sync_once
+from devote.device.sync import Health, Pace, run_forever, sync_once
 
 
 @pytest.fixture
@@ -304,7 +304,7 @@ def test_a_server_that_asks_for_quiet_gets_it_and_trouble_makes_devices_quieter(
 @pytest.mark.parametrize("u", [0.0, 0.5, 0.999])
 def test_no_failure_makes_a_device_ask_sooner_than_its_pace_would(u):
     for every in (15.0, 40.0, 1_920.0, 86_400.0):
-        asked = Asked(every=every)
+        asked = Health(lambda: 0.0, every=every)
         for tries in range(40):
             assert Pace().after_failures(tries, asked, u) >= Pace().after_round(asked, u)
 

@@ -43,7 +43,7 @@ def test_a_device_with_resets_never_meets_the_bound_on_terms():
         for _ in range(rng.randrange(30)):
             pull(four[which], rng)
         drive(sync_once(four[which], links[which]))
-        assert not any(steps.refused(core.record) for core in four)
+        assert not any(steps.is_refused(core.record) for core in four)
     assert highest(board) > 10
     for core in four:
         core.close()

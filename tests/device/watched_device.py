@@ -109,7 +109,8 @@ class RealDevice:
             self.core.reward(1.0, self.shown)
 
     def due(self):
-        moments = [self.round_at, self.core.next_moment]
+        wait = self.core.next_in
+        moments = [self.round_at, None if wait is None else self.time.monotonic + wait]
         return min((moment for moment in moments if moment is not None), default=None)
 
     def leave(self, now):
@@ -123,7 +124,7 @@ class RealDevice:
         done = run(sync_once(self.core, self.board, verify_history=False))
         self.failures = 0 if done else self.failures + 1
         if not done:
-            wait = PACE.after_failures(self.failures, self.core.asked, self.dice.random())
+            wait = PACE.after_failures(self.failures, self.core.health, self.dice.random())
             self.round_at = now + wait
         return self.board.copies or [Call(self.spec.name, ME.voter)]
 

@@ -12,16 +12,20 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Concatenate, ParamSpec, TypeAlias
 
-from devote.boards.board import Envelope, Joined, Outcome, Posted, TallySnapshot
+from devote.boards.board import Envelope, Posted
 from devote.boards.database import StoreError
 from devote.boards.identity import verify
 from devote.device import steps
 from devote.device.errors import RewardRefused
 from devote.device.record import Bookmark, Choice, Clock, Expiry, Record, new_play
-from devote.device.status import FORGED, REFUSED, Asked, DeviceStatus, Health
+from devote.device.status import FORGED, REFUSED, DeviceStatus, Health
 from devote.device.store import Store
 from devote.protocol import ProtocolError
+
+P = ParamSpec("P")
+Step: TypeAlias = Callable[Concatenate[Record, P], steps.Change | None]
 
 SYSTEM_RANDOM = random.SystemRandom().random
 
@@ -49,52 +53,53 @@ class Core:
     record: Record = field(init=False)
 
     def __post_init__(self) -> None:
-        self.health = Health(self.clock)
-        self.asked = Asked()
+        self.now = self.clock.start()
+        self.health = Health(self.now)
         self.rounds = asyncio.Lock()
-        self._step = _Step(self)
+        self.lock = threading.RLock()
         self.is_in_doubt = False
         self.record = self.store.load()
         self.identity = self.record.identity
         self.must_recall = self.record.spec.scheme.noisy and not self.store.is_new
-        change = steps.resume(self.record, self.clock.now(), self.jitter())
+        resumed = steps.resume(self.record, self.now(), self.jitter())
         with suppress(StoreError):  # the moments in memory hold all the same
-            self._save(change)
+            if resumed is not None:
+                self.store.save(resumed)
         with suppress(StoreError):
             self.close_question()
 
     def choose(self, u: float | None = None) -> Choice:
         """What to play: the pending choice if its reward has not come, else a new one."""
-        with self._step as record:
-            now = self.clock.now()
-            self._save(steps.close_question(record, now))
-            self._save(steps.expire(record, now, self.expiry))
-            if record.player.pending is None:
+        with self.lock:
+            now = self.now()
+            self.close_question()
+            self.change(steps.expire, now, self.expiry)
+            if self.record.player.pending is None:
                 u = self.dice() if u is None else u
-                jitter = 0.0 if record.spec.scheme.reply_after is None else self.jitter()
-                draw = steps.Draw(u, self.noise(), jitter, new_play())
-                self._save(steps.choose(record, now, draw))
+                asks = self.record.spec.scheme.reply_after is not None
+                draw = steps.Draw(u, self.noise(), self.jitter() if asks else 0.0, new_play())
+                self.change(steps.choose, now, draw)
             else:
-                self._save(steps.wake(record, self.noise()))
-            choice = steps.pending(record)
+                self.change(steps.wake, self.noise())
+            choice = steps.pending(self.record)
             assert choice is not None
             return choice
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart."""
-        with self._step as record:
-            return steps.pending(record)
+        with self.lock:
+            self._settle_doubt()
+            return steps.pending(self.record)
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """Learn what the choice paid, from 0 to 1; counted once or not at all, see ``Plays``."""
-        with self._step as record:
-            self._save(steps.close_question(record, self.clock.now()))
-            self._save(steps.reward(record, x, choice))
+        with self.lock:
+            self.close_question()
+            self.change(steps.reward, x, choice)
 
     def close_question(self) -> None:
         """Answer with a reward of 0 if the time for the pending question is over."""
-        with self._step as record:
-            self._save(steps.close_question(record, self.clock.now()))
+        self.change(steps.close_question, self.now())
 
     def best(self) -> int | None:
         """The arm the group has settled on; None before that, and until the first full read."""
@@ -103,13 +108,13 @@ class Core:
 
     def status(self) -> DeviceStatus:
         """How the device stands."""
-        with self._step.lock:
-            record, health, now = self.record, self.health, self.clock.now()
+        with self.lock:
+            record, health, now = self.record, self.health, self.now()
             spec, complete = record.spec, record.bookmark.complete
             public = record.player.public(record.players)
             if not complete:
                 public = spec.scheme.tally(spec).public(record.players)
-            refused = REFUSED if steps.refused(record) else None
+            refused = REFUSED if steps.is_refused(record) else None
             troubles = (health.store, health.sync, health.forged, health.rejected, refused)
             return DeviceStatus(
                 experiment=spec.name,
@@ -136,23 +141,36 @@ class Core:
     @property
     def waiting(self) -> tuple[Envelope, ...]:
         """What is to be posted now, oldest first."""
-        with self._step.lock:
-            return steps.to_post(self.record, self.clock.now())
+        with self.lock:
+            return steps.to_post(self.record, self.now())
 
     @property
-    def next_moment(self) -> float | None:
-        """When a question closes or an answer leaves next, on the monotonic clock."""
-        return steps.next_moment(self.record, self.clock.now())
+    def next_in(self) -> float | None:
+        """Seconds until a question closes or an answer leaves."""
+        now = self.now()
+        moment = steps.next_moment(self.record, now)
+        return None if moment is None else moment - now
 
-    def is_wanted(self, envelope: Envelope) -> bool:
-        """Whether a message is of use, by what was read last."""
-        with self._step.lock:
-            return self.record.player.still_wants(envelope.message)
+    def receive(self, posted: Iterable[Posted], end: int | None = None) -> bool:
+        """Take in what was read of the board; ``end`` if it was read up to that number.
 
-    def settle(self, envelope: Envelope, outcome: Outcome) -> None:
-        """Note what became of a posted message."""
-        with self._step as record:
-            self._save(steps.settle(record, envelope, outcome))
+        Returns whether everything up to ``end`` has been read.
+        """
+
+        def step(record: Record) -> steps.Change | None:
+            change, is_forged = steps.read(record, posted, end, self.check)
+            if is_forged:
+                self.health.forged = FORGED
+            return change
+
+        with self.lock:
+            self.change(step)
+            return end is not None and self.bookmark.number >= end
+
+    def recall(self, held: Iterable[Envelope]) -> None:
+        """Take in what the board holds of this device."""
+        self.change(steps.recall, held, self.check)
+        self.must_recall = False
 
     def lost_before(self, envelope: Envelope) -> list[Envelope]:
         """What the board has lost and must have again to take a message that it has refused.
@@ -161,7 +179,7 @@ class Core:
         whoever posted that may be gone; but a signed message is good in any hands.
         """
         spec = self.record.spec
-        with self._step.lock:
+        with self.lock:
             log = self.store.log(spec)
         tally = spec.scheme.tally(spec)
         for there, number in log:
@@ -175,103 +193,45 @@ class Core:
                 needed.append(lost)
         return needed if tally.refusal(envelope.message) is None else []
 
-    def receive(self, posted: Iterable[Posted], end: int | None = None) -> bool:
-        """Take in what was read of the board; ``end`` if it was read up to that number.
-
-        Returns whether everything up to ``end`` has been read.
-        """
-        with self._step as record:
-            change, is_at_end, is_forged = steps.read(record, posted, end, self.check)
-            if is_forged:
-                self.health.forged = FORGED
-            self._save(change)
-            return is_at_end
-
-    def needs(self, told: TallySnapshot) -> bool:
-        """Whether the log is to be read, by what the tally says."""
-        with self._step.lock:
-            return steps.needs(self.record, told)
-
-    def read(self, told: TallySnapshot) -> None:
-        """Take in the board's tally, in place of the messages."""
-        with self._step as record:
-            self._save(steps.read_tally(record, told))
-
-    def take_in(self, joined: Joined) -> None:
-        """Take in what the board has shown of itself, and of this device, as it joined."""
-        self.asked.note(joined.tally)
-        try:
-            if self.must_recall:
-                self.recall(joined.said)
-            if self.record.spec.scheme.reads_tally:
-                self.read(joined.tally)
-        except ProtocolError as error:
-            self.health.sync = str(error)
-
-    def recall(self, held: Iterable[Envelope]) -> None:
-        """Take in what the board holds of this device."""
-        with self._step as record:
-            self._save(steps.recall(record, held, self.check))
-            self.must_recall = False
-
-    def rewind(self, *, forget: bool = False) -> None:
-        """Read the board from its beginning again, and offer it all own messages again."""
-        with self._step as record:
-            self._save(steps.rewind(record, forget=forget))
-
     def close(self) -> None:
         """Close the store."""
-        with self._step.lock:
+        with self.lock:
             self.store.close()
+
+    def change(self, step: Step[P], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Make a step and store it; if that fails, memory goes back to what the store holds."""
+        with self.lock:
+            self._settle_doubt()
+            try:
+                change = step(self.record, *args, **kwargs)
+                if change is not None:
+                    self.store.save(change)
+                    if change.reloads:
+                        self.reload()
+            except (ProtocolError, RewardRefused):  # raised before anything has changed
+                raise
+            except BaseException as error:
+                if isinstance(error, StoreError):
+                    self.health.store = str(error)
+                with suppress(StoreError):
+                    self.reload()
+                raise
+            self.health.store = None
+            if change is not None and change.wakes:
+                self.on_message()
 
     def reload(self) -> None:
         """Go back to what the store holds; in doubt until that has been read."""
         self.is_in_doubt = True
-        timing = self.record.timing
+        closes = self.record.closes
         self.record = self.store.load()
-        self.record.timing = timing
+        self.record.closes = closes
         self.is_in_doubt = False
 
-    def _save(self, change: steps.Change | None) -> None:
-        if change is None:
-            return
-        self.store.save(change)
-        if change.reloads:
-            self.reload()
-        if change.wakes:
-            self.on_message()
-
-
-class _Step:
-    """One step under the lock; if it fails, memory goes back to what the store holds.
-
-    Not a generator, which takes longer: a device makes two steps at every pull.
-    """
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self.lock = threading.RLock()
-
-    def __enter__(self) -> Record:
-        self.lock.acquire()
-        if self._core.is_in_doubt:
+    def _settle_doubt(self) -> None:
+        if self.is_in_doubt:
             try:
-                self._core.reload()
-            except BaseException as error:
-                self.__exit__(type(error), error, None)
+                self.reload()
+            except StoreError as error:
+                self.health.store = str(error)
                 raise
-        return self._core.record
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        core = self._core
-        try:
-            if error is None:
-                core.health.store = None
-            # These are raised before anything has changed.
-            elif not isinstance(error, ProtocolError | RewardRefused):
-                if isinstance(error, StoreError):
-                    core.health.store = str(error)
-                with suppress(StoreError):
-                    core.reload()
-        finally:
-            self.lock.release()

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
@@ -24,11 +23,12 @@ from devote.boards.http import HEADERS, HttpBoard, trusted
 from devote.device.core import SYSTEM_RANDOM, Core
 from devote.device.errors import DeviceError, JoinError, JoinRefused
 from devote.device.record import Choice, Clock, Expiry, OnExpire
-from devote.device.status import Asked, DeviceStatus
+from devote.device.status import DeviceStatus, Health
+from devote.device.steps import read_tally
 from devote.device.store import Store
 from devote.device.sync import Pace, Terms, join, run_forever, sync_once
 from devote.errors import DevoteError
-from devote.protocol import ExperimentSpec
+from devote.protocol import ExperimentSpec, ProtocolError
 
 if TYPE_CHECKING:
     from devote.gossip import GossipSettings
@@ -134,8 +134,7 @@ class Participant:
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
-        self._unjoined = DeviceStatus(self._terms.experiment)
-        self._asked = Asked()
+        self._joining = Health(self._clock.start())
         self.core: Core | None = None
 
     @classmethod
@@ -173,7 +172,13 @@ class Participant:
 
     def status(self) -> DeviceStatus:
         """How the device stands."""
-        return self._unjoined if self.core is None else self.core.status()
+        if self.core is not None:
+            return self.core.status()
+        health = self._joining
+        degraded = () if health.sync is None else (health.sync,)
+        return DeviceStatus(
+            self._terms.experiment, degraded=degraded, offline_since=health.offline_since
+        )
 
     async def sync(self, *, verify_history: bool = True) -> bool:
         """Post and read now; returns whether that worked."""
@@ -218,14 +223,21 @@ class Participant:
             self._store.move(self._terms.url)
         await self.board.begin(core.identity)
         if joined is not None:
-            core.take_in(joined)
+            core.health.note(joined.tally)
+            try:
+                if core.must_recall:
+                    core.recall(joined.said)
+                if core.record.spec.scheme.reads_tally:
+                    core.change(read_tally, joined.tally)
+            except ProtocolError as error:
+                core.health.sync = str(error)
         core.on_message = self._on_message
         self.core = core
 
     async def _run(self) -> None:
         pace, failures = self._pace or JOINING, 0
         while self.core is None:
-            await asyncio.sleep(pace.after_failures(failures, self._asked, SYSTEM_RANDOM()))
+            await asyncio.sleep(pace.after_failures(failures, self._joining, SYSTEM_RANDOM()))
             failures += 1
             try:
                 await self._join()
@@ -238,10 +250,8 @@ class Participant:
         """Keep why the first join has not worked."""
         is_known = isinstance(error, DevoteError)
         trouble = str(error) if is_known else f"Joining failed ({type(error).__name__})."
-        since = self._unjoined.offline_since or self._clock.wall()
-        self._unjoined = replace(self._unjoined, degraded=(trouble,), offline_since=since)
-        if isinstance(error, BoardUnavailable):
-            self._asked.fail(error)
+        self._joining.offline(error)
+        self._joining.sync = trouble
 
     def _on_message(self) -> None:
         with suppress(RuntimeError):  # the loop has ended: the message is kept for the next start

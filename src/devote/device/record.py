@@ -3,10 +3,12 @@
 The record holds everything that one device has in one experiment: the player, the plays it
 remembers, how far the board has been read, and the outbox. What belongs to the running process
 alone, and is worked out again after a restart, comes last in it and is not stored.
+
+All moments are on one clock: seconds since 1970 as they were when the process started, plus what a
+clock that never jumps has counted since. So a wall clock that is set changes nothing while the
+process runs, and what is stored still means something after a restart (``steps.resume``).
 """
 
-import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -42,17 +44,6 @@ KEPT_SIGNATURES = 16
 """Signatures a bookmark remembers: the same ones, in the same order, will not come by chance."""
 
 
-class Now(NamedTuple):
-    """The time of an event: seconds since 1970, and seconds on a clock that never jumps.
-
-    Moments are compared on the monotonic clock, so a wall clock that jumps changes nothing while
-    the process runs. What is stored is on the wall clock, because nothing else survives a restart.
-    """
-
-    wall: float
-    monotonic: float
-
-
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Where a device takes the time from."""
@@ -60,9 +51,10 @@ class Clock:
     wall: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
 
-    def now(self) -> Now:
-        """The time by both."""
-        return Now(self.wall(), self.monotonic())
+    def start(self) -> Callable[[], float]:
+        """The time from now on: it begins as the wall clock's, and never jumps."""
+        offset, monotonic = self.wall() - self.monotonic(), self.monotonic
+        return lambda: offset + monotonic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,47 +140,47 @@ def new_play() -> str:
     return os.urandom(6).hex()
 
 
-def _pair(play: str, fate: Fate) -> str:
-    """A play and its fate in JSON; ``new_play`` has nothing that JSON would escape."""
-    return f'"{play}": "{fate}"'
+_NAME, _ENTRY = 12, 14
+"""The length of a play's name, and of it with the letter of its fate and a space."""
+
+_LETTERS: dict[Fate, str] = {"pending": "P", "rewarded": "R", "expired": "X", "answered": "A"}
+_FATES = {letter: fate for fate, letter in _LETTERS.items()}
 
 
+@dataclass(frozen=True, slots=True)
 class Plays:
     """The last plays, oldest first, and what became of each; only the last may be pending.
 
     A reward belongs to one play. A play that has expired is over, but its reward may still come,
     and must not be counted for the play that was chosen next. So a reward names its play. Without
-    a name it is for the pending play, unless a play that is remembered has expired.
+    a name it is for the pending play, unless a play that is remembered has expired. The ``text``
+    is what is stored.
+
+    >>> plays = Plays().noted("9f3c00aa11bb", "pending").noted("9f3c00aa11bb", "rewarded")
+    >>> plays.text, plays.fate("9f3c00aa11bb"), plays.pending
+    ('9f3c00aa11bbR ', 'rewarded', None)
     """
 
-    def __init__(self, fates: dict[str, Fate]) -> None:
-        self._fates = fates
-        self._text = json.dumps(fates)[1:-1]
+    text: str = ""
 
     def __len__(self) -> int:
-        return len(self._fates)
+        return len(self.text) // _ENTRY
 
     @property
     def pending(self) -> str | None:
         """The play that awaits its reward."""
-        last = next(reversed(self._fates), None)
-        return last if last is not None and self._fates[last] == "pending" else None
+        is_pending = self.text.endswith("P ")
+        return self.text[-_ENTRY:][:_NAME] if is_pending else None
 
-    def note(self, play: str, fate: Fate) -> str:
-        """Remember what became of a play; returns all of them as JSON, which is to be stored."""
-        # One of a hundred changes, the last: the text of the others is not made anew.
-        known, text = self._fates.get(play), self._text
-        if known is not None:
-            text = text.removesuffix(_pair(play, known))
-        elif text:
-            text += ", "
-        self._fates[play] = fate
-        text += _pair(play, fate)
-        if len(self._fates) > KEPT_PLAYS:
-            oldest = next(iter(self._fates))
-            text = text.removeprefix(_pair(oldest, self._fates.pop(oldest)) + ", ")
-        self._text = text
-        return "{" + text + "}"
+    def fate(self, play: object) -> Fate | None:
+        """What became of a play; None if it is not remembered."""
+        at = self.text.find(play) if isinstance(play, str) and len(play) == _NAME else -1
+        return None if at < 0 or at % _ENTRY else _FATES[self.text[at + _NAME]]
+
+    def noted(self, play: str, fate: Fate) -> "Plays":
+        """The same with what became of a play: a new one, or the last."""
+        text = self.text.removesuffix(f"{play}P ") + f"{play}{_LETTERS[fate]} "
+        return Plays(text[-KEPT_PLAYS * _ENTRY :])
 
     def check(self, choice: Choice | str | None, *, is_asked: bool) -> None:
         """Raise unless a reward for this choice is one for the pending play.
@@ -196,15 +188,13 @@ class Plays:
         ``is_asked``: the pending play is a question, for which no other's reward may count.
         """
         if choice is None:
-            others = ("expired", "answered") if is_asked else ("expired",)
-            if any(fate in others for fate in self._fates.values()):
+            if "X" in self.text or (is_asked and "A" in self.text):
                 raise UnclearReward(
                     "A play has expired and its reward may still come, so it is not clear which "
                     "play this one is for.\nPass what choose() gave: reward(x, choice)."
                 )
             return
-        play = choice.play if isinstance(choice, Choice) else choice
-        fate = self._fates.get(play) if isinstance(play, str) else None
+        fate = self.fate(choice.play if isinstance(choice, Choice) else choice)
         if fate == "expired":
             raise LateReward(
                 "This reward came too late: its play had expired and is not pending any more. "
@@ -230,21 +220,21 @@ class Plays:
 class Bookmark:
     """How far the board has been read: all up to ``number``; ``complete`` once to its end.
 
-    The board is not trusted to hand messages over in order. They are numbered 1, 2, 3, ..., and a
-    bookmark moves on only over numbers that have all been read, so one that was left out is asked
-    for again. ``ahead`` are messages above ``number`` that came before their turn. ``anchor`` is
-    the last signatures up to there: reading on from before them shows whether the board is still
-    the one that was read, or was restored from a backup and has gone on otherwise.
+    The board is not trusted. Messages are numbered 1, 2, 3, ..., and a bookmark moves on only over
+    numbers that have all been read, so one that was left out is asked for again, with all that
+    come after it. ``anchor`` is the last signatures up to there: reading on from before them shows
+    whether the board is still the one that was read, or was restored from a backup and has gone on
+    otherwise.
     """
 
     number: int = 0
     anchor: tuple[str, ...] = ()
     complete: bool = False
-    ahead: tuple[Posted, ...] = ()
 
-    def read_from(self, *, verify_history: bool) -> int:
-        """What to pass as ``after``, so as to see the last message, or all remembered, again."""
-        return self.number - (len(self.anchor) if verify_history else min(1, self.number))
+    @property
+    def read_from(self) -> int:
+        """What to pass as ``after``, so as to see the messages of the anchor again."""
+        return self.number - len(self.anchor)
 
     def moved(
         self, posted: Iterable[Posted], end: int | None = None
@@ -259,21 +249,19 @@ class Bookmark:
         >>> bookmark.number, bookmark.complete, passed
         (1, False, [])
         """
-        ahead = {p.number: p for p in (*self.ahead, *posted) if p.number > self.number}
-        passed: list[Posted] = []
-        while (number := self.number + len(passed) + 1) in ahead:
-            passed.append(ahead.pop(number))
+        found = {p.number: p for p in posted}
+        number, passed = self.number, []
+        while number + 1 in found:
+            number += 1
+            passed.append(found[number])
         anchor = (*self.anchor, *(p.envelope.signature for p in passed))[-KEPT_SIGNATURES:]
-        number = self.number + len(passed)
         complete = self.complete or (end is not None and number >= end)
-        return Bookmark(number, anchor, complete, tuple(ahead.values())), passed
+        return Bookmark(number, anchor, complete), passed
 
-    def holds(self, posted: Iterable[Posted], *, verify_history: bool) -> bool:
+    def holds(self, posted: Iterable[Posted]) -> bool:
         """Whether what was read before is where it was, in what was read from ``read_from``."""
         there = {p.number: p.envelope.signature for p in posted}
-        after = self.read_from(verify_history=verify_history)
-        read = tuple(map(there.get, range(after + 1, self.number + 1)))
-        return read == self.anchor[len(self.anchor) - len(read) :]
+        return self.anchor == tuple(map(there.get, range(self.read_from + 1, self.number + 1)))
 
 
 class Entry(NamedTuple):
@@ -281,8 +269,8 @@ class Entry(NamedTuple):
 
     ``delivery`` is about the board there is now, ``has_left`` whether any board has acknowledged
     the message: one that a restored board has lost waits again, and has left all the same.
-    ``leaves_at`` is before when it must not be sent, by the wall clock. Nothing is ever removed,
-    but for an answer that the board shows to be another one than was sent before.
+    It is not sent before ``leaves_at``. Nothing is ever removed, but for an answer that the board
+    shows to be another one than was sent before.
     """
 
     envelope: Envelope
@@ -291,33 +279,17 @@ class Entry(NamedTuple):
     leaves_at: float | None = None
 
 
-@dataclass
-class Timing:
-    """Moments on the monotonic clock, for as long as the process runs.
-
-    ``pending_since`` is when the pending arm was chosen, ``closes`` when a reward for the open
-    question is too late, ``leaves`` when its answer is sent, and ``held`` the same of answers that
-    are made already, by their signatures.
-    """
-
-    pending_since: float = 0.0
-    closes: float = -math.inf
-    leaves: float = -math.inf
-    held: dict[str, float] = field(default_factory=dict)
-
-
 @dataclass(eq=False, repr=False)
 class Record:
     """One device in one experiment.
 
     ``scope`` is the board and the specification of the first join, for good. ``pending_at`` is
-    when the pending arm was chosen and ``reply_at`` when its answer is to leave, by the wall
-    clock. ``outbox`` has every message that the device has produced, oldest first.
+    when the pending arm was chosen and ``reply_at`` when its answer is to leave. ``outbox`` has
+    every message that the device has produced, oldest first.
 
     Not stored: ``unread`` counts what was read of a board that has not been read to its end yet
     (None once it has); ``seen`` are the signatures of own messages that the board has shown;
-    ``must_recall``: the store may be an older copy of itself, and the board is to be asked what it
-    holds of this device before anything is sent.
+    ``closes`` is when a reward for the last question is too late, whether it has come or not.
     """
 
     address: str
@@ -334,8 +306,7 @@ class Record:
 
     unread: Tally | None = None
     seen: set[str] = field(default_factory=set)
-    timing: Timing = field(default_factory=Timing)
-    must_recall: bool = False
+    closes: float | None = None
 
     def __repr__(self) -> str:
         return f"Record({self.address!r}, {self.spec.name!r})"

@@ -4,10 +4,10 @@ Nothing here tells of a reward, how often an arm was played, or what it paid on 
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from devote.boards.board import BoardUnavailable, TallySnapshot
-from devote.device.record import Clock
 from devote.protocol import Message, Status
 
 REFUSED = (
@@ -19,7 +19,6 @@ FORGED = "The board holds messages that are not valid.\nThey are ignored; tell i
 FIRST_BAR, LONGEST_BAR = 15.0, 3600.0
 """Seconds until a board that takes nothing is asked again, the first time and at most."""
 
-
 EVERY = 15.0
 """Seconds between two rounds where no server sets a pace."""
 
@@ -28,47 +27,30 @@ LONGEST = 86_400.0
 
 
 @dataclass
-class Asked:
-    """What the server last asked of its devices.
-
-    ``every`` is the pace in seconds, ``streams`` whether a stream may be opened, and ``quiet``
-    for how many seconds it wants to be left alone after the last failure.
-    """
-
-    every: float = EVERY
-    streams: bool = True
-    quiet: float = 0.0
-
-    def note(self, tally: TallySnapshot) -> None:
-        """Take in what came with a tally."""
-        self.every = EVERY if tally.pace is None else min(float(tally.pace), LONGEST)
-        self.streams = tally.streams
-        self.quiet = 0.0
-
-    def fail(self, error: BoardUnavailable) -> None:
-        """Take in what came with a failure."""
-        self.quiet = error.retry_after
-
-
-@dataclass
 class Health:
-    """When the board was last read to its end, and what stands in the way: None if nothing.
+    """How the device and its board get on, and what stands in the way: None if nothing.
 
     ``store`` is about the last step, ``sync`` about the last round with the board, ``forged``
     about all that was read, ``rejected`` about a board that takes nothing from this device.
 
-    >>> health = Health(Clock(wall=lambda: 7.0, monotonic=lambda: 1.0))
+    The server asks for a pace of ``every`` seconds, for ``streams`` or none, and, when something
+    has failed, for so many seconds of ``quiet``.
+
+    >>> health = Health(lambda: 7.0)
     >>> health.offline()
     >>> health.offline_since, health.synced_ago
     (7.0, None)
     """
 
-    clock: Clock
+    now: Callable[[], float]
     offline_since: float | None = None
     store: str | None = None
     sync: str | None = None
     forged: str | None = None
     rejected: str | None = None
+    every: float = EVERY
+    streams: bool = True
+    quiet: float = 0.0
     _synced_at: float | None = None
     _bars: int = 0
     _rejected_until: float = 0.0
@@ -76,13 +58,24 @@ class Health:
     @property
     def synced_ago(self) -> float | None:
         """Seconds since the board was last read to its end, or None if it never was."""
-        synced_at = self._synced_at
-        return None if synced_at is None else max(0.0, self.clock.monotonic() - synced_at)
+        return None if self._synced_at is None else max(0.0, self.now() - self._synced_at)
 
     def synced(self) -> None:
         """The board has been read to its end."""
-        self._synced_at = self.clock.monotonic()
+        self._synced_at = self.now()
         self.offline_since = None
+
+    def offline(self, error: BaseException | None = None) -> None:
+        """The board could not be reached, or not read."""
+        if self.offline_since is None:
+            self.offline_since = self.now()
+        if isinstance(error, BoardUnavailable):
+            self.quiet = error.retry_after
+
+    def note(self, tally: TallySnapshot) -> None:
+        """Take in what the server asks for, which comes with a tally."""
+        self.every = EVERY if tally.pace is None else min(float(tally.pace), LONGEST)
+        self.streams, self.quiet = tally.streams, 0.0
 
     @property
     def may_post(self) -> bool:
@@ -90,23 +83,18 @@ class Health:
 
         A closed experiment would else be asked by its whole fleet, round after round.
         """
-        return self.rejected is None or self.clock.monotonic() >= self._rejected_until
+        return self.rejected is None or self.now() >= self._rejected_until
 
     def bar(self, reason: str) -> None:
         """The board takes nothing from this device just now."""
         wait = min(LONGEST_BAR, FIRST_BAR * 2.0 ** min(self._bars, 32))
         self.rejected = reason
         self._bars += 1
-        self._rejected_until = self.clock.monotonic() + wait
+        self._rejected_until = self.now() + wait
 
     def unbar(self) -> None:
         """The board takes messages, or is to be asked at once whether it does."""
         self.rejected, self._bars = None, 0
-
-    def offline(self) -> None:
-        """The board could not be reached."""
-        if self.offline_since is None:
-            self.offline_since = self.clock.wall()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ something to send once it is stored. A step that changes nothing returns None; o
 raises before it has changed anything. Whoever drives the steps saves the change before anything
 leaves the device or is returned to the app, so whatever anybody outside knows of is on disk. If the
 change cannot be saved, the record is thrown away and loaded again. ``to_post`` and ``next_moment``
-tell what to send now and when to look again.
+say what to send now and when to look again.
 
     choose -> (wake) -> reward, close_question or expire -> settle
 
@@ -22,11 +22,10 @@ Where the scheme ``reads_tally`` the player reads that instead, and has to belie
 after the choice: a reward that has not come by then is 0. Its answer leaves a little later, at a
 moment drawn together with the choice, whatever the arm pays. All work that depends on whether a
 reward came is done before that moment, so that it delays nothing then, and a second question comes
-no sooner or later because the first has had its reward. While the process runs, moments are on the
-monotonic clock. Only across a restart does the wall clock tell how much of a wait is left: never
-more than the longest wait there is, so a clock that was set back neither sends early nor holds an
-answer for ever. An answer whose moment passed while the device was off leaves within a second of
-the start, whether it was made before or not.
+no sooner or later because the first has had its reward. After a restart (``resume``) no wait is
+longer than the longest there is, so a wall clock that was set back in between neither sends early
+nor holds an answer for ever. An answer whose moment passed while the device was off leaves within a
+second of the start, whether it was made before or not.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +35,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome, Posted, TallySnapshot
 from devote.boards.pages import page_of
-from devote.device.record import Bookmark, Choice, Entry, Expiry, Fate, Now, Record
+from devote.device.record import Bookmark, Choice, Entry, Expiry, Fate, Record
 from devote.protocol import Message
 from devote.protocol.scheme import Tally
 from devote.protocol.wire import Scope
@@ -85,17 +84,14 @@ class Change(NamedTuple):
 # What the app does.
 
 
-def choose(record: Record, now: Now, draw: Draw) -> Change:
+def choose(record: Record, now: float, draw: Draw) -> Change:
     """Play an arm; there must be none that awaits its reward."""
     record.player.activate(draw.u, draw.noise, ask=_is_free(record, now))
-    record.timing.pending_since = now.monotonic
     after = record.spec.scheme.reply_after
-    record.pending_at, record.reply_at = now.wall, None
+    record.pending_at, record.reply_at = now, None
     if after is not None and record.player.is_asked:
-        wait = after + after * (EARLIEST + (LATEST - EARLIEST) * draw.jitter)
-        record.timing.closes = now.monotonic + after
-        record.timing.leaves = now.monotonic + wait
-        record.reply_at = now.wall + wait
+        record.closes = now + after
+        record.reply_at = record.closes + after * (EARLIEST + (LATEST - EARLIEST) * draw.jitter)
     return _save_play(record, "pending", draw.play, record.player.outgoing())
 
 
@@ -114,22 +110,22 @@ def reward(record: Record, x: float, choice: Choice | str | None) -> Change:
     return _end_play(record, "answered" if is_asked else "rewarded", record.player.reward(x))
 
 
-def close_question(record: Record, now: Now) -> Change | None:
+def close_question(record: Record, now: float) -> Change | None:
     """Answer with a reward of 0 if the time for the pending question is over."""
-    if not record.player.is_asked or now.monotonic < record.timing.closes:
+    if not record.player.is_asked or (record.closes is not None and now < record.closes):
         return None
     return _abandon(record, "answered")
 
 
-def expire(record: Record, now: Now, expiry: Expiry) -> Change | None:
+def expire(record: Record, now: float, expiry: Expiry) -> Change | None:
     """End the pending play if its reward has taken too long, or if another may be asked about."""
     player = record.player
-    if player.pending is None:
+    if player.pending is None or record.pending_at is None:
         return None
     if not player.is_asked and player.may_ask and _is_free(record, now):
         # Nor later, because a play that nobody asks about has not had its reward.
         return _abandon(record, "answered")
-    if not expiry.is_due(now.monotonic - record.timing.pending_since):
+    if not expiry.is_due(now - record.pending_at):
         return None
     if player.is_asked:
         return _abandon(record, "answered")
@@ -146,11 +142,10 @@ def pending(record: Record) -> Choice | None:
     return Choice(arm, record.spec.arm_names[arm], play)
 
 
-def _is_free(record: Record, now: Now) -> bool:
+def _is_free(record: Record, now: float) -> bool:
     """Whether no answer is held back: only then may another question be put."""
     return record.spec.scheme.reply_after is None or not any(
-        entry.delivery == "waiting" and _is_held(record, entry, now)
-        for entry in record.outbox.values()
+        _is_held(entry, now) for entry in record.outbox.values()
     )
 
 
@@ -169,16 +164,14 @@ def _save_play(record: Record, fate: Fate, play: str, messages: Sequence[Message
     """Store what became of a play, with the messages that it gives rise to."""
     leaves_at = record.reply_at if fate == "answered" else None
     added = _add(record, messages, leaves_at)
-    if fate == "answered":
-        for entry in added:
-            record.timing.held[entry.envelope.signature] = record.timing.leaves
     if fate != "pending":
         record.pending_at = record.reply_at = None
+    record.plays = record.plays.noted(play, fate)
     row = {
         "player": record.player.to_json(),
         "pending_at": record.pending_at,
         "reply_at": record.reply_at,
-        "plays": record.plays.note(play, fate),
+        "plays": record.plays.text,
     }
     # An answer is posted when its time comes; its reward must not wake anybody.
     is_question = fate == "pending" and record.reply_at is not None
@@ -208,18 +201,15 @@ def _add(
 # What is sent.
 
 
-def to_post(record: Record, now: Now) -> tuple[Envelope, ...]:
+def to_post(record: Record, now: float) -> tuple[Envelope, ...]:
     """What is to be posted now, oldest first, with what was refused and is still wanted."""
-    return tuple([e.envelope for e in record.outbox.values() if _is_due(record, e, now)])
+    due = [entry for entry in record.outbox.values() if not _is_held(entry, now)]
+    return tuple([e.envelope for e in due if e.delivery == "waiting" or _is_refused(record, e)])
 
 
-def refused(record: Record) -> tuple[Envelope, ...]:
-    """What the board has refused and is still wanted."""
-    return tuple(
-        entry.envelope
-        for entry in record.outbox.values()
-        if entry.delivery == "refused" and record.player.still_wants(entry.envelope.message)
-    )
+def is_refused(record: Record) -> bool:
+    """Whether the board has refused something that is still wanted."""
+    return any(_is_refused(record, entry) for entry in record.outbox.values())
 
 
 def settle(record: Record, envelope: Envelope, outcome: Outcome) -> Change:
@@ -232,33 +222,30 @@ def settle(record: Record, envelope: Envelope, outcome: Outcome) -> Change:
     return Change(outbox=_replace(record, [entry]))
 
 
-def next_moment(record: Record, now: Now) -> float | None:
-    """When a question closes or an answer leaves next, on the monotonic clock.
+def next_moment(record: Record, now: float) -> float | None:
+    """When a question closes or an answer leaves next.
 
     The same moments whether the question has had its reward or not.
     """
-    timing = record.timing
-    moments = (timing.closes, timing.leaves, *timing.held.values())
-    return min((moment for moment in moments if moment > now.monotonic), default=None)
+    moments = [record.closes, *_leaving(record)]
+    return min((at for at in moments if at is not None and at > now), default=None)
 
 
-def leaves_in(record: Record, now: Now) -> float | None:
+def leaves_in(record: Record, now: float) -> float | None:
     """Seconds until the next answer leaves, whether it is made already or not."""
-    moments = (record.timing.leaves, *record.timing.held.values())
-    left = (moment - now.monotonic for moment in moments)
-    return min((seconds for seconds in left if seconds > 0.0), default=None)
+    return min((at - now for at in _leaving(record) if at is not None and at > now), default=None)
 
 
-def _is_held(record: Record, entry: Entry, now: Now) -> bool:
-    return record.timing.held.get(entry.envelope.signature, now.monotonic) > now.monotonic
+def _leaving(record: Record) -> list[float | None]:
+    return [record.reply_at, *(entry.leaves_at for entry in record.outbox.values())]
 
 
-def _is_due(record: Record, entry: Entry, now: Now) -> bool:
-    envelope, delivery = entry.envelope, entry.delivery
-    is_wanted = delivery == "waiting" or (
-        delivery == "refused" and record.player.still_wants(envelope.message)
-    )
-    return is_wanted and not _is_held(record, entry, now)
+def _is_held(entry: Entry, now: float) -> bool:
+    return entry.delivery == "waiting" and entry.leaves_at is not None and now < entry.leaves_at
+
+
+def _is_refused(record: Record, entry: Entry) -> bool:
+    return entry.delivery == "refused" and record.player.still_wants(entry.envelope.message)
 
 
 def _replace(record: Record, entries: Iterable[Entry]) -> tuple[Entry, ...]:
@@ -273,21 +260,13 @@ def _wait_again(record: Record, lost: Callable[[Entry], bool]) -> tuple[Entry, .
     return _replace(record, [entry._replace(delivery="waiting") for entry in entries])
 
 
-def _offer_lost(record: Record) -> tuple[Entry, ...]:
-    """Offer again what was acknowledged but is not on the board, read to its end."""
-    return _wait_again(
-        record, lambda e: e.delivery == "sent" and e.envelope.signature not in record.seen
-    )
-
-
 # What is read.
 
 
 class Reading(NamedTuple):
-    """What came of reading: whether all up to the end was read, and whether some was invalid."""
+    """What came of reading, and whether some of it was not valid."""
 
     change: Change | None
-    is_at_end: bool
     is_forged: bool
 
 
@@ -301,16 +280,15 @@ def read(record: Record, posted: Iterable[Posted], end: int | None, check: Check
     record.bookmark = bookmark
     if bookmark.complete and record.unread is not None:
         _begin_to_decide(record, record.unread)
-    is_at_end = end is not None and bookmark.number >= end
     lost: tuple[Entry, ...] = ()
-    if is_at_end:
-        lost = _offer_lost(record)
+    if end is not None and bookmark.number >= end:  # what was acknowledged but is not there
+        lost = _wait_again(
+            record, lambda e: e.delivery == "sent" and e.envelope.signature not in record.seen
+        )
     change = None
-    if (bookmark.number, bookmark.complete) != (before.number, before.complete):
+    if lost or bookmark != before:
         change = Change(_row_of(bookmark), lost, read=valid)
-    elif lost:
-        change = Change(outbox=lost)
-    return Reading(change, is_at_end, len(valid) < len(passed))
+    return Reading(change, len(valid) < len(passed))
 
 
 def _row_of(bookmark: Bookmark) -> dict[str, object]:
@@ -343,40 +321,40 @@ def _begin_to_decide(record: Record, unread: Tally) -> None:
             record.player.receive(message)
 
 
-def needs(record: Record, told: TallySnapshot) -> bool:
-    """Whether the log is to be read, by what the tally says.
+def needs(record: Record, snapshot: TallySnapshot) -> bool:
+    """Whether the log is to be read, by what the tally shows.
 
-    It need not be while the tally says what follows from the messages that were read: further
+    It need not be while the tally shows what follows from the messages that were read: further
     votes have decided nothing yet. They are read when their page is full, or at the next look at
     all of it. Where the order of the board matters, or terms may begin, every message does.
     """
     bookmark, scheme = record.bookmark, record.spec.scheme
-    if not bookmark.complete or told.number < bookmark.number:
+    if not bookmark.complete or snapshot.number < bookmark.number:
         return True
-    if told.number == bookmark.number:
+    if snapshot.number == bookmark.number:
         return False
     if scheme.needs_order or record.spec.resets:
         return True
     own = record.player.public(record.players)
-    same = all(told.tally.get(name) == own[name] for name in ("status", "shared"))
-    return not same or page_of(told.number + 1) > page_of(bookmark.number + 1)
+    same = all(snapshot.tally.get(name) == own[name] for name in ("status", "shared"))
+    return not same or page_of(snapshot.number + 1) > page_of(bookmark.number + 1)
 
 
-def read_tally(record: Record, told: TallySnapshot) -> Change | None:
+def read_tally(record: Record, snapshot: TallySnapshot) -> Change | None:
     """Take in the board's tally, in place of the messages.
 
     A board that has fewer messages than before was restored from a backup: it is offered again
     what it has lost.
     """
     before = record.bookmark
-    record.player.read(told.tally)
-    if before.complete and told.number == before.number:
+    record.player.read(snapshot.tally)
+    if before.complete and snapshot.number == before.number:
         return None
-    record.bookmark = Bookmark(told.number, complete=True)
+    record.bookmark = Bookmark(snapshot.number, complete=True)
     lost: tuple[Entry, ...] = ()
-    if told.number < before.number:
+    if snapshot.number < before.number:
         lost = _wait_again(record, lambda entry: entry.delivery == "sent")
-    row = {"player": record.player.to_json(), "cursor": told.number, "complete": True}
+    row = {"player": record.player.to_json(), "cursor": snapshot.number, "complete": True}
     return Change(row, lost)
 
 
@@ -405,7 +383,7 @@ def recall(record: Record, held: Iterable[Envelope], check: Check) -> Change | N
     )
 
 
-def rewind(record: Record, *, forget: bool) -> Change:
+def rewind(record: Record, *, forget: bool = False) -> Change:
     """Read the board from its beginning again, and offer it all own messages again.
 
     That they were once read there says nothing about the board there is now. What others have
@@ -422,40 +400,34 @@ def rewind(record: Record, *, forget: bool) -> Change:
     )
 
 
-# What the clock does.
+# What a restart does.
 
 
-def resume(record: Record, now: Now, jitter: float) -> Change | None:
+def resume(record: Record, now: float, jitter: float) -> Change | None:
     """Go on after a restart, with a play that is pending and answers that are held back.
 
     If the clock was set back since, what is stored is corrected.
     """
-    timing, pending_at, reply_at = record.timing, record.pending_at, record.reply_at
-    if pending_at is not None:
-        timing.pending_since = now.monotonic - max(0.0, now.wall - pending_at)
     after = record.spec.scheme.reply_after
-    if after is None:
+    pending_at = None if record.pending_at is None else min(record.pending_at, now)
+    reply_at, held = record.reply_at, []
+    if after is not None:
+        if pending_at is not None and reply_at is not None:
+            record.closes = pending_at + after
+            reply_at = _leaves_at(after, reply_at, now, jitter)
+        for entry in record.outbox.values():
+            if entry.delivery == "waiting" and entry.leaves_at is not None:
+                leaves_at = _leaves_at(after, entry.leaves_at, now, jitter)
+                held.append(entry._replace(leaves_at=leaves_at))
+    corrected = [entry for entry in held if entry != record.outbox[entry.envelope.message]]
+    if not corrected and (pending_at, reply_at) == (record.pending_at, record.reply_at):
         return None
-    row: dict[str, object] = {}
-    if record.player.is_asked and pending_at is not None and reply_at is not None:
-        timing.closes = now.monotonic + min(after, max(0.0, pending_at + after - now.wall))
-        timing.leaves = now.monotonic + _left(after, reply_at, now, jitter)
-        if pending_at > now.wall:
-            record.pending_at, record.reply_at = now.wall, now.wall + reply_at - pending_at
-            row = {"pending_at": record.pending_at, "reply_at": record.reply_at}
-    corrected = []
-    for entry in record.outbox.values():
-        if entry.delivery == "waiting" and entry.leaves_at is not None:
-            left = _left(after, entry.leaves_at, now, jitter)
-            timing.held[entry.envelope.signature] = now.monotonic + left
-            if now.wall + left < entry.leaves_at:
-                corrected.append(entry._replace(leaves_at=now.wall + left))
-    entries = _replace(record, corrected)
-    return Change(row, entries) if row or entries else None
+    record.pending_at, record.reply_at = pending_at, reply_at
+    row = {"pending_at": pending_at, "reply_at": reply_at}
+    return Change(row, _replace(record, corrected))
 
 
-def _left(after: float, leaves_at: float, now: Now, jitter: float) -> float:
-    left = leaves_at - now.wall
-    if left <= 0.0:
-        return jitter * min(1.0, LATEST * after)
-    return min(left, (1.0 + LATEST) * after)
+def _leaves_at(after: float, leaves_at: float, now: float, jitter: float) -> float:
+    if leaves_at <= now:
+        return now + jitter * min(1.0, LATEST * after)
+    return min(leaves_at, now + (1.0 + LATEST) * after)

@@ -40,22 +40,19 @@ from devote.protocol import (
 from devote.protocol.wire import Scope
 
 TABLES = """
-CREATE TABLE identity (
+CREATE TABLE device (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     secret BLOB NOT NULL,
     experiment TEXT NOT NULL,
     board TEXT,
-    fingerprint TEXT
-);
-CREATE TABLE device (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    address TEXT NOT NULL,
-    spec TEXT NOT NULL,
+    fingerprint TEXT,
+    address TEXT,
+    spec TEXT,
     players INTEGER,
-    player TEXT NOT NULL,
+    player TEXT,
     pending_at REAL,
     reply_at REAL,
-    plays TEXT NOT NULL DEFAULT '{}',
+    plays TEXT NOT NULL DEFAULT '',
     cursor INTEGER NOT NULL DEFAULT 0,
     anchor TEXT NOT NULL DEFAULT '',
     complete INTEGER NOT NULL DEFAULT 0
@@ -70,10 +67,11 @@ CREATE TABLE outbox (
     leaves_at REAL
 )
 """
-"""``identity`` has the key, and the board and specification for which it is used: those of the
-first join, for good. ``device`` has a row once the device has joined. ``log`` is what the board has
-shown, by its numbers; a message without a number was there before the board was restored from a
-backup, and has not been seen there since. Times are in seconds since 1970.
+"""``device`` has one row, with the key, from before the device asks to be enrolled; ``board`` and
+``fingerprint`` are those of the first join, for good, and ``spec`` is there once it has joined.
+``log`` is what the board has shown, by its numbers; a message without a number was there before the
+board was restored from a backup, and has not been seen there since. Times are in seconds since
+1970.
 """
 
 LAYOUT = Layout(
@@ -83,7 +81,10 @@ LAYOUT = Layout(
     tables=TABLES,
 )
 
-_ROW = "address, spec, players, player, pending_at, reply_at, plays, cursor, anchor, complete"
+_ROW = (
+    "secret, board, fingerprint, spec, plays, address, players, pending_at, reply_at, cursor,"
+    " anchor, complete"
+)
 
 _PUT = (
     "INSERT INTO outbox (message, signature, delivery, has_left, leaves_at) VALUES (?, ?, ?, ?, ?)"
@@ -115,15 +116,12 @@ class Store:
     @property
     def has_joined(self) -> bool:
         """Whether the device takes part in an experiment."""
-        with self._database.read() as db:
-            return db.execute("SELECT 1 FROM device").fetchone() is not None
+        return self._rows("SELECT 1 FROM device WHERE spec IS NOT NULL") != []
 
     @property
     def is_bound(self) -> bool:
         """Whether the key is meant for one board and specification."""
-        with self._database.read() as db:
-            (board,) = db.execute("SELECT board FROM identity").fetchone()
-        return board is not None
+        return self._rows("SELECT 1 FROM device WHERE board IS NOT NULL") != []
 
     def identity(self, experiment: str, key: Identity | None = None) -> Identity:
         """The device's key in the experiment of this name.
@@ -131,10 +129,10 @@ class Store:
         It is ``key``, or a new one, and is stored, the first time that it is asked for.
         """
         with self._database.write() as db:
-            row = db.execute("SELECT secret, experiment FROM identity").fetchone()
+            row = db.execute("SELECT secret, experiment FROM device").fetchone()
             if row is None:
                 row = ((key or Identity.generate()).to_private_bytes(), experiment)
-                db.execute("INSERT INTO identity (id, secret, experiment) VALUES (1, ?, ?)", row)
+                db.execute("INSERT INTO device (id, secret, experiment) VALUES (1, ?, ?)", row)
                 self.is_new = True
         secret, name = row
         if name != experiment:
@@ -148,10 +146,10 @@ class Store:
     def bind(self, scope: Scope) -> None:
         """Use the key for this board and specification, and from now on for no other."""
         with self._database.write() as db:
-            bound = db.execute("SELECT board, fingerprint FROM identity").fetchone()
+            bound = db.execute("SELECT board, fingerprint FROM device").fetchone()
             if bound == (None, None):
                 bound = (scope.board, scope.fingerprint)
-                db.execute("UPDATE identity SET board = ?, fingerprint = ?", bound)
+                db.execute("UPDATE device SET board = ?, fingerprint = ?", bound)
         if bound != (scope.board, scope.fingerprint):
             raise StoreMismatch(
                 f"The device store {self.path!r} was made for another board or specification.\n"
@@ -165,7 +163,7 @@ class Store:
         self.bind(experiment.scope)
         with self._database.write() as db:
             db.execute(
-                "INSERT INTO device (id, address, spec, players, player) VALUES (1, ?, ?, ?, ?)",
+                "UPDATE device SET address = ?, spec = ?, players = ?, player = ?",
                 (address, spec.to_json(), experiment.players, player),
             )
 
@@ -175,23 +173,23 @@ class Store:
             db.execute("UPDATE device SET address = ?", (address,))
 
     def load(self) -> Record:
-        """The record of a device that has joined, with its player told what was read."""
-        with self._database.read() as db:
-            row = db.execute(f"SELECT {_ROW} FROM device").fetchone()
-            key = db.execute("SELECT secret, board, fingerprint FROM identity").fetchone()
+        """The record of a device that has joined; its player knows what was read."""
+        ((*fields, player),) = self._rows(f"SELECT {_ROW}, player FROM device")
         with self._database.decoding():
-            record = self._decode(row, *key)
+            record = self._decode(*fields)
         with self._database.decoding():
             try:
-                self._tell_player(record, json.loads(row[3]))
+                self._restore_player(record, json.loads(player))
             except LocalProtocolError as error:
                 raise StoreMismatch(
                     f"The device store {self.path!r} cannot be used: {error}"
                 ) from None
         return record
 
-    def _decode(self, row: tuple[Any, ...], secret: bytes, board: str, fingerprint: str) -> Record:
-        address, text, players, _, pending_at, reply_at, plays, number, anchor, complete = row
+    def _decode(
+        self, secret: bytes, board: str, fingerprint: str, text: str, plays: str, *fields: Any
+    ) -> Record:
+        address, players, pending_at, reply_at, number, anchor, complete = fields
         spec = _spec(text)
         if spec.fingerprint != fingerprint:
             raise ValueError("another specification")
@@ -203,14 +201,14 @@ class Store:
             players=players,
             identity=identity,
             player=spec.scheme.player(spec, identity.voter),
-            plays=Plays(json.loads(plays)),
+            plays=Plays(plays),
             bookmark=Bookmark(number, tuple(anchor.split()), bool(complete)),
             outbox={entry.envelope.message: entry for entry in self._outbox(spec)},
             pending_at=pending_at,
             reply_at=reply_at,
         )
 
-    def _tell_player(self, record: Record, player: dict[str, Any]) -> None:
+    def _restore_player(self, record: Record, player: dict[str, Any]) -> None:
         spec, scheme = record.spec, record.spec.scheme
         log = [envelope for envelope, _ in self.log(spec)]
         shown = [envelope.message for envelope in log]

@@ -23,7 +23,7 @@ so that devices that were cut off together do not come back together.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -40,16 +40,16 @@ from devote.boards.board import (
     Outcome,
     Posted,
     PostingRejected,
-    TallySnapshot,
+    Snapshot,
 )
 from devote.boards.database import StoreError
+from devote.device import steps
 from devote.device.core import Core
 from devote.device.errors import DeviceError, JoinRefused
 from devote.device.record import Expiry
-from devote.device.status import Asked
+from devote.device.status import Health
 from devote.device.store import Store
 from devote.protocol import ExperimentSpec, ProtocolError
-from devote.protocol.wire import Scope
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
@@ -151,90 +151,71 @@ async def sync_once(core: Core, board: Board, *, verify_history: bool = True) ->
     round begins when another has ended: two that both read anew would undo each other. Only the
     board is awaited, so a board that never waits lets this be driven without an event loop.
     """
+    health = core.health
     async with core.rounds:
-        return await _round(core, board, verify_history=verify_history)
+        try:
+            done = await _round(core, board, verify_history=verify_history)
+        except StoreError:
+            return False  # the core has noted it
+        except BoardUnavailable as error:
+            health.offline(error)
+            health.sync = str(error) if isinstance(error, BoardAlone) else health.sync
+            return False
+        except (BoardRefused, ProtocolError) as error:
+            health.offline()
+            health.sync = str(error)
+            return False
+        health.sync = None if done else GAP
+        if done:
+            health.synced()
+        return done
 
 
 async def _round(core: Core, board: Board, *, verify_history: bool) -> bool:
-    try:
-        if core.must_recall:
-            core.recall(await board.said_by(core.identity.voter))
-        if core.record.spec.scheme.reads_tally:
-            await _ask_and_post(core, board)
-            done = True
-        else:
-            done = await _post_and_read(core, board, verify_history=verify_history)
-    except BoardUnavailable as error:
-        core.health.offline()
-        core.asked.fail(error)
-        if isinstance(error, BoardAlone):
-            core.health.sync = str(error)
-        return False
-    except (BoardRefused, ProtocolError) as error:
-        core.health.offline()
-        core.health.sync = str(error)
-        return False
-    except StoreError:
-        return False  # the core has noted it
-    core.health.sync = None if done else GAP
-    if done:
-        core.health.synced()
-    return done
-
-
-async def _tally(core: Core, board: Board) -> TallySnapshot:
-    """The tally of the board that this device has joined, and of no other."""
-    tally = await board.tally()
-    _check_scope(core, tally.scope)
-    core.asked.note(tally)
-    return tally
-
-
-def _check_scope(core: Core, found: Scope) -> None:
-    if found.board != core.record.scope.board:
-        raise BoardRefused(ANOTHER)
-    if found != core.record.scope:
-        raise BoardRefused(CHANGED)
-
-
-async def _ask_and_post(core: Core, board: Board) -> None:
-    """Read the tally, and post what waits and is of use by it."""
-    core.read(await _tally(core, board))
-    with _posting(core) as waiting:
-        for envelope in waiting:
-            is_wanted = core.is_wanted(envelope)
-            core.settle(envelope, await board.publish(envelope) if is_wanted else Outcome.REFUSED)
-
-
-async def _post_and_read(core: Core, board: Board, *, verify_history: bool) -> bool:
-    """Post what waits, and read the log unless the tally says that there is no need.
-
-    Nothing is posted before the board is known to be ours.
-    """
+    """Nothing is posted before the board is known to be ours, and what it holds of this device."""
+    scheme = core.record.spec.scheme
+    if core.must_recall:
+        core.recall(await board.said_by(core.identity.voter))
     bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
-    must_read = core.needs(await _tally(core, board)) or verify_history
+    tally = await board.tally()
+    if tally.board != core.record.scope.board:
+        raise BoardRefused(ANOTHER)
+    if tally.scope != core.record.scope:
+        raise BoardRefused(CHANGED)
+    core.health.note(tally)
+    if scheme.reads_tally:
+        core.change(steps.read_tally, tally)
+        await _post(core, board)
+        return True
+    must_read = verify_history or steps.needs(core.record, tally)
     if core.waiting:
         await _post(core, board)
-        must_read |= core.record.spec.scheme.needs_order  # the log shows where its place is
+        must_read |= scheme.needs_order  # the log shows where its place is
     if not must_read:
         return True
     for read in (board.snapshot, board.latest):
         # A cache may be seconds behind what this device has read elsewhere: so before the board
         # is taken for another one, it is asked itself.
-        after = bookmark.read_from(verify_history=verify_history)
-        posted: list[Posted] = []
-        more = after < bookmark.number
-        while more:
-            snapshot = await read(after)
-            posted += snapshot.posted
-            more = snapshot.more and after < snapshot.number < bookmark.number
-            after = snapshot.number
-        if bookmark.holds(posted, verify_history=verify_history):
+        if bookmark.holds(await _read_between(read, bookmark.read_from, bookmark.number)):
             return await _read_on(core, board)
-    core.rewind(forget=board.takes_back)
+    core.change(steps.rewind, forget=board.takes_back)
     await _read_on(core, board)
     await _post(core, board)
     return await _read_on(core, board)
+
+
+async def _read_between(
+    read: Callable[[int], Awaitable[Snapshot]], after: int, end: int
+) -> list[Posted]:
+    """The messages above ``after`` up to ``end``, and perhaps more."""
+    posted: list[Posted] = []
+    more = after < end
+    while more:
+        snapshot = await read(after)
+        posted += snapshot.posted
+        more = snapshot.more and after < snapshot.number < end
+        after = snapshot.number
+    return posted
 
 
 async def _read_on(core: Core, board: Board) -> bool:
@@ -250,32 +231,32 @@ async def _read_on(core: Core, board: Board) -> bool:
 
 
 async def _post(core: Core, board: Board) -> None:
-    with _posting(core) as waiting:
-        for envelope in waiting:
-            outcome = await board.publish(envelope)
-            if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
-                for each in lost:
-                    await board.publish(each)
-                outcome = await board.publish(envelope)
-            core.settle(envelope, outcome)
+    """Post what waits: nothing, for a while, to a board that takes nothing.
 
-
-@contextmanager
-def _posting(core: Core) -> Iterator[tuple[Envelope, ...]]:
-    """What is to be posted now: nothing, for a while, to a board that takes nothing.
-
-    The messages wait, and reading goes on: an operator may open an experiment again.
+    The messages are kept, and reading goes on: an operator may open an experiment again.
     """
-    if not core.health.may_post:
-        yield ()
-        return
     waiting = core.waiting
+    if not waiting or not core.health.may_post:
+        return
     try:
-        yield waiting
-        if waiting:
-            core.health.unbar()
+        for envelope in waiting:
+            core.change(steps.settle, envelope, await _publish(core, board, envelope))
     except PostingRejected as error:
         core.health.bar(str(error))
+    else:
+        core.health.unbar()
+
+
+async def _publish(core: Core, board: Board, envelope: Envelope) -> Outcome:
+    if core.record.spec.scheme.reads_tally:
+        is_wanted = core.record.player.still_wants(envelope.message)
+        return await board.publish(envelope) if is_wanted else Outcome.REFUSED
+    outcome = await board.publish(envelope)
+    if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
+        for each in lost:
+            await board.publish(each)
+        outcome = await board.publish(envelope)
+    return outcome
 
 
 # The loop.
@@ -288,7 +269,8 @@ class Pace:
     What is left out is for the server to set: ``every`` is its pace, and ``base`` is ``every``.
     Without ``streams`` none is opened.
 
-    >>> [Pace().after_failures(n, Asked(), u=0.5) for n in range(4)]
+    >>> health = Health(lambda: 0.0)
+    >>> [Pace().after_failures(n, health, u=0.5) for n in range(4)]
     [15.0, 30.0, 60.0, 120.0]
     """
 
@@ -297,19 +279,19 @@ class Pace:
     cap: float = 900.0
     streams: bool = True
 
-    def between(self, asked: Asked) -> float:
+    def between(self, health: Health) -> float:
         """Seconds from round to round, on average."""
-        return asked.every if self.every is None else self.every
+        return health.every if self.every is None else self.every
 
-    def after_round(self, asked: Asked, u: float) -> float:
+    def after_round(self, health: Health, u: float) -> float:
         """How long to wait after a round that went well: from half the pace to one and a half."""
-        return self.between(asked) * (0.5 + u)
+        return self.between(health) * (0.5 + u)
 
-    def after_failures(self, tries: int, asked: Asked, u: float) -> float:
+    def after_failures(self, tries: int, health: Health, u: float) -> float:
         """How long to wait after so many failures before this one."""
-        base = self.between(asked) if self.base is None else self.base
+        base = self.between(health) if self.base is None else self.base
         seconds = min(max(self.cap, base), base * 2.0 ** min(tries, 32))
-        return max(seconds * (0.5 + u), asked.quiet * (1.0 + u))
+        return max(seconds * (0.5 + u), health.quiet * (1.0 + u))
 
 
 async def run_forever(
@@ -322,10 +304,11 @@ async def run_forever(
     sleep: Sleep = asyncio.sleep,
 ) -> None:
     """Keep a device in step with its board until cancelled; ``wake`` asks for a round now."""
-    pace = pace or Pace()
+    pace, health = pace or Pace(), core.health
+    may_stream = pace.streams and not core.record.spec.scheme.reads_tally
     stream: asyncio.Task[float] | None = None
     rounds = failures = cuts = 0
-    stream_at = core.clock.monotonic()
+    stream_at = core.now()
     try:
         while True:
             wake.clear()
@@ -333,35 +316,29 @@ async def run_forever(
             done = False
             with _noting(core):
                 done = await sync_once(core, board, verify_history=rounds % CHECK_EVERY == 0)
-            if not done:
+            if not (done and may_stream and health.streams):
                 await _cancelled(stream)
                 stream = None
-                wait = pace.after_failures(failures, core.asked, dice())
+            if not done:
+                wait = pace.after_failures(failures, health, dice())
                 await _rest(core, tried, wait, sleep, asyncio.Event())  # which nobody sets
                 rounds, failures = 0, failures + 1
                 continue
             rounds, failures = rounds + 1, 0
-            if not (pace.streams and _may_stream(core)):
-                await _cancelled(stream)
-                stream = None
-            elif stream is None and core.clock.monotonic() >= stream_at:
+            if may_stream and health.streams and stream is None and core.now() >= stream_at:
                 stream = asyncio.create_task(_listen(core, board))
             streams = () if stream is None else (stream,)
-            await _rest(core, tried, pace.after_round(core.asked, dice()), sleep, wake, *streams)
+            await _rest(core, tried, pace.after_round(health, dice()), sleep, wake, *streams)
             if stream is None or not stream.done():
                 cuts = cuts if stream is None else 0
                 continue
             # All streams of a server that was stopped break at once: not all come back at once.
-            wait = pace.between(core.asked) * 2.0 ** min(cuts, 32)
+            wait = pace.between(health) * 2.0 ** min(cuts, 32)
             quiet = max(min(wait, SELDOM), stream.result()) * (0.5 + dice())
-            stream, cuts, stream_at = None, cuts + 1, core.clock.monotonic() + quiet
-            await _pause(pace.between(core.asked) * dice(), sleep, wake)
+            stream, cuts, stream_at = None, cuts + 1, core.now() + quiet
+            await _pause(pace.between(health) * dice(), sleep, wake)
     finally:
         await _cancelled(stream)
-
-
-def _may_stream(core: Core) -> bool:
-    return core.asked.streams and not core.record.spec.scheme.reads_tally
 
 
 @contextmanager
@@ -391,9 +368,8 @@ async def _listen(core: Core, board: Board) -> float:
     except BoardUnavailable as error:
         return error.retry_after
     finally:
-        close = getattr(events, "aclose", None)
-        if close is not None:
-            await close()
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
     return 0.0
 
 
@@ -414,10 +390,8 @@ async def _rest(
             core.close_question()
         if any(envelope not in tried for envelope in core.waiting):
             return
-        moment = core.next_moment
-        wait = seconds
-        if moment is not None:
-            wait = min(seconds, max(0.0, moment - core.clock.monotonic()))
+        moment = core.next_in
+        wait = seconds if moment is None else min(seconds, moment)
         await _pause(wait, sleep, wake, *streams)
         if wake.is_set() or any(stream.done() for stream in streams):
             return
