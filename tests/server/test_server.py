@@ -274,10 +274,10 @@ def test_an_experiment_that_this_version_cannot_read_is_said_to_be_so(tmp_path):
     async def test(server):
         with server.store.database.write() as db:
             db.execute(
-                "INSERT INTO experiments VALUES ('old', ?, 'x', 'open', NULL, 'b', 0, 'open', NULL)",
+                "INSERT INTO experiments VALUES ('x', ?, 'x', 'open', NULL, 'b', 0, 'open', NULL)",
                 ('{"arms": 3, "scheme": "forgotten"}',),
             )
-        answer = await server.client.get("/experiments/old")
+        answer = await server.client.get("/experiments/x")
         assert (answer.status_code, "forgotten" in answer.json()["error"]) == (409, True)
         listed = (await server.client.get("/experiments")).json()["experiments"]
         assert [item["spec"]["name"] for item in listed] == ["banner"]
