@@ -216,7 +216,7 @@ def test_a_server_without_experiments_says_how_to_open_one(server, onlooker):
 def test_ten_thousand_messages_are_shown_and_the_next_one_too(server, onlooker, tmp_path):
     server.open(SPEC.with_(arms=10, scheme={"quorum": 28}))
     store = SqliteStore(tmp_path / "server.db")
-    with store._database.write() as db:
+    with store.database.write() as db:
         db.executemany("INSERT INTO messages VALUES ('banner', ?, 'x', ?, ?)", ten_thousand())
     store.close()
     page = onlooker("#banner")

@@ -13,7 +13,7 @@ from devote.boards.board import Outcome
 from devote.boards.experiment import BOARD, Experiment
 from devote.boards.identity import verify_enrolment, verify_join
 from devote.boards.pages import page_of, page_tag
-from devote.boards.stores import Row
+from devote.boards.store import Row
 from devote.protocol import ExperimentSpec
 from devote.protocol.wire import VERSION
 from devote.server.answers import FOR_A_DAY, FRESH, as_json, page_answer, unless_known
