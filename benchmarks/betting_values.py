@@ -86,7 +86,7 @@ def alone(share: float) -> Iterator[Row]:
         (0.5, 2285, 20),
     ):
         spec = ExperimentSpec(arms=10, scheme={"name": "survey", "privacy": privacy})
-        slope, epsilon = spec.scheme.slope, spec.scheme.subroutine_epsilon(spec)
+        slope, epsilon = spec.scheme.slope, spec.scheme.learner(spec).epsilon
         blurred = Problem("blurred", [(1.0 - slope) / 2.0 + slope * mean for mean in PROBLEM_1])
         rule = BETTING.rule(n_arms=10, epsilon=epsilon, eta=0.05)
         environment = environment_arrays(blurred.environment(1))

@@ -23,7 +23,7 @@ from tests.server.process import free_port
 from devote.boards.board import Outcome
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
-from devote.boards.stores import BoardStore, open_store
+from devote.boards.store import SqliteStore, open_store
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import to_dict
 from devote.schemes import Vote
@@ -36,7 +36,7 @@ def cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def bodies(store: BoardStore, count: int) -> list[bytes]:
+def bodies(store: SqliteStore, count: int) -> list[bytes]:
     """Votes of enrolled voters, signed."""
     store.create(Experiment(ExperimentSpec(arms=ARMS, name="banner")))
     scope, signed = store.scope("banner"), []

@@ -51,7 +51,7 @@ def start(stack: ExitStack, folder: Path, *, port: int = 0, spec: ExperimentSpec
 
 def make_up(stack: ExitStack, shop: Shop, folder: Path, count: int) -> CrowdProcess:
     """So many Python devices beside the browsers, each with an invite of its own."""
-    url, after = shop.words[b"EXPERIMENT"].decode(), SPEC.scheme.reply_after
+    url, after = shop.words[b"EXPERIMENT"].decode(), SPEC.scheme.sending.reply_after
     assert after is not None
     invites = {n: shop.invites.of(f"made-up-{n}") for n in range(count)}
     crowd = CrowdProcess(Task(url, folder, tuple(CLICKS.values()), invites, 1, 1, after))

@@ -87,7 +87,8 @@ class HastyJuror(Juror):
 
 
 class HastyJury(Jury):
-    player_form = HastyJuror
+    def player(self, spec, voter, n_players=None):
+        return HastyJuror(spec, voter, n_players)
 
 
 LOUD = 1.7

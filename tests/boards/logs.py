@@ -12,6 +12,7 @@ from devote.boards.board import Envelope
 from devote.boards.logs import Told
 from devote.boards.store import SqliteStore
 from devote.boards.verification import Verification
+from devote.boards.voters import add_voters
 from devote.protocol import ExperimentSpec, Message, to_json
 from devote.protocol.wire import Scope
 from devote.schemes import Answer, Claim, Pick, Reset, Survey, Vote
@@ -139,8 +140,8 @@ def check(spec, log, enrolled, told=(), remembered=(), players=None, count=0):
 def fill(store: SqliteStore, spec: ExperimentSpec, envelopes: list[Envelope], first: int) -> None:
     """An experiment with the ``first`` of these messages, and all who say them enrolled."""
     store.create(here(spec))
-    with store._database.write() as db:
-        store.enrolled.add(db, NAME, voters(envelopes))
+    with store.database.write() as db:
+        add_voters(db, NAME, voters(envelopes))
         db.executemany(
             "INSERT INTO messages VALUES (?, ?, ?, ?, ?)",
             [

@@ -20,6 +20,7 @@ from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
+from devote.boards.voters import add_voters
 from devote.device.core import Core
 from devote.device.record import Expiry
 from devote.device.store import Store
@@ -48,8 +49,8 @@ def fill(path: Path, votes: int) -> None:
     with Pool(os.cpu_count()) as pool:
         said = pool.map(signed, [(n, scope) for n in range(-(-votes // ARMS))], chunksize=500)
     rows = [row for each in said for row in each][:votes]
-    with store._database.write() as db:
-        store.enrolled.add(db, "long", {voter for voter, _, _ in rows})
+    with store.database.write() as db:
+        add_voters(db, "long", {voter for voter, _, _ in rows})
         db.executemany(
             "INSERT INTO messages VALUES ('long', ?, ?, ?, ?)",
             [(number, *row) for number, row in enumerate(rows, start=1)],

@@ -22,7 +22,7 @@ class MemoryLedger:
     """What admission asks a board in memory."""
 
     def __init__(self, spec: ExperimentSpec, enrolled: set[str] | None, board: str) -> None:
-        deployable = spec.scheme.deployable
+        deployable = spec.scheme.about.deployable
         self.experiment = (
             Experiment(spec, board=board) if deployable else _Undeployable(spec, board)
         )

@@ -19,7 +19,7 @@ from devote.boards.experiment import (
 from devote.boards.jetstream.migration import migrate
 from devote.boards.jetstream.store import JetStreamStore
 from devote.boards.sqlite import SqliteBoard
-from devote.boards.stores import InviteCounts
+from devote.boards.store import InviteCounts
 
 ALICE, BOB = identity(1), identity(2)
 NOON = 1_800_000_000

@@ -59,7 +59,7 @@ def test_what_was_deleted_is_not_in_a_copy(tmp_path):
         store.create(here(SPEC, "invite"))
         (invite,) = store.invite("banner", 1)
         enrol(store, VOTERS[0], invite=invite)
-        with store._database.write() as db:
+        with store.database.write() as db:
             db.execute("DELETE FROM voters")  # without overwriting it in the file
         back_up(tmp_path / "server.db", tmp_path / "copy.db")
     assert bytes.fromhex(VOTERS[0].voter) not in (tmp_path / "copy.db").read_bytes()

@@ -37,7 +37,7 @@ def fill(store, count, *, name="banner"):
         envelope = vote(voters[(number - 1) // SPEC.n_arms], (number - 1) % SPEC.n_arms)
         text = to_json(envelope.message)
         rows.append((name, number, envelope.message.voter, text, envelope.signature))
-    with store._database.write() as db:
+    with store.database.write() as db:
         db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows)
 
 

@@ -28,7 +28,7 @@ from devote.boards.database import StoreError, StoreMismatch
 from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.identity import hash_of
 from devote.boards.jetstream.connection import NatsAddress
-from devote.boards.jetstream.fold import Fold, enrolment_subject, entry, message_subject
+from devote.boards.jetstream.log import enrolment_subject, entry, message_subject
 from devote.boards.jetstream.store import JetStreamStore
 from devote.schemes import Survey
 
@@ -155,8 +155,7 @@ def test_what_is_refused_in_the_fold_is_refused_alike_and_for_good():
         assert other.post("banner", pick(ENROLLED[1])).number == 3
 
 
-def test_a_fold_of_the_same_entries_is_the_same_and_numbers_have_no_gaps():
-    fold, again = Fold(here(RESETTING)), Fold(here(RESETTING))
+def test_servers_that_read_the_same_entries_have_the_same_and_numbers_have_no_gaps():
     said = [
         vote(ENROLLED[0], 0, spec=RESETTING),  # not enrolled yet
         reset(ENROLLED[1], 2),  # skips a term
@@ -169,14 +168,22 @@ def test_a_fold_of_the_same_entries_is_the_same_and_numbers_have_no_gaps():
         ("b.0123", b""),
         *((message_subject(each.message), entry(each)) for each in said[1:]),
     ]
-    for each in (fold, again):
-        for subject, content in entries:
-            each.take(subject, content)
-    assert [row[0] for row in fold.rows(0)] == [1, 2]
-    assert fold.rows(0) == again.rows(0)
-    assert sorted(fold.refused) == sorted(message_subject(said[n].message) for n in (0, 1))
-    assert fold.history.tally == again.history.tally
-    assert fold.history.tally.term == 1
+    with servers(here(RESETTING)) as stores:
+
+        async def append_all():
+            for subject, content in entries:
+                await stores[0].log("banner").append(subject, content)
+
+        for store in stores:
+            store.log("banner")
+        stores[0].connection.run(append_all())
+        for store in stores:
+            store.connection.run(store.log("banner").catch_up())
+            refused = sorted(message_subject(said[n].message) for n in (0, 1))
+            assert sorted(store.log("banner").refused) == refused
+            assert [row[0] for row in store.rows("banner")[1]] == [1, 2]
+            assert store.look("banner", lambda history: history.tally.term) == 1
+            assert store.content("banner") == stores[0].content("banner")
 
 
 def test_of_many_who_enrol_at_once_as_many_do_as_there_are_places():

@@ -62,9 +62,7 @@ def test_the_files_of_a_store_are_the_same_to_the_byte_in_whatever_order_devices
         random.Random(-seed).shuffle(pairs)
         with open_store(path) as store:
             store.create(here(SPEC, enrolment="invite"))
-            with store._database.write() as db:
-                db.execute("UPDATE experiments SET created = 0")
-            store.add_invites("banner", [hash_of(text) for text in invites], None)
+            store.add_invites("banner", [(hash_of(text), None) for text in invites])
             for number, invite in pairs:
                 voter = identity(number)
                 assert enrol(store, voter, invite=invite).outcome is Outcome.ACCEPTED

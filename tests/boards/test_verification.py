@@ -243,6 +243,6 @@ def test_numbers_that_go_back_or_skip_many_are_found():
 
 def test_every_kind_of_message_is_in_one_of_these_logs():
     said = {kind_of(e.message).form for make in HONEST.values() for e in make()[1]}
-    known = {form for make in HONEST.values() for form in make()[0].scheme.kinds}
+    known = {form for make in HONEST.values() for form in make()[0].scheme.about.messages}
     assert said == known
     assert body(HONEST["survey"]()[1][0])["message"]["type"] == "answer"

@@ -106,7 +106,7 @@ def run(
         crowds = []
         for first in range(processes):
             own = {n: shop.invites.of(f"{n}") for n in range(first, devices, processes)}
-            task = Task(url, folder, rates, own, 1, 1, spec.scheme.reply_after)
+            task = Task(url, folder, rates, own, 1, 1, spec.scheme.sending.reply_after)
             crowds.append(CrowdProcess(task))
             stack.callback(crowds[-1].kill)
             crowds[-1].start()

@@ -17,7 +17,7 @@ def served(devote, tmp_path, monkeypatch):
     calls = []
 
     def run(store, **options):
-        calls.append({"store": store._database.path, **options})
+        calls.append({"store": store.database.path, **options})
         store.close()
 
     monkeypatch.setattr(serving, "run_server", run)

@@ -48,7 +48,7 @@ def board(tmp_path_factory, answers):
 def serving(path, *changes):
     """A server over a store in which somebody has changed rows by hand."""
     with open_store(path) as store:
-        with store._database.write() as db:
+        with store.database.write() as db:
             for change in changes:
                 db.execute(*change)
         app = create_app(store, Settings(token=TOKEN))

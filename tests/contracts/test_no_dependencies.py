@@ -17,6 +17,7 @@ import importlib.util
 import sys
 
 import devote
+from devote.protocol import Case
 from devote.rules.registry import ALGORITHMS
 
 TEN = (
@@ -40,7 +41,7 @@ for name in TEN:
     )
     run = devote.run_players(spec, problem, 64, horizon=20_000 if endless else None)
     assert (run.status, run.winners) == ("agreed", (1,)), (name, run)
-    assert run.broadcasts <= spec.scheme.message_bound(spec)
+    assert run.broadcasts <= spec.scheme.guarantees(Case(spec)).message_bound
     print(name, run.samples)
 
 loaded = {name.partition(".")[0] for name in sys.modules} - {"devote", "__main__", "__mp_main__"}

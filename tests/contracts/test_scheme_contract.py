@@ -98,7 +98,7 @@ def any_message(draw, form, experiment="contract"):
 @st.composite
 def offers(draw, spec):
     """Messages of the scheme's kinds, some of them several times."""
-    kinds = st.sampled_from(spec.scheme.kinds)
+    kinds = st.sampled_from(spec.scheme.about.messages)
     return [any_message(draw, draw(kinds)) for _ in range(draw(st.integers(0, 30)))]
 
 
@@ -116,7 +116,7 @@ def foreign_messages(scheme):
     """One message of each kind that another scheme has."""
     data = {"experiment": "contract", "voter": "n0"}
     for kind in KINDS.values():
-        if kind.form not in scheme.kinds:
+        if kind.form not in scheme.about.messages:
             yield kind.form(**data, **{name: number.least for name, number in kind.numbers.items()})
 
 
@@ -151,11 +151,11 @@ def test_parameters_are_frozen_and_can_be_hashed(scheme):
 def test_every_parameter_has_a_default_and_a_sentence(name):
     form = SCHEMES[name]
     assert make_scheme(name) == form()
-    assert set(form.remedies) == {item.name for item in fields(form)}
+    assert set(form.about.parameters) == {item.name for item in fields(form)}
     assert form.name == name
-    assert form.summary
-    assert form.paper_name
-    assert 0 < form.default_eta < 1
+    assert form.about.summary
+    assert form.about.source
+    assert 0 < form.about.default_eta < 1
 
 
 @every_scheme
@@ -196,11 +196,11 @@ def test_too_few_players_are_refused_with_the_number_that_does(scheme):
 def test_bounds_and_promises_are_sentences_with_their_standing(scheme, known):
     spec = spec_of(scheme)
     case = Case(spec, enough_players(spec), n_optimal=1) if known else Case(spec)
-    for bound in spec.scheme.bounds(case):
+    for bound in spec.scheme.guarantees(case).bounds:
         assert isinstance(bound, Bound)
         assert 0 <= bound.value <= 1
         assert bound.text
-    for promise in spec.scheme.promises(case):
+    for promise in spec.scheme.guarantees(case).promises:
         assert isinstance(promise, Promise)
         assert promise.standing in ("proved", "measured", "claimed", "refuted")
         assert promise.words
@@ -236,7 +236,7 @@ def assert_says_what_it_must(tally, spec):
     assert json.loads(json.dumps(view)) == view
     assert isinstance(view["heading"], str)
     assert view["needed"] == spec.votes_needed
-    assert len(view["counts"]) == (N_ARMS if spec.scheme.by_message else 0)
+    assert len(view["counts"]) == (N_ARMS if spec.scheme.about.by_message else 0)
     assert all(isinstance(count, int) and count >= 0 for count in view["counts"])
     assert all(isinstance(text, str) for fact in view["facts"] for text in fact)
     assert all(len(fact) == 2 for fact in view["facts"])
@@ -257,7 +257,7 @@ def test_a_tally_is_a_function_of_what_the_board_took(scheme, data, seed):
     """
     spec = spec_of(scheme)
     tally, board = spec.scheme.tally(spec), []
-    for message in data.draw(offers(spec)) if spec.scheme.kinds else []:
+    for message in data.draw(offers(spec)) if spec.scheme.about.messages else []:
         before = seen_of(tally)
         reason = tally.refusal(message)
         assert seen_of(tally) == before, "asking changes nothing"
@@ -276,7 +276,7 @@ def test_a_tally_is_a_function_of_what_the_board_took(scheme, data, seed):
     for message in board + board:
         again.add(message)
     assert seen_of(again) == seen_of(tally)
-    if not spec.scheme.needs_order:
+    if not spec.scheme.about.needs_order:
         Random(seed).shuffle(board)
         other = spec.scheme.tally(spec)
         for message in board:
@@ -298,7 +298,7 @@ def test_order_matters_where_a_scheme_says_so_and_nowhere_else(scheme):
     @given(data=st.data(), seed=st.integers(0, 2**32))
     def search(data, seed):
         nonlocal differs
-        tally, board = accepted(spec, data.draw(offers(spec)) if spec.scheme.kinds else [])
+        tally, board = accepted(spec, data.draw(offers(spec)) if spec.scheme.about.messages else [])
         shuffled = list(board)
         Random(seed).shuffle(shuffled)
         other = spec.scheme.tally(spec)
@@ -307,7 +307,7 @@ def test_order_matters_where_a_scheme_says_so_and_nowhere_else(scheme):
         differs |= seen_of(other) != seen_of(tally)
 
     search()
-    assert differs == spec.scheme.needs_order
+    assert differs == spec.scheme.about.needs_order
 
 
 @every_example
@@ -324,7 +324,7 @@ def test_a_message_of_another_scheme_or_experiment_is_refused_by_tally_and_playe
         assert f"{spec.scheme.name} has no such message.\n" in reason
         with pytest.raises(RemoteProtocolError, match=rf"no message of {spec.scheme.name}\.\n"):
             player.receive(message)
-    for form in spec.scheme.kinds:
+    for form in spec.scheme.about.messages:
         values = to_dict(next(m for m in sample_of_kinds() if type(m) is form))
         message = from_json(json.dumps(values | {"experiment": "other"}), N_ARMS)
         assert "for experiment 'other'" in tally.refusal(message)
@@ -369,7 +369,10 @@ class Room:
     def post(self, messages):
         self.said += messages
         for message in messages:
-            if type(message) in self.spec.scheme.kinds and self.tally.refusal(message) is None:
+            if (
+                type(message) in self.spec.scheme.about.messages
+                and self.tally.refusal(message) is None
+            ):
                 self.tally.add(message)
                 self.board.append(message)
                 for player in self.players:
@@ -416,10 +419,10 @@ def test_what_players_say_is_taken_by_the_board_and_read_over_the_wire(scheme):
     turns = Random(6)
     for _ in range(1_500):
         room.step(turns.randrange(len(room.players)))
-    if not spec.scheme.kinds:
+    if not spec.scheme.about.messages:
         return
     assert room.said
-    assert {type(message) for message in room.said} <= set(spec.scheme.kinds)
+    assert {type(message) for message in room.said} <= set(spec.scheme.about.messages)
     for message in room.said:
         assert kind_of(message).form is type(message)
         assert from_json(to_json(message), N_ARMS) == message
@@ -439,7 +442,7 @@ def test_noise_changes_what_is_said_only_where_the_scheme_is_noisy(scheme):
         for _ in range(800):
             room.step(turns.randrange(len(room.players)), noise=noise)
         heard.append(room.said)
-    assert (heard[0] != heard[1]) == spec.scheme.noisy
+    assert (heard[0] != heard[1]) == spec.scheme.sending.noisy
 
 
 @every_example
@@ -456,7 +459,7 @@ def test_a_simulation_draws_noise_only_where_the_scheme_is_noisy(scheme, monkeyp
     monkeypatch.setattr(players, "stream", watched)
     spec = spec_of(scheme)
     run_players(spec, Problem("toy", (0.9, 0.4, 0.1)), enough_players(spec), horizon=30)
-    assert ("noise" in drawn) == spec.scheme.noisy
+    assert ("noise" in drawn) == spec.scheme.sending.noisy
 
 
 # Simulation

@@ -68,7 +68,7 @@ def test_a_crowd_plays_until_every_device_has_the_answer(url, store, tmp_path):
 def test_a_crowd_that_is_stopped_goes_on_from_its_stores(url, store, tmp_path):
     invites = store.invite("banner", N)
     run(task(url, tmp_path, invites), stop_after=0.0)
-    with store._database.read() as db:
+    with store.database.read() as db:
         assert db.execute("SELECT count(*), sum(used) FROM invites").fetchone() == (N, N)
     assert store.get("banner").enrolled == N
     pulls, _ = run(task(url, tmp_path, invites))

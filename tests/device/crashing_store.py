@@ -151,7 +151,7 @@ def replay(log: list[tuple[Any, ...]], spec: ExperimentSpec, voter: str) -> Play
                 untold = []
             continue
         if kind == "rewind":
-            if spec.scheme.needs_order:
+            if spec.scheme.about.needs_order:
                 untold = []
                 player.tally = spec.scheme.tally(spec)
             continue

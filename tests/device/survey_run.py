@@ -146,7 +146,7 @@ def run(
         crowds = []
         for first in range(PROCESSES):
             own = {n: invites[n] for n in range(first, devices, PROCESSES)}
-            task = Task(url, folder, means, own, seed, 1, spec.scheme.reply_after)
+            task = Task(url, folder, means, own, seed, 1, spec.scheme.sending.reply_after)
             crowds.append(CrowdProcess(task, "tests.device.survey_run"))
             running.callback(crowds[-1].kill)
             crowds[-1].start()

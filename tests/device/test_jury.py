@@ -235,7 +235,7 @@ def test_a_private_jurors_noise_is_drawn_once_also_from_a_store_that_was_put_bac
     assert drive(sync_once(core, board))
     pull(core, rng)
     assert drive(sync_once(core, board))
-    core.store._database.truncate_wal()
+    core.store.database.truncate_wal()
     shutil.copy(tmp_path / "device.db", tmp_path / "copy.db")
     core.noise = lambda: 0.0  # the truth
     while not core.status().sent or not board.picks:

@@ -157,11 +157,11 @@ def test_a_store_that_cannot_be_written_is_refused(path, monkeypatch, name):
 def test_a_disk_that_turns_read_only_is_said_plainly(path):
     store = Store.open(path)
     core = Core(store)
-    store._database._connection.execute("PRAGMA query_only = 1")
+    store.database._connection.execute("PRAGMA query_only = 1")
     with pytest.raises(StoreReadOnly, match="writable"):
         core.choose()
     assert "cannot be written" in core.status().degraded[0]
-    store._database._connection.execute("PRAGMA query_only = 0")
+    store.database._connection.execute("PRAGMA query_only = 0")
     core.choose()
     assert not core.status().degraded
     core.close()
@@ -171,9 +171,9 @@ def test_on_a_full_disk_the_step_has_not_happened_and_can_be_made_again(path, mo
     store = Store.open(path)
     core = Core(store)
     arm = core.choose(0.5)
-    (pages,) = store._database._connection.execute("PRAGMA page_count").fetchone()
-    store._database._connection.execute(f"PRAGMA max_page_count = {pages}")
-    store._database._connection.execute("PRAGMA cache_spill = 0")
+    (pages,) = store.database._connection.execute("PRAGMA page_count").fetchone()
+    store.database._connection.execute(f"PRAGMA max_page_count = {pages}")
+    store.database._connection.execute("PRAGMA cache_spill = 0")
     before = core.record.player.to_dict()
     save = store.save
 
@@ -205,17 +205,17 @@ def test_only_a_step_that_fills_the_outbox_waits_for_the_disk(path):
     store = Store.open(path)
     core = Core(store)
     seen = []
-    store._database._connection.set_trace_callback(seen.append)
+    store.database._connection.set_trace_callback(seen.append)
     core.choose(0.1)
     core.reward(1.0)
     assert not any("synchronous=FULL" in statement for statement in seen)
     seen.clear()
     play_until_vote(core)
-    (mode,) = store._database._connection.execute("PRAGMA synchronous").fetchone()
+    (mode,) = store.database._connection.execute("PRAGMA synchronous").fetchone()
     assert mode == 2
     last = max(i for i, s in enumerate(seen) if "synchronous=FULL" in s)
     assert any("INSERT INTO outbox" in statement for statement in seen[last:])
-    store._database._connection.set_trace_callback(None)
+    store.database._connection.set_trace_callback(None)
     core.close()
 
 

@@ -255,7 +255,7 @@ def test_nothing_of_reward_or_noise_is_left_in_the_files(tmp_path, x):
 def test_a_killed_device_leaves_no_noise_behind_once_it_is_opened_again(tmp_path):
     core = new_core(tmp_path / "device.db", noise=lambda: 0.7654321)
     choice = core.choose()
-    core.store._database.truncate_wal = lambda: None  # killed before it comes to that
+    core.store.database.truncate_wal = lambda: None  # killed before it comes to that
     core.reward(1.0, choice)
     killed = tmp_path / "killed"
     killed.mkdir()
@@ -276,7 +276,7 @@ def test_a_store_that_was_put_back_never_says_another_bit(tmp_path, copied):
 
     def keep(moment):
         if moment == copied:
-            core.store._database.truncate_wal()
+            core.store.database.truncate_wal()
             shutil.copy(path, copy)
 
     keep("new")

@@ -38,7 +38,9 @@ async def take_part(url, board, n):
                 await device.reward(1.0, choice)
         while device.best() is None:
             await asyncio.sleep(0.1)
-        await asyncio.sleep(SPEC.scheme.reply_after)  # until then its own question may be open
+        await asyncio.sleep(
+            SPEC.scheme.sending.reply_after
+        )  # until then its own question may be open
         return device.best(), await device.choose(), device.status()
 
 

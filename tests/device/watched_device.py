@@ -56,7 +56,7 @@ def _set_up(spec) -> bytes:
     """The file of the device before it has played: all trials begin with it."""
     store = Store.open(":memory:")
     joined(store, here(spec, players=300), ME, URL)
-    content = content_of(store._database)
+    content = content_of(store.database)
     store.close()
     return content
 

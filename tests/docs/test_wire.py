@@ -51,7 +51,7 @@ def test_every_kind_of_message_is_there():
     rows = {row[0].strip("`"): row for row in _rows("Messages")}
     for name in ("decentralized", "jury", "survey"):
         scheme = SCHEMES[name]
-        for kind in (k for k in KINDS.values() if k.form in scheme.kinds):
+        for kind in (k for k in KINDS.values() if k.form in scheme.about.messages):
             row = rows[kind.name]
             assert row[1] == name
             assert re.findall(r"`(\w+)`", row[2]) == sorted(kind.numbers)
@@ -62,8 +62,8 @@ def test_the_defaults_are_those_of_the_code():
     plain = ExperimentSpec(arms=2)
     for name in ("epsilon", "delta"):
         assert told[name] == str(getattr(plain, name))
-    assert told["eta"] == f"{plain.eta}; jury {SCHEMES['jury'].default_eta}"
-    (betting,) = {SCHEMES[name].default_algorithm for name in ("jury", "survey")}
+    assert told["eta"] == f"{plain.eta}; jury {SCHEMES['jury'].about.default_eta}"
+    (betting,) = {SCHEMES[name].about.default_algorithm for name in ("jury", "survey")}
     assert told["algorithm"] == f"`{plain.algorithm}`; jury, survey `{betting}`"
     for name in ("decentralized", "jury", "survey"):
         assert _defaults(told[name]) == {i.name: i.default for i in fields(SCHEMES[name])}

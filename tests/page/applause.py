@@ -6,7 +6,17 @@ It is registered by ``register`` and by nothing under ``src``. Two of its kinds 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from devote.protocol import Bound, Case, ExperimentSpec, Message, Player, Promise, Scheme, Tally
+from devote.protocol import (
+    About,
+    Bound,
+    Case,
+    ExperimentSpec,
+    Guarantees,
+    Message,
+    Player,
+    Scheme,
+    Tally,
+)
 from devote.protocol.messages import ARM, message
 from devote.schemes import register_scheme
 
@@ -63,9 +73,11 @@ class Noise(Tally):
 @dataclass(frozen=True)
 class Applause(Scheme):
     name: ClassVar[str] = "applause"
-    paper_name: ClassVar[str] = "(a test's)"
-    summary: ClassVar[str] = "the first option with enough cheers wins"
-    kinds: ClassVar[tuple[type, ...]] = (Cheer, Boo)
+    about: ClassVar[About] = About(
+        summary="the first option with enough cheers wins",
+        source="(a test's)",
+        messages=(Cheer, Boo),
+    )
 
     needed: int = 2
 
@@ -78,11 +90,9 @@ class Applause(Scheme):
     def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Player:
         return Player(spec, voter)
 
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
-        return (Bound("claimed", 0.25, f"With {case.n_players} devices, says this test."),)
-
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        return ()
+    def guarantees(self, case: Case) -> Guarantees:
+        text = f"With {case.n_players} devices, says this test."
+        return Guarantees(bounds=(Bound("claimed", 0.25, text),))
 
 
 def register() -> None:

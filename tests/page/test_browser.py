@@ -96,7 +96,7 @@ def test_a_stream_of_numbers_brings_the_news_and_no_messages(server, onlooker):
 
 
 def bounds(spec, players):
-    return [bound.name for bound in spec.scheme.bounds(Case(spec, players))]
+    return [bound.name for bound in spec.scheme.guarantees(Case(spec, players)).bounds]
 
 
 @pytest.mark.parametrize(("against", "ending"), [(1, "."), (0, "; green leads.")])
@@ -216,7 +216,7 @@ def test_a_server_without_experiments_says_how_to_open_one(server, onlooker):
 def test_ten_thousand_messages_are_shown_and_the_next_one_too(server, onlooker, tmp_path):
     server.open(SPEC.with_(arms=10, scheme={"quorum": 28}))
     store = SqliteStore(tmp_path / "server.db")
-    with store._database.write() as db:
+    with store.database.write() as db:
         db.executemany("INSERT INTO messages VALUES ('banner', ?, 'x', ?, ?)", ten_thousand())
     store.close()
     page = onlooker("#banner")

@@ -100,7 +100,7 @@ def test_a_survey_of_click_rates_has_a_scale_that_ends_near_them(server, onlooke
     spec = SURVEY.with_(scheme={"name": "survey", "privacy": "none"}, epsilon=0.01, name="clicks")
     server.open(spec)
     posted = rows(answers(spec, (0.05, 0.04, 0.03, 0.03), most=2_000))
-    with open_store(tmp_path / "server.db") as store, store._database.write() as db:
+    with open_store(tmp_path / "server.db") as store, store.database.write() as db:
         db.executemany("INSERT INTO messages VALUES ('clicks', ?, 'x', ?, ?)", posted)
     for page in still(onlooker, "#clicks"):
         page.sees("#scale span", ["0 %", "10 %", "20 %"])

@@ -140,7 +140,7 @@ def test_a_restored_older_file_is_read_anew(tmp_path):
         for arm in (1, 2):
             await server.post(vote(ALICE, arm))
         assert (await server.client.get("/views/banner")).json()["number"] == 2
-        with server.store._database.write() as db:
+        with server.store.database.write() as db:
             db.execute("DELETE FROM messages WHERE number = 2")
         view = (await server.client.get("/views/banner")).json()
         assert (view["number"], [arm["count"] for arm in view["arms"]]) == (1, [0, 1, 0, 0])

@@ -128,7 +128,7 @@ def test_a_scheme_from_outside_is_shown_like_any_other(applause):
 def test_the_bounds_are_the_schemes_for_as_many_devices_as_there_can_be(scheme):
     spec = SPEC.with_(scheme=scheme)
     for players in (None, 64):
-        expected = [asdict(bound) for bound in spec.scheme.bounds(Case(spec, players))]
+        expected = [asdict(bound) for bound in spec.scheme.guarantees(Case(spec, players)).bounds]
         assert render([], spec, players=players, enrolled=40)["bounds"] == expected
 
 

@@ -4,6 +4,7 @@ Lines 1 and 8, and what every line changes, are held in full by the comparison w
 """
 
 import random
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,7 +49,7 @@ def test_lines_3_to_7_are_receive_activate_reward_and_send(seed):
     run = run_players(SPEC, PROBLEM, 4, uniforms=uniforms, horizon=800, trace=True)
 
     env, waking = PROBLEM.environment(4), PROBLEM.waking(4)
-    players = SPEC.scheme.players(SPEC, 4)
+    players = [SPEC.scheme.player(SPEC, str(n)) for n in range(4)]
     mailbox = []
     for t, (u_wake, u_choose, u_pay) in enumerate(uniforms[: run.samples]):
         n = pick(*waking, u_wake)
@@ -69,7 +70,8 @@ def test_lines_3_to_7_are_receive_activate_reward_and_send(seed):
 def test_line_8_it_ends_when_every_player_is_down_to_one_arm():
     """Line 8: "until for all n |K^n(l^n)| = 1"; players who say nothing just do that."""
     run = run_players(SPEC.with_(scheme="isolated"), PROBLEM, 4, seed=3)
-    players = [Learner(SPEC, SPEC.delta / 4) for _ in range(4)]
+    settings = replace(SPEC.scheme.learner(SPEC), eta=SPEC.delta / 4)
+    players = [Learner(settings) for _ in range(4)]
     env, waking = PROBLEM.environment(4), PROBLEM.waking(4)
     wake, choose, reward = (stream(3, 0, name).random for name in ("wake", "choose", "pay"))
     for t in range(run.samples):

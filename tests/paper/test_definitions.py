@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ SUBROUTINES = [name for name in ALGORITHMS if name != "worst_case"]
 def learner(name, n_arms, epsilon=0.5, eta=0.9):
     options = {"phi": 1e-9} if ALGORITHMS[name].endless else {}
     spec = ExperimentSpec(arms=n_arms, algorithm=name, epsilon=epsilon, options=options)
-    return Learner(spec, eta)
+    return Learner(replace(spec.scheme.learner(spec), eta=eta))
 
 
 @given(st.lists(st.integers(0, 20), min_size=2, max_size=6), st.integers(1, 20))
@@ -67,7 +68,7 @@ def votes_of_one_player(seed, eta=0.9):
     rng = random.Random(seed)
     spec = ExperimentSpec(arms=10, algorithm="ser3", epsilon=0.25)
     means = get_problem("1").means
-    player = Learner(spec, eta)
+    player = Learner(replace(spec.scheme.learner(spec), eta=eta))
     against = set()
     while player.best is None:
         arm = player.activate(rng.random())

@@ -61,7 +61,7 @@ def test_1_privacy_runs_the_subroutine_at_delta_over_n_and_sends_nothing():
     """Paper: "The ArmSelection subroutine is run with parameters (epsilon, delta/N)"; "zero
     messages".
     """
-    assert ISOLATED.scheme.subroutine_eta(ISOLATED, 32) == 0.05 / 32
+    assert ISOLATED.scheme.learner(ISOLATED, 32).eta == 0.05 / 32
     run = run_players(ISOLATED, get_problem("1"), 4)
     assert run.broadcasts == run.deliveries == 0
 
@@ -70,14 +70,14 @@ def test_0_privacy_is_one_learner_at_delta_and_sends_every_sample_to_all():
     """Paper: "0-privacy baselines send N - 1 messages per time step until the epsilon-optimal arm
     is found" (erratum 9: deliveries, counted alike for all).
     """
-    assert POOLED.scheme.subroutine_eta(POOLED, 32) == 0.05
+    assert POOLED.scheme.learner(POOLED, 32).eta == 0.05
     run = run_players(POOLED, get_problem("1"), 32)
     assert run.broadcasts == run.samples
     assert run.deliveries == run.samples * 31
 
 
 def test_decentralized_elimination_runs_the_subroutine_at_eta():
-    assert PAPER.scheme.subroutine_eta(PAPER, 32) == 0.9
+    assert PAPER.scheme.learner(PAPER, 32).eta == 0.9
 
 
 def test_erratum_9_like_for_like_a_vote_costs_as_many_deliveries_as_a_sample():

@@ -210,7 +210,7 @@ def test_the_schemes_that_are_planned_tolerate_the_liars_asked_for(liars, privac
     wish = Wish(5_000, 3, 0.1, 0.05, privacy=privacy, liars=liars, means=EASY.means)
     for form in (Jury, Survey):
         spec = form.suited(wish)
-        assert spec.scheme.liars_tolerated == liars
+        assert spec.scheme.planning(spec).liars_tolerated == liars
         assert weigh(form, question(n_players=5_000, privacy=privacy, liars=liars)).cannot == ()
     if liars:
         lone = weigh(Decentralized, question(n_players=5_000, liars=liars))

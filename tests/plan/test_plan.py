@@ -55,7 +55,7 @@ def test_a_jurys_bound_is_proved_and_meets_delta(liars):
 def test_every_promise_has_words_under_every_scheme(scheme, more):
     spec = SPEC.with_(scheme=scheme)
     scenario = Scenario(spec, TOY, spec.scheme.fewest_players(spec) + more)
-    for promise in scenario.scheme.promises(case_of(scenario)):
+    for promise in scenario.scheme.guarantees(case_of(scenario)).promises:
         assert promise.standing in {"proved", "measured", "claimed", "refuted"}
         assert promise.words.endswith((".", ")."))
 

@@ -20,7 +20,9 @@ def scenario_of(algorithm="ser3", problem="1", scheme="jury", n_players=64):
 
 
 def promised(scenario):
-    return {promise.name: promise for promise in scenario.scheme.promises(case_of(scenario))}
+    return {
+        promise.name: promise for promise in scenario.scheme.guarantees(case_of(scenario)).promises
+    }
 
 
 @pytest.mark.parametrize("problem", list(PROBLEMS))
@@ -71,7 +73,7 @@ def test_recorded_rewards_read_in_order_are_not_covered():
 @pytest.mark.parametrize("n_players", [29, 64, 1000])
 def test_erratum_5_a_jury_of_ten_arms_can_stall_however_many_players_there_are(n_players):
     scenario = scenario_of(n_players=n_players)
-    assert scenario.scheme.can_stall(case_of(scenario))
+    assert scenario.scheme.guarantees(case_of(scenario)).can_stall
     assert promised(scenario)["one answer"].standing == "measured"
 
 
@@ -81,7 +83,7 @@ def test_a_jury_cannot_stall_where_its_picks_are_too_many_for_the_arms():
         spec = ExperimentSpec(arms=arms, scheme="jury")
         scenario = Scenario(spec, Problem("equal", [0.5] * arms), 40)
         assert spec.votes_needed == 10
-        assert scenario.scheme.can_stall(case_of(scenario)) == stalls
+        assert scenario.scheme.guarantees(case_of(scenario)).can_stall == stalls
         assert (promised(scenario)["one answer"].standing == "proved") == (not stalls)
 
 
@@ -89,7 +91,7 @@ def test_a_jury_cannot_stall_where_its_picks_are_too_many_for_the_arms():
 def test_a_jury_keeps_to_its_message_bound(n_players):
     spec = ExperimentSpec(arms=3, scheme="jury")
     result = simulate(spec, Problem("toy", [0.9, 0.1, 0.1]), n_players, trials=5)
-    assert spec.scheme.message_bound(spec) == 58
+    assert spec.scheme.guarantees(Case(spec)).message_bound == 58
     assert result.broadcasts.max() <= 58
 
 
@@ -106,7 +108,7 @@ def test_privacy_is_told_as_it_was_measured():
 
 def bounds(algorithm, *, n_players, n_optimal=1, broken="", **fields):
     spec = ExperimentSpec(arms=10, algorithm=algorithm, **fields)
-    return spec.scheme.bounds(Case(spec, n_players, n_optimal, broken))
+    return spec.scheme.guarantees(Case(spec, n_players, n_optimal, broken)).bounds
 
 
 def names(algorithm, **case):

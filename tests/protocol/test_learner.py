@@ -7,7 +7,7 @@ import random
 import pytest
 
 from devote.protocol import ExperimentSpec
-from devote.protocol.learner import Learner
+from devote.protocol.learner import Learner, LearnerSettings
 
 MEANS = (0.9, 0.8, 0.2, 0.1)
 
@@ -27,9 +27,9 @@ def play(learner, dice, pulls):
 @pytest.mark.parametrize("pulls", [3, 4, 25, 26])
 def test_a_restored_learner_goes_on_as_if_nothing_had_been(algorithm, pulls):
     spec = ExperimentSpec(arms=4, algorithm=algorithm, epsilon=0.01)
-    learner = Learner(spec, spec.eta)
+    learner = Learner(spec.scheme.learner(spec))
     play(learner, random.Random(pulls), pulls)
-    restored = Learner.from_dict(spec, json.loads(learner.to_json()))
+    restored = learner.restored(json.loads(learner.to_json()))
     for one in (learner, restored):
         one.abandon()
     assert play(restored, random.Random(1), 200) == play(learner, random.Random(1), 200)
@@ -39,7 +39,7 @@ def test_a_restored_learner_goes_on_as_if_nothing_had_been(algorithm, pulls):
 
 @pytest.mark.parametrize("odd", [math.inf, -math.inf, True, False, 1e300, 5e-324, -0.0, 7])
 def test_whatever_a_subroutine_keeps_is_written_as_json_writes_it(odd):
-    learner = Learner(ExperimentSpec(arms=3, algorithm="lucb"), eta=0.1)
+    learner = Learner(LearnerSettings("lucb", n_arms=3, epsilon=0.25, eta=0.1, options={}))
     learner.activate(0.5)
     for buffer in (learner.state.ints, learner.state.sums):
         buffer[0] = odd

@@ -289,7 +289,7 @@ def test_a_reset_of_its_own_is_sent_and_opens_the_next_term():
 
 @pytest.mark.parametrize("drive_wrongly", [lambda one: one.reward(0.5), lambda one: one.abandon()])
 def test_a_learner_is_guarded_as_a_player_is(drive_wrongly):
-    learner = Learner(spec_of(), eta=0.1)
+    learner = Learner(spec_of().scheme.learner(spec_of()))
     before = learner.to_dict()
     with raises("No played arm awaits a reward"):
         drive_wrongly(learner)

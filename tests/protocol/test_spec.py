@@ -162,7 +162,7 @@ def test_an_unknown_scheme_is_answered_with_the_nearest():
 def test_each_scheme_hands_its_own_eta_to_the_subroutine():
     spec = ExperimentSpec(arms=3)
     etas = [
-        one.scheme.subroutine_eta(one, 32)
+        one.scheme.learner(one, 32).eta
         for one in (spec, spec.with_(scheme="isolated"), spec.with_(scheme="pooled"))
     ]
     assert etas == [0.9, 0.05 / 32, 0.05]

@@ -103,6 +103,6 @@ def test_the_scheme_uses_these_counts(privacy, n_arms):
     spec = ExperimentSpec(arms=n_arms, eta=0.1, scheme=jury)
     p = truthful(privacy, n_arms) / GRID
     assert spec.scheme.truths(n_arms) == truthful(privacy, n_arms)
-    assert spec.scheme.noisy
+    assert spec.scheme.sending.noisy
     q = (1 - p) / (n_arms - 1)
     assert spec.scheme.wrong_pick(spec) == pytest.approx(q + (p - q) * (0.1 + 0.9 / n_arms))

@@ -8,7 +8,18 @@ registers it.
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from devote.protocol import Bound, Case, ExperimentSpec, Message, Player, Promise, Status, Tally
+from devote.protocol import (
+    About,
+    Bound,
+    Case,
+    ExperimentSpec,
+    Guarantees,
+    Message,
+    Player,
+    Promise,
+    Status,
+    Tally,
+)
 from devote.protocol.messages import ARM, message
 from devote.protocol.scheme import Scheme, register_scheme
 from devote.rules import merge
@@ -80,11 +91,13 @@ class FirstToFinish(Scheme):
     """The first device to be down to one arm decides for all."""
 
     name: ClassVar[str] = "first_to_finish"
-    paper_name: ClassVar[str] = "(an example)"
-    summary: ClassVar[str] = "the first device to finish decides"
-    kinds: ClassVar[tuple[type, ...]] = (Finished,)
-    why_order: ClassVar[str] = "the first to finish decides"
-    default_eta: ClassVar[float] = 0.01
+    about: ClassVar[About] = About(
+        summary="the first device to finish decides",
+        source="(an example)",
+        messages=(Finished,),
+        why_order="the first to finish decides",
+        default_eta=0.01,
+    )
 
     def votes_needed(self, spec: ExperimentSpec) -> int:
         return 1
@@ -93,14 +106,13 @@ class FirstToFinish(Scheme):
         return FirstFinish(spec)
 
     def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Runner:
-        return Runner(spec, voter)
+        return Runner(spec, voter, n_players)
 
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
+    def guarantees(self, case: Case) -> Guarantees:
         """One of N is wrong with probability N eta at most."""
+        promises = (Promise("one message per device", "proved", "A device finishes once."),)
         if case.n_players is None:
-            return ()
+            return Guarantees(promises=promises)
         bound = min(1.0, case.n_players * case.spec.eta)
-        return (Bound("proved", bound, f"Any of {case.n_players} devices may be first."),)
-
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        return (Promise("one message per device", "proved", "A device finishes once."),)
+        text = f"Any of {case.n_players} devices may be first."
+        return Guarantees(bounds=(Bound("proved", bound, text),), promises=promises)

@@ -9,12 +9,12 @@ SPEC = ExperimentSpec(arms=10)
 
 
 def names(spec, n_players, **known):
-    return [bound.name for bound in spec.scheme.bounds(Case(spec, n_players, **known))]
+    return [bound.name for bound in spec.scheme.guarantees(Case(spec, n_players, **known)).bounds]
 
 
 def test_the_vote_has_the_claimed_bound_and_that_for_one_good_arm():
     alone = lone_failure("ser3", n_arms=10, epsilon=SPEC.epsilon, eta=0.9).wrong_vote
-    claimed, one_good = SPEC.scheme.bounds(Case(SPEC, 32))
+    claimed, one_good = SPEC.scheme.guarantees(Case(SPEC, 32)).bounds
     assert (claimed.name, claimed.value) == ("claimed", claimed_failure(0.9, 28))
     assert one_good.name == "if one arm is good"
     assert one_good.value == vote_failure(32, lone=alone, quorum=28)
@@ -41,7 +41,7 @@ def test_the_jurys_bound_is_proved_at_any_number_of_devices_and_of_good_arms():
     spec = SPEC.with_(scheme="jury")
     for n_players in (29, 1_000_000, None):
         for n_optimal in (None, 1, 3):
-            [proved] = spec.scheme.bounds(Case(spec, n_players, n_optimal))
+            [proved] = spec.scheme.guarantees(Case(spec, n_players, n_optimal)).bounds
             assert proved.name == "proved"
             assert proved.value == pytest.approx(binomial_tail(10, 29, probability=0.2))
             assert proved.value <= spec.delta
@@ -49,7 +49,7 @@ def test_the_jurys_bound_is_proved_at_any_number_of_devices_and_of_good_arms():
 
 def test_the_jurys_bound_is_only_claimed_for_a_subroutine_without_a_proof():
     spec = SPEC.with_(scheme="jury", algorithm="kl_racing")
-    [claimed] = spec.scheme.bounds(Case(spec, 64))
+    [claimed] = spec.scheme.guarantees(Case(spec, 64)).bounds
     assert claimed.name == "claimed"
     assert "not proved here: kl_racing alone" in claimed.text
 

@@ -18,8 +18,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from devote.protocol import ExperimentSpec, Learner, SpecError, from_json, restore_player, to_json
 from devote.rules.randomizer import GRID, blur
 from devote.schemes import Claim, Jury, Pick
+from devote.simulator.reference import standing_by_tally
 
 ENOUGH = 100_000
+
+
+def learner_of(spec):
+    return Learner(spec.scheme.learner(spec))
 
 
 def jury_spec(n_arms=3, **changes):
@@ -404,7 +409,7 @@ def test_a_private_pick_is_sent_at_the_same_activation_whatever_the_rewards(mean
 
 def test_a_private_juror_that_is_not_done_picks_any_arm_also_one_that_it_has_eliminated():
     """Else its pick would tell which arms it has eliminated, without any noise."""
-    played = Learner(jury_spec(epsilon=0.3, algorithm="ser3"), 0.2)
+    played = learner_of(jury_spec(epsilon=0.3, algorithm="ser3", eta=0.2))
     pulls = 0
     while len(played.remaining) == 3:
         played.reward(float(played.activate(0.5) != 2))
@@ -482,7 +487,7 @@ class Court(RuleBasedStateMachine):
         row = st.lists(st.sampled_from([0.0, 0.4, 0.5, 1.0]), min_size=n_arms, max_size=n_arms)
         self.means = data.draw(row)
         self.players = [self.spec.scheme.player(self.spec, f"n{i}") for i in range(n_players)]
-        self.shadows = [Learner(self.spec, self.spec.eta) for _ in self.players]
+        self.shadows = [learner_of(self.spec) for _ in self.players]
         self.board = []  # what the board took, in order
         self.tally = self.spec.scheme.tally(self.spec)
         self.read = [0] * n_players
@@ -568,7 +573,7 @@ class Court(RuleBasedStateMachine):
         assert len(set(said)) == len(said)
 
     def outcome(self):
-        return self.spec.scheme.standing(self.players, len(self.players))[0]
+        return standing_by_tally(self.players, len(self.players))[0]
 
     def flush(self):
         for n in range(len(self.players)):

@@ -1,5 +1,7 @@
 """The compiled survey and ``Respondent`` objects make the very same run of the same uniforms."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -7,8 +9,8 @@ from tests.schemes.surveys import small
 
 from devote.problems import Problem, Split, Uniform, Zipf
 from devote.rules.registry import ALGORITHMS
-from devote.schemes.survey.player import Respondent
 from devote.simulator import Scenario, run_players, run_trial
+from devote.simulator.reference import REFERENCES, separate_players
 from devote.simulator.run import BLOCK
 
 QUICK = ("mixture_elimination", "ser3")
@@ -100,18 +102,10 @@ def test_the_log_of_answers_grows_past_its_first_block():
     assert run.broadcasts > 4 * BLOCK
 
 
-def test_players_of_a_run_that_share_a_tally_are_as_players_with_their_own():
+def test_players_of_a_run_that_share_a_tally_are_as_players_with_their_own(monkeypatch):
     spec = small(3, privacy=2.0, epsilon=0.9)
     problem = Problem("w", [0.9, 0.5, 0.1])
     shared = run_players(spec, problem, 60, seed=3, horizon=400)
-    sharing = type(spec.scheme).players
-    apart = pytest.MonkeyPatch()
-    with apart.context() as patch:
-        patch.setattr(
-            type(spec.scheme),
-            "players",
-            lambda self, spec, n: [Respondent(spec, str(i)) for i in range(n)],
-        )
-        alone = run_players(spec, problem, 60, seed=3, horizon=400)
-    assert type(spec.scheme).players is sharing
-    assert alone == shared
+    apart = replace(REFERENCES["survey"], players=separate_players)
+    monkeypatch.setitem(REFERENCES, "survey", apart)
+    assert run_players(spec, problem, 60, seed=3, horizon=400) == shared

@@ -6,8 +6,7 @@ import pytest
 from tests.schemes.surveys import small
 
 from devote.problems import PROBLEMS, Problem
-from devote.protocol import ExperimentSpec, SpecError
-from devote.protocol.promises import Case
+from devote.protocol import Case, ExperimentSpec, SpecError
 from devote.schemes import Survey
 from devote.schemes.survey import answers_expected, fewest_answers
 from devote.simulator import Scenario, run_players
@@ -124,18 +123,20 @@ def test_the_error_is_proved_where_the_subroutine_is():
         ("kl_racing", "claimed", 0.05),
     ):
         spec = spec_of(algorithm=algorithm)
-        [bound] = spec.scheme.bounds(Case(spec))
+        [bound] = spec.scheme.guarantees(Case(spec)).bounds
         assert bound.name == name
         assert bound.value <= value
     spec = spec_of()
-    [bound] = spec.scheme.bounds(Case(spec, broken="rewards drift"))
+    [bound] = spec.scheme.guarantees(Case(spec, broken="rewards drift")).bounds
     assert bound.name == "claimed"
     assert "rewards drift" in bound.text
 
 
 def test_each_promise_says_how_firm_it_is():
     spec = spec_of(privacy=2.0)
-    standing = {promise.name: promise.standing for promise in spec.scheme.promises(Case(spec))}
+    standing = {
+        promise.name: promise.standing for promise in spec.scheme.guarantees(Case(spec)).promises
+    }
     assert standing == {
         "right answer": "proved",
         "few messages": "proved",
@@ -144,7 +145,9 @@ def test_each_promise_says_how_firm_it_is():
         "privacy": "proved",
     }
     bare = spec_of(privacy=None)
-    assert {p.name: p.standing for p in bare.scheme.promises(Case(bare))}["privacy"] == "refuted"
+    assert {p.name: p.standing for p in bare.scheme.guarantees(Case(bare)).promises}[
+        "privacy"
+    ] == "refuted"
 
 
 @pytest.mark.parametrize(("liars", "answers", "devices"), [(7, 1, 7), (7, 3, 2), (2, 3, 0)])
@@ -152,12 +155,12 @@ def test_lies_are_tolerated_up_to_the_number_that_is_asked_for_and_no_promise_go
     liars, answers, devices
 ):
     spec = spec_of(algorithm="betting", liars=liars, answers=answers, privacy="none")
-    assert spec.scheme.liars_tolerated == devices
-    [promise] = [p for p in spec.scheme.promises(Case(spec)) if p.name == "liars"]
+    assert spec.scheme.planning(spec).liars_tolerated == devices
+    [promise] = [p for p in spec.scheme.guarantees(Case(spec)).promises if p.name == "liars"]
     assert promise.standing == "proved"
     assert f"although up to {liars} answers lie" in promise.words
     assert "Beyond that nothing is promised" in promise.words
-    [bound] = spec.scheme.bounds(Case(spec))
+    [bound] = spec.scheme.guarantees(Case(spec)).bounds
     assert f"up to {liars} answers may lie" in bound.text
 
 
@@ -165,14 +168,14 @@ def test_where_users_differ_the_error_is_proved_for_one_answer_of_each_and_for_n
     broken = "arms must pay all players alike"
     for answers, name in ((1, "proved"), (2, "claimed")):
         spec = spec_of(answers=answers, algorithm="betting")
-        [differ] = spec.scheme.bounds(Case(spec, broken=broken, users_differ=True))
+        [differ] = spec.scheme.guarantees(Case(spec, broken=broken, users_differ=True)).bounds
         assert differ.name == name
-        [drift] = spec.scheme.bounds(Case(spec, broken="rewards must not change"))
+        [drift] = spec.scheme.guarantees(Case(spec, broken="rewards must not change")).bounds
         assert drift.name == "claimed"
-        [alike] = spec.scheme.bounds(Case(spec))
+        [alike] = spec.scheme.guarantees(Case(spec)).bounds
         assert ("users may differ: each answers once" in alike.text) == (answers == 1)
         assert ("and pay all users alike" in alike.text) == (answers > 1)
-        assert bool(spec.scheme.warnings(spec)) == (answers > 1)
+        assert bool(spec.scheme.planning(spec).warnings) == (answers > 1)
 
 
 def test_a_scenario_that_cannot_end_is_refused_before_it_starts():

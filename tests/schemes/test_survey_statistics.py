@@ -63,7 +63,7 @@ def test_answers_needed_in_order_are_those_of_the_reference(privacy):
     spec = spec_of(privacy)
     slope = spec.scheme.slope
     means = [(1.0 - slope) / 2.0 + slope * value for value in MEANS]
-    epsilon = spec.scheme.subroutine_epsilon(spec)
+    epsilon = spec.scheme.learner(spec).epsilon
     answers, needed = play_alone(means, epsilon=epsilon, eta=spec.delta, runs=2_000)
     assert set(answers) <= GOOD
     assert_as_printed(needed.tolist(), IN_ORDER[privacy])

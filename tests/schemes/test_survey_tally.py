@@ -65,7 +65,7 @@ def test_the_result_depends_on_each_arms_own_answers_not_on_how_arms_take_turns(
 def test_it_is_the_same_as_asking_one_by_one(seed, means, algorithm, liars):
     spec = small(len(means), algorithm=algorithm, liars=liars * (algorithm == "betting"))
     draw = Random(seed).random
-    learner, tally = Learner(spec, spec.delta), spec.scheme.tally(spec)
+    learner, tally = Learner(spec.scheme.learner(spec)), spec.scheme.tally(spec)
     while learner.best is None:
         arm = learner.activate(0.5)
         bit = int(draw() < means[arm])
@@ -84,7 +84,7 @@ def read_aloud(spec, messages):
     one does not. The learner takes answers as long as the queue of the arm it wants has one. The
     queue of an arm that is no longer asked about is emptied.
     """
-    learner = Learner(spec, spec.delta)
+    learner = Learner(spec.scheme.learner(spec))
     asks = partial(learner.algorithm.asks, learner.rule, learner.state)
     queues = {k: [] for k in range(spec.n_arms) if asks(k)}
     for message in messages:

@@ -35,7 +35,7 @@ from devote.boards.board import Outcome, Posted
 from devote.boards.experiment import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import verify
-from devote.boards.jetstream.fold import message_subject
+from devote.boards.jetstream.log import message_subject
 from devote.boards.operator import Operator
 from devote.device.store import Store
 from devote.protocol import ExperimentSpec, to_json

@@ -70,7 +70,7 @@ def enrolled(store: SqliteStore, name: str = "banner") -> list[str]:
 
 def invites(store: SqliteStore, name: str = "banner") -> tuple[int, int]:
     """How many invites were made, and how many of them are used."""
-    with store._database.read() as db:
+    with store.database.read() as db:
         query = "SELECT count(*), coalesce(sum(used), 0) FROM invites WHERE experiment = ?"
         return db.execute(query, (name,)).fetchone()
 

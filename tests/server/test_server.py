@@ -272,12 +272,12 @@ def test_a_body_with_wrong_fields_is_explained_in_one_line_without_what_was_sent
 
 def test_an_experiment_that_this_version_cannot_read_is_said_to_be_so(tmp_path):
     async def test(server):
-        with server.store._database.write() as db:
+        with server.store.database.write() as db:
             db.execute(
-                "INSERT INTO experiments VALUES ('old', ?, 'x', 'open', NULL, 0, 'b')",
+                "INSERT INTO experiments VALUES ('x', ?, 'x', 'open', NULL, 'b', 0, 'open', NULL)",
                 ('{"arms": 3, "scheme": "forgotten"}',),
             )
-        answer = await server.client.get("/experiments/old")
+        answer = await server.client.get("/experiments/x")
         assert (answer.status_code, "forgotten" in answer.json()["error"]) == (409, True)
         listed = (await server.client.get("/experiments")).json()["experiments"]
         assert [item["spec"]["name"] for item in listed] == ["banner"]
@@ -432,7 +432,7 @@ def test_a_restored_older_file_ends_the_streams_and_is_read_anew(tmp_path):
         async with client.stream("GET", f"{url}/stream") as response:
             events = _events(response)
             assert [(await anext(events)).event for _ in range(3)] == ["message"] * 2 + ["end"]
-            with app.state.service.store._database.write() as db:
+            with app.state.service.store.database.write() as db:
                 db.execute("DELETE FROM messages WHERE number = 2")
             assert (await client.get(f"{url}/messages")).json()["number"] == 1
             assert [event async for event in events] == []
@@ -460,7 +460,7 @@ def test_no_address_is_logged(tmp_path, caplog, capfd):
 def test_two_thousand_events_are_caught_up_with_in_order(tmp_path):
     async def test(app, client, url):
         store = app.state.service.store
-        with store._database.write() as db:
+        with store.database.write() as db:
             db.executemany(
                 "INSERT INTO messages VALUES ('banner', ?, 'x', ?, '')",
                 [(number, f'{{"n":{number}}}') for number in range(1, 2_501)],

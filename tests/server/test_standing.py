@@ -101,7 +101,7 @@ def test_a_body_that_never_comes_to_an_end_is_answered_and_ended(tmp_path):
 
 def test_who_does_not_read_an_answer_is_dropped(tmp_path):
     async def test(server, url):
-        with server.store._database.write() as db:
+        with server.store.database.write() as db:
             rows = [("banner", n, "v", f'"{n}{"x" * 9_000}"', "s") for n in range(1, 1_001)]
             db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows)
         reader, writer = await connect(url)
@@ -161,7 +161,7 @@ def test_idle_connections_make_room_and_streams_are_refused_before_files_run_out
 
 def fill_up(store, pages):
     for _ in range(pages):
-        with store._database.write() as db:
+        with store.database.write() as db:
             db.execute("INSERT INTO pulse VALUES (zeroblob(4096))")
 
 
@@ -169,7 +169,7 @@ def test_the_disk_is_full_and_health_says_so_and_so_do_posts_until_there_is_room
     async def test(server, url):
         async with httpx.AsyncClient() as client:
             assert (await client.get(f"{url}/health")).status_code == 200
-            with server.store._database.read() as db:
+            with server.store.database.read() as db:
                 (pages,) = db.execute("PRAGMA page_count").fetchone()
                 (free,) = db.execute("PRAGMA freelist_count").fetchone()
                 db.execute(f"PRAGMA max_page_count={pages}")
@@ -179,7 +179,7 @@ def test_the_disk_is_full_and_health_says_so_and_so_do_posts_until_there_is_room
             full = await client.get(f"{url}/health")
             assert (full.status_code, full.headers["Retry-After"]) == (503, "1")
             assert str(tmp_path) not in full.text
-            with server.store._database.read() as db:
+            with server.store.database.read() as db:
                 db.execute(f"PRAGMA max_page_count={pages + 1000}")
             await asyncio.sleep(1.1)
             assert (await client.get(f"{url}/health")).status_code == 200
@@ -249,13 +249,13 @@ def test_a_group_of_posts_that_fails_leaves_nothing_and_can_be_sent_again(tmp_pa
         for voter in voters:
             enrol(store, voter)
         posts = [("banner", vote(voter, arm)) for voter in voters for arm in (0, 1)]
-        with store._database.read() as db:
+        with store.database.read() as db:
             db.execute("CREATE TEMP TRIGGER full BEFORE INSERT ON messages WHEN NEW.number = 4 "
                        "BEGIN SELECT RAISE(ABORT, 'disk full'); END")  # fmt: skip
         with pytest.raises(Exception, match="failed"):
             store.post_all(posts)
         assert store.numbers() == {}
-        with store._database.read() as db:
+        with store.database.read() as db:
             db.execute("DROP TRIGGER full")
         receipts = store.post_all([*posts, posts[0]])
         assert [receipt.number for receipt in receipts] == [1, 2, 3, 4, 5, 6, 1]

@@ -18,7 +18,7 @@ def scenario(scheme, **rest):
 
 
 def privacy_of(one):
-    promises = {row.name: row.standing for row in one.scheme.promises(case_of(one))}
+    promises = {row.name: row.standing for row in one.scheme.guarantees(case_of(one)).promises}
     return promises["privacy"]
 
 

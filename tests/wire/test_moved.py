@@ -21,6 +21,7 @@ from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
 from devote.boards.verification import verify_log
+from devote.boards.voters import add_voters
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import ANOTHER, CHANGED, sync_once
@@ -111,8 +112,8 @@ def test_a_whole_experiment_moved_to_another_server_is_refused_by_it(server, spe
 
 def _plant(store: SqliteStore, recorded: Recorded) -> None:
     """What a dishonest server does: it takes what it should refuse."""
-    with store._database.write() as db:
-        store.enrolled.add(db, "banner", [voter.voter for voter in VOTERS])
+    with store.database.write() as db:
+        add_voters(db, "banner", [voter.voter for voter in VOTERS])
         db.executemany(
             "INSERT INTO messages VALUES ('banner', ?, ?, ?, ?)",
             [
@@ -206,8 +207,8 @@ def test_keys_of_small_order_are_neither_enrolled_nor_heard(server):
         for key in SMALL:
             request = {"voter": key, "signature": signature}
             assert client.post(f"{url}/enrolments", json=request).status_code == 403
-            with store._database.write() as db:  # and if one had got in before
-                store.enrolled.add(db, "banner", [key])
+            with store.database.write() as db:  # and if one had got in before
+                add_voters(db, "banner", [key])
             posted = body(Envelope(Vote("banner", 0, 0, key), signature))
             assert client.post(f"{url}/messages", json=posted).status_code == 403
     assert store.rows("banner") == (0, [])

@@ -45,7 +45,7 @@ class Correctness:
     plurality_wrong: Rate
     lone: Rate | None
     promised: LoneFailure
-    claimed: float
+    claimed: float | None
     proved: float | None
     mean_samples: float
     mean_broadcasts: float
@@ -113,7 +113,7 @@ def has_failed(scenario: Scenario, run: Trial) -> bool:
 
 def check_heard(scenario: Scenario, *, seed: int) -> None:
     """Refuse a horizon before which nobody says anything of an arm: nothing can be decided."""
-    if scenario.horizon is None or not scenario.scheme.by_message:
+    if scenario.horizon is None or not scenario.scheme.about.by_message:
         return
     run = run_trial(scenario, seed=seed, trial=0)
     if run.status == "unfinished" and max(run.first_vote) == NEVER:
@@ -136,7 +136,7 @@ def proved_failure(scenario: Scenario) -> float | None:
     >>> round(proved_failure(Scenario(spec, PROBLEMS["1"], 64)), 3)
     0.049
     """
-    return failure_bounds(scenario).proved if scenario.scheme.by_message else None
+    return failure_bounds(scenario).proved if scenario.scheme.about.by_message else None
 
 
 def lone_error(scenario: Scenario, *, seed: int, confidence: float = 0.95) -> Rate | None:

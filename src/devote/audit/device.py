@@ -59,7 +59,7 @@ class SimulatedDevice:
         self.end_play(now)
         arm = self.player.activate(self.dice.random(), self.dice.random())
         self.say(self.player.outgoing(), now)
-        after = self.spec.scheme.reply_after
+        after = self.spec.scheme.sending.reply_after
         if after is not None:
             self.reply_at = now + after
         return arm
@@ -94,7 +94,7 @@ class SimulatedDevice:
     def settle(self, now: float, message: Message) -> None:
         """It is on the board, where the device reads it if it reads messages."""
         self.waiting.pop(message, None)
-        if not self.spec.scheme.reads_tally:
+        if not self.spec.scheme.about.reads_tally:
             self.player.receive(message)
             self.heard.append(message)
 

@@ -79,7 +79,7 @@ def promised_epsilon(spec: ExperimentSpec) -> float | None:
     1.0
     >>> promised_epsilon(ExperimentSpec(arms=3))
     """
-    return spec.scheme.proved_privacy(spec)
+    return spec.scheme.sending.privacy
 
 
 def proved_cap(epsilon: float) -> float:

@@ -82,7 +82,7 @@ def watch(spec: ExperimentSpec, world: World, make: Make, seed: str) -> Wire:
     """One device, from its first open until everything it says has been acknowledged."""
     dice = random.Random(seed)
     device = make(spec, random.Random(f"{seed}/device"))
-    window = spec.scheme.reply_after or WINDOW
+    window = spec.scheme.sending.reply_after or WINDOW
     opens, now = [], 0.0
     for _ in range(opens_needed(spec)):
         now += window * dice.uniform(*BETWEEN)

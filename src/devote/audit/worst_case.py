@@ -52,7 +52,7 @@ def audit_worst_case(
     sizes = tuple(players)
     rows: list[Correctness | Refusal] = []
     for scheme in schemes:
-        given = scheme.default_eta if eta is None else eta
+        given = scheme.about.default_eta if eta is None else eta
         for n_players in sizes:
             try:
                 spec = ExperimentSpec(

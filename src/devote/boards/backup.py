@@ -6,6 +6,7 @@ is written afresh, without anything that was deleted from the store.
 
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,18 @@ def back_up(store: Path, target: Path) -> int:
     """Copy a store to a new file that only its owner can read; returns its size in bytes."""
     if not store.is_file():
         raise StoreError(f"There is no store {str(store)!r}.\nName the file that the server uses.")
+    with closing(_open(store)) as db:
+        return copy_whole(lambda path: _translated(store, db, "VACUUM INTO ?", str(path)), target)
+
+
+def copy_whole(copy: Callable[[Path], object], target: Path) -> int:
+    """Have a store copied to a new file, which appears once it is whole; returns its size."""
     if target.exists():
         raise StoreError(f"{str(target)!r} is there already.\nName a new file for the copy.")
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
-        with closing(_open(store)) as db:
-            _translated(store, db, "VACUUM INTO ?", str(partial))
+        copy(partial)
         _check(partial)
         with partial.open("rb") as file:
             os.fsync(file.fileno())

@@ -222,7 +222,7 @@ class Board(ABC):
             error.is_sent = False  # it has not been asked to enrol
             raise
         spec = experiment.spec
-        proved = spec.scheme.proved_privacy(spec)
+        proved = spec.scheme.sending.privacy
         is_weaker = privacy is not None and (proved is None or proved > privacy)
         if is_weaker or fingerprint not in (None, spec.fingerprint):
             return Joined(experiment, await self.tally(), "mismatch")

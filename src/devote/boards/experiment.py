@@ -93,8 +93,10 @@ class Experiment:
                 f"enrolment={self.enrolment!r} must be open or invite.\n"
                 "Use invite wherever somebody could gain by voting twice."
             )
-        if not self.spec.scheme.deployable:
-            others = ", ".join(scheme.name for scheme in SCHEMES.values() if scheme.deployable)
+        if not self.spec.scheme.about.deployable:
+            others = ", ".join(
+                scheme.name for scheme in SCHEMES.values() if scheme.about.deployable
+            )
             raise SpecError(
                 f"Devices cannot run the scheme {self.spec.scheme.name}, only simulations can.\n"
                 f"Use one of: {others}."

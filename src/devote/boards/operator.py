@@ -17,7 +17,7 @@ from devote.boards.http import (
     trusted,
     unreachable,
 )
-from devote.boards.stores import Revocation
+from devote.boards.store import Revocation
 from devote.protocol import Message
 from devote.protocol.messages import from_dict, parse_json
 

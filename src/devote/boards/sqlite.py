@@ -26,7 +26,7 @@ from devote.boards.board import (
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
-from devote.boards.stores import BoardStore
+from devote.boards.store import SqliteStore
 from devote.protocol import from_json
 
 P = ParamSpec("P")
@@ -110,7 +110,7 @@ class SqliteBoard(RingingBoard):
     Whoever opened the store closes it.
     """
 
-    def __init__(self, store: BoardStore, name: str, *, poll: float = 0.5) -> None:
+    def __init__(self, store: SqliteStore, name: str, *, poll: float = 0.5) -> None:
         super().__init__()
         self.spec = store.spec(name)
         self.scope = store.scope(name)

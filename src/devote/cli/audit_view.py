@@ -39,7 +39,7 @@ def show_correctness(rows: Sequence[Correctness | Refusal], delta: float) -> Non
                 f"{failure.runs:,}",
                 Text(f"{failure.value:.4f}", style=colour),
                 _interval(failure),
-                f"{row.claimed:.4f}",
+                "none" if row.claimed is None else f"{row.claimed:.4f}",
                 "none" if row.proved is None else f"{row.proved:.2g}",
                 f"{row.stalled.value:.3f}",
                 "-" if row.lone is None else f"{row.lone.value:.3f}",

@@ -32,7 +32,7 @@ def backup(
         devote backup monday.db --store nats://10.0.0.1,10.0.0.2,10.0.0.3
     """
     from devote.boards.backup import back_up
-    from devote.boards.stores import is_nats
+    from devote.boards.store import is_nats
 
     check_writable(copy)
     size = _back_up_nats(store, copy) if is_nats(store) else back_up(Path(store), copy)

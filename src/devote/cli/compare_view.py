@@ -319,7 +319,7 @@ def _settings(row: dict[str, Any]) -> str:
         for name, value in spec["scheme"].items()
         if name == "name" or value != scheme.to_dict()[name]
     ]
-    eta = "" if spec["eta"] == scheme.default_eta else f"\n  eta = {spec['eta']:g}"
+    eta = "" if spec["eta"] == scheme.about.default_eta else f"\n  eta = {spec['eta']:g}"
     return (
         f"In its specification:\n  algorithm = {dumps(spec['algorithm'])}{eta}\n"
         f"  epsilon = {spec['epsilon']:g}\n  delta = {spec['delta']:g}\n"

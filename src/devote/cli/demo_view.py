@@ -69,7 +69,7 @@ class DemoView:
 
     def _costs(self, outcome: Outcome) -> None:
         known = ", of which the server saw none"
-        if Answer in self._spec.scheme.kinds:
+        if Answer in self._spec.scheme.about.messages:
             known = f"; the server was sent one bit about {len(outcome.messages):,} of them"
         self._print(
             f"\n{outcome.seconds:.0f} s, {number(outcome.pulls)} banner views{known}.\n"
@@ -95,12 +95,12 @@ class DemoView:
     def _rule(self) -> str:
         """What devices tell each other, and what follows from it."""
         needed = self._spec.votes_needed
-        if Vote in self._spec.scheme.kinds:
+        if Vote in self._spec.scheme.about.messages:
             return (
                 "Devices only tell each other which banners are [bold]not[/bold] good enough.\n"
                 f"{needed} such votes drop a banner."
             )
-        words = self._spec.scheme.summary
+        words = self._spec.scheme.about.summary
         here = "" if needed is None else f" (here {needed})"
         return f"{words[:1].upper()}{words[1:]}{here}."
 

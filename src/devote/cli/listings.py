@@ -49,12 +49,13 @@ def _words(told: Told) -> str:
 
 
 def _tell_scheme(scheme: Any) -> Told:
-    names = ("name", "summary", "paper_name", "deployable", "default_eta")
+    about, names = scheme.about, ("summary", "source", "deployable", "default_eta")
     parameters = [
-        {"name": item.name, "default": item.default, "meaning": scheme.remedies.get(item.name, "")}
+        {"name": item.name, "default": item.default, "meaning": about.parameters.get(item.name, "")}
         for item in fields(scheme)
     ]
-    return {**{name: getattr(scheme, name) for name in names}, "parameters": parameters}
+    told = {"name": scheme.name, **{name: getattr(about, name) for name in names}}
+    return {**told, "parameters": parameters}
 
 
 def _tell_algorithm(algorithm: Any) -> Told:
@@ -64,7 +65,7 @@ def _tell_algorithm(algorithm: Any) -> Told:
 
 schemes = _listing(
     "The schemes there are: how a group decides, with the parameters of each.",
-    {"scheme": "name", "how the group decides": "summary", "in the paper": "paper_name"},
+    {"scheme": "name", "how the group decides": "summary", "in the paper": "source"},
     SCHEMES,
     _tell_scheme,
 )

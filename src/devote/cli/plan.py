@@ -175,7 +175,7 @@ def _compare(
     from devote.plan.compare import compare
     from devote.plan.promises import broken_assumption
     from devote.plan.question import Question
-    from devote.protocol.planning import Wish
+    from devote.protocol import Wish
 
     given = (("--set", asked.parameters), ("--option", asked.option), ("--eta", asked.eta))
     for flag, value in given:
@@ -252,7 +252,7 @@ def _one(
         if not any(word.startswith("phi") for word in asked.option or ()):
             # Without a phi a plan for ser4 is one for the terms of ser3, and recommends it.
             asked = replace(asked, algorithm="ser3")
-    algorithm = asked.algorithm or make_scheme(asked.scheme).default_algorithm
+    algorithm = asked.algorithm or make_scheme(asked.scheme).about.default_algorithm
     spec = replace(asked, algorithm=algorithm).read_spec(problem.n_arms)
     if sweep is not None:
         scenario = Scenario(spec, problem, asked.players)

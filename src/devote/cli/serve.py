@@ -62,7 +62,7 @@ def serve(
         devote serve --host 0.0.0.0 --certificate cert.pem --key key.pem --limit streams=500
         devote serve --store nats://10.0.0.1:4222,10.0.0.2:4222,10.0.0.3:4222
     """
-    from devote.boards.stores import is_nats, open_store
+    from devote.boards.store import is_nats, open_store
     from devote.page import add_page
     from devote.server.limits import check_origin
     from devote.server.serve import check_address, check_tls, only_server, run_server

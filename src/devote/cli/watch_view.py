@@ -51,7 +51,8 @@ class Lines:
     """One line of text per event, and one for the end; messages about an arm are counted."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._sentences = scenario.scheme.sentences
+        part = scenario.part
+        self._sentences = {} if part is None else part.sentences
         self._needed = scenario.spec.votes_needed
         self._votes: Counter[tuple[int, int]] = Counter()
 

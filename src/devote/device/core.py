@@ -60,7 +60,7 @@ class Core:
         self.is_in_doubt = False
         self.record = self.store.load()
         self.identity = self.record.identity
-        self.must_recall = self.record.spec.scheme.noisy and not self.store.is_new
+        self.must_recall = self.record.spec.scheme.sending.noisy and not self.store.is_new
         resumed = steps.resume(self.record, self.now(), self.jitter())
         with suppress(StoreError):  # the moments in memory hold all the same
             if resumed is not None:
@@ -76,7 +76,7 @@ class Core:
             self.change(steps.expire, now, self.expiry)
             if self.record.player.pending is None:
                 u = self.dice() if u is None else u
-                asks = self.record.spec.scheme.reply_after is not None
+                asks = self.record.spec.scheme.sending.reply_after is not None
                 draw = steps.Draw(u, self.noise(), self.jitter() if asks else 0.0, new_play())
                 self.change(steps.choose, now, draw)
             else:

@@ -227,7 +227,7 @@ class Participant:
             try:
                 if core.must_recall:
                     core.recall(joined.said)
-                if core.record.spec.scheme.reads_tally:
+                if core.record.spec.scheme.about.reads_tally:
                     core.change(read_tally, joined.tally)
             except ProtocolError as error:
                 core.health.sync = str(error)

@@ -87,7 +87,7 @@ class Change(NamedTuple):
 def choose(record: Record, now: float, draw: Draw) -> Change:
     """Play an arm; there must be none that awaits its reward."""
     record.player.activate(draw.u, draw.noise, ask=_is_free(record, now))
-    after = record.spec.scheme.reply_after
+    after = record.spec.scheme.sending.reply_after
     record.pending_at, record.reply_at = now, None
     if after is not None and record.player.is_asked:
         record.closes = now + after
@@ -144,7 +144,7 @@ def pending(record: Record) -> Choice | None:
 
 def _is_free(record: Record, now: float) -> bool:
     """Whether no answer is held back: only then may another question be put."""
-    return record.spec.scheme.reply_after is None or not any(
+    return record.spec.scheme.sending.reply_after is None or not any(
         _is_held(entry, now) for entry in record.outbox.values()
     )
 
@@ -316,7 +316,7 @@ def _begin_to_decide(record: Record, unread: Tally) -> None:
     """The board has been read to its end: the player gets to know all of it."""
     record.player.tally, record.unread = unread, None
     # Where order matters the player reads its own messages on the board, as all others do.
-    if not record.spec.scheme.needs_order:
+    if not record.spec.scheme.about.needs_order:
         for message in record.outbox:
             record.player.receive(message)
 
@@ -333,7 +333,7 @@ def needs(record: Record, snapshot: TallySnapshot) -> bool:
         return True
     if snapshot.number == bookmark.number:
         return False
-    if scheme.needs_order or record.spec.resets:
+    if scheme.about.needs_order or record.spec.resets:
         return True
     own = record.player.public(record.players)
     same = all(snapshot.tally.get(name) == own[name] for name in ("status", "shared"))
@@ -390,7 +390,7 @@ def rewind(record: Record, *, forget: bool = False) -> Change:
     posted is kept, unless it was taken back (``forget``), or means something only in the order of
     the board.
     """
-    forget = forget or record.spec.scheme.needs_order
+    forget = forget or record.spec.scheme.about.needs_order
     bookmark = Bookmark(complete=record.bookmark.complete and not forget)
     return Change(
         _row_of(bookmark),
@@ -408,7 +408,7 @@ def resume(record: Record, now: float, jitter: float) -> Change | None:
 
     If the clock was set back since, what is stored is corrected.
     """
-    after = record.spec.scheme.reply_after
+    after = record.spec.scheme.sending.reply_after
     pending_at = None if record.pending_at is None else min(record.pending_at, now)
     reply_at, held = record.reply_at, []
     if after is not None:

@@ -213,10 +213,10 @@ class Store:
         log = [envelope for envelope, _ in self.log(spec)]
         shown = [envelope.message for envelope in log]
         # Where order matters the player reads its own messages on the board, as all others do.
-        own: list[Message] = [] if scheme.needs_order else list(record.outbox)
+        own: list[Message] = [] if scheme.about.needs_order else list(record.outbox)
         is_complete = record.bookmark.complete
         record.player = restore_player(spec, player, [*shown, *own] if is_complete else own)
-        if not is_complete and not scheme.reads_tally:
+        if not is_complete and not scheme.about.reads_tally:
             record.unread = scheme.tally(spec)
             for message in shown:
                 record.unread.add(message)
@@ -306,7 +306,7 @@ def remember(path: Path, experiment: str) -> Remembered:
                 f"{experiment!r}.\nGive the store with which it joined."
             )
         told = []
-        if record.spec.scheme.reads_tally and record.bookmark.complete:
+        if record.spec.scheme.about.reads_tally and record.bookmark.complete:
             public = record.player.public(record.players)
             told = [Told("tally", record.bookmark.number, public, path.name, partial=True)]
         messages: dict[Message, int | None] = {

@@ -103,7 +103,7 @@ class Terms:
 
     def check(self, spec: ExperimentSpec) -> None:
         """Refuse a specification that this device does not accept."""
-        self.expiry.check(spec.scheme.reply_after)
+        self.expiry.check(spec.scheme.sending.reply_after)
         if self.fingerprint is not None and spec.fingerprint != self.fingerprint:
             raise JoinRefused(
                 f"{spec.name!r} has the specification {spec.fingerprint}, but this device accepts "
@@ -111,7 +111,7 @@ class Terms:
             )
         if self.privacy is None:
             return
-        proved = spec.scheme.proved_privacy(spec)
+        proved = spec.scheme.sending.privacy
         if proved is None or proved > self.privacy:
             offered = "no proved privacy" if proved is None else f"privacy={proved:g}"
             raise JoinRefused(
@@ -183,14 +183,14 @@ async def _round(core: Core, board: Board, *, verify_history: bool) -> bool:
     if tally.scope != core.record.scope:
         raise BoardRefused(CHANGED)
     core.health.note(tally)
-    if scheme.reads_tally:
+    if scheme.about.reads_tally:
         core.change(steps.read_tally, tally)
         await _post(core, board)
         return True
     must_read = verify_history or steps.needs(core.record, tally)
     if core.waiting:
         await _post(core, board)
-        must_read |= scheme.needs_order  # the log shows where its place is
+        must_read |= scheme.about.needs_order  # the log shows where its place is
     if not must_read:
         return True
     for read in (board.snapshot, board.latest):
@@ -248,7 +248,7 @@ async def _post(core: Core, board: Board) -> None:
 
 
 async def _publish(core: Core, board: Board, envelope: Envelope) -> Outcome:
-    if core.record.spec.scheme.reads_tally:
+    if core.record.spec.scheme.about.reads_tally:
         is_wanted = core.record.player.still_wants(envelope.message)
         return await board.publish(envelope) if is_wanted else Outcome.REFUSED
     outcome = await board.publish(envelope)
@@ -305,7 +305,7 @@ async def run_forever(
 ) -> None:
     """Keep a device in step with its board until cancelled; ``wake`` asks for a round now."""
     pace, health = pace or Pace(), core.health
-    may_stream = pace.streams and not core.record.spec.scheme.reads_tally
+    may_stream = pace.streams and not core.record.spec.scheme.about.reads_tally
     stream: asyncio.Task[float] | None = None
     rounds = failures = cuts = 0
     stream_at = core.now()

@@ -102,7 +102,7 @@ def _timeline(spec: ExperimentSpec, history: History) -> dict[str, Any]:
 
 def _lanes(spec: ExperimentSpec, history: History, *, skip_arms: bool) -> list[dict[str, Any]]:
     """One lane per option for each kind of message about an option, and one per other kind."""
-    kinds = [kind for kind in KINDS.values() if kind.form in spec.scheme.kinds]
+    kinds = [kind for kind in KINDS.values() if kind.form in spec.scheme.about.messages]
     about_arms = [kind for kind in kinds if "arm" in kind.numbers]
     lanes = []
     for kind in sorted(kinds, key=lambda kind: "arm" not in kind.numbers):
@@ -120,13 +120,13 @@ def _lanes(spec: ExperimentSpec, history: History, *, skip_arms: bool) -> list[d
 
 @lru_cache(maxsize=1024)
 def _bounds(spec: ExperimentSpec, players: int | None) -> list[dict[str, Any]]:
-    return [asdict(bound) for bound in spec.scheme.bounds(Case(spec, players))]
+    return [asdict(bound) for bound in spec.scheme.guarantees(Case(spec, players)).bounds]
 
 
 @lru_cache(maxsize=1024)
 def _privacy(spec: ExperimentSpec, players: int | None) -> dict[str, Any] | None:
     """What the scheme promises of what its messages tell, with its standing."""
-    promises = spec.scheme.promises(Case(spec, players))
+    promises = spec.scheme.guarantees(Case(spec, players)).promises
     return next((asdict(promise) for promise in promises if promise.name == "privacy"), None)
 
 

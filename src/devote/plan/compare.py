@@ -31,6 +31,7 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         found, spec = self.candidate, self.candidate.spec
+        planning = None if spec is None else spec.scheme.planning(spec)
         simulated = None if self.forecast is None else self.forecast.to_dict()
         return {
             "scheme": self.name,
@@ -38,8 +39,8 @@ class Row:
             "votes_needed": None if spec is None else spec.votes_needed,
             "proved_error": found.proved_error,
             "proved_privacy": found.proved_privacy,
-            "liars_tolerated": 0 if spec is None else spec.scheme.liars_tolerated,
-            "asks": None if spec is None else spec.scheme.asks(spec),
+            "liars_tolerated": 0 if planning is None else planning.liars_tolerated,
+            "asks": None if planning is None else planning.asks,
             "may_stall": found.may_stall,
             "can": not self.cannot,
             "cannot": list(self.cannot),
@@ -98,7 +99,7 @@ def compare(
 
     ``with_costs``: what the one named would take with other values of what is asked, as well.
 
-    >>> from devote.protocol.planning import Wish
+    >>> from devote.protocol import Wish
     >>> wish = Wish(n_players=500, n_arms=2, epsilon=0.25, delta=0.05, means=(0.8, 0.2))
     >>> found = compare(Question(wish, 10), Problem("toy", [0.8, 0.2]), runs=20, with_costs=False)
     >>> found.use.name, found.use.forecast.decided

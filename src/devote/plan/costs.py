@@ -68,7 +68,7 @@ def costs_of(
     tried: list[tuple[str, Any, Question, Problem, int]] = []
     for asked, values in _values(known, question, problem).items():
         tried += [(asked, value, question.ask(asked, value), problem, 0) for value in values]
-    if known.spec.scheme.answers_each is not None:
+    if known.spec.scheme.planning(known.spec).answers_each is not None:
         tried.append(("flash crowd", None, question, problem, EVERYBODY))
     if len(set(problem.means)) > 1:
         alike = Problem("alike", (max(problem.means),) * problem.n_arms, activity=problem.activity)
@@ -92,7 +92,7 @@ def costs_of(
 def _values(known: Forecast, question: Question, problem: Problem) -> dict[str, tuple[Any, ...]]:
     """The values that are tried, what is asked among them."""
     wish = question.wish
-    many = known.spec.scheme.answers_each is not None
+    many = known.spec.scheme.planning(known.spec).answers_each is not None
     liars = {wish.liars, *(LIARS_OF_MANY if many else LIARS_OF_FEW)}
     privacy = {wish.privacy or PRIVACY[0], *PRIVACY}
     gap = max(problem.means) - min(problem.means)

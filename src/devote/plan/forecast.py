@@ -210,11 +210,11 @@ def _survey(
     crowd: int,
 ) -> Forecast:
     """A stream of answers."""
-    each = spec.scheme.answers_each
+    each = spec.scheme.planning(spec).answers_each
     assert each is not None
     there = question.wish.n_players * each
     work = effort.seconds * PER_SECOND
-    delay = LEAVES_AFTER * (spec.scheme.reply_after or 0.0) / 86400.0
+    delay = LEAVES_AFTER * (spec.scheme.sending.reply_after or 0.0) / 86400.0
     under_way = min(question.wish.n_players, round(delay * question.plays_a_day))
 
     def some(first: int, runs: int, most: float) -> AnswerRuns:
@@ -292,7 +292,7 @@ def _jury(
         days=np.where(is_decided, plays / rate, math.inf),
         messages=float(np.concatenate([runs.messages for runs in found]).mean()),
         wrong=_wrong(winner[is_decided], problem.means, spec.epsilon),
-        devices=spec.scheme.enough_players(spec) if is_decided.mean() >= DECIDES else None,
+        devices=spec.scheme.planning(spec).enough_players if is_decided.mean() >= DECIDES else None,
         is_cut=is_cut,
         seed=effort.seed,
     )
@@ -330,7 +330,7 @@ def _fleet(
         days=np.where(is_decided, samples / (n * rate), math.inf),
         messages=None if cost.cut_off else float(np.mean([r.broadcasts for r in runs])),
         wrong=_wrong(winner[is_decided], values, spec.epsilon),
-        devices=spec.scheme.enough_players(spec) if is_decided.mean() >= DECIDES else None,
+        devices=spec.scheme.planning(spec).enough_players if is_decided.mean() >= DECIDES else None,
         is_cut=cost.cut_off,
         seed=effort.seed,
     )

@@ -60,7 +60,7 @@ class Plan:
         """What to think of before this is deployed."""
         spec, means = self.scenario.spec, self.scenario.problem.means
         gap = max(means) - min(means)
-        found = list(spec.scheme.warnings(spec))
+        found = list(spec.scheme.planning(spec).warnings)
         if 0.0 < gap <= spec.epsilon * (1.0 + 1e-9):
             found.append(
                 f"Every option passes: with epsilon {spec.epsilon:g} the worst of these is good "
@@ -77,18 +77,19 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         spec, scheme = self.scenario.spec, self.scenario.scheme
+        guarantees = scheme.guarantees(case_of(self.scenario))
         return {
             "spec": spec.to_dict(),
             "problem": self.scenario.problem.to_dict(),
             "n_players": self.scenario.n_players,
             "scheme": scheme.name,
-            "sends": scheme.sends,
+            "sends": scheme.about.sends,
             "seed": self.seed,
             "votes_needed": spec.votes_needed,
-            "facts": scheme.facts(spec),
-            "message_bound": scheme.message_bound(spec),
+            "facts": scheme.planning(spec).numbers,
+            "message_bound": guarantees.message_bound,
             "failure": self.failure.to_dict(),
-            "stall_possible": scheme.can_stall(case_of(self.scenario)),
+            "stall_possible": guarantees.can_stall,
             "theorem_2": None if self.bound is None else asdict(self.bound),
             "why_no_theorem_2": self.why_no_bound or None,
             "resets": None if self.resets is None else asdict(self.resets),
@@ -138,8 +139,8 @@ def make_plan(
     """
     _check_changes(spec, changes)
     scenario = Scenario(one_term(spec), problem, n_players)
-    if not scenario.scheme.deployable:
-        others = ", ".join(scheme.name for scheme in SCHEMES.values() if scheme.deployable)
+    if not scenario.scheme.about.deployable:
+        others = ", ".join(scheme.name for scheme in SCHEMES.values() if scheme.about.deployable)
         raise SpecError(
             f"scheme={scenario.scheme.name!r} runs in simulations only, not on devices.\n"
             f"Plan one of: {others}; use simulate for the rest."
@@ -155,7 +156,7 @@ def make_plan(
         resets = plan_resets(spec, scenario, changes, cost.runs, samples=samples)
         spec = with_resets(spec, resets.phi)
         scenario = Scenario(spec, problem, n_players, changes.horizon)
-    promises = scenario.scheme.promises(case_of(scenario))
+    promises = scenario.scheme.guarantees(case_of(scenario)).promises
     return Plan(
         scenario=scenario,
         bound=bound,
@@ -187,7 +188,7 @@ def _check_changes(spec: ExperimentSpec, changes: Changes | None) -> None:
 def _bound(scenario: Scenario, seed: int, seconds: float) -> tuple[SampleBound | None, str]:
     """Theorem 2's bound, or why there is none."""
     spec = scenario.spec
-    if why := scenario.scheme.why_no_sample_bound(case_of(scenario)):
+    if why := scenario.scheme.guarantees(case_of(scenario)).no_sample_bound:
         return None, why
     votes = spec.votes_needed
     assert votes is not None, "Theorem 2 counts votes"

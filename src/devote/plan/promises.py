@@ -1,7 +1,6 @@
 """What is known of a scenario, its bounds, and the promise that simulated runs measure.
 
-What a scheme promises, and how firmly, is the scheme's: ``spec.scheme.bounds(case)`` and
-``spec.scheme.promises(case)``.
+What a scheme promises, and how firmly, is the scheme's: ``spec.scheme.guarantees(case)``.
 """
 
 from collections.abc import Sequence
@@ -54,6 +53,9 @@ def broken_assumption(problem: Problem) -> str:
     return ""
 
 
+NOTHING_KNOWN = "Nothing is known of how often this scheme is wrong."
+
+
 @dataclass(frozen=True)
 class FailureBounds:
     """The probability of a wrong answer: as the paper has it, and as it is.
@@ -65,9 +67,9 @@ class FailureBounds:
     bounds: tuple[Bound, ...]
 
     @property
-    def claimed(self) -> float:
-        """The boldest bound."""
-        return self.bounds[0].value
+    def claimed(self) -> float | None:
+        """The boldest bound, if there is any."""
+        return self.bounds[0].value if self.bounds else None
 
     @property
     def proved(self) -> float | None:
@@ -79,7 +81,7 @@ class FailureBounds:
         return {
             "claimed": self.claimed,
             "proved": self.proved,
-            "meaning": " ".join(row.text for row in self.bounds),
+            "meaning": " ".join(row.text for row in self.bounds) or NOTHING_KNOWN,
             "bounds": [asdict(row) for row in self.bounds],
         }
 
@@ -94,7 +96,7 @@ def failure_bounds(scenario: Scenario) -> FailureBounds:
     >>> round(bounds.claimed, 4), bounds.proved < 1e-40
     (0.0523, True)
     """
-    return FailureBounds(scenario.scheme.bounds(case_of(scenario)))
+    return FailureBounds(scenario.scheme.guarantees(case_of(scenario)).bounds)
 
 
 def measured_answer(scenario: Scenario, runs: Sequence[Trial]) -> Promise:
@@ -118,7 +120,7 @@ def measured_answer(scenario: Scenario, runs: Sequence[Trial]) -> Promise:
         what = "the best arm (all are within epsilon)"
     stalls = sum(run.status == "stalled" for run in runs)
     sets = ""
-    if stalls and scenario.scheme.by_message:
+    if stalls and scenario.scheme.about.by_message:
         sets = (
             f" {stalls} stalled and left several arms, judged by the first; {sum(held)} of "
             f"{len(held)} runs ended with a set that holds such an arm."

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from devote.problems import Problem, Uniform
-from devote.protocol import SpecError
-from devote.protocol.planning import Wish
+from devote.protocol import SpecError, Wish
 from devote.protocol.scheme import check
 
 RATES = ("plays_per_day", "visitors_per_day", "days")

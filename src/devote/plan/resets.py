@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from devote import theory
-from devote.protocol import ExperimentSpec, SpecError
+from devote.protocol import Case, ExperimentSpec, SpecError
 from devote.protocol.scheme import check
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import Trial
@@ -104,7 +104,7 @@ def plan_resets(
     common = {"horizon": float(changes.horizon), "plays_per_term": per_term}
     recommended = theory.recommended_phi(changes.switches, **common)
     phi = float(spec.options.get("phi", recommended))
-    votes, messages = spec.votes_needed, spec.scheme.message_bound(spec)
+    votes, messages = spec.votes_needed, spec.scheme.guarantees(Case(spec)).message_bound
     if votes is None or messages is None:
         raise SpecError(
             f"A plan with resets counts votes, and {spec.scheme.name} has none.\n"

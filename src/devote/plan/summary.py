@@ -46,7 +46,7 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
     return {
         "spec": result.spec.to_dict(),
         "scheme": scenario.scheme.name,
-        "sends": scenario.scheme.sends,
+        "sends": scenario.scheme.about.sends,
         "votes_needed": result.spec.votes_needed,
         "trials": result.trials,
         "samples": spread(result.samples),
@@ -73,7 +73,7 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "horizon": result.horizon,
         "engine": result.engine,
         "failure": failure_bounds(scenario).to_dict(),
-        "promises": [asdict(row) for row in scenario.scheme.promises(case_of(scenario))],
+        "promises": [asdict(row) for row in scenario.scheme.guarantees(case_of(scenario)).promises],
     }
 
 

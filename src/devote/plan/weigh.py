@@ -33,13 +33,13 @@ class Candidate:
 
 def deployable() -> list[type[Scheme]]:
     """The schemes that devices can run."""
-    return [form for form in SCHEMES.values() if form.deployable]
+    return [form for form in SCHEMES.values() if form.about.deployable]
 
 
 def weigh(form: type[Scheme], question: Question) -> Candidate:
     """Hold a scheme against a question.
 
-    >>> from devote.protocol.planning import Wish
+    >>> from devote.protocol import Wish
     >>> from devote.schemes import Jury
     >>> wish = Wish(n_players=500, n_arms=4, epsilon=0.25, delta=0.05)
     >>> weigh(Jury, Question(wish, plays_per_day=10)).cannot
@@ -52,8 +52,9 @@ def weigh(form: type[Scheme], question: Question) -> Candidate:
         return Candidate(form, None, cannot=(_first_line(refusal),))
     scheme, n = spec.scheme, wish.n_players
     case = Case(spec, n, None, question.broken, question.users_differ)
-    error = FailureBounds(scheme.bounds(case)).proved
-    privacy = scheme.proved_privacy(spec)
+    guarantees, planning = scheme.guarantees(case), scheme.planning(spec)
+    error = FailureBounds(guarantees.bounds).proved
+    privacy = scheme.sending.privacy
     cannot = []
     if error is None:
         cannot.append("its error is not proved here" if question.broken else "no error is proved")
@@ -61,15 +62,15 @@ def weigh(form: type[Scheme], question: Question) -> Candidate:
         cannot.append(f"its proved error is {error:.2g}")
     if wish.privacy is not None and (privacy is None or privacy > wish.privacy):
         cannot.append("no privacy is proved" if privacy is None else f"its privacy is {privacy:g}")
-    if scheme.liars_tolerated < wish.liars:
+    if planning.liars_tolerated < wish.liars:
         cannot.append("nothing is proved where devices lie")
-    comes_once = question.visitors_per_day is not None and scheme.answers_each is None
+    comes_once = question.visitors_per_day is not None and planning.answers_each is None
     if comes_once:
         cannot.append("its devices play again and again, and visitors come once")
     fewest = scheme.fewest_players(spec)
     if n < fewest:
         cannot.append(f"it needs {fewest:,} devices at the very least")
-    stalls = scheme.can_stall(case) and scheme.by_message
+    stalls = guarantees.can_stall and scheme.about.by_message
     is_refused = comes_once or n < fewest
     return Candidate(form, spec, error, privacy, stalls, is_refused, tuple(cannot))
 

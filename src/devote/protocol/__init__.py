@@ -6,29 +6,35 @@ from devote.protocol.errors import (
     RemoteProtocolError,
     SpecError,
 )
-from devote.protocol.learner import Learner
+from devote.protocol.learner import Learner, LearnerSettings
 from devote.protocol.messages import Message, from_json, to_json
+from devote.protocol.planning import Bound, Case, Guarantees, Planning, Promise, Wish
 from devote.protocol.player import Player, restore_player
-from devote.protocol.promises import Bound, Case, Promise
-from devote.protocol.scheme import RunStatus, Scheme, Status, Tally
+from devote.protocol.scheme import About, RunStatus, Scheme, Sending, Status, Tally
 from devote.protocol.spec import ExperimentSpec
 
 __all__ = [
+    "About",
     "Bound",
     "Case",
     "ExperimentSpec",
+    "Guarantees",
     "Learner",
+    "LearnerSettings",
     "LocalProtocolError",
     "Message",
+    "Planning",
     "Player",
     "Promise",
     "ProtocolError",
     "RemoteProtocolError",
     "RunStatus",
     "Scheme",
+    "Sending",
     "SpecError",
     "Status",
     "Tally",
+    "Wish",
     "from_json",
     "restore_player",
     "to_json",

@@ -6,11 +6,13 @@ Paper: Definition 4; Algorithm 1, lines 4-6.
 """
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from devote.protocol.errors import LocalProtocolError
-from devote.protocol.spec import ExperimentSpec
-from devote.rules import RESET, get_algorithm, start
+from devote.rules import RESET, Algorithm, Rule, get_algorithm, start
 from devote.rules.state import COUNT
 
 VERSION = 1
@@ -29,12 +31,37 @@ def is_reward(x: object) -> bool:
     return isinstance(x, (int, float)) and 0.0 <= x <= 1.0
 
 
+@dataclass(frozen=True)
+class LearnerSettings:
+    """What a learner runs with: a subroutine, and what is asked of it.
+
+    ``eta`` is the failure probability allowed to it. The bound on it holds although up to
+    ``liars`` of its rewards lie.
+    """
+
+    algorithm: str
+    n_arms: int
+    epsilon: float
+    eta: float
+    options: Mapping[str, str | float]
+    liars: int = 0
+
+    @cached_property
+    def rule(self) -> Rule:
+        """The constants of the subroutine."""
+        return get_algorithm(self.algorithm).rule(
+            n_arms=self.n_arms,
+            epsilon=self.epsilon,
+            eta=self.eta,
+            options=self.options,
+            liars=self.liars,
+        )
+
+
 class Learner:
-    """One run of a spec's subroutine at a given failure probability ``eta``.
+    """One run of a subroutine.
 
-    ``algorithm`` names another subroutine, which then runs with its default options.
-
-    >>> learner = Learner(ExperimentSpec(arms=3, algorithm="naive"), eta=0.1)
+    >>> learner = Learner(LearnerSettings("naive", n_arms=3, epsilon=0.25, eta=0.1, options={}))
     >>> arm = learner.activate(u=0.5)
     >>> learner.reward(1.0)
     []
@@ -42,23 +69,17 @@ class Learner:
     ((0, 1, 2), None)
     """
 
-    def __init__(self, spec: ExperimentSpec, eta: float, algorithm: str | None = None) -> None:
-        self.spec = spec
-        self.algorithm = get_algorithm(algorithm or spec.algorithm)
-        self.rule = self.algorithm.rule(
-            n_arms=spec.n_arms,
-            epsilon=spec.scheme.subroutine_epsilon(spec),
-            eta=eta,
-            options=spec.options if algorithm in (None, spec.algorithm) else None,
-            liars=spec.scheme.subroutine_liars,
-        )
-        self.state = self.algorithm.new_state(spec.n_arms)
+    def __init__(self, settings: LearnerSettings) -> None:
+        self.settings = settings
+        self.algorithm: Algorithm = get_algorithm(settings.algorithm)
+        self.rule = settings.rule
+        self.state = self.algorithm.new_state(settings.n_arms)
         self.resets = 0
         self.epoch = 0
         self.pending: int | None = None
         """The arm that has been played and not yet rewarded."""
         self._before = NOTHING  # what choosing an arm changes
-        self._out = [0] * spec.n_arms
+        self._out = [0] * settings.n_arms
 
     @property
     def remaining(self) -> tuple[int, ...]:
@@ -141,12 +162,9 @@ class Learner:
         text = _TEXT % (self.rule.eta, *self.state, self.resets, self.epoch, pending, *self._before)
         return json.dumps(self.to_dict()) if any(map(text.__contains__, _ODD)) else text
 
-    @classmethod
-    def from_dict(
-        cls, spec: ExperimentSpec, fields: dict[str, Any], algorithm: str | None = None
-    ) -> "Learner":
-        """Restore what ``to_dict`` gave."""
-        learner = cls(spec, fields["eta"], algorithm)
+    def restored(self, fields: dict[str, Any]) -> "Learner":
+        """A learner with the same settings that goes on where ``to_dict`` was called."""
+        learner = Learner(replace(self.settings, eta=fields["eta"]))
         for name, kept in learner.state._asdict().items():
             kept[:] = fields["state"][name]
         learner.resets = fields["resets"]

@@ -1,16 +1,71 @@
-"""What a planner asks of a scheme: which of its specifications suits a wish, and what it promises.
+"""What a planner asks of a scheme: which specification suits a wish, and what is promised of it.
 
-The planner compares schemes by these few methods, and simulates what each takes. Each method has
-a default, so that a scheme from outside is compared too.
+The planner compares schemes by these records, and simulates what each takes.
 """
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
-
-from devote.protocol.errors import SpecError
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from devote.protocol.spec import ExperimentSpec
+
+Standing: TypeAlias = Literal["proved", "measured", "claimed", "refuted"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An experiment to be judged: its specification, its players, and what is known of its arms.
+
+    ``n_optimal`` is the number of epsilon-optimal arms and ``broken`` says which assumption of
+    the proofs the problem breaks; of a real fleet both are unknown, None and empty.
+    ``users_differ``: all that it breaks is that arms pay all users alike.
+    """
+
+    spec: "ExperimentSpec"
+    n_players: int | None = None
+    n_optimal: int | None = None
+    broken: str = ""
+    users_differ: bool = False
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A probability of a wrong answer, what it is called, and the sentence to tell a person.
+
+    ``if one arm is good`` is proved where exactly one arm is epsilon-optimal; elsewhere it is
+    no bound.
+    """
+
+    name: Literal["claimed", "if one arm is good", "proved"]
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is promised, how firmly, and the sentence to tell a person."""
+
+    name: str
+    standing: Standing
+    words: str
+
+
+@dataclass(frozen=True)
+class Guarantees:
+    """What can be said of a case before a run.
+
+    ``bounds``: of the probability of a wrong answer, the boldest first; empty if nothing is known.
+    ``promises``: every promise with its standing. ``message_bound``: the most messages ever
+    broadcast, in each term; None where nothing bounds them. ``can_stall``: a run may end without
+    one answer although everybody has sent all messages. ``no_sample_bound``: why Theorem 2 does
+    not bound the samples; empty where it does.
+    """
+
+    bounds: tuple[Bound, ...] = ()
+    promises: tuple[Promise, ...] = ()
+    message_bound: int | None = None
+    can_stall: bool = True
+    no_sample_bound: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,55 +100,21 @@ class Wish:
         )
 
 
-class Plannable:
-    """The part of a scheme's contract that a planner needs."""
+@dataclass(frozen=True, kw_only=True)
+class Planning:
+    """What a planner needs to know of a specification beside its guarantees.
 
-    @classmethod
-    def suited(cls, wish: Wish) -> "ExperimentSpec":
-        """The specification of this scheme that suits a wish; SpecError where none does.
+    ``answers_each``: of about how many plays of each device something is asked, ever, so that the
+    cost does not depend on the number of devices; None: of as many as it takes.
+    ``enough_players``: with so many players a run comes to an answer, given time; None: that is to
+    be simulated. ``liars_tolerated``: the bounds hold although so many devices lie. ``asks``: what
+    is asked of each device, in a few words. ``numbers`` are shown in a plan, by name, beside the
+    votes needed. ``warnings`` are whole sentences.
+    """
 
-        By default the scheme as it is, with the privacy and the liars asked for where it has such
-        parameters.
-        """
-        own = {item.name for item in fields(cls)}  # type: ignore[arg-type]
-        asked = {"privacy": wish.privacy, "liars": wish.liars or None}
-        given = {k: v for k, v in asked.items() if k in own and v is not None}
-        if wish.liars and "liars" not in own:
-            raise SpecError(
-                f"nothing is proved where {wish.liars:,} devices lie.\n"
-                "Use another scheme, or liars=0."
-            )
-        return wish.spec(cls(**given))
-
-    @property
-    def answers_each(self) -> int | None:
-        """About how many plays of each device something is asked, ever; None: as many as it takes.
-
-        Where it is a number, the cost does not depend on how many devices there are.
-        """
-        return None
-
-    @property
-    def liars_tolerated(self) -> int:
-        """How many lying devices what is proved of the answer tolerates."""
-        return 0
-
-    def enough_players(self, spec: "ExperimentSpec") -> int | None:
-        """With so many players a run comes to an answer, given time; None: that is to be simulated.
-
-        By default as many as the scheme can work with at all.
-        """
-        fewest: int = self.fewest_players(spec)  # type: ignore[attr-defined]
-        return fewest
-
-    def proved_privacy(self, spec: "ExperimentSpec") -> float | None:
-        """The e of local differential privacy proved of all that a device says; None if none is."""
-        return None
-
-    def warnings(self, spec: "ExperimentSpec") -> tuple[str, ...]:
-        """What whoever plans this should know: whole sentences."""
-        return ()
-
-    def asks(self, spec: "ExperimentSpec") -> str:
-        """What it asks of each device, in a few words."""
-        return "its plays, and what the scheme's own page says"
+    answers_each: int | None = None
+    enough_players: int | None = None
+    liars_tolerated: int = 0
+    asks: str = "its plays, and what the scheme's own page says"
+    numbers: dict[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from devote.protocol.errors import LocalProtocolError, RemoteProtocolError
-from devote.protocol.learner import Learner
+from devote.protocol.learner import Learner, LearnerSettings
 from devote.protocol.messages import Message, check_fields, is_identifier
 from devote.protocol.spec import ExperimentSpec
 
@@ -29,7 +29,7 @@ class Player:
     []
     """
 
-    def __init__(self, spec: ExperimentSpec, voter: str, eta: float | None = None) -> None:
+    def __init__(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> None:
         if not is_identifier(voter):
             raise LocalProtocolError(
                 f"voter={voter!r} must be 1 to 64 of A-Z a-z 0-9 _ . : -\nRename the voter."
@@ -39,9 +39,7 @@ class Player:
         self.tally = spec.scheme.tally(spec)
         self.conflicts = 0
         self.activations = 0
-        self.learner = Learner(
-            spec, spec.eta if eta is None else eta, spec.scheme.device_algorithm(spec)
-        )
+        self.learner = Learner(self._settings(n_players))
         self._outgoing: list[Message] = []
         self._written = ("", "", "")
 
@@ -90,7 +88,7 @@ class Player:
                 f"A message for experiment {message.experiment!r} reached a player of "
                 f"{self.spec.name!r}.\nRoute messages by experiment."
             )
-        if type(message) not in self.spec.scheme.kinds:
+        if type(message) not in self.spec.scheme.about.messages:
             raise RemoteProtocolError(
                 f"{type(message).__name__} is no message of {self.spec.scheme.name}.\nDiscard it."
             )
@@ -98,7 +96,7 @@ class Player:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the pending play is one that is answered, ``Scheme.reply_after`` after it."""
+        """Whether the pending play is one that is answered, ``Sending.reply_after`` after it."""
         return False
 
     @property
@@ -166,6 +164,10 @@ class Player:
     def still_wants(self, message: Message) -> bool:
         """Whether a message of its own that the board has refused is worth offering again."""
         return True
+
+    def _settings(self, n_players: int | None) -> LearnerSettings:
+        """What the learner on this device runs with."""
+        return self.spec.scheme.learner(self.spec, n_players)
 
     def _read(self) -> None:
         """Act on what has been received."""
@@ -243,7 +245,7 @@ def restore_player(
     player = spec.scheme.player(spec, fields["voter"], n_players)
     player.activations = fields["activations"]
     player.conflicts = fields["conflicts"]
-    player.learner = Learner.from_dict(spec, fields["learner"], spec.scheme.device_algorithm(spec))
+    player.learner = player.learner.restored(fields["learner"])
     player._restore(fields["own"])
     for message in messages:
         player.receive(message)

@@ -1,29 +1,31 @@
 """The contract of a scheme: everything that depends on how a group of devices decides.
 
-A scheme is a frozen dataclass. Its fields are its parameters, ``[scheme]`` in a specification;
-its methods make the parts that the rest of the project drives without knowing which scheme it is:
+A scheme is a frozen dataclass. Its fields are its parameters, ``[scheme]`` in a specification.
+Three readers use it, each through a small interface:
 
-* ``Player``, the device half: activations and rewards in, messages out, no I/O;
-* ``Tally``, the counting half: messages in the board's order in; a status, an answer and a small
-  public view out. Boards store and ask it, pages draw what it gives;
-* ``check``, ``bounds`` and ``promises``: what it asks for and what it is worth;
-* what a planner asks before a scheme is chosen (``protocol.planning``).
+* a device drives a ``Player``: activations and rewards in, messages out, no I/O. ``sending`` says
+  when and how the device sends them, ``learner`` what its subroutine runs with;
+* a board folds messages into a ``Tally``, in the board's order, and asks it for a status, an
+  answer, a small public form and a view for the page;
+* a planner asks for ``guarantees`` (bounds and promises), ``suited`` and ``planning``, before
+  anything is deployed (``protocol.planning``).
 
 ``devote.schemes`` has the schemes themselves. A new one is a file there, or anywhere that calls
-``register_scheme``; ``tests/contracts`` runs every check on it.
+``register_scheme``; ``check_scheme`` says what is wrong with it, and ``docs/your_own_scheme.md``
+is the guide. What only the simulator needs of a scheme is in ``devote.simulator.parts``.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from devote.checks import Checks
 from devote.errors import did_you_mean
 from devote.protocol.errors import SpecError
+from devote.protocol.learner import LearnerSettings
 from devote.protocol.messages import Message, kind_of
-from devote.protocol.planning import Plannable
-from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.planning import Case, Guarantees, Planning, Wish
 
 if TYPE_CHECKING:
     from devote.protocol.player import Player
@@ -41,7 +43,7 @@ check = Checks(SpecError)
 def misplaced(spec: "ExperimentSpec", message: Message) -> str | None:
     """Why a message does not belong to an experiment: another scheme's kind, or another name."""
     kind = kind_of(message)
-    if kind.form not in spec.scheme.kinds:
+    if kind.form not in spec.scheme.about.messages:
         return (
             f"A {kind.name} was posted to {spec.name!r}, whose scheme "
             f"{spec.scheme.name} has no such message.\nDiscard it."
@@ -121,76 +123,89 @@ class Tally(ABC):
         """
 
 
-@dataclass(frozen=True)
-class Scheme(Plannable, ABC):
-    """How a group decides; the fields of a subclass are its parameters.
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What is the same for every experiment with a scheme.
 
-    ``tally_form`` and ``player_form`` are its two halves, ``kinds`` its messages.
-    ``by_message``: the group has one answer, which follows from them. ``why_order``: why the answer
-    depends on the order of the board; empty where it does not. ``reads_tally``: devices read the
-    small public form of the tally, not the log of messages. ``deployable``: devices can run it.
-    ``remedies`` says of each parameter what it is, for errors and ``--help``. ``sends`` names what
-    is broadcast; ``sentences`` tells the events of a run, by kind, with ``{player}``, ``{arm}`` and
-    ``{term}``.
+    ``source`` is its name in the paper, or where it comes from. ``messages`` are the kinds it
+    sends, ``sends`` a word for them, ``parameters`` a sentence on each parameter, for errors and
+    ``--help``. ``by_message``: the group has one answer, which follows from the messages.
+    ``why_order``: why the answer depends on the order of the board, so that devices need a server;
+    empty where it does not. ``reads_tally``: devices read the small public form of the tally, not
+    the log of messages. ``deployable``: devices can run it.
     """
 
-    name: ClassVar[str]
-    paper_name: ClassVar[str]
-    summary: ClassVar[str]
-    tally_form: ClassVar[type[Tally]]
-    player_form: ClassVar[type["Player"]]
-    kinds: ClassVar[tuple[type, ...]] = ()
-    by_message: ClassVar[bool] = True
-    why_order: ClassVar[str] = ""
-    reads_tally: ClassVar[bool] = False
-    deployable: ClassVar[bool] = True
-    default_eta: ClassVar[float] = 0.9
-    default_algorithm: ClassVar[str] = "ser3"
-    remedies: ClassVar[Mapping[str, str]] = {}
-    sends: ClassVar[str] = "messages"
-    sentences: ClassVar[Mapping[str, str]] = {}
+    summary: str
+    source: str
+    messages: tuple[type, ...] = ()
+    sends: str = "messages"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    default_algorithm: str = "ser3"
+    default_eta: float = 0.9
+    by_message: bool = True
+    why_order: str = ""
+    reads_tally: bool = False
+    deployable: bool = True
 
     @property
     def needs_order(self) -> bool:
-        """Whether the answer depends on the order of the board, so that devices need a server."""
+        """Whether the answer depends on the order of the board."""
         return bool(self.why_order)
 
-    @property
-    def noisy(self) -> bool:
-        """Whether players blur what they say, and so need noise."""
-        return False
+
+@dataclass(frozen=True)
+class Sending:
+    """How a device sends.
+
+    ``noisy``: it blurs what it sends, and so needs noise. ``reply_after``: seconds after a choice
+    at which its reward must be there, else it counts as 0; the message is sent a little later, at
+    a moment that does not depend on the reward. None: it is sent at once. ``privacy``: the e of
+    local differential privacy proved of all that a device sends; None if none is.
+    """
+
+    noisy: bool = False
+    reply_after: float | None = None
+    privacy: float | None = None
+
+
+@dataclass(frozen=True)
+class Scheme(ABC):
+    """How a group decides; the fields of a subclass are its parameters.
+
+    A subclass gives ``name``, ``about``, ``tally`` and ``player``; all else has a default.
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[About]
+
+    @abstractmethod
+    def player(self, spec: "ExperimentSpec", voter: str, n_players: int | None = None) -> "Player":
+        """A device's half of the scheme."""
+
+    @abstractmethod
+    def tally(self, spec: "ExperimentSpec") -> Tally:
+        """The board's half of the scheme: an empty tally."""
 
     @property
-    def reply_after(self) -> float | None:
-        """Seconds after a choice at which its reward must be there, else it counts as 0.
+    def sending(self) -> Sending:
+        """How a device sends."""
+        return Sending()
 
-        What the play gives rise to is sent a little later, at a moment that does not depend on
-        the reward. None: at once.
-        """
-        return None
-
-    @property
-    def subroutine_liars(self) -> int:
-        """Up to how many of the rewards that a learner is fed may be lies."""
-        return 0
-
-    def device_algorithm(self, spec: "ExperimentSpec") -> str:
-        """The subroutine that a player runs by itself."""
-        return spec.algorithm
+    def learner(self, spec: "ExperimentSpec", n_players: int | None = None) -> LearnerSettings:
+        """What each learner runs with, of ``n_players`` if that is known."""
+        return LearnerSettings(spec.algorithm, spec.n_arms, spec.epsilon, spec.eta, spec.options)
 
     def check(self, spec: "ExperimentSpec") -> None:  # most refuse nothing
         """Refuse a specification with which the scheme cannot work."""
         return
 
+    def votes_needed(self, spec: "ExperimentSpec") -> int | None:
+        """Messages that decide on an arm, None where none do."""
+        return None
+
     def fewest_players(self, spec: "ExperimentSpec") -> int:
         """The fewest players with which the scheme can work."""
         return 1
-
-    def check_players(self, spec: "ExperimentSpec", n_players: Any) -> None:
-        """Refuse a number of players with which the scheme cannot work."""
-        n = check.whole("n_players", n_players, least=1, remedy="Somebody must play.")
-        if n < self.fewest_players(spec):
-            raise SpecError(self.too_few(spec, n))
 
     def too_few(self, spec: "ExperimentSpec", n_players: int) -> str:
         """Why so few players cannot decide, and what to do."""
@@ -200,74 +215,32 @@ class Scheme(Plannable, ABC):
             f"Use {fewest} players or more."
         )
 
-    def subroutine_eta(self, spec: "ExperimentSpec", n_players: int | None) -> float:
-        """The failure probability handed to each learner."""
-        return spec.eta
+    def guarantees(self, case: Case) -> Guarantees:
+        """What can be said before a run; by default that nothing is proved."""
+        return Guarantees(
+            no_sample_bound=f"Theorem 2 is about Decentralized Elimination, not about {self.name}."
+        )
 
-    def subroutine_epsilon(self, spec: "ExperimentSpec") -> float:
-        """The epsilon handed to each learner."""
-        return spec.epsilon
+    @classmethod
+    def suited(cls, wish: Wish) -> "ExperimentSpec":
+        """The specification of this scheme that suits a wish; SpecError where none does.
 
-    def votes_needed(self, spec: "ExperimentSpec") -> int | None:
-        """Messages that decide on an arm, None where none do."""
-        return None
-
-    def tally(self, spec: "ExperimentSpec") -> Tally:
-        """An empty tally, a ``tally_form``."""
-        return self.tally_form(spec)
-
-    def player(self, spec: "ExperimentSpec", voter: str, n_players: int | None = None) -> "Player":
-        """A device half, a ``player_form``."""
-        return self.player_form(spec, voter, self.subroutine_eta(spec, n_players))
-
-    def players(self, spec: "ExperimentSpec", n_players: int) -> list["Player"]:
-        """The players of a simulated run, by index."""
-        return [self.player(spec, str(n), n_players) for n in range(n_players)]
-
-    def standing(
-        self, players: Sequence["Player"], n_players: int
-    ) -> tuple[RunStatus, tuple[int, ...]]:
-        """How a simulated run stands, in which all messages have reached everybody.
-
-        Agreed once every player holds the settled arm.
+        By default the scheme as it is, with the privacy and the liars asked for where it has such
+        parameters.
         """
-        tally = players[0].tally
-        status, shared = tally.status(n_players), tally.shared
-        if status == "agreed" and all(player.remaining == shared for player in players):
-            return "agreed", tally.answer
-        return ("stalled" if status == "stalled" else "unfinished"), tally.answer
+        own = {item.name for item in fields(cls)}
+        asked = {"privacy": wish.privacy, "liars": wish.liars or None}
+        given = {k: v for k, v in asked.items() if k in own and v is not None}
+        if wish.liars and "liars" not in own:
+            raise SpecError(
+                f"nothing is proved where {wish.liars:,} devices lie.\n"
+                "Use another scheme, or liars=0."
+            )
+        return wish.spec(cls(**given))
 
-    def is_over(self, players: Sequence["Player"], n_players: int) -> bool:
-        """Whether a simulated run has ended, with an answer or without; asked after each pull.
-
-        Not while the tally is open: the answer is then not looked up.
-        """
-        is_open = players[0].tally.status(n_players) == "open"
-        return not is_open and self.standing(players, n_players)[0] != "unfinished"
-
-    def message_bound(self, spec: "ExperimentSpec") -> int | None:
-        """The most messages ever broadcast, in each term; None where nothing bounds them."""
-        return None
-
-    def can_stall(self, case: Case) -> bool:
-        """Whether a run may end without one answer although everybody has spoken."""
-        return True
-
-    def why_no_sample_bound(self, case: Case) -> str:
-        """Why Theorem 2 does not bound the samples of this case; empty where it does."""
-        return f"Theorem 2 is about Decentralized Elimination, not about {self.name}."
-
-    def facts(self, spec: "ExperimentSpec") -> dict[str, int]:
-        """Numbers to show in a plan beside the votes needed, by name."""
-        return {}
-
-    @abstractmethod
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
-        """What can be said of the probability of a wrong answer, the boldest first."""
-
-    @abstractmethod
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        """Every promise with its standing."""
+    def planning(self, spec: "ExperimentSpec") -> Planning:
+        """What a planner needs to know beside the guarantees."""
+        return Planning(enough_players=self.fewest_players(spec))
 
     def to_dict(self) -> dict[str, Any]:
         """The name and all parameters, as JSON values."""

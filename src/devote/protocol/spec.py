@@ -91,9 +91,9 @@ class ExperimentSpec:
             )
         self._set("scheme", make_scheme(self.scheme))
         if self.algorithm is LEFT_OUT:
-            self._set("algorithm", self.scheme.default_algorithm)
+            self._set("algorithm", self.scheme.about.default_algorithm)
         if self.eta is LEFT_OUT:
-            self._set("eta", self.scheme.default_eta)
+            self._set("eta", self.scheme.about.default_eta)
         self._set("epsilon", check.fraction("epsilon", self.epsilon, _REMEDIES["epsilon"]))
         for name in ("eta", "delta"):
             self._set(name, check.probability(name, getattr(self, name), _REMEDIES[name]))
@@ -124,10 +124,13 @@ class ExperimentSpec:
                 f"issuer={self.issuer!r} must be a public key, 64 digits and letters from a to f.\n"
                 "Make one with: devote certify key"
             )
-        if self.scheme.needs_order:
-            others = ", ".join(s.name for s in SCHEMES.values() if s.deployable and not s.why_order)
+        about = self.scheme.about
+        if about.needs_order:
+            known = SCHEMES.values()
+            fit = (s for s in known if s.about.deployable and not s.about.needs_order)
+            others = ", ".join(scheme.name for scheme in fit)
             raise SpecError(
-                f"{self.scheme.name} cannot do without a server: {self.scheme.why_order}.\n"
+                f"{self.scheme.name} cannot do without a server: {about.why_order}.\n"
                 f"Use one of: {others}; or leave out issuer and run a server."
             )
 
@@ -170,7 +173,9 @@ class ExperimentSpec:
 
     def check_players(self, n_players: int) -> None:
         """Refuse a number of players that can never decide."""
-        self.scheme.check_players(self, n_players)
+        n = check.whole("n_players", n_players, least=1, remedy="Somebody must play.")
+        if n < self.scheme.fewest_players(self):
+            raise SpecError(self.scheme.too_few(self, n))
 
     def to_dict(self) -> dict[str, Any]:
         """The canonical form, as JSON values: what the fingerprint covers and what is sent.
@@ -244,7 +249,7 @@ class ExperimentSpec:
         """
         if "scheme" in changes:
             for name in ("algorithm", "eta"):
-                default = getattr(self.scheme, f"default_{name}")
+                default = getattr(self.scheme.about, f"default_{name}")
                 if name not in changes and getattr(self, name) == default:
                     changes[name] = LEFT_OUT
         return replace(self, **changes)

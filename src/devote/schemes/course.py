@@ -9,7 +9,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from devote.protocol.learner import Learner
 from devote.protocol.spec import ExperimentSpec
 from devote.rules import Rule, betting, mixture_elimination
 from devote.schemes.lone import follow
@@ -38,7 +37,7 @@ def expected_pulls(spec: ExperimentSpec, means: Sequence[float] | None = None) -
 
 def _mixture(spec: ExperimentSpec, rewards: Sequence[float]) -> list[int]:
     """The course of mixture elimination, by its formula."""
-    rule = Learner(spec, spec.scheme.subroutine_eta(spec, None)).rule
+    rule = spec.scheme.learner(spec).rule
     best = max(range(spec.n_arms), key=rewards.__getitem__)
     gaps = [rewards[best] - reward for reward in rewards]
     second = min(gap for k, gap in enumerate(gaps) if k != best)
@@ -53,7 +52,7 @@ def _first_round(rule: Rule, lead: float, most: int | None = None) -> int:
 
 def _betting(spec: ExperimentSpec, rewards: Sequence[float]) -> list[int]:
     """The course of betting: each arm is asked about until it is settled against the best."""
-    rule = Learner(spec, spec.scheme.subroutine_eta(spec, None)).rule
+    rule = spec.scheme.learner(spec).rule
     best = max(range(spec.n_arms), key=rewards.__getitem__)
     top = rewards[best]
 

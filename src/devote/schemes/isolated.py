@@ -3,16 +3,15 @@
 Paper: section 5.1.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from devote.protocol.learner import LearnerSettings
 from devote.protocol.messages import Message
+from devote.protocol.planning import Bound, Case, Guarantees, Promise
 from devote.protocol.player import Player
-from devote.protocol.promises import Bound, Case, Promise
-from devote.protocol.scheme import RunStatus, Scheme, Status, Tally
+from devote.protocol.scheme import About, Scheme, Status, Tally
 from devote.protocol.spec import ExperimentSpec
-from devote.rules import COUNT
 from devote.schemes.lone import one_device, right_answer, why_unproved
 
 
@@ -47,49 +46,42 @@ class Isolated(Scheme):
     """
 
     name: ClassVar[str] = "isolated"
-    paper_name: ClassVar[str] = "1-privacy"
-    summary: ClassVar[str] = "each player learns alone and says nothing"
-    tally_form: ClassVar[type[Tally]] = NoTally
-    player_form: ClassVar[type[Player]] = Player
-    by_message: ClassVar[bool] = False
-    deployable: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        summary="each player learns alone and says nothing",
+        source="1-privacy",
+        sends="nothing",
+        by_message=False,
+        deployable=False,
+    )
     costs: ClassVar[tuple[Promise, ...]] = (
         Promise("few messages", "proved", "Nothing is ever sent."),
         Promise("one answer", "claimed", "Players may end with different arms."),
         Promise("privacy", "proved", "Nothing leaves a device."),
     )
-    sends: ClassVar[str] = "nothing"
 
-    def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
-        """``delta/N``; with N unknown, what one device alone would be allowed."""
-        return spec.delta / (n_players or 1)
+    def tally(self, spec: ExperimentSpec) -> NoTally:
+        """A tally that counts nothing."""
+        return NoTally(spec)
 
-    def standing(
-        self, players: Sequence[Player], n_players: int
-    ) -> tuple[RunStatus, tuple[int, ...]]:
-        """Agreed once all hold the same arm, stalled once each holds one but they differ."""
-        winners = tuple(sorted({arm for player in players for arm in player.remaining}))
-        if any(player.best is None for player in players):
-            return "unfinished", winners
-        return ("agreed" if len(winners) == 1 else "stalled"), winners
+    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Player:
+        """A player who sends nothing."""
+        return Player(spec, voter, n_players)
 
-    def is_over(self, players: Sequence[Player], n_players: int) -> bool:
-        """Once each holds one arm: asked after each pull, and told by the first who does not."""
-        return all(player.learner.state.ints[COUNT] == 1 for player in players)
+    def learner(self, spec: ExperimentSpec, n_players: int | None = None) -> LearnerSettings:
+        """At ``delta/N``; with N unknown, what one device alone would be allowed."""
+        return replace(super().learner(spec), eta=spec.delta / (n_players or 1))
 
-    def bounds(self, case: Case) -> tuple[Bound, ...]:
-        """The subroutine's own guarantee."""
+    def guarantees(self, case: Case) -> Guarantees:
+        """The subroutine's own, and what a scheme without messages costs."""
+        eta = self.learner(case.spec, case.n_players).eta
         text = "Nothing is counted: the subroutine's own guarantee, "
-        if why := why_unproved(case, self.subroutine_eta(case.spec, case.n_players)):
-            return (Bound("claimed", case.spec.delta, f"{text}which is not proved here: {why}."),)
-        return (Bound("proved", case.spec.delta, f"{text}which is proved."),)
-
-    def promises(self, case: Case) -> tuple[Promise, ...]:
-        """Every promise with its standing."""
-        return (
-            right_answer(self.bounds(case)),
-            one_device(case, self.subroutine_eta(case.spec, case.n_players)),
-            *self.costs,
+        bound = Bound("proved", case.spec.delta, f"{text}which is proved.")
+        if why := why_unproved(case, eta):
+            bound = Bound("claimed", case.spec.delta, f"{text}which is not proved here: {why}.")
+        return replace(
+            super().guarantees(case),
+            bounds=(bound,),
+            promises=(right_answer((bound,)), one_device(case, eta), *self.costs),
         )
 
 

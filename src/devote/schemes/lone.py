@@ -9,7 +9,7 @@ from typing import Any
 from devote import theory
 from devote.protocol.errors import SpecError
 from devote.protocol.learner import Learner
-from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.planning import Bound, Case, Promise
 from devote.protocol.scheme import check
 from devote.protocol.spec import ExperimentSpec
 from devote.rules.randomizer import LEAST
@@ -30,7 +30,7 @@ def alone(spec: ExperimentSpec, eta: float) -> theory.LoneFailure:
     return theory.lone_failure(
         spec.algorithm,
         n_arms=spec.n_arms,
-        epsilon=spec.scheme.subroutine_epsilon(spec),
+        epsilon=spec.scheme.learner(spec).epsilon,
         eta=eta,
         radius=str(spec.options.get("radius", "union")),
     )
@@ -63,7 +63,7 @@ def follow(spec: ExperimentSpec, rewards: Sequence[float], longest: float) -> li
     Its random numbers are drawn, always the same ones: a rule that chooses at random would not
     come to an end on constants. ``LONGEST`` pulls are never exceeded.
     """
-    learner = Learner(spec, spec.scheme.subroutine_eta(spec, None))
+    learner = Learner(spec.scheme.learner(spec))
     dice = random.Random(spec.algorithm)
     pulls = [0] * spec.n_arms
     for _ in range(int(min(longest, LONGEST)) + 1):

@@ -6,9 +6,11 @@ Paper: section 5.1.
 from dataclasses import dataclass
 from typing import ClassVar
 
+from devote.protocol.learner import LearnerSettings
 from devote.protocol.messages import Message
+from devote.protocol.planning import Promise
 from devote.protocol.player import Player
-from devote.protocol.promises import Promise
+from devote.protocol.scheme import About
 from devote.protocol.spec import ExperimentSpec
 from devote.schemes.isolated import Isolated
 
@@ -41,20 +43,23 @@ class Pooled(Isolated):
     """
 
     name: ClassVar[str] = "pooled"
-    paper_name: ClassVar[str] = "0-privacy"
-    summary: ClassVar[str] = "every sample is sent to everybody: one learner in effect"
-    player_form: ClassVar[type[Player]] = SharedPlayer
+    about: ClassVar[About] = About(
+        summary="every sample is sent to everybody: one learner in effect",
+        source="0-privacy",
+        sends="every sample",
+        by_message=False,
+        deployable=False,
+    )
     costs: ClassVar[tuple[Promise, ...]] = (
         Promise("few messages", "measured", "None is made: every sample goes to everybody."),
         Promise("one answer", "proved", "There is one learner in effect."),
         Promise("privacy", "refuted", "There is none: every reward is sent to everybody."),
     )
-    sends: ClassVar[str] = "every sample"
 
-    def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
-        """``delta``."""
-        return spec.delta
+    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Player:
+        """The one learner."""
+        return SharedPlayer(spec, voter, n_players)
 
-    def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
-        """The same one, N times."""
-        return [self.player(spec, "0", n_players)] * n_players
+    def learner(self, spec: ExperimentSpec, n_players: int | None = None) -> LearnerSettings:
+        """At ``delta``, as there is one."""
+        return super().learner(spec)

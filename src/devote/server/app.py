@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devote.boards.database import StoreError
 from devote.boards.experiment import VERSION_HEADER
-from devote.boards.stores import BoardStore
+from devote.boards.store import SqliteStore
 from devote.protocol.wire import VERSION
 from devote.server import devices, operator
 from devote.server.answers import error
@@ -62,7 +62,7 @@ ROUTES: dict[str, dict[str, Handler]] = {
 """What is answered, by path and method; what devices ask most often is looked up first."""
 
 
-def create_app(store: BoardStore, settings: Settings | None = None) -> Starlette:
+def create_app(store: SqliteStore, settings: Settings | None = None) -> Starlette:
     """A server over a store.
 
     ``app.state.service`` holds its parts, among them the settings with the operator's token.

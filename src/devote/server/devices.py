@@ -13,7 +13,7 @@ from devote.boards.board import Outcome
 from devote.boards.experiment import BOARD, Experiment
 from devote.boards.identity import verify_enrolment, verify_join
 from devote.boards.pages import page_of, page_tag
-from devote.boards.stores import Row
+from devote.boards.store import Row
 from devote.protocol import ExperimentSpec
 from devote.protocol.wire import VERSION
 from devote.server.answers import FOR_A_DAY, FRESH, as_json, page_answer, unless_known
@@ -109,7 +109,7 @@ MISMATCH = Receipt(
 def _pinned(spec: ExperimentSpec, given: dict[str, Any]) -> Receipt | None:
     """MISMATCH if a specification is another than pinned, or hides less of what a user did."""
     least, fingerprint = given.get("privacy"), given.get("fingerprint")
-    proved = spec.scheme.proved_privacy(spec)
+    proved = spec.scheme.sending.privacy
     is_weaker = least is not None and (proved is None or proved > least)
     is_other = fingerprint is not None and fingerprint != spec.fingerprint
     return MISMATCH if is_weaker or is_other else None

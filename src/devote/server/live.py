@@ -24,7 +24,7 @@ from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.history import History
 from devote.boards.pages import END, HEARTBEAT, MESSAGE, NUMBER, PAGE, encode, page_of, page_tag
 from devote.boards.sqlite import Notifier
-from devote.boards.stores import BoardStore, Row
+from devote.boards.store import Row, SqliteStore
 from devote.protocol import ExperimentSpec
 from devote.protocol.wire import Scope
 from devote.server.settings import Settings
@@ -111,7 +111,7 @@ class LiveBoard:
 
     def __init__(
         self,
-        store: BoardStore,
+        store: SqliteStore,
         spec: ExperimentSpec,
         settings: Settings,
         is_stopping: Callable[[], bool] = lambda: False,

@@ -15,7 +15,7 @@ from devote.boards.board import BoardRefused
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.history import History
-from devote.boards.stores import BoardStore
+from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import VERSION
 from devote.server.answers import as_json
@@ -180,7 +180,7 @@ async def read_overview(service: Service, request: Request) -> Response:
     return as_json({"version": VERSION, "experiments": rows})
 
 
-def _overview(store: BoardStore, experiment: Experiment) -> dict[str, Any]:
+def _overview(store: SqliteStore, experiment: Experiment) -> dict[str, Any]:
     def draw(history: History) -> dict[str, Any]:
         names = experiment.spec.arm_names
         return {
@@ -212,7 +212,7 @@ async def read_metrics(service: Service, request: Request) -> Response:
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
-def _seen(store: BoardStore, experiment: Experiment, messages: int) -> Seen:
+def _seen(store: SqliteStore, experiment: Experiment, messages: int) -> Seen:
     def draw(history: History) -> tuple[str, int | None]:
         return history.tally.status(experiment.players), history.voters
 

@@ -14,7 +14,7 @@ from typing import IO, Any, TypedDict, Unpack
 import uvicorn
 from starlette.applications import Starlette
 
-from devote.boards.stores import BoardStore, is_nats, open_store
+from devote.boards.store import SqliteStore, is_nats, open_store
 from devote.server.app import create_app
 from devote.server.events import log_warnings
 from devote.server.limits import Connections, raise_file_limit, room
@@ -169,7 +169,7 @@ def listeners(**listening: Unpack[Listening]) -> list[socket.socket]:
 
 
 def run_server(
-    store: BoardStore | str | Path,
+    store: SqliteStore | str | Path,
     *,
     settings: Settings | None = None,
     extend: Callable[[Starlette], None] | None = None,

@@ -11,7 +11,7 @@ from devote.boards.admission import Receipt
 from devote.boards.board import Envelope, Outcome
 from devote.boards.database import StoreError
 from devote.boards.experiment import Experiment
-from devote.boards.stores import BoardStore, EnrolmentRequest
+from devote.boards.store import EnrolmentRequest, SqliteStore
 from devote.server.answers import cause_of
 from devote.server.bodies import Bodies
 from devote.server.events import EventLog
@@ -77,7 +77,7 @@ class WriteBatcher(Generic[A, R]):
 class Service:
     """One server's parts."""
 
-    def __init__(self, store: BoardStore, settings: Settings) -> None:
+    def __init__(self, store: SqliteStore, settings: Settings) -> None:
         self.store = store
         self.settings = settings
         self.log = EventLog()
@@ -137,7 +137,7 @@ class Service:
 
     async def existing(self, name: str) -> None:
         """Refuse an experiment that does not exist."""
-        if name not in self.store.specs:  # else nothing waits for the disk
+        if not self.store.is_known(name):  # else nothing waits for the disk
             await self.call(self.store.spec, name)
 
     async def reading(self, name: str) -> LiveBoard:

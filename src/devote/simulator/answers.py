@@ -81,13 +81,7 @@ def simulate_answers(
     survey = cast("Survey", spec.scheme)
     pays = mean_rewards(spec, means)
     algorithm = get_algorithm(spec.algorithm)
-    rule = algorithm.rule(
-        n_arms=spec.n_arms,
-        epsilon=survey.subroutine_epsilon(spec),
-        eta=survey.subroutine_eta(spec, None),
-        options=spec.options,
-        liars=survey.subroutine_liars,
-    )
+    rule = survey.learner(spec).rule
     compiled = compiled_stream(algorithm)
     constants, limits = (survey.truths, *seeds(spec)), (most, stale, crowd, lag)
 

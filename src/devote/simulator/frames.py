@@ -62,7 +62,7 @@ def _frame(run: Run, events: list[Event]) -> Frame:
     outcome = run.outcome()
     alive: Any = run.learners.alive
     ints: Any = run.learners.ints
-    by_message = run.scenario.scheme.by_message
+    by_message = run.scenario.scheme.about.by_message
     shared = run.tables.shared.astype(bool) if by_message else alive.any(axis=0)
     return Frame(
         samples=outcome.samples,

@@ -71,12 +71,7 @@ def simulate_jury(
     spec.check_players(n_players)
     jury = cast("Jury", spec.scheme)
     algorithm = get_algorithm(spec.algorithm)
-    rule = algorithm.rule(
-        n_arms=spec.n_arms,
-        epsilon=jury.subroutine_epsilon(spec),
-        eta=jury.subroutine_eta(spec, n_players),
-        options=spec.options,
-    )
+    rule = jury.learner(spec, n_players).rule
     given: dict[Function, Function] = {choose: algorithm.choose, observe: algorithm.observe}
     compiled = compile_loop(alone, given, f"alone_{algorithm.name}", makes_arrays=True)
     pays = mean_rewards(spec, means)

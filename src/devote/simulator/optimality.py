@@ -27,7 +27,7 @@ def judge_answer(
     if status == "unfinished":
         return Goodness(False, False)
     optimal = scenario.optimal(t)
-    if not scenario.scheme.by_message:
+    if not scenario.scheme.about.by_message:
         right = optimal.issuperset(winners)
         return Goodness(right, right)
     return Goodness(winners[0] in optimal, not optimal.isdisjoint(winners))
@@ -41,7 +41,7 @@ def judge_answers(scenario: Scenario, unfinished: Any, left: Any, times: Any) ->
     good = good_arms_at(scenario, times)
     there = left >= 0
     right = good[0, left] if len(good) == 1 else good[range(len(left)), left.T].T
-    if not scenario.scheme.by_message:
+    if not scenario.scheme.about.by_message:
         first = holds = (right | ~there).all(axis=1) & ~unfinished
     else:
         first = right[:, 0] & ~unfinished

@@ -46,7 +46,7 @@ def block_of(scenario: Scenario, runs: Sequence[End]) -> Block:
     """The trials that some runs make."""
     part = part_of(scenario.scheme)
     assert part is not None
-    by_message, k = scenario.scheme.by_message, scenario.spec.n_arms
+    by_message, k = scenario.scheme.about.by_message, scenario.spec.n_arms
     left = np.full((len(runs), k), NEVER, dtype=np.int32)
     ending = np.full(len(runs), UNFINISHED, dtype=np.int8)
     for i, run in enumerate(runs):

@@ -117,7 +117,7 @@ def new_setup(scenario: Scenario) -> Setup:
     return Setup(
         n_players=n,
         n_arms=env.n_arms,
-        noisy=int(scenario.scheme.noisy),
+        noisy=int(scenario.scheme.sending.noisy),
         alone=int(part.alone),
         can_stall=int(part.can_stall(constants, n)),
         env=environment_arrays(env),
@@ -246,7 +246,7 @@ class PassesRun:
         where = np.arange(n)
         players = self.players[half, where]
         held = np.ones(k, dtype=bool)
-        if not self.plan.scenario.scheme.by_message:
+        if not self.plan.scenario.scheme.about.by_message:
             held = rows.alive[half, where].any(axis=0)
         samples = int(players["active"].sum(dtype=np.int64))
         return End(

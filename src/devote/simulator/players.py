@@ -14,6 +14,7 @@ from devote.problems.rewards import row_at
 from devote.protocol import ExperimentSpec, Message, Player
 from devote.protocol.messages import kind_of
 from devote.simulator.optimality import judge_answer
+from devote.simulator.reference import reference_of
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import Triple, stream, triples
 from devote.simulator.trial import NEVER, Event, Point, Record, Trial, checkpoints
@@ -52,7 +53,8 @@ class _Run:
 
     def __init__(self, scenario: Scenario, recording: bool) -> None:
         self.scenario = scenario
-        self.players = scenario.scheme.players(scenario.spec, scenario.n_players)
+        self.reference = reference_of(scenario.scheme)
+        self.players = self.reference.players(scenario.spec, scenario.n_players)
         self.board = scenario.scheme.tally(scenario.spec)
         self.listeners = list({id(player): player for player in self.players}.values())
         # Of those who share a tally one hears for all.
@@ -76,7 +78,7 @@ class _Run:
         waking = scenario.problem.waking(scenario.n_players)
         drifts = any(env.slopes)
         is_poor: dict[tuple[int, int], int] = {}  # by row of means and arm, where nothing drifts
-        noise = stream(seed, trial, "noise").random if scheme.noisy else float
+        noise = stream(seed, trial, "noise").random if scheme.sending.noisy else float
         times = count() if scenario.horizon is None else range(scenario.horizon)
         stops = checkpoints() if self.recording else iter(())
         stop = next(stops, NEVER)
@@ -101,7 +103,7 @@ class _Run:
                 stop = next(stops)
             if t % CHECK_EVERY == 0:
                 scenario.check_goes_on(self.samples, self.broadcasts)
-            if ends and scheme.is_over(listeners, scenario.n_players):
+            if ends and self.reference.is_over(listeners, scenario.n_players):
                 return
 
     def _deliver(self, t: int, n: int, sender: Player, messages: list[Message]) -> None:
@@ -114,7 +116,7 @@ class _Run:
             arm = getattr(message, "arm", -1)
             if arm >= 0 and self.first_vote[n] == NEVER:
                 self.first_vote[n] = self.pulls[n]
-            if type(message) in self.scenario.scheme.kinds:
+            if type(message) in self.scenario.scheme.about.messages:
                 self.board.add(message)
                 self.events.append(Event(t, kind_of(message).name, n, arm, term))
         after = self.board.shared
@@ -129,7 +131,7 @@ class _Run:
     def _point(self) -> Point:
         scenario = self.scenario
         held = {arm for player in self.listeners for arm in player.remaining}
-        left = len(self.board.shared) if scenario.scheme.by_message else len(held)
+        left = len(self.board.shared) if scenario.scheme.about.by_message else len(held)
         return Point(self.samples, self.suboptimal, self.broadcasts, left)
 
     def _record(self) -> Record:
@@ -139,8 +141,8 @@ class _Run:
 
     def outcome(self, trace: bool) -> Trial:
         scenario = self.scenario
-        status, winners = scenario.scheme.standing(self.listeners, scenario.n_players)
-        if not scenario.scheme.by_message and status != "unfinished":
+        status, winners = self.reference.standing(self.listeners, scenario.n_players)
+        if not scenario.scheme.about.by_message and status != "unfinished":
             self.decided = self.samples
         good = judge_answer(scenario, status, winners, self.samples)
         return Trial(

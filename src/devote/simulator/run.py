@@ -86,7 +86,7 @@ class Plan:
             good=good_arms(env, scenario.spec.epsilon),
             scheme=part.constants(scenario.spec, n),
         )
-        self.streams = Streams((*NAMES, "noise") if scenario.scheme.noisy else NAMES)
+        self.streams = Streams((*NAMES, "noise") if scenario.scheme.sending.noisy else NAMES)
         self.even = int(np.all(threshold == 1.0))
         self.steady = int(env.n_groups == 1 and env.n_segments == 1 and not any(env.slopes))
 
@@ -125,7 +125,7 @@ class Run:
             tracing=int(tracing),
             counting=int(counting),
         )
-        no_votes = scenario.scheme.by_message and not part.one_learner
+        no_votes = scenario.scheme.about.by_message and not part.one_learner
         self.tables = Tables(
             groups=np.zeros(1, group_type(part.group)),
             players=np.zeros(n, player_type(part.player)),
@@ -153,7 +153,7 @@ class Run:
     @property
     def arms_left(self) -> int:
         """The arms still open to all; where players do not vote, those that somebody holds."""
-        if self.scenario.scheme.by_message:
+        if self.scenario.scheme.about.by_message:
             return int(self.group["n_shared"])
         alive: NDArray[np.int8] = self.learners.alive  # type: ignore[assignment]
         return int(alive.any(axis=0).sum())
@@ -218,7 +218,7 @@ def end_of(plan: Plan, setup: Setup, learners: State, tables: Tables) -> End:
     groups = tables.groups.copy().view(np.recarray)
     group: Any = groups[0]
     if not group.ended:
-        if plan.scenario.scheme.by_message and not plan.part.one_learner:
+        if plan.scenario.scheme.about.by_message and not plan.part.one_learner:
             group.holding = count_holders_of(alive, tables.shared)
         shared = {name: getattr(tables, name) for name in Workspace._fields[3:10]}
         group.ended = plan.part.ended(

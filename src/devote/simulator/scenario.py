@@ -107,13 +107,7 @@ class Scenario:
     @property
     def rule(self) -> Rule:
         """The constants of the subroutine under this scheme."""
-        return self.algorithm.rule(
-            n_arms=self.spec.n_arms,
-            epsilon=self.scheme.subroutine_epsilon(self.spec),
-            eta=self.scheme.subroutine_eta(self.spec, self.n_players),
-            options=self.spec.options,
-            liars=self.scheme.subroutine_liars,
-        )
+        return self.scheme.learner(self.spec, self.n_players).rule
 
     def check_goes_on(self, samples: int, broadcasts: int) -> None:
         """Refuse to go on with a trial without a horizon that has run past the default limit."""
@@ -121,7 +115,7 @@ class Scenario:
             return
         if samples >= QUIET and not broadcasts:
             self._check_votes()
-        each = PATIENCE * self.spec.n_arms / self.scheme.subroutine_epsilon(self.spec) ** 2
+        each = PATIENCE * self.spec.n_arms / self.rule.epsilon**2
         # Nobody is rarer than one of N at best, so weights are looked at for long trials only.
         if samples < each * self.n_players:
             return
@@ -183,7 +177,7 @@ class Scenario:
             return "players"
         if self.engine != "auto":
             return self.engine
-        enough = PASSES_PAY if self.scheme.by_message else PASSES_PAY_ALONE
+        enough = PASSES_PAY if self.scheme.about.by_message else PASSES_PAY_ALONE
         return "event" if self.n_players < enough or self.why_no_passes else "passes"
 
     @property

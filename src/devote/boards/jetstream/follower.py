@@ -30,8 +30,8 @@ class Follower:
     """Hands each message of a stream to ``take``: its place, its subject and its content.
 
     ``passing`` says of a subject that its messages expire. If the stream no longer holds what
-    was taken in last, it was put back to an older state: ``begin`` is called and all of it is
-    taken in again.
+    was taken in last, it was put back to an older state: ``begin`` is called, as at the start, and
+    all of it is taken in again.
     """
 
     def __init__(
@@ -48,7 +48,8 @@ class Follower:
         self._begin = begin
         self._take = take
         self._passing = passing
-        self._restart()
+        self.place = 0
+        self._last: tuple[int, str, bytes] | None = None
         self._subscription: Subscription | None = None
         self._consumers = 0
         self._delivered = 0
@@ -60,12 +61,12 @@ class Follower:
         self.fault: Exception | None = None
 
     def _restart(self) -> None:
-        self.place = 0
-        self._last: tuple[int, str, bytes] | None = None
+        self.place, self._last = 0, None
         self._begin()
 
     async def start(self) -> None:
         """Begin to follow, and return when all that is there has been taken in."""
+        self._restart()
         await self._consume()
         self._task = asyncio.create_task(self._watch())
         while self._delivered < self._backlog and self.fault is None:

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import islice
 
 from nats.js.api import DiscardPolicy, Header, StreamConfig
 from nats.js.errors import APIError, NotFoundError
@@ -43,12 +44,11 @@ class Invites:
             )
         )
 
-    async def add(self, board: str, hashes: Iterable[str], expires: int | None = None) -> None:
-        """Enter new invites; those that expire are erased by the nodes at that moment."""
-        new = list(hashes)
-        for first in range(0, len(new), _AT_ONCE):
-            part = new[first : first + _AT_ONCE]
-            await asyncio.gather(*(self._write(board, each, "", 0, expires) for each in part))
+    async def add(self, board: str, invites: Iterable[tuple[str, int | None]]) -> None:
+        """Enter the hashes of new invites; those that expire are erased by the nodes then."""
+        new = iter(invites)
+        while part := list(islice(new, _AT_ONCE)):
+            await asyncio.gather(*(self._write(board, h, "", 0, expires) for h, expires in part))
 
     async def revoke(self, board: str, hashes: Iterable[str]) -> int:
         """Erase invites that nobody has used or is using; returns how many there were."""

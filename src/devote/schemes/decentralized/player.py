@@ -22,8 +22,8 @@ class Voter(Player):
 
     tally: Ballot
 
-    def __init__(self, spec: ExperimentSpec, voter: str, eta: float | None = None) -> None:
-        super().__init__(spec, voter, eta)
+    def __init__(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> None:
+        super().__init__(spec, voter, n_players)
         self.term = 0
         """The term this player is learning in."""
 

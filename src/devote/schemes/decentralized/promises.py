@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from devote import theory
-from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.planning import Bound, Case, Guarantees, Promise
 from devote.schemes.lone import alone, one_device, right_answer
 
 if TYPE_CHECKING:
@@ -55,12 +55,11 @@ def bounds(scheme: "Decentralized", case: Case) -> tuple[Bound, ...]:
     return (claimed, Bound("if one arm is good", value, text))
 
 
-def why_no_sample_bound(scheme: "Decentralized", case: Case) -> str:
+def _no_sample_bound(case: Case, votes: int) -> str:
     """Why Theorem 2 bounds no samples here; empty where it does.
 
     Paper: Theorem 2; erratum 15.
     """
-    votes = scheme.votes_needed(case.spec)
     if case.broken:
         return f"Theorem 2 does not apply: {case.broken}."
     if case.n_optimal is None:
@@ -73,20 +72,23 @@ def why_no_sample_bound(scheme: "Decentralized", case: Case) -> str:
     )
 
 
-def promises(scheme: "Decentralized", case: Case) -> tuple[Promise, ...]:
-    """Every promise with its standing.
+def guarantees(scheme: "Decentralized", case: Case) -> Guarantees:
+    """Every bound and promise with its standing.
 
-    Paper: Theorem 1: the answer, the communication cost (erratum 2), one answer (part 2 of its
-    proof; errata 5 and 20), the privacy level (erratum 8).
+    Paper: Theorem 1: the answer, the communication cost (``M K - 1`` votes in each term; erratum
+    2), one answer (part 2 of its proof; errata 5 and 20), the privacy level (erratum 8).
     """
-    spec, votes = case.spec, scheme.votes_needed(case.spec)
+    spec, votes, n = case.spec, scheme.votes_needed(case.spec), case.n_players
+    found = bounds(scheme, case)
+    message_bound = theory.message_bound(votes, spec.n_arms)
+    can_stall = n is None or n < votes or theory.stall_possible(n, votes)
     when = " in each term, a reset apart" if spec.resets else ""
     one_answer = Promise(
         "one answer",
         "proved",
-        f"{case.n_players} players are at least 2 x {votes} - 1: no split can stall.",
+        f"{n} players are at least 2 x {votes} - 1: no split can stall.",
     )
-    if scheme.can_stall(case):
+    if can_stall:
         one_answer = Promise(
             "one answer",
             "refuted",
@@ -94,13 +96,13 @@ def promises(scheme: "Decentralized", case: Case) -> tuple[Promise, ...]:
             f"forms; the {'term' if spec.resets else 'run'} then ends stalled, and says so. "
             f"Use {2 * votes - 1} players or more to rule it out.",
         )
-    return (
-        right_answer(bounds(scheme, case)),
+    rows = (
+        right_answer(found),
         one_device(case, spec.eta),
         Promise(
             "few messages",
             "proved",
-            f"At most {scheme.message_bound(spec)} votes are broadcast{when}, if each is read "
+            f"At most {message_bound} votes are broadcast{when}, if each is read "
             "before the next device wakes.",
         ),
         one_answer,
@@ -113,4 +115,11 @@ def promises(scheme: "Decentralized", case: Case) -> tuple[Promise, ...]:
             "claimed cap of .1: .811 [.799, .823] at N = 32, .419 [.404, .435] at N = 64; who "
             "voted against all arms but one is named every time (2,712 of 2,712).",
         ),
+    )
+    return Guarantees(
+        bounds=found,
+        promises=rows,
+        message_bound=message_bound,
+        can_stall=can_stall,
+        no_sample_bound=_no_sample_bound(case, votes),
     )

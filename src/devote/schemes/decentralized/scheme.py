@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from devote import theory
 from devote.protocol.errors import SpecError
-from devote.protocol.player import Player
-from devote.protocol.promises import Case
-from devote.protocol.scheme import Scheme, Tally, check
+from devote.protocol.planning import Case, Guarantees, Planning
+from devote.protocol.scheme import About, Scheme, check
 from devote.protocol.spec import ExperimentSpec
 from devote.rules.votes import quorum
 from devote.schemes.decentralized import promises
@@ -16,6 +14,7 @@ from devote.schemes.decentralized.messages import Reset, Vote
 from devote.schemes.decentralized.player import Voter
 
 RULES = ("paper", "ceil")
+QUORUM = "'paper' is floor(log delta / log eta), 'ceil' rounds up; or a number of votes."
 
 
 @dataclass(frozen=True)
@@ -28,20 +27,13 @@ class Decentralized(Scheme):
     """
 
     name: ClassVar[str] = "decentralized"
-    paper_name: ClassVar[str] = "Decentralized Elimination"
-    summary: ClassVar[str] = "each player learns alone and votes; a quorum eliminates an arm"
-    tally_form: ClassVar[type[Tally]] = Ballot
-    player_form: ClassVar[type[Player]] = Voter
-    kinds: ClassVar[tuple[type, ...]] = (Vote, Reset)
-    remedies: ClassVar[dict[str, str]] = {
-        "quorum": "'paper' is floor(log delta / log eta), 'ceil' rounds up; or a number of votes."
-    }
-    sends: ClassVar[str] = "votes"
-    sentences: ClassVar[dict[str, str]] = {
-        "vote": "player {player} votes against arm {arm}",
-        "elimination": "arm {arm} eliminated",
-        "reset": "player {player} resets: term {term} begins",
-    }
+    about: ClassVar[About] = About(
+        summary="each player learns alone and votes; a quorum eliminates an arm",
+        source="Decentralized Elimination",
+        messages=(Vote, Reset),
+        sends="votes",
+        parameters={"quorum": QUORUM},
+    )
 
     quorum: str | int = "paper"
 
@@ -50,10 +42,17 @@ class Decentralized(Scheme):
             return
         if isinstance(self.quorum, str):
             raise SpecError(
-                f"quorum={self.quorum!r} must be 'paper', 'ceil' or a number of votes.\n"
-                f"{self.remedies['quorum']}"
+                f"quorum={self.quorum!r} must be 'paper', 'ceil' or a number of votes.\n{QUORUM}"
             )
-        check.whole("quorum", self.quorum, least=1, remedy=self.remedies["quorum"])
+        check.whole("quorum", self.quorum, least=1, remedy=QUORUM)
+
+    def tally(self, spec: ExperimentSpec) -> Ballot:
+        """An empty ballot."""
+        return Ballot(spec)
+
+    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Voter:
+        """A player who votes."""
+        return Voter(spec, voter, n_players)
 
     def check(self, spec: ExperimentSpec) -> None:
         """Refuse a delta that one vote would meet.
@@ -96,34 +95,19 @@ class Decentralized(Scheme):
             return quorum(spec.delta, spec.eta, self.quorum)
         return self.quorum
 
-    def message_bound(self, spec: ExperimentSpec) -> int:
-        """``M K - 1`` votes in each term.
+    def guarantees(self, case: Case) -> Guarantees:
+        """The paper's claims, and what is proved of them."""
+        return promises.guarantees(self, case)
 
-        Paper: Theorem 1, the communication cost.
+    def planning(self, spec: ExperimentSpec) -> Planning:
+        """A vote against each option that a device gives up.
+
+        With fewer than ``2M - 1`` players a tie can split them so that no quorum forms.
         """
-        return theory.message_bound(self.votes_needed(spec), spec.n_arms)
-
-    def can_stall(self, case: Case) -> bool:
-        """Whether players may split over two arms for good; if their number is unknown, they may.
-
-        Paper: Theorem 1, part 2 of its proof; errata 5 and 20.
-        """
-        n_players = case.n_players
-        return n_players is None or theory.stall_possible(n_players, self.votes_needed(case.spec))
-
-    why_no_sample_bound = promises.why_no_sample_bound
-
-    def facts(self, spec: ExperimentSpec) -> dict[str, int]:
-        """The quorum under both rules (erratum 6)."""
-        return {f"votes by the rule {rule}": quorum(spec.delta, spec.eta, rule) for rule in RULES}
-
-    def enough_players(self, spec: ExperimentSpec) -> int:
-        """``2M - 1``: with fewer a tie can split them so that no quorum forms."""
-        return 2 * self.votes_needed(spec) - 1
-
-    def asks(self, spec: ExperimentSpec) -> str:
-        """A vote against each option it gives up."""
-        return f"plays until all agree; at most {spec.n_arms - 1} votes"
-
-    bounds = promises.bounds
-    promises = promises.promises
+        return Planning(
+            enough_players=2 * self.votes_needed(spec) - 1,
+            asks=f"plays until all agree; at most {spec.n_arms - 1} votes",
+            numbers={
+                f"votes by the rule {rule}": quorum(spec.delta, spec.eta, rule) for rule in RULES
+            },
+        )

@@ -25,8 +25,8 @@ class Juror(Player):
 
     tally: Verdict
 
-    def __init__(self, spec: ExperimentSpec, voter: str, eta: float | None = None) -> None:
-        super().__init__(spec, voter, eta)
+    def __init__(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> None:
+        super().__init__(spec, voter, n_players)
         self._jury = cast("Jury", spec.scheme)
         self._claimed = False
         self._picked = False

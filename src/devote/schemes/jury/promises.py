@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.planning import Bound, Case, Guarantees, Promise
 from devote.schemes.lone import one_device, right_answer, why_unproved
 
 if TYPE_CHECKING:
@@ -26,16 +26,19 @@ def bounds(jury: "Jury", case: Case) -> tuple[Bound, ...]:
     return (Bound("proved", value, text),)
 
 
-def promises(jury: "Jury", case: Case) -> tuple[Promise, ...]:
-    """Every promise with its standing."""
+def guarantees(jury: "Jury", case: Case) -> Guarantees:
+    """Every bound and promise with its standing."""
     spec, needed = case.spec, jury.votes_needed(case.spec)
+    found = bounds(jury, case)
+    message_bound = 2 * jury.seats
+    can_stall = jury.seats <= spec.n_arms * (needed - 1)
     one_answer = Promise(
         "one answer",
         "proved",
         f"{jury.seats} picks of {spec.n_arms} options give one of them {needed} or more: no split "
         "can stall.",
     )
-    if jury.can_stall(case):
+    if can_stall:
         one_answer = Promise(
             "one answer",
             "measured",
@@ -60,13 +63,21 @@ def promises(jury: "Jury", case: Case) -> tuple[Promise, ...]:
     few_messages = Promise(
         "few messages",
         "proved",
-        f"At most {jury.message_bound(spec)} messages: a claim and a pick from each of "
+        f"At most {message_bound} messages: a claim and a pick from each of "
         f"{jury.seats} jurors, if each claim is read before the next device wakes.",
     )
-    return (
-        right_answer(bounds(jury, case), ", for any number of devices"),
-        one_device(case, spec.eta),
-        few_messages,
-        one_answer,
-        privacy,
+    return Guarantees(
+        bounds=found,
+        promises=(
+            right_answer(found, ", for any number of devices"),
+            one_device(case, spec.eta),
+            few_messages,
+            one_answer,
+            privacy,
+        ),
+        message_bound=message_bound,
+        can_stall=can_stall,
+        no_sample_bound=(
+            "Theorem 2 is about the most active players, and seats go to whoever comes first."
+        ),
     )

@@ -6,10 +6,8 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from devote.protocol.errors import SpecError
-from devote.protocol.planning import Wish
-from devote.protocol.player import Player
-from devote.protocol.promises import Case
-from devote.protocol.scheme import Scheme, Tally, check
+from devote.protocol.planning import Case, Guarantees, Planning, Wish
+from devote.protocol.scheme import About, Scheme, Sending, check
 from devote.protocol.spec import ExperimentSpec
 from devote.rules.randomizer import GRID, truthful
 from devote.schemes.jury import promises, sizes
@@ -19,6 +17,14 @@ from devote.schemes.jury.sizes import LARGEST
 from devote.schemes.jury.tally import Verdict
 from devote.schemes.lone import NONE, PRIVACY, check_privacy, fewest_pulls
 from devote.theory import binomial_tail
+
+PARAMETERS = {
+    "seats": "It is the number of jurors.",
+    "seat_after": "It is the activation at which a device claims a seat.",
+    "liars": "It is how many jurors may say what they like.",
+    "privacy": PRIVACY,
+    "vote_after": "It is the activation at which a private juror speaks.",
+}
 
 
 @dataclass(frozen=True)
@@ -31,27 +37,16 @@ class Jury(Scheme):
     """
 
     name: ClassVar[str] = "jury"
-    paper_name: ClassVar[str] = "(this project's)"
-    summary: ClassVar[str] = "a few devices learn alone and say one thing each; c of J decide"
-    default_eta: ClassVar[float] = 0.2
-    default_algorithm: ClassVar[str] = "betting"
-    why_order: ClassVar[str] = "the first to claim a seat have it, so claims need one order"
-    kinds: ClassVar[tuple[type, ...]] = (Claim, Pick)
-    player_form: ClassVar[type[Player]] = Juror
-    tally_form: ClassVar[type[Tally]] = Verdict
-    remedies: ClassVar[dict[str, str]] = {
-        "seats": "It is the number of jurors.",
-        "seat_after": "It is the activation at which a device claims a seat.",
-        "liars": "It is how many jurors may say what they like.",
-        "privacy": PRIVACY,
-        "vote_after": "It is the activation at which a private juror speaks.",
-    }
-    sends: ClassVar[str] = "claims and picks"
-    sentences: ClassVar[dict[str, str]] = {
-        "claim": "player {player} claims a seat",
-        "pick": "player {player} picks arm {arm}",
-        "elimination": "arm {arm} eliminated",
-    }
+    about: ClassVar[About] = About(
+        summary="a few devices learn alone and say one thing each; c of J decide",
+        source="(this project's)",
+        messages=(Claim, Pick),
+        sends="claims and picks",
+        parameters=PARAMETERS,
+        default_algorithm="betting",
+        default_eta=0.2,
+        why_order="the first to claim a seat have it, so claims need one order",
+    )
 
     seats: int = 29
     seat_after: int = 20
@@ -62,7 +57,7 @@ class Jury(Scheme):
     def __post_init__(self) -> None:
         for name, least in (("seats", 1), ("seat_after", 1), ("liars", 0), ("vote_after", 1)):
             value = getattr(self, name)
-            check.whole(name, value, least=least, remedy=self.remedies[name])
+            check.whole(name, value, least=least, remedy=PARAMETERS[name])
         if self.seats > LARGEST:
             raise SpecError(f"seats={self.seats} is more than {LARGEST:,}.\nUse fewer jurors.")
         if self.liars >= self.seats:
@@ -76,10 +71,18 @@ class Jury(Scheme):
         elif given is not None:
             object.__setattr__(self, "privacy", check_privacy(given))
 
+    def tally(self, spec: ExperimentSpec) -> Verdict:
+        """An empty jury."""
+        return Verdict(spec)
+
+    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Juror:
+        """A device that may become a juror."""
+        return Juror(spec, voter, n_players)
+
     @property
-    def noisy(self) -> bool:
-        """Whether picks are blurred."""
-        return self.privacy is not None
+    def sending(self) -> Sending:
+        """With privacy a juror's one pick is blurred."""
+        return Sending(noisy=self.privacy is not None, privacy=self.privacy)
 
     def truths(self, n_arms: int) -> int:
         """How many values of the noise stand for the truth; see ``rules.randomizer``."""
@@ -168,45 +171,26 @@ class Jury(Scheme):
             f"Use at least {self.seats} players, or fewer seats."
         )
 
-    def message_bound(self, spec: ExperimentSpec) -> int:
-        """A claim and a pick from each juror."""
-        return 2 * self.seats
-
-    def can_stall(self, case: Case) -> bool:
-        """Whether all picks can be in and no arm has enough: ``J <= K (c - 1)``."""
-        return self.seats <= case.spec.n_arms * (self.votes_needed(case.spec) - 1)
-
-    def why_no_sample_bound(self, case: Case) -> str:
-        """Theorem 2 is about other players than jurors."""
-        return "Theorem 2 is about the most active players, and seats go to whoever comes first."
-
-    def facts(self, spec: ExperimentSpec) -> dict[str, int]:
-        """How large the jury is, and when a device claims a seat."""
-        return {"seats": self.seats, "claimed at activation": self.seat_after}
+    def guarantees(self, case: Case) -> Guarantees:
+        """The theorem of ``docs/proofs.md``, and what follows."""
+        return promises.guarantees(self, case)
 
     @classmethod
     def suited(cls, wish: Wish) -> ExperimentSpec:
         """As many seats as it takes not to hang; see ``sizes``."""
         return sizes.private(cls, wish) if wish.privacy else sizes.open_jury(cls, wish)
 
-    @property
-    def liars_tolerated(self) -> int:
-        """``liars``."""
-        return self.liars
-
-    def proved_privacy(self, spec: ExperimentSpec) -> float | None:
-        """Of a juror's one pick."""
-        return self.privacy
-
-    def asks(self, spec: ExperimentSpec) -> str:
+    def planning(self, spec: ExperimentSpec) -> Planning:
         """One message of each juror."""
         what = "the option it ended with"
         if self.privacy is not None:
             what = f"a blurred pick at play {self.vote_after:,}"
-        return f"plays; {self.seats:,} devices say one thing: {what}"
-
-    bounds = promises.bounds
-    promises = promises.promises
+        return Planning(
+            enough_players=self.seats,
+            liars_tolerated=self.liars,
+            asks=f"plays; {self.seats:,} devices say one thing: {what}",
+            numbers={"seats": self.seats, "claimed at activation": self.seat_after},
+        )
 
 
 @lru_cache(maxsize=1024)

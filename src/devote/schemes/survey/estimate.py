@@ -21,7 +21,7 @@ def answers_expected(spec: ExperimentSpec, means: Sequence[float] | None = None)
     than ``LONGEST`` answers.
     """
     given = [0.5] * spec.n_arms if means is None else means
-    slope = spec.scheme.subroutine_epsilon(spec) / spec.epsilon
+    slope = spec.scheme.learner(spec).epsilon / spec.epsilon
     blurred = [(1.0 - slope) / 2.0 + slope * mean for mean in given]
     pulls = expected_pulls(spec, blurred)
     if pulls is None:

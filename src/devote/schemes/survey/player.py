@@ -5,11 +5,11 @@ again. The reward makes the bit; both reward and noise are then forgotten. Once 
 all its answers, or the survey is decided, it plays the arm that leads.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from devote.protocol.errors import LocalProtocolError, RemoteProtocolError
-from devote.protocol.learner import is_reward
+from devote.protocol.learner import LearnerSettings, is_reward
 from devote.protocol.messages import Message
 from devote.protocol.player import Player
 from devote.protocol.scheme import Status
@@ -83,8 +83,8 @@ class Respondent(Player):
 
     tally: Answers
 
-    def __init__(self, spec: ExperimentSpec, voter: str, eta: float | None = None) -> None:
-        super().__init__(spec, voter, eta)
+    def __init__(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> None:
+        super().__init__(spec, voter, n_players)
         self._survey = cast("Survey", spec.scheme)
         self._given = 0
         self._noise: float | None = None
@@ -92,6 +92,11 @@ class Respondent(Player):
         self._seen = 0
         """The snapshot from which that question's arm was drawn."""
         self._told: Told | None = None
+
+    def _settings(self, n_players: int | None) -> LearnerSettings:
+        """One that keeps nothing: the board learns, a device only remembers what it played."""
+        board = super()._settings(n_players)
+        return replace(board, algorithm="naive", options={}, liars=0)
 
     @property
     def answers_left(self) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from devote.protocol.promises import Bound, Case, Promise
+from devote.protocol.planning import Bound, Case, Guarantees, Promise
 from devote.schemes.lone import alone, right_answer, why_unproved
 from devote.schemes.survey.estimate import answers_expected
 
@@ -46,8 +46,8 @@ def bounds(survey: "Survey", case: Case) -> tuple[Bound, ...]:
     return (Bound("proved", min(found, delta), text),)
 
 
-def promises(survey: "Survey", case: Case) -> tuple[Promise, ...]:
-    """Every promise with its standing."""
+def guarantees(survey: "Survey", case: Case) -> Guarantees:
+    """Every bound and promise with its standing; it never stalls, as more answers settle it."""
     expected = answers_expected(case.spec)
     about = (
         "" if expected is None else f" An estimate: about {expected:,} if all options pay alike."
@@ -67,8 +67,9 @@ def promises(survey: "Survey", case: Case) -> tuple[Promise, ...]:
             f"its user did: {survey.privacy:g}-locally differentially private towards everything "
             "the user ever does. Which arm it played, and that it was used, is not hidden.",
         )
-    return (
-        right_answer(bounds(survey, case)),
+    found = bounds(survey, case)
+    rows = (
+        right_answer(found),
         Promise(
             "few messages",
             "proved",
@@ -82,6 +83,12 @@ def promises(survey: "Survey", case: Case) -> tuple[Promise, ...]:
         ),
         _liars(survey),
         privacy,
+    )
+    return Guarantees(
+        bounds=found,
+        promises=rows,
+        can_stall=False,
+        no_sample_bound="Theorem 2 is about Decentralized Elimination, not about survey.",
     )
 
 

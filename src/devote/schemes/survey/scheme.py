@@ -1,15 +1,13 @@
 """What a survey asks for and what it is worth."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from devote.protocol.errors import SpecError
-from devote.protocol.planning import Wish
-from devote.protocol.player import Player
-from devote.protocol.promises import Case
-from devote.protocol.scheme import Scheme, Tally, check
+from devote.protocol.learner import LearnerSettings
+from devote.protocol.planning import Case, Guarantees, Planning, Wish
+from devote.protocol.scheme import About, Scheme, Sending, check
 from devote.protocol.spec import ExperimentSpec
 from devote.rules import get_algorithm
 from devote.rules.randomizer import GRID, truthful
@@ -27,6 +25,14 @@ SMALLEST_STEP = 1e-6
 """The smallest epsilon that the noise may leave to the subroutine."""
 
 
+PARAMETERS = {
+    "privacy": PRIVACY,
+    "answers": "It is how many answers each device gives.",
+    "reply_after": "It is how many seconds after its choice a device answers.",
+    "liars": "It is how many answers may say what they like.",
+}
+
+
 @dataclass(frozen=True)
 class Survey(Scheme):
     """Each device plays an arm, sends one noisy bit about it, and is not asked again.
@@ -41,22 +47,15 @@ class Survey(Scheme):
     """
 
     name: ClassVar[str] = "survey"
-    default_algorithm: ClassVar[str] = "betting"
-    paper_name: ClassVar[str] = "(this project's)"
-    summary: ClassVar[str] = "each device plays once and sends one noisy bit; the board learns"
-    tally_form: ClassVar[type[Tally]] = Answers
-    player_form: ClassVar[type[Player]] = Respondent
-    kinds: ClassVar[tuple[type, ...]] = (Answer,)
-    why_order: ClassVar[str] = (
-        "answers are counted in the order in which they came, so they need one order"
+    about: ClassVar[About] = About(
+        summary="each device plays once and sends one noisy bit; the board learns",
+        source="(this project's)",
+        messages=(Answer,),
+        parameters=PARAMETERS,
+        default_algorithm="betting",
+        why_order="answers are counted in the order in which they came, so they need one order",
+        reads_tally=True,
     )
-    reads_tally: ClassVar[bool] = True
-    remedies: ClassVar[dict[str, str]] = {
-        "privacy": PRIVACY,
-        "answers": "It is how many answers each device gives.",
-        "reply_after": "It is how many seconds after its choice a device answers.",
-        "liars": "It is how many answers may say what they like.",
-    }
 
     privacy: float | None = 1.0
     answers: int = 1
@@ -64,11 +63,11 @@ class Survey(Scheme):
     liars: int = 0
 
     def __post_init__(self) -> None:
-        answers = check.whole("answers", self.answers, least=1, remedy=self.remedies["answers"])
+        answers = check.whole("answers", self.answers, least=1, remedy=PARAMETERS["answers"])
         if answers > MAX_ANSWERS:
             raise SpecError(f"answers={answers} is more than {MAX_ANSWERS:,}.\nAsk for fewer.")
-        check.whole("liars", self.liars, least=0, remedy=self.remedies["liars"])
-        after = check.positive("reply_after", self.reply_after, self.remedies["reply_after"])
+        check.whole("liars", self.liars, least=0, remedy=PARAMETERS["liars"])
+        after = check.positive("reply_after", self.reply_after, PARAMETERS["reply_after"])
         if after < SHORTEST_REPLY:
             raise SpecError(
                 f"reply_after={after:g} is less than {SHORTEST_REPLY:g} s: what a device does with "
@@ -82,10 +81,22 @@ class Survey(Scheme):
         elif given is not None:
             object.__setattr__(self, "privacy", check_privacy(given, answers, f"use {NONE!r}"))
 
+    def tally(self, spec: ExperimentSpec) -> Answers:
+        """A survey without answers."""
+        return Answers(spec)
+
+    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Respondent:
+        """A device that answers."""
+        return Respondent(spec, voter, n_players)
+
     @property
-    def noisy(self) -> bool:
-        """Always: without privacy too, a reward between 0 and 1 is rounded to a bit at random."""
-        return True
+    def sending(self) -> Sending:
+        """An answer leaves some time after its play; ``privacy`` is for all answers of a device.
+
+        It is always noisy: without privacy too, a reward between 0 and 1 is rounded to a bit at
+        random.
+        """
+        return Sending(noisy=True, reply_after=self.reply_after, privacy=self.privacy)
 
     @property
     def privacy_per_answer(self) -> float | None:
@@ -105,22 +116,20 @@ class Survey(Scheme):
         """2p - 1, where p is the probability of the truth: the share of a gap that noise leaves."""
         return (2 * self.truths - GRID) / GRID
 
-    @property
-    def subroutine_liars(self) -> int:
-        """``liars``: each lie is one reward of the board's learner."""
-        return self.liars
+    def learner(self, spec: ExperimentSpec, n_players: int | None = None) -> LearnerSettings:
+        """The one learner on the board, at ``delta``.
 
-    def device_algorithm(self, spec: ExperimentSpec) -> str:
-        """One that keeps nothing: the board learns, and a device only remembers what it played."""
-        return "naive"
-
-    def subroutine_eta(self, spec: ExperimentSpec, n_players: int | None) -> float:
-        """``delta``: there is one learner."""
-        return spec.delta
-
-    def subroutine_epsilon(self, spec: ExperimentSpec) -> float:
-        """``epsilon * (2p - 1)``, less what rounding on the grid may take from a gap."""
-        return max(0.0, spec.epsilon * self.slope - 4.0 / GRID)
+        Its epsilon is ``epsilon * (2p - 1)``, less what rounding on the grid may take from a gap.
+        Each lie is one of its rewards.
+        """
+        return LearnerSettings(
+            spec.algorithm,
+            spec.n_arms,
+            epsilon=max(0.0, spec.epsilon * self.slope - 4.0 / GRID),
+            eta=spec.delta,
+            options=spec.options,
+            liars=self.liars,
+        )
 
     def check(self, spec: ExperimentSpec) -> None:
         """Refuse a survey that never ends."""
@@ -134,7 +143,7 @@ class Survey(Scheme):
                 f"liars={self.liars} with {spec.algorithm}: nothing is proved of it where some "
                 "answers lie.\nUse betting, or leave liars out."
             )
-        if self.subroutine_epsilon(spec) < SMALLEST_STEP:
+        if self.learner(spec).epsilon < SMALLEST_STEP:
             raise SpecError(
                 f"epsilon={spec.epsilon} with privacy={self.privacy} over {self.answers} answers "
                 "of each device would take more than a million million answers.\n"
@@ -156,24 +165,9 @@ class Survey(Scheme):
             "epsilon, more answers of each device, or the scheme jury."
         )
 
-    def players(self, spec: ExperimentSpec, n_players: int) -> list[Player]:
-        """Players with one tally in common: all of them hear every answer at once."""
-        players = super().players(spec, n_players)
-        for player in players:
-            player.tally = players[0].tally
-        return players
-
-    def is_over(self, players: Sequence[Player], n_players: int) -> bool:
-        """Whether everybody holds the answer, or all answers are given without a decision."""
-        tally = players[0].tally
-        assert isinstance(tally, Answers)
-        if tally.status() == "open":
-            return len(tally) >= n_players * self.answers
-        return super().is_over(players, n_players)
-
-    def can_stall(self, case: Case) -> bool:
-        """Never: more answers settle it."""
-        return False
+    def guarantees(self, case: Case) -> Guarantees:
+        """The subroutine's own proof, and differential privacy."""
+        return promises.guarantees(self, case)
 
     @classmethod
     def suited(cls, wish: Wish) -> ExperimentSpec:
@@ -181,38 +175,24 @@ class Survey(Scheme):
         return wish.spec(cls(privacy=wish.privacy, liars=wish.liars))
 
     @property
-    def answers_each(self) -> int:
-        """``answers``."""
-        return self.answers
-
-    @property
     def liars_tolerated(self) -> int:
-        """A lying device may give ``answers`` lying answers."""
+        """Lying devices: each may give ``answers`` lying answers."""
         return self.liars // self.answers
 
-    def enough_players(self, spec: ExperimentSpec) -> None:
-        """How many answers it takes depends on what arms pay."""
-        return
-
-    def proved_privacy(self, spec: ExperimentSpec) -> float | None:
-        """Of all answers of a device together."""
-        return self.privacy
-
-    def warnings(self, spec: ExperimentSpec) -> tuple[str, ...]:
-        """Several answers of one device depend on each other where users differ."""
-        if self.answers == 1:
-            return ()
-        why = promises.users_differ(self)
-        return (f"The error is proved only if options pay all users alike: {why}",)
-
-    def asks(self, spec: ExperimentSpec) -> str:
-        """A play and a bit, so many times."""
+    def planning(self, spec: ExperimentSpec) -> Planning:
+        """A play and a bit, so many times. How many answers it takes depends on what arms pay."""
         times = "once" if self.answers == 1 else f"{self.answers} times"
-        return f"{times}: one play and one {'bit' if self.privacy is None else 'noisy bit'}"
+        warnings: tuple[str, ...] = ()
+        if self.answers > 1:
+            why = promises.users_differ(self)
+            warnings = (f"The error is proved only if options pay all users alike: {why}",)
+        return Planning(
+            answers_each=self.answers,
+            liars_tolerated=self.liars_tolerated,
+            asks=f"{times}: one play and one {'bit' if self.privacy is None else 'noisy bit'}",
+            warnings=warnings,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The name and all parameters, as JSON values."""
         return {**super().to_dict(), "privacy": NONE if self.privacy is None else self.privacy}
-
-    bounds = promises.bounds
-    promises = promises.promises

@@ -49,7 +49,7 @@ class Answers(Tally):
     def __init__(self, spec: ExperimentSpec) -> None:
         super().__init__(spec)
         self._survey = cast("Survey", spec.scheme)
-        self.learner = Learner(spec, spec.scheme.subroutine_eta(spec, None))
+        self.learner = Learner(spec.scheme.learner(spec))
         self.shared_mask = self.learner.state.alive
         self._seeds = seeds(spec)
         self._steps = 0

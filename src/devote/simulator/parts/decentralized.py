@@ -244,6 +244,11 @@ PART = Part(
     group=("settled",),
     player=("seen", "seen_term", "against"),
     events=("elimination", "vote", "reset"),
+    sentences={
+        "vote": "player {player} votes against arm {arm}",
+        "elimination": "arm {arm} eliminated",
+        "reset": "player {player} resets: term {term} begins",
+    },
     constants=constants,
     passes=Passes(
         report_settled,

@@ -207,6 +207,11 @@ PART = Part(
     group=("seated", "picks"),
     player=("role", "knows"),
     events=("elimination", "claim", "pick"),
+    sentences={
+        "claim": "player {player} claims a seat",
+        "pick": "player {player} picks arm {arm}",
+        "elimination": "arm {arm} eliminated",
+    },
     constants=constants,
     passes=Passes(
         wake=claim_or_pick,

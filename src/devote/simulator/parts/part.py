@@ -1,7 +1,7 @@
 """``Part``: a scheme in the compiled simulator."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from devote.protocol import ExperimentSpec
@@ -115,7 +115,8 @@ class Part:
     ``Ending``, the likeliest first. A run that has ended AGREED with several arms has stalled.
 
     ``group`` and ``player`` name the scheme's own fields of these records, ``events`` the kinds
-    that ``note`` writes, ``constants`` gives the named tuple that is ``work.scheme``.
+    that ``note`` writes, ``sentences`` a text for them with ``{player}``, ``{arm}`` and ``{term}``.
+    ``constants`` gives the named tuple that is ``work.scheme``.
 
     ``one_learner``: all players share one. A scheme with its own ``choose`` and ``observe`` picks
     the arm and takes the reward itself, and calls the subroutine when it likes. ``arm_words`` is
@@ -131,6 +132,7 @@ class Part:
     group: tuple[str, ...] = ()
     player: tuple[str, ...] = ()
     events: tuple[str, ...] = ("elimination",)
+    sentences: Mapping[str, str] = field(default_factory=dict)
     constants: Callable[[Any, int], tuple[Any, ...]] = no_constants
     one_learner: bool = False
     choose: Callable[..., int] = choose_alone

@@ -63,7 +63,7 @@ class Schedule:
         scenario = self.cells[cell]
         part = scenario.part
         learners = 1 if part is not None and part.one_learner else scenario.n_players
-        alone = 1 if scenario.scheme.by_message else 2
+        alone = 1 if scenario.scheme.about.by_message else 2
         return alone * learners * scenario.spec.n_arms, -cell
 
     def _left(self, cell: int) -> tuple[float, int]:

@@ -64,9 +64,9 @@ def compare_schemes(
     for scheme in SCHEMES:
         scenario = Scenario(spec.with_(scheme=scheme), problem, n_players)
         [result] = run_sweep([scenario], trials=trials, seed=SEED, workers=workers)
-        ended = result.ended("agreed") if scheme.by_message else ~result.ended("unfinished")
+        ended = result.ended("agreed") if scheme.about.by_message else ~result.ended("unfinished")
         right = ended & result.epsilon_optimal
-        promises = {one.name: one.standing for one in scheme.promises(case_of(scenario))}
+        promises = {one.name: one.standing for one in scheme.guarantees(case_of(scenario)).promises}
         rows.append(
             Row(
                 scheme=scheme.name,
