@@ -20,7 +20,7 @@ from collections.abc import MutableSequence
 from dataclasses import dataclass
 
 from devote import ExperimentSpec, Problem, Result, simulate
-from devote.rules import COUNT, SUBROUTINES, Algorithm, Rule, State, jitable, register
+from devote.rules import COUNT, SUBROUTINES, Algorithm, Rule, State, register
 from devote.rules.bernoulli_kl import divergence
 from devote.rules.state import add, best_mean, keep_only, least_pulled, mean
 from devote.theory.characteristic import sample_lower_bound
@@ -65,7 +65,6 @@ TWO_ZETA_2 = math.pi**2 / 3.0
 LN_1_5 = math.log(1.5)
 
 
-@jitable
 def cost(state: State, j: int, a: int, epsilon: float) -> float:
     """How unlikely the rewards of j and a are, if a is better by epsilon or more.
 
@@ -90,7 +89,6 @@ def cost(state: State, j: int, a: int, epsilon: float) -> float:
     return n * divergence(p, x) + m * divergence(q, x + epsilon)
 
 
-@jitable
 def regret(state: State, arm: int) -> float:
     """Logarithm of an arm's likelihood at its mean, over that of a mixture of all means.
 
@@ -108,7 +106,6 @@ def regret(state: State, arm: int) -> float:
     return best - mixed
 
 
-@jitable
 def inverse(y: float) -> float:
     """The u of 1 or more with ``u - ln u = y``, by Newton's method."""
     u = y + math.log(y) + 1.0
@@ -117,7 +114,6 @@ def inverse(y: float) -> float:
     return u
 
 
-@jitable
 def deviation(x: float) -> float:
     """T(x) of Kaufmann and Koolen (2021), Theorem 7."""
     y = (inverse(1.0 + x) + math.log(TWO_ZETA_2)) / 2.0
@@ -127,7 +123,6 @@ def deviation(x: float) -> float:
     return 3.0 * (y - math.log(LN_1_5))
 
 
-@jitable
 def allowance(rule: Rule, state: State, arm: int) -> float:
     """What an arm adds to the threshold of a pair, for all the moments at which it may be met."""
     if rule.options[0] == MIXTURE:
@@ -135,14 +130,12 @@ def allowance(rule: Rule, state: State, arm: int) -> float:
     return 3.0 * math.log(1.0 + math.log(float(state.pulls[arm])))
 
 
-@jitable
 def base(rule: Rule) -> float:
     """The rest of the threshold."""
     evidence = math.log((rule.n_arms - 1) / rule.eta)
     return evidence if rule.options[0] == MIXTURE else 2.0 * deviation(evidence / 2.0)
 
 
-@jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """Each arm once; then the leader or its challenger, with equal chances."""
     arm = least_pulled(state)
@@ -152,7 +145,6 @@ def choose(rule: Rule, state: State, u: float) -> int:
     return arm if state.alive[arm] else least_pulled(state)
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """Find leader and challenger; stop if the leader is within epsilon of every other arm.
 

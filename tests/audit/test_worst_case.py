@@ -11,7 +11,6 @@ import pytest
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.rules import jitable
 from devote.rules.algorithm import Algorithm
 from devote.rules.registry import ALGORITHMS, register
 from devote.rules.state import COUNT, keep_only
@@ -99,7 +98,6 @@ def test_the_default_jury_of_two_arms_is_right_before_enough_of_it_can_be_wrong(
 def keep_a_good_arm():
     """A subroutine that ends with the last arm with probability eta, else with any other."""
 
-    @jitable
     def choose(rule, state, u):
         state.floats[0] = u
         for k in range(len(state.alive)):
@@ -107,7 +105,6 @@ def keep_a_good_arm():
                 return k
         return -1
 
-    @jitable
     def observe(rule, state, arm, reward, out):
         if state.ints[COUNT] == 1:
             return 0
@@ -153,7 +150,6 @@ def test_with_two_good_arms_the_bound_for_one_is_no_bound(subroutine):
     assert binomial_tail(lost, len(runs), probability=exact) < 1e-7
 
 
-@jitable
 def _play_the_first(rule, state, u):
     for k in range(len(state.alive)):
         if state.alive[k]:
@@ -161,7 +157,6 @@ def _play_the_first(rule, state, u):
     return -1
 
 
-@jitable
 def _err_on_a_first_reward_of_1(rule, state, arm, reward, out):
     if state.ints[COUNT] == 1:
         return 0

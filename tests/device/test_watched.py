@@ -23,7 +23,6 @@ from devote.device.record import Expiry
 from devote.device.store import Store
 from devote.device.sync import sync_once
 from devote.protocol import ExperimentSpec
-from devote.rules import jitable
 from devote.rules.algorithm import Algorithm
 from devote.rules.registry import ALGORITHMS, register
 from devote.rules.state import COUNT, keep_only
@@ -85,7 +84,6 @@ def test_a_wait_for_a_click_that_is_no_activation_is_caught_on_the_device(monkey
     assert exposed(JURY, ImpatientDevice, CLICKS).is_broken
 
 
-@jitable
 def _play_the_first(rule, state, u):
     for k in range(len(state.alive)):
         if state.alive[k]:
@@ -93,7 +91,6 @@ def _play_the_first(rule, state, u):
     return -1
 
 
-@jitable
 def _err_on_a_first_reward_of_1(rule, state, arm, reward, out):
     if state.ints[COUNT] == 1:
         return 0

@@ -15,7 +15,7 @@ import pytest
 from tests.reference.subroutines import SUBROUTINES
 from tests.rules.compiled import array_state, compiled
 
-from devote.rules import COUNT, drop, get_algorithm, jitable, kl_lucb, lucb, start, ugapec
+from devote.rules import COUNT, drop, get_algorithm, kl_lucb, lucb, start, ugapec
 from devote.rules.bernoulli_kl import lower, upper
 from devote.rules.rivals import COMPARED, LEADER, RIVAL, TOTAL
 
@@ -26,7 +26,6 @@ STOPPED, ROUNDED, ANOTHER_ARM, STOPPED_ALONE, ANOTHER_ANSWER = range(5)
 """How a race ends."""
 
 
-@jitable
 def beta_of(kind, n_arms, eta, t):
     """The level of the bounds, or the numerator of the squared radius, after t pulls."""
     if kind == 0:
@@ -37,7 +36,6 @@ def beta_of(kind, n_arms, eta, t):
     return 0.5 * math.log(4.0 * n_arms * t**3.0 / eta)
 
 
-@jitable
 def bound_of(kind, mean, pulls, beta, side):
     """The upper (side 1) or lower (side -1) bound of an arm."""
     if kind != 1:
@@ -45,7 +43,6 @@ def bound_of(kind, mean, pulls, beta, side):
     return upper(mean, beta / pulls) if side > 0 else lower(mean, beta / pulls)
 
 
-@jitable
 def count(alive):
     total = 0
     for k in range(len(alive)):
@@ -53,7 +50,6 @@ def count(alive):
     return total
 
 
-@jitable
 def all_pulled(alive, pulls):
     unpulled = 0
     for k in range(len(alive)):
@@ -61,7 +57,6 @@ def all_pulled(alive, pulls):
     return unpulled == 0
 
 
-@jitable
 def brute_force(kind, alive, pulls, sums, beta):
     """Leader, rival and the gap between them: every arm against every other."""
     least, leader, rival = math.inf, -1, -1

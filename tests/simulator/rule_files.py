@@ -3,21 +3,18 @@
 GOOD = '''\
 """A hundred pulls each, then the best."""
 
-from devote.rules import Algorithm, jitable, register
+from devote.rules import Algorithm, register
 from devote.rules.state import COUNT, add, best_mean, drop, keep_only, least_pulled
 
 
-@jitable
 def enough(state):
     return state.pulls[least_pulled(state)] >= 100
 
 
-@jitable
 def choose(rule, state, u):
     return least_pulled(state)
 
 
-@jitable
 def observe(rule, state, arm, reward, out):
     add(state, arm, reward)
     state.ints[1] = arm

@@ -12,16 +12,6 @@ KEEP = "    return keep_only(state, best_mean(state), out)"
 WORD = "    state.ints[1] = arm"
 
 FAULTS = {
-    "missing jitable": (
-        [("@jitable\ndef enough", "def enough")],
-        "def enough",
-        r"enough, which observe calls, is not marked @jitable.*\nWrite @jitable .* def enough",
-    ),
-    "missing jitable on observe": (
-        [("@jitable\ndef observe", "def observe")],
-        "def observe",
-        r"observe is not marked @jitable",
-    ),
     "writing past its words": (
         [(WORD, "    state.ints[2] = arm")],
         "state.ints[2]",
@@ -49,17 +39,17 @@ FAULTS = {
     ),
     "never voting": (
         [(KEEP, "    return 0")],
-        "@jitable\ndef observe",
+        "def observe",
         r"still keeps arms \[0, 1, 2\] after [\d,]+ pulls .* never votes\.\nDrop arms with drop",
     ),
     "keeping the worst": (
         [("    add(state, arm, reward)", "    add(state, arm, 1.0 - reward)")],
-        "@jitable\ndef observe",
+        "def observe",
         r"kept arm \d, which never paid, and dropped arm 0",
     ),
     "not telling": (
         [(KEEP, KEEP.replace("return ", "") + "\n    return 0")],
-        "@jitable\ndef observe",
+        "def observe",
         r"told of \[\], but the arms it took out are .*\nWrite each arm",
     ),
     "unequal on lists and arrays": (
@@ -74,25 +64,25 @@ FAULTS = {
     ),
     "a memory of its own": (
         [
-            ("@jitable\ndef choose", "SEEN = []\n\n\n@jitable\ndef choose"),
+            ("def choose", "SEEN = []\n\n\ndef choose"),
             (
-                "    return least_pulled(state)\n\n\n@jitable\ndef observe",
+                "    return least_pulled(state)\n\n\ndef observe",
                 "    SEEN.append(1)\n    if len(SEEN) % 7 == 0:\n        return best_sum(state)\n"
-                "    return least_pulled(state)\n\n\n@jitable\ndef observe",
+                "    return least_pulled(state)\n\n\ndef observe",
             ),
             ("best_mean, drop", "best_mean, best_sum, drop"),
         ],
-        "@jitable\ndef observe",
+        "def observe",
         r"when it runs again.*\nKeep all memory in state",
     ),
     "an arm that is gone": (
         [
             (
-                "    return least_pulled(state)\n\n\n@jitable\ndef observe",
-                "    return int(u * rule.n_arms)\n\n\n@jitable\ndef observe",
+                "    return least_pulled(state)\n\n\ndef observe",
+                "    return int(u * rule.n_arms)\n\n\ndef observe",
             )
         ],
-        "@jitable\ndef choose",
+        "def choose",
         r"choose returned \d, but the remaining arms are .*\nLook at state\.alive",
     ),
     "a power": (
@@ -107,7 +97,7 @@ FAULTS = {
     ),
     "too few arguments": (
         [("def choose(rule, state, u)", "def choose(rule, state)")],
-        "@jitable\ndef choose",
+        "def choose",
         r"choose takes 2 arguments, not 3\.\nWrite def choose\(rule, state, u\)",
     ),
 }

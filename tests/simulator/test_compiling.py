@@ -20,15 +20,13 @@ from devote.simulator.compiling import Linker, of_event_loop, unchanged
 from devote.simulator.parts import PARTS
 
 RULE = """
-from devote.rules import COUNT, Algorithm, jitable, register
+from devote.rules import COUNT, Algorithm, register
 from devote.rules.state import best_mean, in_turn, keep_only, add, least_pulled
 from {name}_help import ENOUGH, enough
 
-@jitable
 def choose(rule, state, u):
     return least_pulled(state)
 
-@jitable
 def observe(rule, state, arm, reward, out):
     add(state, arm, reward)
     if state.ints[COUNT] == 1 or not enough(state.pulls[least_pulled(state)]):
@@ -38,10 +36,8 @@ def observe(rule, state, arm, reward, out):
 ALGORITHM = register(Algorithm("{name}", "", "", choose, observe), replace=True)
 """
 HELP = """
-from devote.rules import jitable
 ENOUGH = 10
 
-@jitable
 def enough(pulls):
     return pulls >= {enough}
 """
@@ -115,7 +111,7 @@ def test_an_edited_rule_is_the_rule_that_runs(rule_in_files):
     importlib.reload(helper)
     importlib.reload(made.module)
     assert made.pulls() == 600
-    namespace = {"jitable": lambda f: f}
+    namespace = {}
     exec("def enough(pulls):\n    return pulls >= 50", namespace)
     made.module.enough.__code__ = namespace["enough"].__code__
     assert made.pulls() == 100

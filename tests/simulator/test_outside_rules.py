@@ -119,9 +119,9 @@ def test_a_rule_may_make_arrays_and_functions_of_its_own(tmp_path):
     doubled = np.array([2.0 * w for w in weights]) + weights * 1.0
     return least_pulled(state) + int(half(np.sum(doubled) - 3.0 * np.sum(weights)))
 """
-    plain = "\n    return least_pulled(state)\n\n\n@jitable\ndef observe"
+    plain = "\n    return least_pulled(state)\n\n\ndef observe"
     top = "from devote.rules import Algorithm"
-    changes = (plain, f"{body}\n\n@jitable\ndef observe"), (top, f"import numpy as np\n{top}")
+    changes = (plain, f"{body}\n\ndef observe"), (top, f"import numpy as np\n{top}")
     import_rules(write_rule(tmp_path, "rule_k", *changes))
     compiled = run_trial(Scenario(*play("rule_k"), engine="event"), seed=3, trial=0)
     assert compiled == run_players(*play("rule_k"), seed=3, trial=0)

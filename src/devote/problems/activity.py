@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 from devote.errors import did_you_mean
 from devote.problems.errors import ProblemError, check, player_count
-from devote.rules.jitable import jitable
 
 
 class Activity(Protocol):
@@ -251,7 +250,6 @@ def alias_table(weights: Sequence[float]) -> tuple[list[float], list[int]]:
     return threshold, alias
 
 
-@jitable
 def pick(threshold: Sequence[float], alias: Sequence[int], u: float) -> int:
     """The player that a uniform u in [0, 1) wakes; ``int(u * N)`` when all are equal.
 

@@ -12,8 +12,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from devote.rules.jitable import jitable
-
 BERNOULLI = 0
 """Pays 1 with probability the mean, else 0."""
 
@@ -59,7 +57,6 @@ class Environment(NamedTuple):
     lengths: Sequence[int]
 
 
-@jitable
 def segment_at(env: Environment, t: int) -> int:
     """The stretch of time between two switches that holds t.
 
@@ -77,7 +74,6 @@ def segment_at(env: Environment, t: int) -> int:
     return low
 
 
-@jitable
 def mean_reward(env: Environment, t: int, player: int, arm: int) -> float:
     """The mean reward of an arm for a player at time t.
 
@@ -89,7 +85,6 @@ def mean_reward(env: Environment, t: int, player: int, arm: int) -> float:
     return mean_in_row(env, row_at(env, t, player), t, arm)
 
 
-@jitable
 def row_at(env: Environment, t: int, player: int) -> int:
     """The row of means that holds for a player at time t."""
     row = 0
@@ -100,7 +95,6 @@ def row_at(env: Environment, t: int, player: int) -> int:
     return row
 
 
-@jitable
 def mean_in_row(env: Environment, row: int, t: int, arm: int) -> float:
     """The mean reward of an arm at time t, by a row of means."""
     mean = env.means[row * env.n_arms + arm]
@@ -114,7 +108,6 @@ def mean_in_row(env: Environment, row: int, t: int, arm: int) -> float:
     return mean
 
 
-@jitable
 def beta_quantile(mean: float, u: float) -> float:
     """The u-quantile of Beta(m / (1 - m), 1); the point masses at 0 and 1 for such means."""
     if mean >= 1.0:
@@ -124,7 +117,6 @@ def beta_quantile(mean: float, u: float) -> float:
     return math.exp(math.log(u) * ((1.0 - mean) / mean))
 
 
-@jitable
 def pay(env: Environment, t: int, player: int, arm: int, u: float) -> float:
     """The reward in [0, 1] of one pull, from one uniform u in [0, 1).
 
@@ -153,7 +145,6 @@ def pay(env: Environment, t: int, player: int, arm: int, u: float) -> float:
     return recorded
 
 
-@jitable
 def falls_short(mean: float, best: float, epsilon: float) -> bool:
     """Whether a mean is more than epsilon below the best.
 
@@ -165,7 +156,6 @@ def falls_short(mean: float, best: float, epsilon: float) -> bool:
     return best - mean > epsilon + TOLERANCE
 
 
-@jitable
 def is_suboptimal(env: Environment, epsilon: float, t: int, player: int, arm: int) -> int:
     """1 if the arm is not epsilon-optimal for this player at time t.
 

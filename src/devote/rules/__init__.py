@@ -7,7 +7,6 @@ the list below. The same functions run on a device's lists and in the compiled s
 from importlib import import_module
 
 from devote.rules.algorithm import Algorithm as Algorithm
-from devote.rules.jitable import jitable as jitable
 from devote.rules.outside import import_rules as import_rules
 from devote.rules.registry import get_algorithm as get_algorithm
 from devote.rules.registry import register as register

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from devote.rules.jitable import jitable
 from devote.rules.state import NEXT, Rule, State, in_turn, is_alive, start
 
 
@@ -74,7 +73,6 @@ class Algorithm:
         return state
 
 
-@jitable
 def choose_in_turn(rule: Rule, state: State, u: float) -> int:
     """Round robin."""
     return in_turn(state)

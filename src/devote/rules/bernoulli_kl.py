@@ -9,8 +9,6 @@ Paper: section 3.1, the bounds of KL-Racing and KL-LUCB.
 
 import math
 
-from devote.rules.jitable import jitable
-
 TOLERANCE = 1e-13
 LAST_STEP = 1e-5
 """The search ends after a step this small beside the distances to p and to 1: about its cube is
@@ -20,7 +18,6 @@ MAX_STEPS = 100
 LOG_2 = math.log(2.0)
 
 
-@jitable
 def divergence(p: float, q: float) -> float:
     """d(p, q) of two Bernoulli laws, ``p ln(p/q) + (1-p) ln((1-p)/(1-q))``.
 
@@ -39,7 +36,6 @@ def divergence(p: float, q: float) -> float:
     return total
 
 
-@jitable
 def divergence_at_least(p: float, log_q: float, log_rest: float) -> float:
     """A lower bound on d(p, q) that takes no logarithm: ``ln q`` and ``ln(1 - q)`` are given.
 
@@ -57,7 +53,6 @@ def divergence_at_least(p: float, log_q: float, log_rest: float) -> float:
     return entropy - LOG_2 - p * log_q - (1.0 - p) * log_rest
 
 
-@jitable
 def upper(p: float, level: float) -> float:
     """The largest q with ``d(p, q) <= level``.
 
@@ -105,7 +100,6 @@ def upper(p: float, level: float) -> float:
     return q
 
 
-@jitable
 def lower(p: float, level: float) -> float:
     """The smallest q with ``d(p, q) <= level``, by symmetry.
 

@@ -17,7 +17,6 @@ import math
 from collections.abc import MutableSequence
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.jitable import jitable
 from devote.rules.state import (
     COUNT,
     Rule,
@@ -51,25 +50,21 @@ MOST_ARMS = 512
 """Three numbers for each pair of more arms are too many for a device."""
 
 
-@jitable
 def rounds_at(n_arms: int, j: int, a: int) -> int:
     """Where the number of rounds in which both j and a were asked stands."""
     return BITS + n_arms + j * n_arms + a
 
 
-@jitable
 def wins_at(n_arms: int, j: int, a: int) -> int:
     """Where the number of rounds that j won against a stands."""
     return rounds_at(n_arms, j, a) + n_arms * n_arms
 
 
-@jitable
 def settled_at(n_arms: int, j: int, a: int) -> int:
     """Where it stands whether a is settled against j."""
     return wins_at(n_arms, j, a) + n_arms * n_arms
 
 
-@jitable
 def log_capital(epsilon: float, wins: float, losses: float, rounds: float, s: float) -> float:
     """The logarithm of C(w, l, t, s), the evidence that an arm is at most s below another.
 
@@ -100,13 +95,11 @@ def log_capital(epsilon: float, wins: float, losses: float, rounds: float, s: fl
         g = min(STEP * g, LARGEST_STAKE)
 
 
-@jitable
 def above_log(x: float) -> float:
     """At least ``ln(1 + x)`` for any x above -1: the first three terms of its series."""
     return x * (1.0 - x * (0.5 - x / 3.0))
 
 
-@jitable
 def can_reach(
     threshold: float, epsilon: float, wins: float, losses: float, rounds: float, s: float
 ) -> bool:
@@ -123,7 +116,6 @@ def can_reach(
         g = min(STEP * g, LARGEST_STAKE)
 
 
-@jitable
 def is_proved(rule: Rule, wins: float, losses: float, rounds: float, s: float) -> bool:
     """Whether the capital reaches (K-1)/eta wherever up to ``rule.liars`` lies may stand.
 
@@ -145,7 +137,6 @@ def is_proved(rule: Rule, wins: float, losses: float, rounds: float, s: float) -
     return log_capital(rule.epsilon, wins, losses, rounds, s) >= threshold
 
 
-@jitable
 def asks(rule: Rule, state: State, arm: int) -> bool:
     """Whether a round asks about an arm: the leader, and the arms not settled against it."""
     if not state.alive[arm]:
@@ -156,7 +147,6 @@ def asks(rule: Rule, state: State, arm: int) -> bool:
     return state.ints[settled_at(rule.n_arms, leader, arm)] == 0
 
 
-@jitable
 def next_asked(rule: Rule, state: State) -> int:
     """The first asked arm that lacks its pull of this round; -1 once the round is complete."""
     for k in range(rule.n_arms):
@@ -165,7 +155,6 @@ def next_asked(rule: Rule, state: State) -> int:
     return -1
 
 
-@jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """The asked arms of a round by index; ``u`` is kept for the reward.
 
@@ -182,7 +171,6 @@ def choose(rule: Rule, state: State, u: float) -> int:
     return next_alive(state, 0)
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """Round the reward to a bit, and judge each round when it is complete."""
     n_out = 0
@@ -198,7 +186,6 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     return end_round(rule, state, out)
 
 
-@jitable
 def end_round(rule: Rule, state: State, out: MutableSequence[int]) -> int:
     """Count the pairs of a complete round, judge, and begin the next one."""
     n_arms = rule.n_arms
@@ -217,7 +204,6 @@ def end_round(rule: Rule, state: State, out: MutableSequence[int]) -> int:
     return n_out
 
 
-@jitable
 def judge(rule: Rule, state: State, out: MutableSequence[int]) -> int:
     """Settle and drop arms against the leader; stop once every other arm is settled.
 

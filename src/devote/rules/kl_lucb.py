@@ -9,7 +9,6 @@ each.
 import math
 
 from devote.rules.bernoulli_kl import divergence, divergence_at_least, lower, upper
-from devote.rules.jitable import jitable
 from devote.rules.rivals import RIVAL, SECOND, TOTAL, explore_then_commit, note, outdated
 from devote.rules.state import Rule, State, best_mean, mean
 
@@ -22,14 +21,12 @@ HIGHEST = 0
 """Word of ``State.floats``: the rival's upper bound when the pair was found; 0 before."""
 
 
-@jitable
 def exploration(rule: Rule, t: int) -> float:
     """The level of the bounds after t pulls, ``ln a + ln ln a``, ``a = 405.5 K t^1.1 / eta``."""
     log_a = math.log(K1 * rule.n_arms / rule.eta) + ALPHA * math.log(float(t))
     return log_a + math.log(log_a)
 
 
-@jitable
 def compare(rule: Rule, state: State) -> float:
     """Find the empirical best h and the highest upper bound l of the rest; ``U_l - L_h``."""
     beta = exploration(rule, state.ints[TOTAL])
@@ -38,7 +35,6 @@ def compare(rule: Rule, state: State) -> float:
     return highest - lower(mean(state, leader), beta / state.pulls[leader])
 
 
-@jitable
 def stops(rule: Rule, state: State) -> bool:
     """Whether the gap is below epsilon; finds the pair anew, unless a pull of the last is due.
 
@@ -56,7 +52,6 @@ def stops(rule: Rule, state: State) -> bool:
     return lies_above(mean(state, leader), beta / state.pulls[leader], point)
 
 
-@jitable
 def lies_above(p: float, level: float, point: float) -> bool:
     """Whether the smallest q with ``d(p, q) <= level`` lies above a point."""
     if point >= p:
@@ -64,7 +59,6 @@ def lies_above(p: float, level: float, point: float) -> bool:
     return point < 0.0 or divergence(p, point) > level
 
 
-@jitable
 def find_pair(state: State, leader: int, beta: float) -> float:
     """Find the leader's rival and note the pair; returns the rival's bound.
 
@@ -86,7 +80,6 @@ def find_pair(state: State, leader: int, beta: float) -> float:
     return highest
 
 
-@jitable
 def likeliest(state: State, leader: int, beta: float) -> int:
     """The arm whose bound seems the highest after a step of Newton's from the last highest one.
 
@@ -109,7 +102,6 @@ def likeliest(state: State, leader: int, beta: float) -> int:
     return arm
 
 
-@jitable
 def next_threat(
     state: State,
     begin: int,
@@ -140,7 +132,6 @@ def next_threat(
     return k
 
 
-@jitable
 def logarithms(q: float) -> tuple[float, float]:
     """``ln q`` and ``ln(1 - q)``; two zeros, which rule no arm out, if one is infinite."""
     if 0.0 < q < 1.0:

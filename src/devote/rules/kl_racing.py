@@ -9,20 +9,17 @@ from collections.abc import MutableSequence
 
 from devote.rules.algorithm import round_robin
 from devote.rules.bernoulli_kl import lower, upper
-from devote.rules.jitable import jitable
 from devote.rules.state import Rule, State, best_mean, drop, ends_round, mean
 
 K1 = 11.1
 ALPHA = 1.1
 
 
-@jitable
 def exploration(rule: Rule, t: int) -> float:
     """The level of the bounds in round t, ``ln(11.1 K t^1.1 / eta)``."""
     return math.log(K1 * rule.n_arms / rule.eta) + ALPHA * math.log(float(t))
 
 
-@jitable
 def worst_mean(state: State, best: int) -> int:
     """The remaining arm with the lowest mean, other than the best."""
     worst = -1
@@ -32,7 +29,6 @@ def worst_mean(state: State, best: int) -> int:
     return worst
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round drop the worst arm if ``L_best > U_worst - eps``."""
     if not ends_round(state, arm, reward):

@@ -8,21 +8,18 @@ each.
 
 import math
 
-from devote.rules.jitable import jitable
 from devote.rules.rivals import TOTAL, explore_then_commit, note, radius
 from devote.rules.state import Rule, State, best_mean, mean
 
 K1 = 1.25
 
 
-@jitable
 def exploration(rule: Rule, t: int) -> float:
     """The numerator of the squared radius after t pulls, ``ln(1.25 K t^4 / eta) / 2``."""
     pulls = float(t)
     return math.log(K1 * rule.n_arms * pulls * pulls * pulls * pulls / rule.eta) / 2.0
 
 
-@jitable
 def compare(rule: Rule, state: State) -> float:
     """Find the empirical best h and the highest upper bound l of the rest; ``U_l - L_h``."""
     beta = exploration(rule, state.ints[TOTAL])
@@ -39,7 +36,6 @@ def compare(rule: Rule, state: State) -> float:
     return highest - (mean(state, leader) - radius(beta, state.pulls[leader]))
 
 
-@jitable
 def stops(rule: Rule, state: State) -> bool:
     """Whether the gap is below epsilon."""
     return compare(rule, state) < rule.epsilon

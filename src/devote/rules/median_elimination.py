@@ -8,7 +8,6 @@ import math
 from collections.abc import MutableSequence
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.jitable import jitable
 from devote.rules.state import (
     COUNT,
     NEXT,
@@ -28,7 +27,6 @@ TIE_BREAKER = 0
 MOST = 2**31 - 1
 
 
-@jitable
 def budget(rule: Rule, epoch: int) -> int:
     """Fresh pulls of each survivor in an epoch, ``ceil(4/eps_l^2 * ln(3/eta_l))``.
 
@@ -42,14 +40,12 @@ def budget(rule: Rule, epoch: int) -> int:
     return math.ceil(4.0 / (epsilon * epsilon) * math.log(3.0 / eta))
 
 
-@jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """Round robin; the uniform is kept to break ties at the end of the epoch."""
     state.floats[TIE_BREAKER] = u
     return in_turn(state)
 
 
-@jitable
 def drop_worst(state: State) -> int:
     """Drop the remaining arm with the lowest mean, a random one of those that tie.
 
@@ -78,7 +74,6 @@ def drop_worst(state: State) -> int:
     return -1
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of an epoch drop the worst half, rounded down, and start the next afresh.
 

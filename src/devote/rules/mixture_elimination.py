@@ -11,7 +11,6 @@ import math
 from collections.abc import MutableSequence
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.jitable import jitable
 from devote.rules.state import (
     COUNT,
     NEXT,
@@ -29,7 +28,6 @@ RHO = 0
 """Position of the option. A larger one makes the bound looser early and tighter late."""
 
 
-@jitable
 def bound(rule: Rule, tau: int) -> float:
     """The bound on a difference of sums after tau rounds, ``tau * b(tau)``.
 
@@ -40,13 +38,11 @@ def bound(rule: Rule, tau: int) -> float:
     return math.sqrt(0.5 * (tau + rho) * math.log((1.0 + tau / rho) * rivals * rivals))
 
 
-@jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """Round robin, by index."""
     return in_turn(state)
 
 
-@jitable
 def judge(rule: Rule, state: State, tau: int, out: MutableSequence[int]) -> int:
     """After round tau stop if every ``lead + eps >= b``; else drop each ``lead >= b``.
 
@@ -66,7 +62,6 @@ def judge(rule: Rule, state: State, tau: int, out: MutableSequence[int]) -> int:
     return drop_behind(state, best, reach, out)
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """Judge each round at its end.
 

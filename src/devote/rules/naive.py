@@ -7,17 +7,14 @@ import math
 from collections.abc import MutableSequence
 
 from devote.rules.algorithm import round_robin
-from devote.rules.jitable import jitable
 from devote.rules.state import NEXT, Rule, State, add, best_mean, keep_only, least_pulled
 
 
-@jitable
 def budget(rule: Rule) -> int:
     """Pulls of each arm, ``ceil(4/eps^2 * ln(2K/eta))``."""
     return math.ceil(4.0 / (rule.epsilon * rule.epsilon) * math.log(2.0 * rule.n_arms / rule.eta))
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """Once every remaining arm has its budget, keep the empirical best."""
     add(state, arm, reward)

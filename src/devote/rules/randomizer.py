@@ -15,8 +15,6 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from devote.rules.jitable import jitable
-
 GRID = 2**53
 """How many values a uniform number can take."""
 
@@ -37,7 +35,6 @@ def truthful(privacy: float, n_arms: int) -> int:
     return GRID - lies * (n_arms - 1)
 
 
-@jitable
 def blur(truth: int, noise: float, truths: int, n_arms: int) -> int:
     """The arm to tell instead of ``truth``; ``truths`` is what ``truthful`` gave."""
     place = int(noise * 9007199254740992.0)
@@ -47,7 +44,6 @@ def blur(truth: int, noise: float, truths: int, n_arms: int) -> int:
     return lie if lie < truth else lie + 1
 
 
-@jitable
 def blur_reward(reward: float, noise: float, truths: int) -> int:
     """A bit for a reward in [0, 1]; ``truths`` is what ``truthful(e, 2)`` gave.
 

@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, MutableSequence
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.jitable import jitable
 from devote.rules.state import COUNT, Rule, State, add, keep_only, least_pulled
 
 # COMPARED: how many arms remained when leader and rival were found; 0 before, which is as long as
@@ -21,13 +20,11 @@ from devote.rules.state import COUNT, Rule, State, add, keep_only, least_pulled
 TOTAL, LEADER, RIVAL, COMPARED, SECOND, N_INTS = range(1, 7)
 
 
-@jitable
 def radius(beta: float, pulls: int) -> float:
     """Half the width of an arm's interval, ``sqrt(beta / N_k)``."""
     return math.sqrt(beta / pulls)
 
 
-@jitable
 def note(state: State, leader: int, rival: int) -> None:
     """Write the outcome of a comparison."""
     state.ints[LEADER] = leader
@@ -35,13 +32,11 @@ def note(state: State, leader: int, rival: int) -> None:
     state.ints[COMPARED] = state.ints[COUNT]
 
 
-@jitable
 def outdated(state: State) -> int:
     """Whether leader and rival must be found again because an arm has gone since."""
     return 1 if state.ints[COMPARED] != state.ints[COUNT] else 0
 
 
-@jitable
 def open_pair(state: State) -> int:
     """Play the leader now and the rival next."""
     state.ints[SECOND] = state.ints[RIVAL] + 1
@@ -96,7 +91,6 @@ def explore_then_commit(
         # numba's cache on disk refers to a function by its module and its name there.
         function.__module__ = compare.__module__
         function.__qualname__ = f"ALGORITHM.{function.__name__}"
-        jitable(function)
     return Algorithm(
         name,
         summary,

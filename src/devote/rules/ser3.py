@@ -11,7 +11,6 @@ import math
 from collections.abc import MutableSequence
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.jitable import jitable
 from devote.rules.state import COUNT, Rule, State, best_sum, drop_behind
 
 TAU, LEFT, SEEN, ROW = range(1, 5)
@@ -19,7 +18,6 @@ RADIUS = 0
 ACTIVE = 1.0
 
 
-@jitable
 def radius(rule: Rule, tau: int, n_alive: int) -> float:
     """The radius after tau rounds.
 
@@ -34,7 +32,6 @@ def radius(rule: Rule, tau: int, n_alive: int) -> float:
     return math.sqrt(math.log(4.0 * rule.n_arms * rounds * rounds / rule.eta) / (2.0 * rounds))
 
 
-@jitable
 def renew_row(state: State) -> None:
     """Take arms that were dropped from outside out of the row; if none is left, begin a round.
 
@@ -56,7 +53,6 @@ def renew_row(state: State) -> None:
     state.ints[SEEN] = state.ints[COUNT]
 
 
-@jitable
 def draw(state: State, u: float) -> tuple[int, float]:
     """Draw an arm uniformly, move it to the end of the row and shorten that by one.
 
@@ -74,13 +70,11 @@ def draw(state: State, u: float) -> tuple[int, float]:
     return arm, scaled - i
 
 
-@jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """A uniformly drawn survivor not yet played this round."""
     return draw(state, u)[0]
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round, from ``tau >= ln(K/eta)``, drop ``gap + eps >= 2 radius``.
 

@@ -11,7 +11,6 @@ from collections.abc import MutableSequence
 
 from devote.rules import ser3
 from devote.rules.algorithm import Algorithm
-from devote.rules.jitable import jitable
 from devote.rules.ser3 import draw
 from devote.rules.ser3 import observe as observe_round
 from devote.rules.state import RESET, Rule, State, start
@@ -20,14 +19,12 @@ SPARE = 0
 PHI = len(ser3.ALGORITHM.options)
 
 
-@jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """As SER3; what is left of the uniform decides on a reset after the pull."""
     arm, state.floats[SPARE] = draw(state, u)
     return arm
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """Reset with probability phi, else as SER3.
 

@@ -11,8 +11,6 @@ alive each time they are called and keep no second copy that could go stale unno
 from collections.abc import MutableSequence
 from typing import NamedTuple
 
-from devote.rules.jitable import jitable
-
 COUNT = 0
 """Word of ``State.ints`` that holds the number of remaining arms; a subroutine's own follow."""
 
@@ -49,7 +47,6 @@ class State(NamedTuple):
     floats: MutableSequence[float]
 
 
-@jitable
 def start(state: State) -> None:
     """Forget everything: all arms remain, nothing was pulled.
 
@@ -66,7 +63,6 @@ def start(state: State) -> None:
     state.ints[COUNT] = len(state.alive)
 
 
-@jitable
 def drop(state: State, arm: int) -> None:
     """Take a remaining arm out.
 
@@ -76,26 +72,22 @@ def drop(state: State, arm: int) -> None:
     state.ints[COUNT] -= 1
 
 
-@jitable
 def is_alive(rule: Rule, state: State, arm: int) -> bool:
     """Whether an arm remains."""
     return bool(state.alive[arm])
 
 
-@jitable
 def add(state: State, arm: int, reward: float) -> None:
     """Count one pull and its reward."""
     state.pulls[arm] += 1
     state.sums[arm] += reward
 
 
-@jitable
 def mean(state: State, arm: int) -> float:
     """The empirical mean of an arm that has been pulled."""
     return state.sums[arm] / state.pulls[arm]
 
 
-@jitable
 def least_pulled(state: State) -> int:
     """The remaining arm with the fewest pulls, the lowest index among equals: round robin."""
     arm = -1
@@ -105,7 +97,6 @@ def least_pulled(state: State) -> int:
     return arm
 
 
-@jitable
 def next_alive(state: State, begin: int) -> int:
     """The first remaining arm from ``begin`` on; the number of arms if there is none."""
     k = begin
@@ -114,7 +105,6 @@ def next_alive(state: State, begin: int) -> int:
     return k
 
 
-@jitable
 def in_turn(state: State) -> int:
     """The first remaining arm from ``NEXT`` on, or the first of all: round robin.
 
@@ -124,7 +114,6 @@ def in_turn(state: State) -> int:
     return arm if arm < len(state.alive) else next_alive(state, 0)
 
 
-@jitable
 def ends_round(state: State, arm: int, reward: float) -> bool:
     """Count a pull of the arm whose turn it was; whether it ended a round of several arms."""
     add(state, arm, reward)
@@ -132,7 +121,6 @@ def ends_round(state: State, arm: int, reward: float) -> bool:
     return state.ints[COUNT] > 1 and state.ints[NEXT] == len(state.alive)
 
 
-@jitable
 def best_mean(state: State) -> int:
     """The remaining arm with the highest empirical mean, the lowest index among equals."""
     best = -1
@@ -146,7 +134,6 @@ def best_mean(state: State) -> int:
     return best
 
 
-@jitable
 def best_sum(state: State) -> int:
     """The remaining arm with the highest sum of rewards, the lowest index among equals."""
     best = -1
@@ -159,7 +146,6 @@ def best_sum(state: State) -> int:
     return best
 
 
-@jitable
 def drop_behind(state: State, best: int, gap: float, out: MutableSequence[int]) -> int:
     """Drop arms whose sums are ``gap`` or more below the best's; ``out`` as in ``keep_only``."""
     n_out = 0
@@ -172,7 +158,6 @@ def drop_behind(state: State, best: int, gap: float, out: MutableSequence[int]) 
     return n_out
 
 
-@jitable
 def keep_only(state: State, arm: int, out: MutableSequence[int]) -> int:
     """Drop every remaining arm but one, writing them to ``out``; returns how many went."""
     n_out = 0

@@ -9,7 +9,6 @@ import math
 from collections.abc import MutableSequence
 
 from devote.rules.algorithm import round_robin
-from devote.rules.jitable import jitable
 from devote.rules.state import (
     Rule,
     State,
@@ -24,14 +23,12 @@ C = 4.01
 """The constant of the radius; its authors ask for more than 4."""
 
 
-@jitable
 def radius(rule: Rule, t: int) -> float:
     """The radius after t rounds, ``sqrt(ln(c K t^2 / eta) / t)``."""
     rounds = float(t)
     return math.sqrt(math.log(C * rule.n_arms * rounds * rounds / rule.eta) / rounds)
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """At the end of a round drop arms two radii below the best; stop once radius <= eps/2."""
     if not ends_round(state, arm, reward):

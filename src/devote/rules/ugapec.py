@@ -6,21 +6,18 @@ Differs from print: it stops once the gap is lower than epsilon, not higher (err
 
 import math
 
-from devote.rules.jitable import jitable
 from devote.rules.rivals import LEADER, RIVAL, TOTAL, explore_then_commit, note, radius
 from devote.rules.state import Rule, State, mean
 
 C = 0.5
 
 
-@jitable
 def exploration(rule: Rule, t: int) -> float:
     """The numerator of the squared radius after t pulls, ``c ln(4 K t^3 / eta)``."""
     pulls = float(t)
     return C * math.log(4.0 * rule.n_arms * pulls * pulls * pulls / rule.eta)
 
 
-@jitable
 def compare(rule: Rule, state: State) -> float:
     """Find J, the least ``B_k = max U_i - L_k`` over i != k, and u, its highest rival; B_J.
 
@@ -54,7 +51,6 @@ def compare(rule: Rule, state: State) -> float:
     return least
 
 
-@jitable
 def less_known(state: State) -> int:
     """Whichever of J and u has the wider radius, J on a tie."""
     leader = state.ints[LEADER]
@@ -64,7 +60,6 @@ def less_known(state: State) -> int:
     return rival
 
 
-@jitable
 def stops(rule: Rule, state: State) -> bool:
     """Whether the gap is below epsilon."""
     return compare(rule, state) < rule.epsilon

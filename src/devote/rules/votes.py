@@ -3,7 +3,6 @@
 import math
 from collections.abc import MutableSequence, Sequence
 
-from devote.rules.jitable import jitable
 from devote.rules.state import State, drop, start
 
 INTEGER_TOLERANCE = 1e-12
@@ -28,7 +27,6 @@ def quorum(delta: float, eta: float, rule: str = "paper") -> int:
     return math.floor(ratio) if rule == "paper" else math.ceil(ratio)
 
 
-@jitable
 def shared_set(tally: Sequence[int], quorum: int, shared: MutableSequence[int]) -> int:
     """Mark the arms still shared, given the number of distinct voters against each.
 
@@ -53,7 +51,6 @@ def shared_set(tally: Sequence[int], quorum: int, shared: MutableSequence[int]) 
     return size
 
 
-@jitable
 def merge(state: State, shared: Sequence[int]) -> int:
     """Take the arms that are no longer shared out of a player's remaining set.
 

@@ -9,13 +9,11 @@ Paper: Property 1 with equality, L = 1.
 from collections.abc import MutableSequence
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.jitable import jitable
 from devote.rules.state import COUNT, Rule, State, keep_only
 
 COIN = 0
 
 
-@jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """The first remaining arm; the uniform is kept as the coin."""
     state.floats[COIN] = u
@@ -25,7 +23,6 @@ def choose(rule: Rule, state: State, u: float) -> int:
     return -1
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
     """Keep the last remaining arm with probability eta, else the first."""
     if state.ints[COUNT] == 1:

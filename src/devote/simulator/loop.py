@@ -11,44 +11,38 @@ Paper: Algorithms 1 and 2.
 from typing import Any
 
 from devote.problems import is_suboptimal, pay, pick
-from devote.rules import RESET, Rule, State, jitable
+from devote.rules import RESET, Rule, State
 from devote.simulator.workspace import FAULT, Game, Setup, Tables, Workspace
 
 AT_ONCE = 4
 """Players whose rows are read together."""
 
 
-@jitable
 def choose(rule: Rule, state: State, u: float) -> int:
     """The subroutine's ``choose``."""
     raise NotImplementedError
 
 
-@jitable
 def observe(rule: Rule, state: State, arm: int, reward: float, out: Any) -> int:
     """The subroutine's ``observe``."""
     raise NotImplementedError
 
 
-@jitable
 def asks(rule: Rule, state: State, arm: int) -> bool:
     """The subroutine's ``asks``."""
     raise NotImplementedError
 
 
-@jitable
 def wake(work: Workspace, state: State, player: int, noise: float) -> None:
     """The scheme's: what a player does before it plays."""
     raise NotImplementedError
 
 
-@jitable
 def play(subroutine: Any, work: Workspace, state: State, player: int, u: float) -> int:
     """The scheme's: which arm is played."""
     raise NotImplementedError
 
 
-@jitable
 def take(
     subroutine: Any,
     work: Workspace,
@@ -62,19 +56,16 @@ def take(
     raise NotImplementedError
 
 
-@jitable
 def learn(work: Workspace, state: State, player: int, n_out: int) -> None:
     """The scheme's: what follows from an elimination or a reset."""
     raise NotImplementedError
 
 
-@jitable
 def ended(work: Workspace) -> int:
     """The scheme's: AGREED, STALLED or 0; a scheme may have codes of its own above FAULT."""
     raise NotImplementedError
 
 
-@jitable
 def pull(
     game: Game,
     setup: Setup,
@@ -134,7 +125,6 @@ def pull(
     return arm
 
 
-@jitable
 def waker(game: Game, setup: Setup, u: float) -> int:
     """The player that a uniform wakes."""
     if setup.even:
@@ -180,7 +170,6 @@ def loop(
         begin = end
 
 
-@jitable
 def touch(learners: Any, tables: Tables, player: int) -> int:
     """Read a word of each row of a player, so that the pulls that follow find them in the cache.
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from devote.problems import pay
-from devote.rules import COUNT, State, jitable, start
+from devote.rules import COUNT, State, start
 from devote.rules.state import next_alive
 from devote.simulator.loop import choose as choose
 from devote.simulator.loop import observe as observe
@@ -134,19 +134,16 @@ class View(NamedTuple):
     out: Any
 
 
-@jitable
 def enter(setup: Setup, view: View, player: Any, voted: Any) -> None:
     """The scheme's: at the beginning of each pass, for each player."""
     raise NotImplementedError
 
 
-@jitable
 def wake(setup: Setup, view: View, state: State, player: Any, noise: float, t: float) -> None:
     """The scheme's: what a player does before it plays."""
     raise NotImplementedError
 
 
-@jitable
 def learn(
     setup: Setup, view: View, state: State, player: Any, voted: Any, n: int, t: float
 ) -> None:
@@ -154,19 +151,16 @@ def learn(
     raise NotImplementedError
 
 
-@jitable
 def needed(setup: Setup, trial: Any, tally: Any, shared: Any, slot: int) -> int:
     """The scheme's: how many more messages of a slot make a decision; 0 if none do."""
     raise NotImplementedError
 
 
-@jitable
 def apply(setup: Setup, trial: Any, tally: Any, shared: Any) -> None:
     """The scheme's: what follows from the messages of a committed pass."""
     raise NotImplementedError
 
 
-@jitable
 def add_at(array: Any, place: int, value: int) -> int:
     """Add to a number that others may add to at once; returns what it was."""
     before: int = array[place]
@@ -174,13 +168,11 @@ def add_at(array: Any, place: int, value: int) -> int:
     return before
 
 
-@jitable
 def raise_at(array: Any, place: int, value: float) -> None:
     """Raise a number that others may raise at once."""
     array[place] = max(array[place], value)
 
 
-@jitable
 def record(view: View, t: float, slot: int) -> None:
     """Record a message; more than there is room for are only counted."""
     i = add_at(view.mail.counts, view.place, 1)
@@ -189,7 +181,6 @@ def record(view: View, t: float, slot: int) -> None:
         view.mail.slots[view.place, i] = slot
 
 
-@jitable
 def current_half(trial: Any, rows: Rows, row: int) -> int:
     """The half of a row that is committed, after what was decided on the last pass."""
     if trial.commit and rows.moved[row]:
@@ -198,7 +189,6 @@ def current_half(trial: Any, rows: Rows, row: int) -> int:
     return int(rows.half[row])
 
 
-@jitable
 def load(rows: Rows, h: int, row: int, state: State, voted: Any) -> None:
     """Copy a learner."""
     for k in range(len(state.alive)):
@@ -212,7 +202,6 @@ def load(rows: Rows, h: int, row: int, state: State, voted: Any) -> None:
         state.floats[i] = rows.floats[h, row, i]
 
 
-@jitable
 def visit(
     setup: Setup,
     view: View,
@@ -254,7 +243,6 @@ def visit(
     return 1
 
 
-@jitable
 def begin(state: State, player: Any, voted: Any) -> None:
     """A player before its first activation."""
     start(state)
@@ -265,7 +253,6 @@ def begin(state: State, player: Any, voted: Any) -> None:
     player.first_vote = -1
 
 
-@jitable
 def copy_player(before: Any, player: Any) -> None:
     """Copy a player's record."""
     player.when = before.when
@@ -278,7 +265,6 @@ def copy_player(before: Any, player: Any) -> None:
     player.against = before.against
 
 
-@jitable
 def advance(
     setup: Setup,
     view: View,
@@ -323,7 +309,6 @@ def advance(
     player.when = t
 
 
-@jitable
 def open_trial(trial: Any, key: np.uint64, n_arms: int) -> None:
     """A trial before its first pass."""
     trial.key = key
@@ -332,7 +317,6 @@ def open_trial(trial: Any, key: np.uint64, n_arms: int) -> None:
     trial.n_shared = n_arms
 
 
-@jitable
 def decide(
     setup: Setup,
     trial: Any,
@@ -389,7 +373,6 @@ def decide(
         trial.phase = DONE
 
 
-@jitable
 def end_pass(
     setup: Setup, view: View, tally: Any, needs: Any, times: Any, slots: Any, n: int
 ) -> None:
@@ -403,7 +386,6 @@ def end_pass(
     decide(setup, trial, tally, view.shared, needs, times, slots, n)
 
 
-@jitable
 def commit(trial: Any) -> None:
     """The pass counts; the next one begins where it ended."""
     trial.commit = 1
@@ -411,7 +393,6 @@ def commit(trial: Any) -> None:
     trial.limit = trial.start + trial.width
 
 
-@jitable
 def count(setup: Setup, trial: Any, tally: Any, slots: Any, n: int) -> None:
     """Add the messages of a pass to the tally."""
     for j in range(n):
@@ -420,7 +401,6 @@ def count(setup: Setup, trial: Any, tally: Any, slots: Any, n: int) -> None:
             trial.broadcasts += 1
 
 
-@jitable
 def next_decisions(
     setup: Setup,
     trial: Any,
@@ -449,7 +429,6 @@ def next_decisions(
     return first, math.inf
 
 
-@jitable
 def sort(times: Any, slots: Any, n: int) -> None:
     """Sort messages by time, in place (heapsort)."""
     for i in range(n // 2 - 1, -1, -1):
@@ -459,7 +438,6 @@ def sort(times: Any, slots: Any, n: int) -> None:
         sift_down(times, slots, 0, last)
 
 
-@jitable
 def sift_down(times: Any, slots: Any, i: int, n: int) -> None:
     """Restore the heap below place i."""
     while 2 * i + 1 < n:
@@ -472,7 +450,6 @@ def sift_down(times: Any, slots: Any, i: int, n: int) -> None:
         i = child
 
 
-@jitable
 def swap(times: Any, slots: Any, i: int, j: int) -> None:
     """Exchange two messages."""
     t, slot = times[i], slots[i]

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from devote.rules import jitable
-
 AGREED = 1
 STALLED = 2
 FAULT = 3
@@ -120,7 +118,6 @@ class Workspace(NamedTuple):
     tracing: int
 
 
-@jitable
 def note(work: Workspace, kind: int, player: int, arm: int) -> None:
     """Write an event to the trace, if there is one."""
     if work.tracing:
@@ -133,7 +130,6 @@ def note(work: Workspace, kind: int, player: int, arm: int) -> None:
         work.group.n_events += 1
 
 
-@jitable
 def send(work: Workspace, kind: int, player: int, arm: int) -> None:
     """Count a broadcast; ``first_vote`` keeps when a player first sent one about an arm."""
     work.group.broadcasts += 1
@@ -143,7 +139,6 @@ def send(work: Workspace, kind: int, player: int, arm: int) -> None:
     note(work, kind, player, arm)
 
 
-@jitable
 def holds_shared(alive: Any, shared: Any) -> int:
     """1 if the remaining arms of a player are exactly the shared ones, else 0."""
     for k in range(len(shared)):
@@ -152,7 +147,6 @@ def holds_shared(alive: Any, shared: Any) -> int:
     return 1
 
 
-@jitable
 def count_holders(work: Workspace) -> None:
     """Count the players whose remaining arms are exactly the shared ones."""
     work.group.holding = 0
@@ -160,7 +154,6 @@ def count_holders(work: Workspace) -> None:
         work.group.holding += holds_shared(work.alive[n], work.shared)
 
 
-@jitable
 def note_eliminations(work: Workspace, player: int) -> int:
     """Note the arms that were shared ``before`` and no longer are; returns how many."""
     lost = 0

@@ -2,10 +2,7 @@
 
 from collections.abc import Sequence
 
-from devote.rules.jitable import jitable
 
-
-@jitable
 def mix(x: int) -> int:
     """Scramble 32 bits; every step can be undone, so no two numbers get the same.
 
@@ -20,7 +17,6 @@ def mix(x: int) -> int:
     return x ^ (x >> 15)
 
 
-@jitable
 def uniform(first: int, second: int, step: int) -> float:
     """The number in [0, 1) with which the board's learner picks its arm at a step.
 
@@ -30,7 +26,6 @@ def uniform(first: int, second: int, step: int) -> float:
     return mix(mix(step + first) ^ second) / 4294967296.0
 
 
-@jitable
 def leader(counts: Sequence[int], ones: Sequence[int], shared: Sequence[int]) -> int:
     """The arm with the highest share of ones among those asked about, the lowest index on a tie.
 

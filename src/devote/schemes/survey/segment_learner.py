@@ -28,7 +28,6 @@ import math
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from devote.rules.jitable import jitable
 from devote.rules.randomizer import GRID
 from devote.schemes.survey.signed_subsets import SignedSubsets
 
@@ -148,7 +147,6 @@ def new_segments(n_segments: int, n_arms: int) -> Segments:
     )
 
 
-@jitable
 def asks_about(bets: Bets, segments: Segments, z: int, arm: int) -> bool:
     """Whether segment z asks about an arm."""
     n_arms = bets.n_arms
@@ -160,7 +158,6 @@ def asks_about(bets: Bets, segments: Segments, z: int, arm: int) -> bool:
     return segments.settled[(z * n_arms + leader) * n_arms + arm] == 0
 
 
-@jitable
 def next_missing(bets: Bets, segments: Segments, z: int) -> int:
     """The first arm that segment z lacks in this round; -1 if the segment is decided."""
     for arm in range(bets.n_arms):
@@ -169,7 +166,6 @@ def next_missing(bets: Bets, segments: Segments, z: int) -> int:
     return -1
 
 
-@jitable
 def take(bets: Bets, segments: Segments, z: int, arm: int, sign: int) -> None:
     """Take in the sign of segment z in an answer about the arm that its round lacked."""
     at = z * bets.n_arms + arm
@@ -180,7 +176,6 @@ def take(bets: Bets, segments: Segments, z: int, arm: int, sign: int) -> None:
         _end_round(bets, segments, z)
 
 
-@jitable
 def _end_round(bets: Bets, segments: Segments, z: int) -> None:
     """Count the pairs of a complete round; judge when enough rounds have come since."""
     n_arms, first = bets.n_arms, z * bets.n_arms
@@ -201,7 +196,6 @@ def _end_round(bets: Bets, segments: Segments, z: int) -> None:
         _judge(bets, segments, z)
 
 
-@jitable
 def best_looking(bets: Bets, segments: Segments, z: int) -> int:
     """The arm with the highest mean sign among those left, the first of equals."""
     n_arms, first = bets.n_arms, z * bets.n_arms
@@ -217,7 +211,6 @@ def best_looking(bets: Bets, segments: Segments, z: int) -> int:
     return best
 
 
-@jitable
 def _judge(bets: Bets, segments: Segments, z: int) -> None:
     """Settle and drop arms against the leader; decide once every other arm is settled."""
     n_arms, first = bets.n_arms, z * bets.n_arms
@@ -240,7 +233,6 @@ def _judge(bets: Bets, segments: Segments, z: int) -> None:
         segments.decided[z] = 1
 
 
-@jitable
 def is_proved(
     bets: Bets,
     segments: Segments,
@@ -254,7 +246,6 @@ def is_proved(
     return log_capital(bets, segments, z, j, k, logs, costs) >= bets.threshold
 
 
-@jitable
 def log_capital(
     bets: Bets,
     segments: Segments,

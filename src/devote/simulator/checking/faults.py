@@ -8,7 +8,7 @@ from typing import Any
 from devote.rules.registry import AlgorithmError
 from devote.simulator.checking.watched import Broken
 
-ALLOWED = "Use indexing, len, range, math and functions marked @jitable only."
+ALLOWED = "Use indexing, len, range, math and functions of this kind only."
 
 
 class AlgorithmFault(AlgorithmError):

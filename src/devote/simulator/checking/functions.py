@@ -8,7 +8,6 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from devote.rules import Algorithm
-from devote.rules.jitable import JITABLE
 from devote.rules.registry import AlgorithmError
 from devote.simulator.checking.faults import fault
 
@@ -33,35 +32,27 @@ def check_functions(algorithm: Algorithm) -> None:
             f"n_ints gives {words!r} words for 3 arms.",
             "Give at least 1: word 0 of ints is the number of remaining arms.",
         )
-    for function, caller in _reached(algorithm):
-        if function not in JITABLE:
-            by = f", which {caller} calls," if caller else ""
-            raise fault(
-                function,
-                f"{function.__name__}{by} is not marked @jitable, so it cannot be compiled.",
-                f"Write @jitable (from devote.rules) above def {function.__name__}.",
-            )
+    for function in _reached(algorithm):
         _check_powers(function)
 
 
-def _reached(algorithm: Algorithm) -> Iterator[tuple[FunctionType, str]]:
-    """The plain functions that are called, each with the name of its first caller."""
-    waiting: list[tuple[Any, str]] = [(algorithm.choose, ""), (algorithm.observe, "")]
+def _reached(algorithm: Algorithm) -> Iterator[FunctionType]:
+    """The two functions and all plain functions that they call."""
+    waiting: list[Any] = [algorithm.choose, algorithm.observe]
     seen = set()
     while waiting:
-        function, caller = waiting.pop(0)
+        function = waiting.pop(0)
         if function in seen:
             continue
         seen.add(function)
-        yield function, caller
+        yield function
         inner = dict(inspect.getclosurevars(function).nonlocals)
         names = function.__code__.co_names
         inner |= {name: function.__globals__.get(name) for name in names}
         for value in list(inner.values()):
             if isinstance(value, ModuleType):
                 inner |= {f".{name}": getattr(value, name, None) for name in names}
-        called = [value for value in inner.values() if isinstance(value, FunctionType)]
-        waiting += [(value, function.__name__) for value in called]
+        waiting += [value for value in inner.values() if isinstance(value, FunctionType)]
 
 
 def _check_powers(function: FunctionType) -> None:

@@ -9,7 +9,7 @@ Paper: Algorithm 2, with errata 1-5 and 14.
 from typing import Any, NamedTuple
 
 from devote.protocol import ExperimentSpec
-from devote.rules import RESET, State, jitable, merge, shared_set, start
+from devote.rules import RESET, State, merge, shared_set, start
 from devote.simulator.parts.part import Ending, Part, Passes
 from devote.simulator.passes import Setup, View, record
 from devote.simulator.workspace import (
@@ -39,7 +39,6 @@ def constants(spec: ExperimentSpec, n_players: int) -> Constants:
     return Constants(needed)
 
 
-@jitable
 def wake(work: Workspace, state: State, player: int, noise: float) -> None:
     """Read what has changed since the player was last active.
 
@@ -58,7 +57,6 @@ def wake(work: Workspace, state: State, player: int, noise: float) -> None:
         group.holding += 1
 
 
-@jitable
 def learn(work: Workspace, state: State, player: int, n_out: int) -> None:
     """Vote against what was eliminated, or open the next term.
 
@@ -74,7 +72,6 @@ def learn(work: Workspace, state: State, player: int, n_out: int) -> None:
         update_shared(work, player)
 
 
-@jitable
 def vote(work: Workspace, player: int, arm: int) -> int:
     """Send one vote, unless it has been sent before; returns 1 if it was sent now.
 
@@ -93,7 +90,6 @@ def vote(work: Workspace, player: int, arm: int) -> int:
     return 1
 
 
-@jitable
 def update_shared(work: Workspace, player: int) -> None:
     """Derive the shared set from the tally, and what follows when it has changed.
 
@@ -110,7 +106,6 @@ def update_shared(work: Workspace, player: int) -> None:
         group.decided = group.time + 1
 
 
-@jitable
 def count_settled(work: Workspace) -> None:
     """Count the players who have voted against all shared arms but one at most.
 
@@ -127,7 +122,6 @@ def count_settled(work: Workspace) -> None:
             work.group.settled += 1
 
 
-@jitable
 def open_term(work: Workspace, player: int) -> None:
     """A reset: votes so far no longer count.
 
@@ -150,7 +144,6 @@ def open_term(work: Workspace, player: int) -> None:
     send(work, RESET_EVENT, player, -1)
 
 
-@jitable
 def ended(work: Workspace) -> int:
     """AGREED, STALLED or 0.
 
@@ -172,7 +165,6 @@ def winners(end: Ending) -> list[int]:
 # once in every pass, as what is settled changes with the shared set.
 
 
-@jitable
 def report_settled(setup: Setup, view: View, player: Any, voted: Any) -> None:
     """Count the shared arms a player has voted against, and say if it is settled."""
     if not setup.can_stall:
@@ -186,7 +178,6 @@ def report_settled(setup: Setup, view: View, player: Any, voted: Any) -> None:
         record(view, view.trial.start, setup.n_arms + 1)
 
 
-@jitable
 def read_decision(
     setup: Setup, view: View, state: State, player: Any, noise: float, t: float
 ) -> None:
@@ -196,7 +187,6 @@ def read_decision(
         player.conflicts += merge(state, view.shared)
 
 
-@jitable
 def send_votes(
     setup: Setup, view: View, state: State, player: Any, voted: Any, n: int, t: float
 ) -> None:
@@ -214,7 +204,6 @@ def send_votes(
                     record(view, t, setup.n_arms + 1)
 
 
-@jitable
 def votes_lacking(setup: Setup, trial: Any, tally: Any, shared: Any, slot: int) -> int:
     """Votes that an arm still shared lacks; of the last slot, all players."""
     if slot < setup.n_arms:
@@ -222,7 +211,6 @@ def votes_lacking(setup: Setup, trial: Any, tally: Any, shared: Any, slot: int) 
     return setup.n_players if slot > setup.n_arms else 0
 
 
-@jitable
 def apply_votes(setup: Setup, trial: Any, tally: Any, shared: Any) -> None:
     """As ``update_shared``: derive the shared set; a stall if all are settled all the same."""
     settled = tally[setup.n_arms + 1]

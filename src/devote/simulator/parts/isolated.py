@@ -3,12 +3,11 @@
 Paper: section 5.1, 1-privacy.
 """
 
-from devote.rules import COUNT, RESET, State, jitable
+from devote.rules import COUNT, RESET, State
 from devote.simulator.parts.part import Ending, Part, Passes
 from devote.simulator.workspace import AGREED, Workspace
 
 
-@jitable
 def learn(work: Workspace, state: State, player: int, n_out: int) -> None:
     """Count the learners that are done."""
     done = 1 if state.ints[COUNT] == 1 else 0
@@ -19,7 +18,6 @@ def learn(work: Workspace, state: State, player: int, n_out: int) -> None:
         work.group.resets += 1
 
 
-@jitable
 def ended(work: Workspace) -> int:
     """Over once every learner is done; whether they agree is seen by the arms they hold."""
     return AGREED if work.group.done >= work.n_players else 0

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from devote.protocol import ExperimentSpec
-from devote.rules import COUNT, State, jitable, merge
+from devote.rules import COUNT, State, merge
 from devote.rules.randomizer import blur
 from devote.rules.state import next_alive
 from devote.schemes.jury.scheme import Jury
@@ -50,7 +50,6 @@ def constants(spec: ExperimentSpec, n_players: int) -> Constants:
     return Constants(scheme.seats, scheme.seat_after, needed, vote_after, truths)
 
 
-@jitable
 def wake(work: Workspace, state: State, player: int, noise: float) -> None:
     """Learn of the verdict, or claim a seat, or pick."""
     group, p = work.group, work.players[player]
@@ -72,7 +71,6 @@ def wake(work: Workspace, state: State, player: int, noise: float) -> None:
             pick(work, player, arm)
 
 
-@jitable
 def picks_on_waking(scheme: Constants, state: State, active: int, noise: float) -> int:
     """The arm that a juror picks when it wakes; -1 if it does not pick now."""
     if scheme.vote_after == 0:
@@ -84,7 +82,6 @@ def picks_on_waking(scheme: Constants, state: State, active: int, noise: float) 
     return int(noise * len(state.alive))
 
 
-@jitable
 def learn(work: Workspace, state: State, player: int, n_out: int) -> None:
     """A juror that is down to one arm picks it; who plays on after the verdict may hold it."""
     group, p = work.group, work.players[player]
@@ -95,7 +92,6 @@ def learn(work: Workspace, state: State, player: int, n_out: int) -> None:
         group.holding += holds_shared(state.alive, work.shared)
 
 
-@jitable
 def pick(work: Workspace, player: int, arm: int) -> None:
     """Count a pick, and the verdict if it is the one that was missing."""
     group = work.group
@@ -113,7 +109,6 @@ def pick(work: Workspace, player: int, arm: int) -> None:
         group.decided = group.time + 1
 
 
-@jitable
 def ended(work: Workspace) -> int:
     """AGREED once everybody holds the verdict, STALLED without one after all picks, or 0."""
     group = work.group
@@ -137,7 +132,6 @@ def winners(end: Ending) -> list[int]:
 # which raises ``trial.version``. So those who hold a claim then are the jurors.
 
 
-@jitable
 def claim_or_pick(
     setup: Setup, view: View, state: State, player: Any, noise: float, t: float
 ) -> None:
@@ -157,7 +151,6 @@ def claim_or_pick(
             record_pick(setup, view, player, arm, t)
 
 
-@jitable
 def pick_when_done(
     setup: Setup, view: View, state: State, player: Any, voted: Any, n: int, t: float
 ) -> None:
@@ -167,7 +160,6 @@ def pick_when_done(
         record_pick(setup, view, player, next_alive(state, 0), t)
 
 
-@jitable
 def record_pick(setup: Setup, view: View, player: Any, arm: int, t: float) -> None:
     """A juror picks."""
     player.role = PICKED
@@ -177,7 +169,6 @@ def record_pick(setup: Setup, view: View, player: Any, arm: int, t: float) -> No
     record(view, t, setup.n_arms + 1)
 
 
-@jitable
 def messages_lacking(setup: Setup, trial: Any, tally: Any, shared: Any, slot: int) -> int:
     """Picks that an arm lacks, claims until no seat is free, picks until all are in."""
     if slot < setup.n_arms:
@@ -185,7 +176,6 @@ def messages_lacking(setup: Setup, trial: Any, tally: Any, shared: Any, slot: in
     return int(setup.scheme.seats - tally[slot])
 
 
-@jitable
 def apply_picks(setup: Setup, trial: Any, tally: Any, shared: Any) -> None:
     """The verdict, or that all seats are taken, or that all picks are in without one."""
     for arm in range(setup.n_arms):

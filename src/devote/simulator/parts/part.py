@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from devote.protocol import ExperimentSpec
-from devote.rules import Rule, State, jitable
+from devote.rules import Rule, State
 from devote.simulator.workspace import Workspace
 
 Subroutine: TypeAlias = tuple[Rule, Callable[..., int], Callable[..., int], Callable[..., bool]]
@@ -29,18 +29,15 @@ class Ending(NamedTuple):
     held: Any
 
 
-@jitable
 def do_nothing(work: Workspace, state: State, player: int, what: float) -> None:
     """Where a scheme does nothing at this point."""
 
 
-@jitable
 def choose_alone(sub: Subroutine, work: Workspace, state: State, player: int, u: float) -> int:
     """The subroutine picks the arm."""
     return sub[1](sub[0], state, u)
 
 
-@jitable
 def observe_alone(
     sub: Subroutine,
     work: Workspace,
@@ -59,30 +56,25 @@ def no_constants(spec: ExperimentSpec, n_players: int) -> tuple[Any, ...]:
     return NoConstants()
 
 
-@jitable
 def nothing_to_enter(setup: Any, view: Any, player: Any, voted: Any) -> None:
     """Where nothing happens at the beginning of a pass."""
 
 
-@jitable
 def nothing_before(setup: Any, view: Any, state: Any, player: Any, noise: float, t: float) -> None:
     """Where a player does nothing before it plays."""
 
 
-@jitable
 def nothing_after(
     setup: Any, view: Any, state: Any, player: Any, voted: Any, n: int, t: float
 ) -> None:
     """Where nothing follows from an elimination."""
 
 
-@jitable
 def nothing_needed(setup: Any, trial: Any, tally: Any, shared: Any, slot: int) -> int:
     """Where no messages make a decision."""
     return 0
 
 
-@jitable
 def nothing_applied(setup: Any, trial: Any, tally: Any, shared: Any) -> None:
     """Where nothing follows from messages."""
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from devote.protocol import ExperimentSpec
-from devote.rules import State, jitable
+from devote.rules import State
 from devote.rules.randomizer import blur_reward
 from devote.schemes.survey.rules import leader, uniform
 from devote.schemes.survey.scheme import Survey
@@ -47,7 +47,6 @@ def constants(spec: ExperimentSpec, n_players: int) -> Constants:
     return Constants(scheme.answers, scheme.truths, *seeds(spec))
 
 
-@jitable
 def wake(work: Workspace, state: State, player: int, noise: float) -> None:
     """Learn of the decision."""
     p = work.players[player]
@@ -56,13 +55,11 @@ def wake(work: Workspace, state: State, player: int, noise: float) -> None:
         work.group.holding += 1
 
 
-@jitable
 def is_asked(work: Workspace, player: int) -> bool:
     """Whether a player answers with this play."""
     return bool(work.group.n_shared > 1 and work.players[player].given < work.scheme.answers)
 
 
-@jitable
 def choose(sub: Subroutine, work: Workspace, state: State, player: int, u: float) -> int:
     """An arm that is asked about, drawn uniformly; after its answers, the one that leads."""
     if not is_asked(work, player):
@@ -78,7 +75,6 @@ def choose(sub: Subroutine, work: Workspace, state: State, player: int, u: float
     return -1
 
 
-@jitable
 def observe(
     sub: Subroutine,
     work: Workspace,
@@ -113,7 +109,6 @@ def observe(
     return 0
 
 
-@jitable
 def feed(sub: Subroutine, work: Workspace, state: State) -> int:
     """Hand the learner the answers it asks for, as long as they are there; 0, or NO_RULE.
 
@@ -145,7 +140,6 @@ def feed(sub: Subroutine, work: Workspace, state: State) -> int:
     return 0
 
 
-@jitable
 def renew_asked(sub: Subroutine, work: Workspace, state: State) -> None:
     """Look up which arms the learner asks about, and empty the queues of those that have gone."""
     rule, asks = sub[0], sub[3]
@@ -159,7 +153,6 @@ def renew_asked(sub: Subroutine, work: Workspace, state: State) -> None:
             work.by_arm[k, USED] = work.tally[k]
 
 
-@jitable
 def ended(work: Workspace) -> int:
     """AGREED once everybody knows the decision, USED_UP without one after all answers, or 0."""
     if work.group.n_shared == 1:
