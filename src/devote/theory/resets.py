@@ -9,7 +9,7 @@ that the paper prints, :func:`printed_phi`, does worse than no resets wherever i
 import math
 from typing import TypedDict, Unpack
 
-from devote.theory.errors import TheoryError, check
+from devote.theory.errors import check
 from devote.theory.samples import theorem_2_probability
 from devote.theory.vote import message_bound
 
