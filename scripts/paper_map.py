@@ -39,7 +39,7 @@ def page() -> str:
 
 
 def find(places: Places, written: str, mark: str) -> str:
-    """The place of a name and the name, such as ``devote.theory.failure:vote_failure``."""
+    """The place of a name and the name, such as ``devote.theory.vote:vote_failure``."""
     hint, _, name = written.rpartition(":")
     found = [place for place in places.get(name.partition(".")[0], []) if _is(place, hint)]
     if len(found) != 1:

@@ -43,8 +43,8 @@ MEASURED_BY = {
     "Theorem 4, privacy": "devote.audit.privacy",
     "Erratum 8": "devote.audit.privacy",
     "Theorem 1, failure": "devote.audit.correctness",
-    "Property 1": "devote.theory.property_1",
-    "Erratum 18": "devote.theory.property_1",
+    "Property 1": "devote.theory.vote",
+    "Erratum 18": "devote.theory.vote",
 }
 """Parts that are promises: what judges each, and not what makes it, is its code."""
 

@@ -3,7 +3,7 @@
 The rule: an arm is out once M voters are against it; were that all arms, the one with the fewest
 votes stays. So as long as some arm has fewer than M votes, more votes only throw out more arms. Two
 parts of a network can contradict each other only if every arm gets M votes, and honest players cast
-too few for that unless ``split_possible`` (``theory.quorums`` has the proof).
+too few for that unless ``split_possible`` (``theory.vote`` has the proof).
 """
 
 import random

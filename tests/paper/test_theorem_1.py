@@ -3,7 +3,7 @@ eta)-private algorithm, that finds an epsilon-optimal arm with a failure probabi
 delta <= eta^M and that exchanges at most M K - 1 messages."
 
 Its privacy is erratum 8 (``test_definitions.py``), its failure probability errata 6 and 7
-(``tests/statistical/test_worst_case.py``, ``tests/theory/test_failure.py``).
+(``tests/statistical/test_worst_case.py``, ``tests/theory/test_vote.py``).
 """
 
 from collections import Counter

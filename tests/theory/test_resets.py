@@ -13,7 +13,6 @@ from devote.theory import (
     ser4_failure,
     ser4_failure_over_terms,
     ser4_message_bound,
-    ser4_suboptimal_plays_bound,
     theorem_2_probability,
     why_not_theorem_4,
 )
@@ -77,12 +76,6 @@ def test_erratum_17_with_the_first_term_messages_are_theorem_1_at_least_once():
     assert ser4_message_bound(1e-3, first_term=True, **term) == pytest.approx(51 * 279)
 
 
-def test_theorem_4_suboptimal_plays_are_its_printed_expression():
-    expected = 16 * math.sqrt(COST * 3 / 0.05) + 64**2 * math.log(20)
-    found = ser4_suboptimal_plays_bound(3, epsilon=0.25, eta=0.9, **PAPER)
-    assert found == pytest.approx(expected)
-
-
 TERM = {"total": 25_000, "single": 670, "p_star": 1 / 32, "delta": 0.05, "quorum": 4}
 
 
@@ -122,7 +115,3 @@ def test_wrong_arguments_are_named():
         ser4_message_bound(0, horizon=10, quorum=2, n_arms=2)
     with pytest.raises(ValueError, match="horizon=0 must be above 0"):
         ser4_message_bound(0.1, horizon=0, quorum=2, n_arms=2)
-    with pytest.raises(ValueError, match=r"epsilon=0\.08 is below eta / n_arms"):
-        ser4_suboptimal_plays_bound(3, epsilon=0.08, eta=0.9, **PAPER)
-    with pytest.raises(ValueError, match=r"phi=.* exceeds delta"):
-        ser4_suboptimal_plays_bound(10**6, epsilon=0.25, eta=0.9, **PAPER)

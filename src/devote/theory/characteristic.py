@@ -12,7 +12,9 @@ from devote.rules.bernoulli_kl import divergence
 from devote.theory.errors import check
 
 STEPS = 80
-"""Halvings or golden sections: the resolution of a float."""
+"""Halvings: the resolution of a float."""
+
+PRECISE = {"xatol": 1e-12}
 
 
 def characteristic_time(means: Sequence[float], *, epsilon: float, arm: int) -> float:
@@ -38,7 +40,10 @@ def characteristic_time(means: Sequence[float], *, epsilon: float, arm: int) -> 
         weights = (n * _weight(mine, mean, gap, evidence) for mean, n in others.items())
         return (1.0 + sum(weights)) / evidence
 
-    return time(_minimiser(time, 1e-9 * ceiling, ceiling))
+    from scipy.optimize import minimize_scalar
+
+    bounds = (1e-9 * ceiling, ceiling)
+    return float(minimize_scalar(time, bounds=bounds, method="bounded", options=PRECISE).fun)
 
 
 def sample_lower_bound(means: Sequence[float], *, epsilon: float, delta: float) -> float:
@@ -100,12 +105,3 @@ def _weight(mine: float, other: float, gap: float, evidence: float) -> float:
         here = divergence(mine, x) + weight * divergence(other, y)
         low, high = (x, high) if here > evidence else (low, x)
     return weight
-
-
-def _minimiser(cost: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function with one minimum has it, by golden sections."""
-    ratio = (math.sqrt(5.0) - 1.0) / 2.0
-    for _ in range(STEPS):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        low, high = (low, right) if cost(left) < cost(right) else (left, high)
-    return (low + high) / 2.0

@@ -1,6 +1,6 @@
 """The regularised incomplete beta function, and the exact intervals made of it.
 
-Both are SciPy's, imported when they are called: a device needs neither.
+Both are SciPy's, imported where it is called: no device needs it.
 """
 
 from devote.theory.errors import TheoryError, check

@@ -9,9 +9,9 @@ that the paper prints, :func:`printed_phi`, does worse than no resets wherever i
 import math
 from typing import TypedDict, Unpack
 
-from devote.theory.errors import TheoryError, check
-from devote.theory.quorums import message_bound
+from devote.theory.errors import check
 from devote.theory.samples import theorem_2_probability
+from devote.theory.vote import message_bound
 
 
 class Term(TypedDict):
@@ -66,14 +66,18 @@ def printed_phi(n_switches: int, *, p_star: float, n_arms: int, quorum: int, del
     so that its minimiser is epsilon times this. Neither knows the horizon: there are phi T terms,
     not phi / delta. Resets then come so often that few terms end.
 
-    Paper: Theorem 4, end of its proof.
+    Paper: Theorem 4, end of its proof; its bound on suboptimal plays is at this phi.
     Differs from print: at most 1, being a probability. Use :func:`recommended_phi` (erratum 17).
 
     >>> f"{printed_phi(3, p_star=1 / 64, n_arms=10, quorum=28, delta=0.05):.2e}"
     '7.29e-04'
     """
     switches = check.whole("n_switches", n_switches, least=0)
-    cost = _cost_of_a_term(p_star=p_star, n_arms=n_arms, quorum=quorum, delta=delta)
+    slowness = 1.0 / check.fraction("p_star", p_star)
+    arms = check.whole("n_arms", n_arms, least=2)
+    log = -math.log(check.probability("delta", delta))
+    votes = check.whole("quorum", quorum, least=1)
+    cost = (arms * slowness * math.log(arms) + arms / votes) * slowness * log
     return min(1.0, math.sqrt(switches * delta / cost))
 
 
@@ -102,9 +106,6 @@ def ser4_message_bound(
 def ser4_failure(phi: float, *, horizon: float, **term: Unpack[Term]) -> float:
     """Theorem 4's failure probability, ``delta + phi T I_{1-p*}(T' - t, 1 + t)^M``, at most 1.
 
-    T is ``horizon``; T' (``total``) and t (``single``) are Theorem 2's samples, of all players in
-    a term and of one player alone.
-
     Paper: Theorem 4, for ``epsilon >= eta / K``.
     Differs from print: I is the regularised function (erratum 10). The print takes delta once for
     all terms, and the power of M where one late player of M is enough:
@@ -113,15 +114,12 @@ def ser4_failure(phi: float, *, horizon: float, **term: Unpack[Term]) -> float:
     >>> term = {"total": 28_708, "single": 670, "p_star": 1 / 32, "delta": 0.05, "quorum": 28}
     >>> round(ser4_failure(4e-5, horizon=180_000, **term), 4)
     0.05
-    >>> round(ser4_failure_over_terms(4e-5, horizon=180_000, **term), 4)
-    0.41
     """
     resets = check.fraction("phi", phi) * check.positive("horizon", horizon)
     # Theorem 2's probability is (1 - delta) (1 - I)^M.
     on_time = theorem_2_probability(**(term | {"quorum": 1}))
     late = max(0.0, 1.0 - on_time / (1.0 - term["delta"]))
-    failure = term["delta"] + resets * late ** check.whole("quorum", term["quorum"], least=1)
-    return min(1.0, failure)
+    return min(1.0, term["delta"] + resets * late ** term["quorum"])
 
 
 def ser4_failure_over_terms(phi: float, *, horizon: float, **term: Unpack[Term]) -> float:
@@ -132,6 +130,10 @@ def ser4_failure_over_terms(phi: float, *, horizon: float, **term: Unpack[Term])
     Paper: Theorem 4, "the expected failure probability" at the end of its proof.
     Differs from print: each term may fail with probability delta, and each of M players may be
     late (erratum 17).
+
+    >>> term = {"total": 28_708, "single": 670, "p_star": 1 / 32, "delta": 0.05, "quorum": 28}
+    >>> round(ser4_failure_over_terms(4e-5, horizon=180_000, **term), 4)
+    0.41
     """
     terms = 1.0 + check.fraction("phi", phi) * check.positive("horizon", horizon)
     return min(1.0, terms * (1.0 - theorem_2_probability(**term)))
@@ -155,49 +157,3 @@ def why_not_theorem_4(*, n_arms: int, epsilon: float, eta: float, delta: float, 
     if check.unit("phi", phi) > delta:
         return f"phi={phi:g} exceeds delta={delta:g}"
     return ""
-
-
-def ser4_suboptimal_plays_bound(
-    n_switches: int,
-    *,
-    p_star: float,
-    n_arms: int,
-    quorum: int,
-    eta: float,
-    delta: float,
-    epsilon: float,
-) -> float:
-    """Average plays of a suboptimal arm, at :func:`printed_phi`; the constant taken as 1.
-
-    ``sqrt((K/p* log K + K/M) (S/p*) log(1/delta) / delta) / epsilon^2 + log(1/delta) / p*^2``.
-    The constant in the O is a choice of this project: compare growth, not numbers.
-
-    Paper: Theorem 4, for ``epsilon >= eta / K`` and ``epsilon >= delta / K``.
-    Differs from print: refused also where ``phi > delta``, which the last step of the proof
-    excludes (erratum 17).
-
-    >>> bound = ser4_suboptimal_plays_bound(
-    ...     3, p_star=1 / 64, n_arms=10, quorum=28, eta=0.9, delta=0.05, epsilon=0.25
-    ... )
-    >>> round(bound)
-    78156
-    """
-    switches = check.whole("n_switches", n_switches, least=0)
-    cost = _cost_of_a_term(p_star=p_star, n_arms=n_arms, quorum=quorum, delta=delta)
-    phi = printed_phi(switches, p_star=p_star, n_arms=n_arms, quorum=quorum, delta=delta)
-    why = why_not_theorem_4(n_arms=n_arms, epsilon=epsilon, eta=eta, delta=delta, phi=phi)
-    if why:
-        raise TheoryError(
-            f"{why}, where Theorem 4 does not hold. "
-            "Use a larger epsilon, a smaller eta or fewer switches."
-        )
-    return math.sqrt(switches * cost / delta) / epsilon**2 - math.log(delta) / p_star**2
-
-
-def _cost_of_a_term(*, p_star: float, n_arms: int, quorum: int, delta: float) -> float:
-    """``(K/p* log K + K/M) (1/p*) log(1/delta)``, which both expressions weigh."""
-    p = check.fraction("p_star", p_star)
-    arms = check.whole("n_arms", n_arms, least=2)
-    votes = check.whole("quorum", quorum, least=1)
-    log = -math.log(check.probability("delta", delta))
-    return (arms / p * math.log(arms) + arms / votes) / p * log

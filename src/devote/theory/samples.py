@@ -1,18 +1,87 @@
-"""How many samples it takes: Theorems 2 and 3, their corollaries, and the lower bound.
+"""How many samples it takes: Theorems 2 and 3, their corollaries, and the worst problem.
 
 Theorem 2 has no hidden constant. As printed it is for any problem; it holds where the first M
 players who are done cannot keep different arms (:func:`theorem_2_holds`), and so do the
 corollaries and Theorem 3, which rest on it (erratum 15). These and the remark are stated up to a
 constant inside an O: here that constant is 1, a choice of this project, so compare how they grow
 and never read them as numbers of samples. All count until the M most likely players have voted;
-the wait for the last player's next activation, a coupon collector, comes on top (erratum 11,
-:func:`devote.theory.coupon_collector`).
+the wait for the last player's next activation, :func:`coupon_collector`, comes on top (erratum 11).
 """
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 
 from devote.theory.errors import TheoryError, check
 from devote.theory.intervals import betainc
+
+NEGLIGIBLE = 45.0
+"""``exp(-45)`` is below the rounding of any sum of a thousand terms near one."""
+
+
+def p_star(weights: Sequence[float], quorum: int) -> float:
+    """Smallest activation probability among the M most likely players.
+
+    ``weights`` need not sum to one.
+
+    Paper: Section 3, before Theorem 2.
+
+    >>> p_star([4, 4, 1, 1], 2), p_star([4, 4, 1, 1], 3)
+    (0.4, 0.1)
+    """
+    probabilities = _shares(weights)
+    check.whole("quorum", quorum, least=1)
+    if quorum > len(probabilities):
+        raise TheoryError(
+            f"quorum={quorum} votes eliminate an arm, but weights name {len(probabilities)} "
+            f"players. Use at least {quorum} players or a smaller quorum."
+        )
+    return sorted(probabilities, reverse=True)[quorum - 1]
+
+
+def coupon_collector(weights: Sequence[float]) -> float:
+    """Expected number of activations until every player has been active at least once.
+
+    ``N H_N`` for equal weights; else the integral of ``1 - prod(1 - exp(-p_n t))`` over time t,
+    in which each player wakes at a Poisson rate of its own. A run ends only when the last player
+    has woken.
+
+    Paper: no place in it.
+    Differs from print: Theorem 2 leaves this wait out (erratum 11).
+
+    >>> coupon_collector([1, 1]), round(coupon_collector([3, 1]), 9)
+    (3.0, 4.333333333)
+    """
+    groups = sorted(Counter(_shares(weights)).items())
+    if len(groups) == 1:
+        n_players = len(weights)
+        return n_players * math.fsum(1.0 / k for k in range(1, n_players + 1))
+    from scipy.integrate import quad
+
+    def time_asleep(log_time: float) -> float:
+        """Time, times the probability that somebody has not woken by then."""
+        time = math.exp(log_time)
+        log_woken = math.fsum(n * math.log(-math.expm1(-p * time)) for p, n in groups)
+        return -time * math.expm1(log_woken)
+
+    # Over the logarithm of time the integrand is smooth, and negligible at both ends.
+    first = -math.log(groups[-1][0]) - NEGLIGIBLE
+    last = math.log((NEGLIGIBLE + math.log(len(weights))) / groups[0][0])
+    expected, _ = quad(time_asleep, first, last, epsabs=0.0, epsrel=1e-11, limit=200)
+    return float(expected)
+
+
+def _shares(weights: Sequence[float]) -> list[float]:
+    """Activation weights as probabilities that sum to one.
+
+    Paper: Assumption 3 (all players are active).
+    """
+    if len(weights) == 0:
+        raise TheoryError("weights is empty: there is no player.\nPass one weight per player.")
+    remedy = "A player that is never active keeps everyone waiting (Assumption 3): leave it out."
+    numbers = [check.positive(f"weights[{n}]", w, remedy) for n, w in enumerate(weights)]
+    total = math.fsum(numbers)
+    return [weight / total for weight in numbers]
 
 
 def theorem_2_holds(good_arms: int, *, quorum: int) -> bool:
@@ -30,10 +99,8 @@ def theorem_2_holds(good_arms: int, *, quorum: int) -> bool:
     >>> theorem_2_holds(1, quorum=28), theorem_2_holds(2, quorum=28), theorem_2_holds(2, quorum=1)
     (True, False, True)
     """
-    return (
-        check.whole("good_arms", good_arms, least=1) == 1
-        or check.whole("quorum", quorum, least=1) == 1
-    )
+    check.whole("good_arms", good_arms, least=1)
+    return good_arms == 1 or check.whole("quorum", quorum, least=1) == 1
 
 
 def theorem_2_samples(single_player_samples: float, *, p_star: float, delta: float) -> float:
@@ -44,9 +111,7 @@ def theorem_2_samples(single_player_samples: float, *, p_star: float, delta: flo
     :func:`theorem_2_probability` gives.
 
     Paper: Theorem 2.
-    Differs from print: not with several epsilon-optimal arms, where 2M - 1 players must be done
-    (erratum 15); the last player's next activation is not counted (erratum 11); add
-    :func:`devote.theory.coupon_collector` for it.
+    Differs from print: not with several epsilon-optimal arms (erratum 15).
 
     >>> round(theorem_2_samples(670, p_star=1 / 32, delta=0.05))
     28708
@@ -67,7 +132,7 @@ def theorem_2_probability(
 
     Paper: Theorem 2.
     Differs from print: only where :func:`theorem_2_holds` (erratum 15); I is the regularised
-    function (erratum 10), and the last player's next activation is not counted (erratum 11).
+    function (erratum 10).
 
     >>> total = theorem_2_samples(670, p_star=1 / 32, delta=0.05)
     >>> round(theorem_2_probability(total, single=670, p_star=1 / 32, delta=0.05, quorum=28), 4)
@@ -90,19 +155,17 @@ def theorem_2_probability(
 def median_elimination_bound(
     n_arms: int, *, epsilon: float, delta: float, quorum: int, p_star: float
 ) -> float:
-    """``(K / (M epsilon^2) + 1/p*) (1/p*) log(1/delta)``, the constant in the O taken as 1.
+    """``(K / (M epsilon^2) + 1/p*) (1/p*) log(1/delta)``.
 
-    Paper: Corollary 1.
-    Differs from print: the last player's next activation is not counted (erratum 11).
+    Paper: Corollary 1; Remark 1 for uniform players who all must vote, ``M = N = 1/p*``.
 
     >>> round(median_elimination_bound(10, epsilon=0.25, delta=0.05, quorum=28, p_star=1 / 32))
     3615
     """
-    arms = check.whole("n_arms", n_arms, least=2)
-    accuracy = check.fraction("epsilon", epsilon) ** 2
-    log = -math.log(check.probability("delta", delta))
     slowness = 1.0 / check.fraction("p_star", p_star)
-    return (arms / (check.whole("quorum", quorum, least=1) * accuracy) + slowness) * slowness * log
+    alone = lower_bound(n_arms, epsilon=epsilon, delta=delta)
+    log = -math.log(delta)
+    return (alone / check.whole("quorum", quorum, least=1) + slowness * log) * slowness
 
 
 def successive_elimination_bound(
@@ -110,10 +173,7 @@ def successive_elimination_bound(
 ) -> float:
     """Corollary 1's expression plus ``K / (p* epsilon^2) log(K) sqrt(log(1/delta))``.
 
-    The constant in the O is taken as 1.
-
-    Paper: Corollary 2.
-    Differs from print: the last player's next activation is not counted (erratum 11).
+    Paper: Corollary 2; Theorem 3, of SER3, for ``delta <= 1/2`` and ``epsilon >= delta / K``.
 
     >>> round(successive_elimination_bound(10, epsilon=0.25, delta=0.05, quorum=28, p_star=1 / 32))
     24020
@@ -123,45 +183,6 @@ def successive_elimination_bound(
     )
     log = -math.log(delta)
     return common + n_arms / (p_star * epsilon**2) * math.log(n_arms) * math.sqrt(log)
-
-
-def ser3_bound(n_arms: int, *, epsilon: float, delta: float, quorum: int, p_star: float) -> float:
-    """Samples of Decentralized SER3: Corollary 2's expression, the constant taken as 1.
-
-    Paper: Theorem 3, for ``delta <= 1/2`` and ``epsilon >= delta / K``.
-    Differs from print: the last player's next activation is not counted (erratum 11).
-
-    >>> round(ser3_bound(10, epsilon=0.25, delta=0.05, quorum=28, p_star=1 / 32))
-    24020
-    """
-    bound = successive_elimination_bound(
-        n_arms, epsilon=epsilon, delta=delta, quorum=quorum, p_star=p_star
-    )
-    if delta > 0.5:
-        raise TheoryError(f"delta={delta} exceeds 0.5, where Theorem 3 ends. Use a smaller delta.")
-    if epsilon < delta / n_arms:
-        raise TheoryError(
-            f"epsilon={epsilon} is below delta / n_arms = {delta / n_arms}, where Theorem 3 "
-            "ends. Use a larger epsilon or a smaller delta."
-        )
-    return bound
-
-
-def uniform_players_bound(n_arms: int, *, n_players: int, epsilon: float, delta: float) -> float:
-    """``(K / epsilon^2 + N^2) log(1/delta)``: uniform players, all of them needed (M = N).
-
-    Corollary 1 at ``p* = 1/N``; the constant in the O is taken as 1.
-
-    Paper: Remark 1, where ``delta = eta**N``.
-    Differs from print: the last player's next activation is not counted (erratum 11).
-
-    >>> round(uniform_players_bound(10, n_players=28, epsilon=0.25, delta=0.05))
-    2828
-    """
-    players = check.whole("n_players", n_players, least=1)
-    return median_elimination_bound(
-        n_arms, epsilon=epsilon, delta=delta, quorum=players, p_star=1.0 / players
-    )
 
 
 def lower_bound(n_arms: int, *, epsilon: float, delta: float) -> float:
@@ -176,8 +197,5 @@ def lower_bound(n_arms: int, *, epsilon: float, delta: float) -> float:
     479
     """
     arms = check.whole("n_arms", n_arms, least=2)
-    return (
-        -arms
-        / check.fraction("epsilon", epsilon) ** 2
-        * math.log(check.probability("delta", delta))
-    )
+    log = -math.log(check.probability("delta", delta))
+    return arms / check.fraction("epsilon", epsilon) ** 2 * log

@@ -1,9 +1,11 @@
-"""Which subroutines are proved to keep an epsilon-optimal arm, and how surely.
+"""What a vote needs, costs and fails at: quorums, messages, stalls, and who is wrong how often.
 
-Two bounds for each. What the jury needs: a player that runs the subroutine *alone* ever loses the
-last epsilon-optimal arm with probability at most ``eta``. Property 1 asks for more, epoch by epoch
-and whatever the history, which no subroutine keeps: after unlucky rewards the next elimination is
-wrong with any probability. Its sum over epochs is the sentence above.
+All of it is plain Python, because a device or a board may ask it.
+
+How often one player is wrong has two bounds. What the jury needs: a player that runs its subroutine
+*alone* ever loses the last epsilon-optimal arm with probability at most ``eta``. Property 1 asks
+for more, epoch by epoch and whatever the history, which no subroutine keeps: after unlucky rewards
+the next elimination is wrong with any probability. Its sum over epochs is the sentence above.
 
 What ``decentralized`` needs, where *one* arm alone is epsilon-optimal: a player ever votes against
 that arm with probability at most ``wrong_vote``, whatever arms the others take out and whenever.
@@ -12,15 +14,20 @@ Then at least M of N players vote against it with probability at most P(Bin(N, w
 Rewards are independent, in [0, 1], with means that do not change. ``docs/proofs.md`` has the
 proofs; every bound here is what they come to.
 
-Paper: Property 1.
+Paper: Theorem 1; Property 1.
 """
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from devote.rules import Rule, get_algorithm, kl_racing, lucb, ser3, successive_elimination
+from devote.rules.votes import quorum as quorum
 from devote.theory.errors import check
+
+SMALLEST = sys.float_info.min
+"""Below it a number loses digits."""
 
 Standing: TypeAlias = Literal["proved", "partly", "not proved"]
 """``partly``: on some problems only."""
@@ -31,6 +38,132 @@ ZETA_4 = 1.0823232337111382
 ZETA_1_1 = 10.584448464950809
 
 EXACT_ROUNDS = 2_000
+
+
+def message_bound(quorum: int, n_arms: int) -> int:
+    """Most votes ever broadcast, ``M K - 1``.
+
+    It counts broadcasts, and holds while every vote is read before the next player wakes:
+    votes in flight may cross.
+
+    Paper: Theorem 1, part 3 of its proof.
+    Differs from print: it takes a shared set that every player derives anew (erratum 2).
+
+    >>> message_bound(28, 10)
+    279
+    """
+    return check.whole("quorum", quorum, least=1) * check.whole("n_arms", n_arms, least=2) - 1
+
+
+def stall_possible(n_players: int, quorum: int) -> bool:
+    """Whether players may split over several arms so that no quorum forms, ``N <= 2 M - 2``.
+
+    Players who are done have each voted against all arms left but one, and no arm left has more
+    than M - 1 votes: with a arms left ``(a - 1) N <= a (M - 1)``, which is weakest at a = 2.
+
+    Paper: Theorem 1, part 2 of its proof.
+    Differs from print: "it exists a time such that for K-1 arms there are M voting players" is
+    false when two arms are near-equal and this holds (errata 5 and 20).
+
+    >>> [stall_possible(n, 28) for n in (32, 54, 55, 64)]
+    [True, True, False, False]
+    """
+    return (
+        check.whole("n_players", n_players, least=1)
+        <= 2 * check.whole("quorum", quorum, least=1) - 2
+    )
+
+
+def split_possible(n_players: int, quorum: int, n_arms: int, liars: int = 0) -> bool:
+    """Whether votes that cross can take back a decision, ``K M <= N (K - 1) + liars``.
+
+    While some arm has fewer than M votes, whoever has heard a part of the votes has thrown out
+    only arms that all votes throw out. So a decision falls only if every arm gets M votes, K M in
+    all. An honest player never votes against the last arm that its own view leaves it, so it casts
+    at most K - 1 until then; each of the ``liars`` among the N casts K.
+
+    >>> [split_possible(32, quorum, 8) for quorum in (28, 29)]
+    [True, False]
+    """
+    n = check.whole("n_players", n_players, least=1)
+    arms = check.whole("n_arms", n_arms, least=2)
+    votes = arms * check.whole("quorum", quorum, least=1)
+    return votes <= n * (arms - 1) + check.whole("liars", liars, least=0)
+
+
+def binomial_tail(successes: int, trials: int, *, probability: float) -> float:
+    """``P(Bin(trials, probability) >= successes)``, to about 1e-12 relative down to 1e-300.
+
+    A jury is sized by a tail, and every device that reads its specification has to come to the
+    same number. The sum over the likelier terms, relative to the largest; each is its neighbour
+    times a ratio, which loses no digits, as a logarithm of factorials would. Work grows as the
+    root of ``trials``: about .2 seconds for ten million.
+
+    Paper: the law of a player's activations, proof of Theorem 2.
+
+    >>> round(binomial_tail(2, 2, probability=0.5), 12), binomial_tail(3, 2, probability=0.5)
+    (0.25, 0.0)
+    """
+    check.whole("successes", successes, least=0)
+    check.whole("trials", trials, least=0)
+    check.unit("probability", probability)
+    if successes == 0 or (probability == 1.0 and successes <= trials):
+        return 1.0
+    if successes > trials or probability == 0.0:
+        return 0.0
+    odds = probability / (1.0 - probability)
+    mode = min(trials, int((trials + 1) * probability))
+    terms = {mode: 1.0}
+    term = 1.0
+    for count in range(mode, trials):
+        term *= (trials - count) / (count + 1) * odds
+        if term < SMALLEST:
+            break
+        terms[count + 1] = term
+    term = 1.0
+    for count in range(mode, 0, -1):
+        term *= count / ((trials - count + 1) * odds)
+        if term < SMALLEST:
+            break
+        terms[count - 1] = term
+    tail = math.fsum(term for count, term in terms.items() if count >= successes)
+    return tail / math.fsum(terms.values())
+
+
+def claimed_failure(eta: float, quorum: int) -> float:
+    """The failure probability Theorem 1 claims, ``eta**M``.
+
+    Paper: Theorem 1, part 2 of its proof.
+    Differs from print: it holds for M fixed players, not for any M of N (erratum 7); what holds
+    is :func:`vote_failure`. Under the ``paper`` rule it may exceed the ``delta`` asked for
+    (erratum 6).
+
+    >>> round(claimed_failure(0.9, 28), 4)
+    0.0523
+    """
+    return check.probability("eta", eta) ** check.whole("quorum", quorum, least=1)
+
+
+def vote_failure(n_players: int, *, lone: float, quorum: int) -> float:
+    """At most how often any M of N players throw out the only good arm, ``P(Bin(N, p) >= M)``.
+
+    ``lone`` is p, the proved bound on one player's error, ``wrong_vote`` of
+    :func:`devote.theory.lone_failure`; eta is only what that player was allowed. It holds where
+    exactly one arm is epsilon-optimal: a vote against it takes a deviation event on the voter's
+    own rewards, whichever arms others take out (``docs/proofs.md``). Where N = M it holds for any
+    number of good arms. With several good arms and N > M it is no bound.
+
+    Paper: Theorem 1, part 2 of its proof.
+    Differs from print: the paper counts one fixed group of M players (errata 7, 19 and 22).
+
+    At N = 64, eta .9, K = 10, for Naive and LUCB:
+
+    >>> [f"{vote_failure(64, lone=p, quorum=28):.1e}" for p in (0.0405, 0.1455)]
+    ['2.7e-22', '1.8e-08']
+    """
+    check.whole("n_players", n_players, least=1)
+    check.unit("lone", lone)
+    return binomial_tail(check.whole("quorum", quorum, least=1), n_players, probability=lone)
 
 
 @dataclass(frozen=True)

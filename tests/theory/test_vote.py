@@ -1,9 +1,15 @@
-"""Which subroutines keep an epsilon-optimal arm: the bounds, and the proof that does not do."""
+"""Quorums, messages, stalls and splits; binomial tails to 1e-12; and who is wrong how often."""
 
 import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import pytest
+import scipy
+from hypothesis import given
+from hypothesis import strategies as st
 
+from devote import theory
 from devote.rules import (
     get_algorithm,
     kl_racing,
@@ -12,11 +18,203 @@ from devote.rules import (
     naive,
     successive_elimination,
     ugapec,
+    votes,
 )
 from devote.rules import ser3 as ser3_kernel
 from devote.rules.bernoulli_kl import lower, upper
 from devote.rules.registry import ALGORITHMS
-from devote.theory import lone_failure
+from devote.theory import (
+    TheoryError,
+    binomial_tail,
+    claimed_failure,
+    lone_failure,
+    message_bound,
+    quorum,
+    stall_possible,
+    vote_failure,
+)
+
+etas = st.floats(0.01, 0.99)
+
+
+def test_the_quorum_is_that_of_the_rules_28_or_29_by_honest_rounding():
+    assert theory.quorum is votes.quorum
+    assert quorum(0.05, 0.9, "paper") == 28
+    assert quorum(0.05, 0.9, "ceil") == 29
+
+
+@given(st.floats(0.01, 0.99), st.integers(1, 60))
+def test_erratum_6_a_power_of_eta_needs_that_many_votes_under_either_rule(eta, votes):
+    delta = eta**votes
+    assert quorum(delta, eta, "paper") == votes
+    assert quorum(delta, eta, "ceil") == votes
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99))
+def test_erratum_6_ceil_meets_delta_and_paper_is_at_most_one_vote_short(delta, eta):
+    enough = quorum(delta, eta, "ceil")
+    assert eta**enough <= delta * (1 + 1e-9)
+    if delta <= eta:
+        assert enough - quorum(delta, eta, "paper") in (0, 1)
+
+
+def splits(n_players, needed):
+    """Every split of the players over two arms, no arm with a quorum against it."""
+    return [
+        keep_first
+        for keep_first in range(n_players + 1)
+        if keep_first < needed and n_players - keep_first < needed
+    ]
+
+
+@given(st.integers(1, 40), st.integers(1, 40))
+def test_erratum_20_a_stall_is_possible_exactly_where_a_split_without_quorum_is(n_players, quorum):
+    assert stall_possible(n_players, quorum) == bool(splits(n_players, quorum))
+
+
+BERNOULLI = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156))
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582")
+
+
+def log_factorial(n: int) -> Decimal:
+    """Exact below a thousand; above, seven terms of Stirling's series are right to 1e-40."""
+    if n < 1000:
+        return Decimal(math.factorial(n)).ln()
+    z = Decimal(n)
+    total = (z + Decimal("0.5")) * z.ln() - z + (2 * PI).ln() / 2
+    for i, (above, below) in enumerate(BERNOULLI):
+        total += Decimal(above) / below / z ** (2 * i + 1)
+    return total
+
+
+def slow_tail(successes: int, trials: int, probability: float) -> float:
+    """The first probability in sixty digits, then term after term until nothing is added."""
+    with localcontext() as context:
+        context.prec = 60
+        p = Decimal(probability)
+        q = 1 - p
+        log = log_factorial(trials) - log_factorial(successes) - log_factorial(trials - successes)
+        term = (log + successes * p.ln() + (trials - successes) * q.ln()).exp()
+        total = Decimal(0)
+        for j in range(successes, trials + 1):
+            total += term
+            if term < total * Decimal("1e-25"):
+                break
+            term *= Decimal(trials - j) / (j + 1) * p / q
+        return float(total)
+
+
+CELLS = [
+    (64, 0.9, (45, 60, 64)),
+    (1_000, 0.3, (310, 589, 860)),
+    (100_000, 0.001, (120, 299, 660)),
+    (10_000_000, 0.5, (5_004_743, 5_031_622, 5_058_502)),
+    (10_000_000, 1e-6, (19, 127, 260)),
+    (10_000_000, 0.999, (9_990_299, 9_991_998, 9_993_400)),
+]
+
+
+@pytest.mark.parametrize(("trials", "probability", "counts"), CELLS)
+def test_a_tail_agrees_with_sixty_digit_arithmetic_to_1e_12(trials, probability, counts):
+    for successes in counts:
+        expected = slow_tail(successes, trials, probability)
+        assert expected > 1e-304
+        tail = binomial_tail(successes, trials, probability=probability)
+        assert tail == pytest.approx(expected, rel=1e-12)
+
+
+def exact_tail(successes: int, trials: int, probability: float) -> Fraction:
+    """The sum over the binomial law, in exact rational numbers."""
+    p = Fraction(probability)
+    return sum(
+        (
+            math.comb(trials, j) * p**j * (1 - p) ** (trials - j)
+            for j in range(successes, trials + 1)
+        ),
+        Fraction(0),
+    )
+
+
+@pytest.mark.parametrize("probability", [0.001, 0.3, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize(
+    ("successes", "trials"), [(1, 1), (1, 40), (40, 40), (28, 32), (60, 119), (10, 29)]
+)
+def test_a_tail_agrees_with_exact_rational_sums_to_1e_12(successes, trials, probability):
+    exact = exact_tail(successes, trials, probability)
+    assert abs(Fraction(binomial_tail(successes, trials, probability=probability)) / exact - 1) < (
+        1e-12
+    )
+
+
+@given(
+    st.one_of(st.integers(1, 300), st.integers(1, 10**7)).flatmap(
+        lambda trials: st.tuples(st.integers(0, trials), st.just(trials))
+    ),
+    st.floats(1e-9, 1 - 1e-9),
+)
+def test_a_tail_agrees_with_scipy(counts, probability):
+    successes, trials = counts
+    expected = scipy.stats.binom.sf(successes - 1, trials, probability)
+    tail = binomial_tail(successes, trials, probability=probability)
+    assert tail == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+def test_nobody_and_everybody_for_certain():
+    assert binomial_tail(0, 0, probability=0.0) == 1.0
+    assert binomial_tail(3, 3, probability=1.0) == 1.0
+    assert binomial_tail(1, 3, probability=0.0) == 0.0
+
+
+def test_erratum_6_the_papers_own_quorum_misses_its_delta():
+    assert claimed_failure(0.9, 28) == pytest.approx(0.0523, abs=5e-5)
+    assert claimed_failure(0.9, 28) > 0.05 > claimed_failure(0.9, 29)
+
+
+@pytest.mark.parametrize(("n_players", "failure"), [(28, 0.052), (32, 0.79), (64, 1.0)])
+def test_erratum_7_any_quorum_of_many_players_fails_far_more_often(n_players, failure):
+    assert vote_failure(n_players, lone=0.9, quorum=28) == pytest.approx(failure, abs=2e-3)
+
+
+@given(etas, st.integers(1, 200))
+def test_claim_and_truth_agree_when_every_player_must_vote(eta, quorum):
+    assert vote_failure(quorum, lone=eta, quorum=quorum) == pytest.approx(
+        claimed_failure(eta, quorum), rel=1e-11
+    )
+
+
+@given(etas, st.integers(1, 60), st.integers(0, 60))
+def test_the_vote_failure_grows_with_every_player(eta, quorum, spare):
+    now = vote_failure(quorum + spare, lone=eta, quorum=quorum)
+    more = vote_failure(quorum + spare + 1, lone=eta, quorum=quorum)
+    assert claimed_failure(eta, quorum) * (1 - 1e-11) <= now <= more * (1 + 1e-12)
+
+
+def test_a_tiny_failure_keeps_its_digits():
+    n_players, quorum, eta = 10**6, 20, Fraction(1, 2**60)
+    # The next term and the chance that nobody else fails are off by 1e-12 or less.
+    exact = math.comb(n_players, quorum) * eta**quorum
+    assert vote_failure(n_players, lone=float(eta), quorum=quorum) == pytest.approx(
+        float(exact), rel=1e-11
+    )
+
+
+@pytest.mark.parametrize(
+    ("formula", "arguments", "message"),
+    [
+        (binomial_tail, (-1, 3), r"successes=-1 must be a whole number, 0 or more"),
+        (claimed_failure, (1, 28), r"eta=1 must be in \(0, 1\)"),
+        (message_bound, (2.5, 10), r"quorum=2\.5 must be a whole number, 1 or more"),
+        (message_bound, (True, 10), "quorum=True must be a whole number"),
+        (message_bound, (28, 1), "n_arms=1 must be a whole number, 2 or more"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_its_rule(formula, arguments, message):
+    more = {"probability": 0.5} if formula is binomial_tail else {}
+    with pytest.raises(TheoryError, match=message):
+        formula(*arguments, **more)
+    with pytest.raises(ValueError, match="n_players=0 must be a whole number"):
+        vote_failure(0, lone=0.9, quorum=1)
+
 
 PROVED = (
     "naive",
