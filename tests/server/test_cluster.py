@@ -155,4 +155,4 @@ def test_a_server_that_cannot_have_its_store_says_so_in_one_line_and_makes_nothi
 def test_servers_and_nodes_are_killed_while_devices_decide(tmp_path):
     report = run(tmp_path, kills=2, devices=16, seed=2, pause=0.05, first=1)
     assert report.ended >= 1
-    assert report.acknowledged >= 20
+    assert report.acknowledged >= 15  # the seats of the first jury, and some picks

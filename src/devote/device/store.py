@@ -100,7 +100,7 @@ class Store:
     """
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
         self.is_new = False
 
     @classmethod
@@ -111,7 +111,7 @@ class Store:
     @property
     def path(self) -> str:
         """The file."""
-        return self._database.path
+        return self.database.path
 
     @property
     def has_joined(self) -> bool:
@@ -128,7 +128,7 @@ class Store:
 
         It is ``key``, or a new one, and is stored, the first time that it is asked for.
         """
-        with self._database.write() as db:
+        with self.database.write() as db:
             row = db.execute("SELECT secret, experiment FROM device").fetchone()
             if row is None:
                 row = ((key or Identity.generate()).to_private_bytes(), experiment)
@@ -140,12 +140,12 @@ class Store:
                 f"The device store {self.path!r} belongs to experiment {name!r}, "
                 f"not to {experiment!r}.\nGive each experiment its own store."
             )
-        with self._database.decoding():
+        with self.database.decoding():
             return Identity.from_private_bytes(secret)
 
     def bind(self, scope: Scope) -> None:
         """Use the key for this board and specification, and from now on for no other."""
-        with self._database.write() as db:
+        with self.database.write() as db:
             bound = db.execute("SELECT board, fingerprint FROM device").fetchone()
             if bound == (None, None):
                 bound = (scope.board, scope.fingerprint)
@@ -161,7 +161,7 @@ class Store:
         spec = experiment.spec
         player = spec.scheme.player(spec, identity.voter).to_json()
         self.bind(experiment.scope)
-        with self._database.write() as db:
+        with self.database.write() as db:
             db.execute(
                 "UPDATE device SET address = ?, spec = ?, players = ?, player = ?",
                 (address, spec.to_json(), experiment.players, player),
@@ -169,15 +169,15 @@ class Store:
 
     def move(self, address: str) -> None:
         """Store where the board is now."""
-        with self._database.write() as db:
+        with self.database.write() as db:
             db.execute("UPDATE device SET address = ?", (address,))
 
     def load(self) -> Record:
         """The record of a device that has joined; its player knows what was read."""
         ((*fields, player),) = self._rows(f"SELECT {_ROW}, player FROM device")
-        with self._database.decoding():
+        with self.database.decoding():
             record = self._decode(*fields)
-        with self._database.decoding():
+        with self.database.decoding():
             try:
                 self._restore_player(record, json.loads(player))
             except LocalProtocolError as error:
@@ -228,9 +228,9 @@ class Store:
         values = tuple(change.row.values())
         update = _update(tuple(change.row))
         if not (change.outbox or change.read or change.rewind or change.removed):  # most pulls
-            self._database.write_one(update, values)
+            self.database.write_one(update, values)
             return
-        with self._database.write(durable=change.is_durable) as db:
+        with self.database.write(durable=change.is_durable) as db:
             if change.rewind is not None:
                 own = "" if change.rewind == "forget" else " WHERE message IN"
                 db.execute(f"DELETE FROM log{own and own + ' (SELECT message FROM outbox)'}")
@@ -249,14 +249,14 @@ class Store:
                 )
         if change.erases:
             with suppress(StoreError):  # the step is stored; the next one erases
-                self._database.truncate_wal()
+                self.database.truncate_wal()
 
     def log(self, spec: ExperimentSpec) -> list[tuple[Envelope, int | None]]:
         """What was read, in the board's order, with its number on the board there is now."""
         rows = self._rows(
             "SELECT message, signature, number FROM log ORDER BY number IS NOT NULL, number, rowid"
         )
-        with self._database.decoding():
+        with self.database.decoding():
             return [(Envelope(from_json(row[0], spec.n_arms), row[1]), row[2]) for row in rows]
 
     def _outbox(self, spec: ExperimentSpec) -> Iterator[Entry]:
@@ -267,16 +267,16 @@ class Store:
             yield Entry(envelope, delivery, bool(has_left), leaves_at)
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        with self._database.read() as db:
+        with self.database.read() as db:
             return db.execute(query).fetchall()
 
     def close(self) -> None:
         """Close the file."""
-        self._database.close()
+        self.database.close()
 
     def remove(self) -> None:
         """Close the file and delete it."""
-        self._database.remove()
+        self.database.remove()
 
 
 @cache

@@ -27,8 +27,9 @@ MOST_SEGMENTS = 64
 class SignedSubsets:
     """How many of the ``GRID`` places stand for each case, and what an answer says of a segment.
 
-    >>> SignedSubsets.of(n_segments=3, size=1, privacy=math.log(2.0)).probabilities
-    (0.2857142857142857, 0.14285714285714288)
+    >>> randomizer = SignedSubsets.of(n_segments=3, size=1, privacy=math.log(2.0))
+    >>> [round(p, 4) for p in randomizer.probabilities]
+    [0.2857, 0.1429]
     """
 
     n_segments: int
