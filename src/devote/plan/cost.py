@@ -46,9 +46,9 @@ class CostEstimate:
         return self.runs[0].status == "unfinished"
 
     @property
-    def samples(self) -> float:
+    def samples_until_all_know(self) -> float:
         """Mean pulls of all devices together."""
-        return float(np.mean([run.samples for run in self.runs]))
+        return float(np.mean([run.samples_until_all_know for run in self.runs]))
 
     @property
     def decided(self) -> tuple[int, ...]:
@@ -57,13 +57,11 @@ class CostEstimate:
         What comes after is the wait for the last device to wake and hear of it.
         """
         return tuple(
-            run.samples_to_decision
-            for run in self.runs
-            if run.samples_to_decision != NEVER and len(run.winners) == 1
+            run.samples for run in self.runs if run.samples != NEVER and len(run.winners) == 1
         )
 
     @property
-    def samples_to_decision(self) -> float | None:
+    def samples(self) -> float | None:
         """Mean pulls until the group has one answer; None if it never had."""
         return float(np.mean(self.decided)) if self.decided else None
 
@@ -72,7 +70,7 @@ class CostEstimate:
         status = [run.status for run in self.runs]
         values: dict[str, Any] = {
             name: spread([getattr(run, name) for run in self.runs])
-            for name in ("samples", "broadcasts", "deliveries")
+            for name in ("samples_until_all_know", "broadcasts", "deliveries")
         }
         for name in ("epsilon_optimal", "holds_epsilon_optimal"):
             values[name] = float(np.mean([getattr(run, name) for run in self.runs]))
@@ -81,7 +79,7 @@ class CostEstimate:
             "trials_asked": self.asked,
             "unfinished": self.unfinished,
             "status": {name: status.count(name) for name in STATUSES},
-            "samples_to_decision": spread(self.decided) if self.decided else None,
+            "samples": spread(self.decided) if self.decided else None,
             "to_decision": spread_of(np.array(self.decided, dtype=np.float64)),
             "per_device": {"median": self.median, "p90": self.p90, "busiest": self.busiest},
             **values,
@@ -107,7 +105,7 @@ def estimate_cost(
         deadline = time.monotonic() + seconds
         runs = [run_trial(scenario, seed=seed, trial=0)]  # on the slow path it is not cut off
         while len(runs) < trials and time.monotonic() <= deadline:
-            if SLOW * sum(run.samples for run in runs) > pulls:
+            if SLOW * sum(run.samples_until_all_know for run in runs) > pulls:
                 break
             runs.append(run_trial(scenario, seed=seed, trial=len(runs)))
             if progress:

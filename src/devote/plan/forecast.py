@@ -319,8 +319,10 @@ def _fleet(
         progress=report,
     )
     runs = cost.runs
-    is_decided = np.array([r.samples_to_decision != NEVER and len(r.winners) == 1 for r in runs])
-    samples = np.array([max(r.samples_to_decision, 0) or r.samples for r in runs], dtype=np.float64)
+    is_decided = np.array([r.samples != NEVER and len(r.winners) == 1 for r in runs])
+    samples = np.array(
+        [max(r.samples, 0) or r.samples_until_all_know for r in runs], dtype=np.float64
+    )
     winner = np.array([r.winners[0] for r in runs])
     values = problem.values(n, 0)
     return Forecast(

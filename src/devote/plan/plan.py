@@ -97,8 +97,8 @@ class Plan:
             "warnings": list(self.warnings),
             "simulated": self.cost.to_dict(),
             "events_per_day": self.events_per_day,
-            "days": self.days(self.cost.samples),
-            "days_to_decision": self.days(self.cost.samples_to_decision),
+            "days": self.days(self.cost.samples_until_all_know),
+            "days_to_decision": self.days(self.cost.samples),
         }
 
 
@@ -196,7 +196,7 @@ def _bound(scenario: Scenario, seed: int, seconds: float) -> tuple[SampleBound |
     cost = estimate_cost(alone, trials=SINGLE_RUNS, seed=seed, seconds=seconds)
     if cost.unfinished:
         return None, "Theorem 2 needs a device's samples alone, which took too long to simulate."
-    single = max(run.samples for run in cost.runs)
+    single = max(run.samples_until_all_know for run in cost.runs)
     weights = scenario.problem.activity.weights(scenario.n_players)
     p = p_star(weights, votes)
     total = theorem_2_samples(single, p_star=p, delta=spec.delta)
