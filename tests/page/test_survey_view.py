@@ -9,8 +9,8 @@ from tests.page.surveys import ARMS, BETTING, SURVEY, answers
 from tests.server.live import api, enrol, identity, vote
 
 from devote.boards import history
-from devote.boards.experiment import Experiment
-from devote.boards.history import POINTS, Course, History
+from devote.boards.board import Experiment
+from devote.boards.store import POINTS, Course, History
 from devote.page.view import view
 from devote.schemes.survey import tally as survey_tally
 

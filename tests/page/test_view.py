@@ -19,8 +19,8 @@ from tests.page.board_rows import (
 )
 
 from devote.boards import history
-from devote.boards.experiment import Experiment
-from devote.boards.history import LATEST, MARKS, History, Timeline
+from devote.boards.board import Experiment
+from devote.boards.store import LATEST, MARKS, History, Timeline
 from devote.page.view import view
 from devote.protocol import Case, ExperimentSpec
 from devote.protocol.messages import from_json
