@@ -19,7 +19,7 @@ from tests.device.forks import Nursery
 from tests.device.server_process import await_health, free_port
 from tests.device.worlds import joined
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.identity import Identity
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import SqliteStore
