@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from devote.simulator import Result
+from devote.simulator import load_results
 
 SMALL = ("simulate", "--means", ".9,.1", "--players", 32, "--trials", 3)
 
@@ -144,9 +144,8 @@ def test_ser4_runs_to_its_horizon(devote):
 
 
 def test_save_keeps_every_trial(devote, tmp_path):
-    file = tmp_path / "kept.npz"
+    file = tmp_path / "kept.jsonl"
     ran = told(devote(*SMALL, "--save", file, "--json"))
-    assert (
-        Result.load(file).samples_until_all_know.tolist() == ran["samples_until_all_know"]["values"]
-    )
-    assert [path.name for path in tmp_path.iterdir()] == ["kept.npz"]
+    [kept] = load_results(file)
+    assert kept.samples_until_all_know.tolist() == ran["samples_until_all_know"]["values"]
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.jsonl"]

@@ -24,7 +24,6 @@ def reproduce(
     engine: options.Engine = "auto",
     seed: options.Seed = 0,
     workers: options.Workers = 0,
-    dask: Annotated[str | None, takes("ADDRESS", "Run on this cluster: tcp://host:8786.")] = None,
     json: options.Json = False,
 ) -> None:
     """Run the paper's section 5 again: every figure, and every sentence judged.
@@ -44,7 +43,7 @@ def reproduce(
     from devote.cli.terminal import progress_bar, tell
 
     settings = studies.Settings(players=studies.parse_players(players), trials=trials, seed=seed)
-    how: dict[str, Any] = {"out": out, "engine": engine, "workers": workers or None, "dask": dask}
+    how: dict[str, Any] = {"out": out, "engine": engine, "workers": workers or None}
     with progress_bar() as progress:
         done = studies.reproduce(figures or (), settings=settings, progress=progress, **how)
     tell(done.to_dict(), json, lambda _: _show(done))

@@ -16,7 +16,9 @@ def simulate(
     results: Annotated[
         Path | None, takes("FILE.jsonl", "Keep each trial there, to go on or grow later.")
     ] = None,
-    save: Annotated[Path | None, takes("FILE.npz", "Keep trials for devote.Result.load.")] = None,
+    save: Annotated[
+        Path | None, takes("FILE.jsonl", "Write all trials, once they are done.")
+    ] = None,
 ) -> None:
     """Run trials of one scenario: samples, messages, who won.
 

@@ -17,7 +17,6 @@ def sweep(
     ] = None,
     csv: Annotated[Path | None, takes("FILE.csv", "Also write a row per trial there.")] = None,
     workers: options.Workers = 0,
-    dask: Annotated[str | None, takes("ADDRESS", "Run on this cluster: tcp://host:8786.")] = None,
     seed: Annotated[int | None, takes("S", "In place of the file's.")] = None,
     json: options.Json = False,
 ) -> None:
@@ -40,7 +39,7 @@ def sweep(
     from devote.cli.output_file import check_writable
     from devote.cli.sweep_view import LiveTable, show_cells, told_cells
     from devote.cli.terminal import tell
-    from devote.simulator.sweep.grid import read_sweep
+    from devote.simulator.grids import read_sweep
 
     asked = read_sweep(file)
     if csv is not None:
@@ -50,7 +49,6 @@ def sweep(
         "trials": asked.trials if trials is None else trials,
         "seed": asked.seed if seed is None else seed,
         "workers": workers or None,
-        "dask": dask,
         "results": kept,
     }
     from devote.simulator import run_sweep

@@ -12,8 +12,8 @@ from rich.live import Live
 
 from devote.cli.terminal import CLOSE, console, number, probability, table
 from devote.simulator import Result, Scenario
-from devote.simulator.block import Columns
-from devote.simulator.dataframe import setting
+from devote.simulator.block import Block
+from devote.simulator.results import setting, varying
 from devote.simulator.summary import mean_row
 from devote.simulator.trial import NEVER
 
@@ -22,14 +22,7 @@ REFRESH = 4
 """Times a second."""
 
 
-def varying(cells: Sequence[Scenario]) -> list[str]:
-    """What differs between the cells; their algorithms where nothing does."""
-    rows = [setting(cell) for cell in cells]
-    names = [name for name in rows[0] if len({row[name] for row in rows}) > 1] if rows else []
-    return names or ["algorithm"]
-
-
-def cells_table(cells: Sequence[Scenario], blocks: Sequence[Sequence[Columns]]) -> RenderableType:
+def cells_table(cells: Sequence[Scenario], blocks: Sequence[Sequence[Block]]) -> RenderableType:
     """The table, of the trials there are in the blocks of each cell."""
     names = varying(cells)
     rows = []
@@ -39,7 +32,7 @@ def cells_table(cells: Sequence[Scenario], blocks: Sequence[Sequence[Columns]]) 
     return table("l" * len(names) + "r", [*names, *HEADS], rows, **CLOSE)
 
 
-def _numbers(blocks: Sequence[Columns]) -> list[str]:
+def _numbers(blocks: Sequence[Block]) -> list[str]:
     if not sum(len(block.samples) for block in blocks):
         return ["0", "", "", "", ""]
     samples, sent, good = (
@@ -61,7 +54,7 @@ class LiveTable:
     def __init__(self, cells: Sequence[Scenario], trials: int) -> None:
         self._cells = cells
         self._total = len(cells) * trials
-        self._blocks: list[list[Columns]] = [[] for _ in cells]
+        self._blocks: list[list[Block]] = [[] for _ in cells]
         self._live: Live | None = None
         if sys.stderr.isatty():
             self._live = Live(
@@ -74,7 +67,7 @@ class LiveTable:
     def _render(self) -> RenderableType:
         return cells_table(self._cells, self._blocks)
 
-    def take(self, cell: int, block: Columns) -> None:
+    def take(self, cell: int, block: Block) -> None:
         """Trials have ended, now or in an earlier run."""
         self._blocks[cell].append(block)
 

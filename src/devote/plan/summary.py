@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from devote.plan.promises import case_of, failure_bounds
-from devote.simulator.result import Result
+from devote.simulator.results import Result
 from devote.simulator.trial import NEVER
 
 T = TypeVar("T")

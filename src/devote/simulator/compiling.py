@@ -61,7 +61,9 @@ class Linker:
         code = function.__code__
         parts = [_text_of(code), str(_is_ours(function))]
         names, dotted = names_of(code)
-        namespace: dict[str, Any] = {"__builtins__": __builtins__, "__name__": function.__module__}
+        # numba's cache imports the module by its name: not one that may be gone or renamed.
+        home = function.__module__ if _is_ours(function) else __name__
+        namespace: dict[str, Any] = {"__builtins__": __builtins__, "__name__": home}
         for name in names:
             if name in function.__globals__:
                 namespace[name] = self._value(name, function.__globals__[name], dotted, parts)

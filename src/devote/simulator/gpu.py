@@ -40,7 +40,7 @@ from devote.simulator.room import bytes_per_player
 from devote.simulator.run import Plan, Run, end_of
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
-from devote.simulator.workspace import FAULT, Tables
+from devote.simulator.workspace import FAULT, NEVER, Tables
 
 try:
     from numba import cuda
@@ -208,22 +208,28 @@ def begin_kernel(
 
 
 def gather_kernel(
-    trials: Any, players: Any, rows: Any, n_players: int, totals: Any, held: Any, first_vote: Any
+    trials: Any, players: Any, rows: Any, n_players: int, totals: Any, held: Any, by_player: Any
 ) -> None:
-    """Add up what players did, a thread for each; ``held`` marks the arms that somebody holds."""
+    """Add up what players did, a thread for each; ``held`` marks the arms that somebody holds.
+
+    ``by_player`` gets the first vote of each player, and its one remaining arm or -1.
+    """
     row = cuda.grid(1)
     if row >= len(rows.half):
         return
     place = row // n_players
     h = current_half(trials[place], rows, row)
     player = players[h, row]
-    first_vote[row] = player.first_vote
+    by_player[0, row] = player.first_vote
     cuda.atomic.add(totals, (place, 0), player.active)
     cuda.atomic.add(totals, (place, 1), player.conflicts)
     cuda.atomic.add(totals, (place, 2), player.suboptimal)
+    n_held = 0
     for k in range(held.shape[1]):
         if rows.alive[h, row, k]:
             held[place, k] = 1
+            n_held += 1
+            by_player[1, row] = k if n_held == 1 else NEVER
 
 
 def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End]:
@@ -275,10 +281,11 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
         samples = int(furthest["start"].max() * n)
         scenario.check_goes_on(samples, int(furthest["broadcasts"].max()))
     totals, held = _zeros(n_trials, 3, kind=np.int64), _zeros(n_trials, k, kind=np.int8)
-    first_vote = cuda.device_array(n_rows, np.int32)
-    kernel(gather_kernel, given)[per_row](states, players, rows, n, totals, held, first_vote)
+    by_player = cuda.device_array((2, n_rows), np.int32)
+    kernel(gather_kernel, given)[per_row](states, players, rows, n, totals, held, by_player)
     ended, tallies, open_arms = (array.copy_to_host() for array in (states, tally, shared))
-    sums, holds, firsts = (array.copy_to_host() for array in (totals, held, first_vote))
+    sums, holds, (firsts, answers) = (x.copy_to_host() for x in (totals, held, by_player))
+    alone = not scenario.scheme.about.by_message
     if (ended["ended"] == FAULT).any():
         raise rule_fault(scenario.spec.algorithm)
     return [
@@ -294,6 +301,7 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
             shared=open_arms[i],
             held=holds[i] != 0,
             first_vote=firsts[i * n : (i + 1) * n],
+            player_answers=answers[i * n : (i + 1) * n] if alone else (),
         )
         for i in range(n_trials)
     ]

@@ -10,7 +10,7 @@ from devote.rules import State
 from devote.simulator import passes
 from devote.simulator.compiling import Function, compile_loop
 from devote.simulator.errors import rule_fault
-from devote.simulator.outcomes import End
+from devote.simulator.outcomes import End, own_answers
 from devote.simulator.parts.part import Passes
 from devote.simulator.passes import (
     DONE,
@@ -245,9 +245,10 @@ class PassesRun:
         n, k = self.plan.setup.n_players, self.plan.setup.n_arms
         where = np.arange(n)
         players = self.players[half, where]
-        held = np.ones(k, dtype=bool)
+        held, answers = np.ones(k, dtype=bool), np.zeros(0, dtype=np.int32)
         if not self.plan.scenario.scheme.about.by_message:
-            held = rows.alive[half, where].any(axis=0)
+            alive = rows.alive[half, where]
+            held, answers = alive.any(axis=0), own_answers(alive)
         samples = int(players["active"].sum(dtype=np.int64))
         return End(
             group=end_record(
@@ -261,6 +262,7 @@ class PassesRun:
             shared=self.shared,
             held=held,
             first_vote=players["first_vote"],
+            player_answers=answers,
         )
 
 

@@ -11,7 +11,7 @@ from devote.problems.rewards import Environment
 from devote.rules import State
 from devote.simulator.compiling import Function, event_loop
 from devote.simulator.errors import rule_fault
-from devote.simulator.outcomes import End, block_of, count_holders_of
+from devote.simulator.outcomes import End, block_of, count_holders_of, own_answers
 from devote.simulator.parts import part_of
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import NAMES, Streams
@@ -87,6 +87,7 @@ class Plan:
             scheme=part.constants(scenario.spec, n),
         )
         self.streams = Streams((*NAMES, "noise") if scenario.scheme.sending.noisy else NAMES)
+        self.each_has_own_answer = not (scenario.scheme.about.by_message or part.one_learner)
         self.even = int(np.all(threshold == 1.0))
         self.steady = int(env.n_groups == 1 and env.n_segments == 1 and not any(env.slopes))
 
@@ -239,4 +240,5 @@ def end_of(plan: Plan, setup: Setup, learners: State, tables: Tables) -> End:
         shared=tables.shared,
         held=alive.any(axis=0),
         first_vote=tables.players["first_vote"],
+        player_answers=own_answers(alive) if plan.each_has_own_answer else (),
     )

@@ -18,7 +18,7 @@ from devote.protocol import ExperimentSpec
 from devote.schemes import Decentralized
 from devote.simulator import Scenario
 from devote.simulator.estimates import Estimate
-from devote.simulator.sweep.sweep import Progress
+from devote.simulator.progress import Progress
 from devote.studies.drawing.curves import EndLabel, write_labels
 from devote.studies.drawing.style import BARS, GREY, Axes, bars, house_style, panels, save
 from devote.studies.sheet import Sheet

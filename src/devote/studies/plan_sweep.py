@@ -15,7 +15,7 @@ from devote.plan.summary import summarise
 from devote.protocol import SpecError
 from devote.simulator import Scenario, run_sweep
 from devote.simulator.estimates import mean
-from devote.simulator.sweep.sweep import Progress
+from devote.simulator.progress import Progress
 from devote.studies.drawing.style import BARS, BLACK, Axes, bars
 from devote.studies.sheet import Sheet
 

@@ -1,29 +1,26 @@
 """The whole of it: run, draw, judge, write.
 
-Studies share scenarios. Trials are kept in one file for each number of trials per scenario, so
-that any later run, of whichever figures, finds them.
+Studies share scenarios. Trials are kept in one file, so that any later run, of whichever figures,
+finds them.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.protocol import SpecError
-from devote.simulator import ResultError, Scenario
+from devote.simulator import ResultError, Scenario, run_sweep
+from devote.simulator.executors import local_executor, worker_count
 from devote.simulator.gpu import check_device
-from devote.simulator.result import versions
+from devote.simulator.progress import Progress
+from devote.simulator.results import versions
 from devote.simulator.scenario import check_engine
-from devote.simulator.sweep.cluster import dask_executor
-from devote.simulator.sweep.sweep import Progress, Sweep, run_sweeps
-from devote.simulator.sweep.workers import InProcess, local_executor, worker_count
 from devote.studies import report
 from devote.studies.claim import Row
 from devote.studies.drawing import style
@@ -84,25 +81,24 @@ def run(
     *,
     engine: str = "auto",
     workers: int | None = None,
-    executor: tuple[Executor, int] | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """Run what is missing in the results files, and gather everything the studies read."""
+    """Run what is missing in the results file, and gather everything the studies read."""
     planned = plan(chosen, settings)
-    sweeps = [
-        Sweep(
-            [with_engine(one, engine) for one in planned if planned[one] == trials],
-            trials,
-            folder / f"{trials}-trials.jsonl",
-        )
-        for trials in sorted(set(planned.values()))
-    ]
-    how: dict[str, Any] = {"workers": workers, "executor": executor, "progress": progress}
     try:
-        found = run_sweeps(sweeps, seed=settings.seed, **how)
+        found = run_sweep(
+            [with_engine(scenario, engine) for scenario in planned],
+            trials=list(planned.values()),
+            seed=settings.seed,
+            workers=workers,
+            executor=executor,
+            results=folder / "trials.jsonl",
+            progress=progress,
+        )
     except ResultError as error:
         raise StudyError(f"{error}\nThe results are in {folder}.") from None
-    return Table(chain.from_iterable(found), settings)
+    return Table(found, settings)
 
 
 @dataclass(frozen=True)
@@ -134,13 +130,14 @@ def reproduce(
     out: str | Path = "reproduction",
     engine: str = "auto",
     workers: int | None = None,
-    dask: str | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Run studies, all by default; write their figures and the table of claims to ``out``.
 
-    Trials go to append-only files in ``out/results``: an interrupted run goes on where it
+    Trials go to an append-only file in ``out/results``: an interrupted run goes on where it
     stopped, and a second one only draws. ``engine`` runs what it can run, any other the rest.
+    ``workers`` and ``executor`` are those of ``run_sweep``.
 
     Paper: section 5.
     """
@@ -151,15 +148,11 @@ def reproduce(
         check_device()
     asked = settings or Settings()
     folder = _folder(Path(out))
-    with ExitStack() as stack:
-        local = local_executor(worker_count(workers))
-        pool = stack.enter_context(local if dask is None else dask_executor(dask))
-        how: dict[str, Any] = {"engine": engine, "executor": pool, "progress": progress}
+    with local_executor(worker_count(workers)) as pool:
+        how: dict[str, Any] = {"engine": engine, "executor": executor or pool, "progress": progress}
         table = run(chosen, asked, folder / "results", **how)
-        # Figures are for this machine.
-        painter = pool[0] if dask is None else InProcess()
         pages = [
-            painter.submit(draw_and_judge, study.name, table.of(study, asked), folder)
+            pool.submit(draw_and_judge, study.name, table.of(study, asked), folder)
             for study in chosen
         ]
         done = [page.result() for page in pages]
