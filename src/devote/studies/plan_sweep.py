@@ -11,7 +11,7 @@ from typing import Any
 
 from devote.errors import did_you_mean
 from devote.files import write_whole
-from devote.plan.summary import summarise
+from devote.plan.promises import summarise
 from devote.protocol import SpecError
 from devote.simulator import Scenario, run_sweep
 from devote.simulator.estimates import mean
