@@ -88,8 +88,8 @@ def measure(row: Row, drawn: Drawn, runs: int) -> tuple[float, float, str]:
             fleet = simulate(
                 spec, drawn.problem, n, trials=runs, seed=OTHER_SEED, workers=None, progress=False
             )
-            ended = fleet.samples_to_decision > 0
-            return float(fleet.samples_to_decision[ended].mean() / n), float(ended.mean()), "fleet"
+            ended = fleet.samples > 0
+            return float(fleet.samples[ended].mean() / n), float(ended.mean()), "fleet"
         jury = simulate_jury(spec, means, n, runs=runs, seed=OTHER_SEED)
         few = simulate_jury(spec, means, devices or n, runs=runs, seed=OTHER_SEED)
         ended = jury.winner >= 0
@@ -107,11 +107,11 @@ def _whole_survey(
     """A fleet that is more than enough, and one that is just enough."""
     how: dict[str, Any] = {"trials": runs, "workers": None, "progress": False}
     ample = simulate(spec, problem, 4 * devices, seed=OTHER_SEED, **how)
-    assert (ample.samples_to_decision > 0).all()
+    assert (ample.samples > 0).all()
     enough = simulate(spec, problem, devices, seed=OTHER_SEED + 1, **how)
     return (
         float(ample.broadcasts.mean()),
-        float((enough.samples_to_decision > 0).mean()),
+        float((enough.samples > 0).mean()),
         "fleet",
     )
 

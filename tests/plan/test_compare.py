@@ -63,7 +63,7 @@ def test_what_is_recommended_works_in_runs_of_the_real_simulator():
     for n in (40, 600):
         use = quick(question(n_players=n), with_costs=False).use
         fleet = simulate(use.spec, EASY, n, trials=30, seed=77)
-        assert (fleet.samples_to_decision > 0).sum() >= 22
+        assert (fleet.samples > 0).sum() >= 22
 
 
 def test_visitors_who_come_once_are_asked_by_a_survey_only():

@@ -91,7 +91,7 @@ def test_a_forecast_agrees_with_simulated_fleets(scheme, more, n_players):
     made = forecast(spec, EASY, asked(n_players), EFFORT)
     fleet = simulate(spec, EASY, n_players, trials=200, seed=7)
     assert made.decided == 200
-    days = fleet.samples_to_decision[fleet.samples_to_decision > 0] / (n_players * RATE)
+    days = fleet.samples[fleet.samples > 0] / (n_players * RATE)
     own = made.days.std(ddof=1) / math.sqrt(made.runs)
     error = math.hypot(own, days.std(ddof=1) / math.sqrt(len(days)))
     assert error < 0.05 * days.mean()

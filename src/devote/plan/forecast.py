@@ -275,7 +275,7 @@ def _fleet(spec: ExperimentSpec, problem: Problem, question: Question, effort: E
     """Every play of every device."""
     n = question.wish.n_players
     runs = run_within(Scenario(spec, problem, n), effort.runs, seed=effort.seed, pulls=effort.work)
-    ends = [run.samples_to_decision for run in runs]
+    ends = [run.samples for run in runs]
     is_cut = runs[0].status == "unfinished" and ends[0] == NEVER
     winner = np.array(
         [
@@ -283,7 +283,12 @@ def _fleet(spec: ExperimentSpec, problem: Problem, question: Question, effort: E
             for run, end in zip(runs, ends, strict=True)
         ]
     )
-    plays = np.array([max(end, 0) or run.samples for run, end in zip(runs, ends, strict=True)]) / n
+    plays = (
+        np.array(
+            [max(end, 0) or run.samples_until_all_know for run, end in zip(runs, ends, strict=True)]
+        )
+        / n
+    )
     messages = float(np.mean([run.broadcasts for run in runs]))
     return _of_plays(spec, problem, question, effort, plays, winner, messages, is_cut)
 
@@ -328,7 +333,7 @@ def run_within(
         pulls /= SLOW
     capped = replace(scenario, horizon=math.ceil(pulls))
     first = run_trial(capped, seed=seed, trial=0, record=record)
-    runs = min(trials, int(pulls / first.samples))
+    runs = min(trials, int(pulls / first.samples_until_all_know))
     if first.status == "unfinished" or runs < 2:
         return [first]
     return [first, *run_chunk(scenario, range(1, runs), seed, record=record, threads=None)[0]]

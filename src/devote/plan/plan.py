@@ -59,9 +59,7 @@ class CostEstimate:
         What comes after is the wait for the last device to wake and read it.
         """
         return tuple(
-            run.samples_to_decision
-            for run in self.runs
-            if run.samples_to_decision != NEVER and len(run.winners) == 1
+            run.samples for run in self.runs if run.samples != NEVER and len(run.winners) == 1
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,7 +69,7 @@ class CostEstimate:
         columns = {
             name: [getattr(run, name) for run in self.runs]
             for name in (
-                *("samples", "broadcasts", "deliveries"),
+                *("samples_until_all_know", "broadcasts", "deliveries"),
                 *("epsilon_optimal", "holds_epsilon_optimal"),
             )
         }
@@ -80,10 +78,13 @@ class CostEstimate:
             "trials_asked": self.asked,
             "unfinished": self.unfinished,
             "status": {name: status.count(name) for name in STATUSES},
-            "samples_to_decision": spread(self.decided) if self.decided else None,
+            "samples": spread(self.decided) if self.decided else None,
             "to_decision": spread_of(decided),
             "per_device": self.per_device(),
-            **{name: spread(columns[name]) for name in ("samples", "broadcasts", "deliveries")},
+            **{
+                name: spread(columns[name])
+                for name in ("samples_until_all_know", "broadcasts", "deliveries")
+            },
             **{
                 name: float(np.mean(columns[name]))
                 for name in ("epsilon_optimal", "holds_epsilon_optimal")
@@ -173,7 +174,7 @@ class Plan:
             "warnings": list(self.warnings),
             "simulated": cost,
             "events_per_day": self.events_per_day,
-            "days": days(cost["samples"]["mean"]),
+            "days": days(cost["samples_until_all_know"]["mean"]),
             "days_to_decision": days(float(np.mean(decided))) if decided else None,
         }
 
@@ -256,7 +257,7 @@ def _bound(scenario: Scenario, seed: int, seconds: float) -> tuple[SampleBound |
     runs = run_within(alone, SINGLE_RUNS, seed=seed, pulls=seconds * PER_SECOND)
     if runs[0].status == "unfinished":
         return None, "Theorem 2 needs a device's samples alone, which took too long to simulate."
-    single = max(run.samples for run in runs)
+    single = max(run.samples_until_all_know for run in runs)
     weights = scenario.problem.activity.weights(scenario.n_players)
     p = theory.p_star(weights, votes)
     total = theory.theorem_2_samples(single, p_star=p, delta=spec.delta)

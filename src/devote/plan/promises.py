@@ -157,7 +157,7 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
     """The result as one JSON object.
 
     ``votes_needed`` is the number of messages that decide on an arm, None where none do.
-    ``samples_to_decision`` is over the trials in which the group had an answer, None if none had.
+    ``samples`` is over the trials in which the group had an answer, None if none had.
     ``winners`` has the agreed arm of each trial, None where there is none, and ``winner_means``
     what it paid at the end of that trial. ``endings`` says how each trial ended, ``shared`` which
     arms were still shared then, the likeliest first: the answer of a stalled trial.
@@ -165,23 +165,23 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
     ``holds_epsilon_optimal`` that of trials whose answer holds such an arm: see ``Goodness``.
     """
     scenario = result.scenario
-    decided = result.samples_to_decision[result.samples_to_decision != NEVER]
-    pulls = int(result.samples.sum())
+    decided = result.samples[result.samples != NEVER]
+    pulls = int(result.samples_until_all_know.sum())
     return {
         "spec": result.spec.to_dict(),
         "scheme": scenario.scheme.name,
         "sends": scenario.scheme.about.sends,
         "votes_needed": result.spec.votes_needed,
         "trials": result.trials,
-        "samples": spread(result.samples),
-        "samples_to_decision": spread(decided) if decided.size else None,
+        "samples_until_all_know": spread(result.samples_until_all_know),
+        "samples": spread(decided) if decided.size else None,
         "broadcasts": spread(result.broadcasts),
         "deliveries": spread(result.deliveries),
         "status": result.status_counts(),
         "winners": list(result.answers),
         "winner_means": [
             None if arm is None else result.problem.values(result.n_players, int(samples))[arm]
-            for arm, samples in zip(result.answers, result.samples, strict=True)
+            for arm, samples in zip(result.answers, result.samples_until_all_know, strict=True)
         ],
         "endings": list(result.status),
         "shared": [list(arms) for arms in result.winners],
