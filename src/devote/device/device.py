@@ -17,9 +17,8 @@ from urllib.parse import quote
 
 import httpx
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable
+from devote.boards.board import Board, BoardRefused, BoardUnavailable, read_link
 from devote.boards.database import StoreError
-from devote.boards.experiment import read_link
 from devote.boards.http import HEADERS, HttpBoard, trusted
 from devote.device.core import SYSTEM_RANDOM, Core, DeviceStatus, Health
 from devote.device.errors import DeviceError, JoinError, JoinRefused
@@ -207,7 +206,7 @@ class _Member:
             core.health.note(joined.tally)
             try:
                 if core.must_recall:
-                    core.recall(joined.said)
+                    core.recall(joined.sent)
                 if core.record.spec.scheme.about.reads_tally:
                     core.change(read_tally, joined.tally)
             except ProtocolError as error:

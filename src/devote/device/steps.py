@@ -43,9 +43,8 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from devote.boards.admission import refusal
-from devote.boards.board import Envelope, Outcome, Posted, TallySnapshot
+from devote.boards.board import Envelope, Outcome, Posted, TallySnapshot, page_of
 from devote.boards.identity import Identity
-from devote.boards.pages import page_of
 from devote.device.errors import (
     DeviceError,
     LateReward,
