@@ -503,12 +503,16 @@ def in_threads(n, work):
     return done
 
 
+def device_threads():
+    return sum(thread.name == "devote-device" for thread in threading.enumerate())
+
+
 def test_many_devices_in_two_experiments_share_one_thread_and_one_pool(server, tmp_path):
-    before = threading.active_count()
+    before = device_threads()
     urls = [server[0]["one"], server[0]["other"]]
     with Client(tmp_path / "devices") as client:
         devices = [client.device(url, user=f"user {n}") for n in range(12) for url in urls]
-        assert threading.active_count() == before + 1
+        assert device_threads() == before + 1
         assert len({device.status().voter for device in devices}) == 24
         for device in devices:
             play_until_vote(device.core)
@@ -518,7 +522,7 @@ def test_many_devices_in_two_experiments_share_one_thread_and_one_pool(server, t
         again = client.device(urls[0], user="user 0")
         assert again is not devices[0]
         assert again.status().voter == devices[0].core.identity.voter
-    assert threading.active_count() == before
+    assert device_threads() == before
     names = [path.name for path in (tmp_path / "devices").rglob("*") if path.is_file()]
     assert len(names) == 24
     assert not any("user" in name for name in names)

@@ -4,25 +4,16 @@ The wake order is fixed and each device reads the board before each pull, as the
 players do; then nothing else may differ, whether the devices are objects or processes.
 """
 
-import asyncio
-import json
-import socket
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pytest
 from tests.boards.local import here
 from tests.boards.memory import MemoryBoard
 from tests.device.fault_run import drive
-from tests.device.forks import Nursery
-from tests.device.server_process import await_health, free_port
 from tests.device.worlds import joined
 
-from devote.boards.board import Experiment
 from devote.boards.identity import Identity
-from devote.boards.sqlite import SqliteBoard
-from devote.boards.store import SqliteStore
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import sync_once
