@@ -190,6 +190,7 @@ def _posted_at(core, hand, choice, clicked_at):
             hand.pass_(passed)
             clicks.clear()
             core.reward(1.0, choice)
+            assert core.status().waiting == ()
             seconds -= passed
         hand.pass_(seconds)
 
