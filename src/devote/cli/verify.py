@@ -34,7 +34,7 @@ def read_head(text: str) -> "Told":
 
 def _open(log: str, stack: ExitStack, progress: Callable[[int, int, str], None]) -> "Log":
     """The log at an address or in a file, open for as long as the stack is."""
-    from devote.boards.experiment import is_address
+    from devote.boards.board import is_address
     from devote.boards.logs import HttpLog, SavedLog
 
     if not Path(log).is_file() and (is_address(log) or "/experiments/" in log):
