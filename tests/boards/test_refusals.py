@@ -4,7 +4,6 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
-import pytest
 from tests.boards.local import here, scope
 from tests.server.live import OPERATOR, SPEC, api, body, enrol, enrolled, identity, invites, vote
 
