@@ -17,8 +17,7 @@ from tests.server.live import TOKEN, identity, open_store, serving_in_thread
 from devote.boards.logs import HttpLog, LogCopy
 from devote.boards.verification import verify_log
 from devote.device import Device
-from devote.device.record import Clock, Entry
-from devote.device.steps import Change
+from devote.device.steps import Change, Clock, Entry
 from devote.device.store import Store
 from devote.page import page
 from devote.protocol import ExperimentSpec, to_json

@@ -136,7 +136,7 @@ def simulated(spec: ExperimentSpec) -> Ending:
     endings = [
         Ending(
             trial.winners,
-            trial.samples,
+            trial.samples_until_all_know,
             [(e.time, e.player, e.arm) for e in trial.trace or () if e.kind != "elimination"],
         )
         for trial in (

@@ -55,8 +55,10 @@ def enter(setup: Setup, view: EventView, player: Any, voted: Any) -> None:
     raise NotImplementedError
 
 
-def wake(setup: Setup, view: EventView, state: State, player: Any, noise: float, t: float) -> None:
-    """The scheme's: what a player does before it plays."""
+def wake(
+    setup: Setup, view: EventView, state: State, player: Any, active: int, noise: float, t: float
+) -> None:
+    """The scheme's: what a player does before it plays, at this activation of its."""
     raise NotImplementedError
 
 
@@ -79,7 +81,14 @@ def take(
 
 
 def learn(
-    setup: Setup, view: EventView, state: State, player: Any, voted: Any, n: int, t: float
+    setup: Setup,
+    view: EventView,
+    state: State,
+    player: Any,
+    voted: Any,
+    active: int,
+    n: int,
+    t: float,
 ) -> None:
     """The scheme's: what follows when a play has eliminated n arms, ``view.out``."""
     raise NotImplementedError
@@ -173,11 +182,12 @@ def pull(
     one_shared = group.n_shared == 1 and not setup.one_learner
     held = holds_shared(state.alive, view.shared) if one_shared else 0
     was_done = 1 if state.ints[COUNT] == 1 else 0
-    player.active += 1
+    active = player.active + 1
+    player.active = active
     if player.term != group.term:
         player.term = group.term
         start(state)
-    wake(setup, view, state, player, u_noise, when)
+    wake(setup, view, state, player, active, u_noise, when)
     arm = play(subroutine, view, state, player, u_choose)
     if arm < 0 or arm >= setup.n_arms:
         group.ended = FAULT
@@ -196,7 +206,7 @@ def pull(
             group.resets += 1
             reset(setup, view, tables.players)
         else:
-            learn(setup, view, state, player, view.voted[row], n_out, when)
+            learn(setup, view, state, player, view.voted[row], active, n_out, when)
     if group.pending:
         decide(setup, view, learners, tables.players)
     elif one_shared:

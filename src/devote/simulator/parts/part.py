@@ -37,7 +37,9 @@ def enters_quietly(setup: Any, view: Any, player: Any, voted: Any) -> None:
     """Where nothing happens at the beginning of a pass."""
 
 
-def wakes_quietly(setup: Any, view: Any, state: State, player: Any, noise: float, t: float) -> None:
+def wakes_quietly(
+    setup: Any, view: Any, state: State, player: Any, active: int, noise: float, t: float
+) -> None:
     """Where a player does nothing before it plays."""
 
 
@@ -54,7 +56,7 @@ def observe_alone(
 
 
 def learns_quietly(
-    setup: Any, view: Any, state: State, player: Any, voted: Any, n: int, t: float
+    setup: Any, view: Any, state: State, player: Any, voted: Any, active: int, n: int, t: float
 ) -> None:
     """Where nothing follows from an elimination."""
 

@@ -12,7 +12,7 @@ from devote.simulator.workspace import EventView, Setup
 
 
 def send_play(
-    setup: Setup, view: EventView, state: State, player: Any, noise: float, t: float
+    setup: Setup, view: EventView, state: State, player: Any, active: int, noise: float, t: float
 ) -> None:
     """Each play is sent to all."""
     view.trial.broadcasts += 1

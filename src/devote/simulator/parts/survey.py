@@ -40,7 +40,7 @@ def constants(spec: ExperimentSpec, n_players: int) -> Constants:
 
 
 def learn_decision(
-    setup: Setup, view: EventView, state: State, player: Any, noise: float, t: float
+    setup: Setup, view: EventView, state: State, player: Any, active: int, noise: float, t: float
 ) -> None:
     """Learn of the decision."""
     if view.trial.n_shared == 1 and not player.knows:
