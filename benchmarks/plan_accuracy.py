@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from devote.plan.compare import Row, compare
+from devote.plan.compare import compare
 from devote.plan.question import Question
+from devote.plan.weigh import Row, check_question
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.protocol.planning import Wish
@@ -70,17 +71,10 @@ def draw(rng: random.Random) -> Drawn:
         rates = (plays, None) if visitors is None else (None, visitors)
         try:
             question = Question(wish, *rates, days=365.0)
-            compare_check(question)
+            check_question(question)  # what the planner refuses has no forecast
         except ValueError:
             continue
         return Drawn(question, Problem("drawn", means))
-
-
-def compare_check(question: Question) -> None:
-    """Refuse what the planner refuses: there is then no forecast."""
-    from devote.plan.weigh import check_question
-
-    check_question(question)
 
 
 def measure(row: Row, drawn: Drawn, runs: int) -> tuple[float, float, str]:

@@ -61,7 +61,7 @@ def _costs(summary: dict[str, Any]) -> RenderableType:
 
 
 def _endings(summary: dict[str, Any]) -> RenderableType:
-    from devote.plan.summary import stalled_counts, winner_counts
+    from devote.plan.promises import stalled_counts, winner_counts
 
     rows = []
     trials, needed = summary["trials"], summary["votes_needed"]

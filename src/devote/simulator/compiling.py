@@ -23,6 +23,7 @@ import numpy as np
 
 from devote.rules import Algorithm
 from devote.simulator import loop as event
+from devote.simulator import passes
 from devote.simulator.errors import RuleFault
 from devote.simulator.parts import Part
 
@@ -61,8 +62,8 @@ class Linker:
         code = function.__code__
         parts = [_text_of(code), str(_is_ours(function))]
         names, dotted = names_of(code)
-        # numba's cache imports the module by its name: not one that may be gone or renamed.
-        home = function.__module__ if _is_ours(function) else __name__
+        # numba's cache imports the module by its name: not that of a file that may be renamed.
+        home = function.__module__ if _is_ours(function) else "numba"
         namespace: dict[str, Any] = {"__builtins__": __builtins__, "__name__": home}
         for name in names:
             if name in function.__globals__:
@@ -253,11 +254,15 @@ def of_event_loop(algorithm: Algorithm, part: Part) -> dict[Function, Function]:
         event.choose: algorithm.choose,
         event.observe: algorithm.observe,
         event.asks: algorithm.asks,
+        event.enter: part.enter,
         event.wake: part.wake,
         event.play: part.choose,
         event.take: part.observe,
         event.learn: part.learn,
-        event.ended: part.ended,
+        event.reset: part.reset,
+        event.needed: part.needed,
+        event.apply: part.apply,
+        passes.record: event.record,
     }
 
 

@@ -14,9 +14,6 @@ from devote.simulator.scenario import Scenario
 from devote.simulator.trial import NEVER, STATUSES
 from devote.simulator.workspace import AGREED, STALLED
 
-AT_ONCE = 8192
-"""Players that are looked at together: their memory fits a fast cache."""
-
 AGREE, STALL, UNFINISHED = range(len(STATUSES))
 
 
@@ -34,14 +31,6 @@ class End(NamedTuple):
     held: Any
     first_vote: Any
     player_answers: Any = ()
-
-
-def count_holders_of(alive: Any, shared: Any) -> int:
-    """How many players' remaining arms are exactly the shared ones; some rows at a time."""
-    return sum(
-        int(np.count_nonzero((alive[begin : begin + AT_ONCE] == shared).all(axis=1)))
-        for begin in range(0, len(alive), AT_ONCE)
-    )
 
 
 def own_answers(alive: Any) -> NDArray[np.int32]:
