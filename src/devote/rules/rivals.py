@@ -87,10 +87,6 @@ def explore_then_commit(
             return 0
         return keep_only(state, state.ints[LEADER], out)
 
-    for function in (choose, observe):
-        # numba's cache on disk refers to a function by its module and its name there.
-        function.__module__ = compare.__module__
-        function.__qualname__ = f"ALGORITHM.{function.__name__}"
     return Algorithm(
         name,
         summary,
