@@ -14,7 +14,7 @@ from devote.protocol.errors import SpecError
 from devote.protocol.planning import Wish
 from devote.protocol.spec import ExperimentSpec
 from devote.rules.randomizer import GRID
-from devote.schemes.course import expected_pulls
+from devote.schemes.estimate import expected_pulls
 from devote.theory import binomial_tail
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The votes one has seen, and what follows from them.
+"""The messages of Decentralized Elimination, and what follows from the votes received.
 
 A ballot is a grow-only set keyed by (term, arm, voter). Everything it says is a function of that
 set alone: ballots that hold the same votes agree, whatever came late, twice or in another order.
@@ -7,13 +7,44 @@ Paper: Algorithm 2, lines 3-7.
 Differs from print: the shared set is derived from the votes, never changed by hand (errata 2, 3).
 """
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from devote.protocol.messages import Message
+from devote.protocol.messages import ARM, Message, Number, message
 from devote.protocol.scheme import Status, Tally
 from devote.protocol.spec import ExperimentSpec
 from devote.rules.votes import shared_set
-from devote.schemes.decentralized.messages import Reset, Vote
+
+MAX_TERM = 2**32 - 1
+
+
+@message("vote", term=Number(0, MAX_TERM), arm=ARM)
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """``voter`` estimates that ``arm`` is not epsilon-optimal.
+
+    Paper: Definition 2, ``lambda^n_k = 1``; Algorithm 2, line 18.
+    """
+
+    experiment: str
+    term: int
+    arm: int
+    voter: str
+
+
+@message("reset", term=Number(1, MAX_TERM))
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """``voter`` opens ``term``: votes of lower terms no longer count.
+
+    Paper: section 4, DSER4.
+    Differs from print: the paper leaves open how others learn of a reset (erratum 14).
+    """
+
+    experiment: str
+    term: int
+    voter: str
+
 
 Key: TypeAlias = tuple[int, int, str]
 
