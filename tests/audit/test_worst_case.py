@@ -173,7 +173,7 @@ class ClaimsOnReward(Juror):
     def _learn(self, eliminated, *, was_reset):
         if not self._claimed and not self.tally.is_full:
             self._claimed = True
-            self._say([Claim(self.spec.name, self.voter)])
+            self._send([Claim(self.spec.name, self.voter)])
         super()._learn(eliminated, was_reset=was_reset)
 
 

@@ -64,7 +64,7 @@ class Stray(Runner):
     """Sends a message that the scheme does not list."""
 
     def _learn(self, eliminated, *, was_reset):
-        self._say([Toss(self.spec.name, 0, self.voter)])
+        self._send([Toss(self.spec.name, 0, self.voter)])
 
 
 class Tossing(Runner):
@@ -72,7 +72,7 @@ class Tossing(Runner):
 
     def _wake(self, noise):
         if not self.tally.said:
-            self._say([Finished(self.spec.name, int(3 * noise), self.voter)])
+            self._send([Finished(self.spec.name, int(3 * noise), self.voter)])
 
 
 def broken(**members):

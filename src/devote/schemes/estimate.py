@@ -1,6 +1,6 @@
 """About how long a subroutine takes, without simulating it: estimates for the page and for sizes.
 
-They follow the course that a subroutine takes if every reward says exactly what its arm pays on
+They follow the course that a subroutine takes if every reward is exactly what its arm pays on
 average. With all arms alike it is the longest course there is for subroutines that stop once their
 bound is below epsilon: then nothing, not even chance, ends it sooner.
 """

@@ -62,7 +62,7 @@ class Voter(Player):
             ]
         for message in messages:
             self.tally.add(message)
-        self._say(messages)
+        self._send(messages)
 
     def _own(self) -> dict[str, Any]:
         return {"term": self.term}
@@ -72,11 +72,11 @@ class Voter(Player):
 
 
 SAYS_NOTHING = 0.99
-"""A bound above this is not shown, because it says nothing."""
+"""A bound above this is not shown, because it means nothing."""
 
 
-def _bounds(scheme: "Decentralized", case: Case) -> tuple[Bound, ...]:
-    """What can be said of a wrong answer, the boldest first and the soundest last.
+def bounds(scheme: "Decentralized", case: Case) -> tuple[Bound, ...]:
+    """Bounds on a wrong answer, the boldest first and the soundest last.
 
     Paper: Theorem 1.
     Differs from print: any M of N players can vote an arm out (errata 7 and 19).
@@ -140,7 +140,7 @@ def _guarantees(scheme: "Decentralized", case: Case) -> Guarantees:
     2), one answer (part 2 of its proof; errata 5 and 20), the privacy level (erratum 8).
     """
     spec, votes, n = case.spec, scheme.votes_needed(case.spec), case.n_players
-    found = _bounds(scheme, case)
+    found = bounds(scheme, case)
     message_bound = theory.message_bound(votes, spec.n_arms)
     can_stall = n is None or n < votes or theory.stall_possible(n, votes)
     when = " in each term, a reset apart" if spec.resets else ""
@@ -154,7 +154,7 @@ def _guarantees(scheme: "Decentralized", case: Case) -> Guarantees:
             "one answer",
             "refuted",
             f"Up to 2 x {votes} - 2 players can split over two near-equal arms so that no quorum "
-            f"forms; the {'term' if spec.resets else 'run'} then ends stalled, and says so. "
+            f"forms; the {'term' if spec.resets else 'run'} then ends as stalled. "
             f"Use {2 * votes - 1} players or more to rule it out.",
         )
     rows = (

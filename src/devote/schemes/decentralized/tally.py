@@ -1,6 +1,6 @@
 """The messages of Decentralized Elimination, and what follows from the votes received.
 
-A ballot is a grow-only set keyed by (term, arm, voter). Everything it says is a function of that
+A ballot is a grow-only set keyed by (term, arm, voter). Everything it shows is a function of that
 set alone: ballots that hold the same votes agree, whatever came late, twice or in another order.
 
 Paper: Algorithm 2, lines 3-7.
@@ -117,10 +117,10 @@ class Ballot(Tally):
         return None
 
     def is_early(self, message: Message) -> bool:
-        """Whether the terms in between have not been heard of yet."""
+        """Whether the terms in between have not been received yet."""
         if not isinstance(message, Vote | Reset) or not self.spec.resets:
             return False
-        if message.experiment != self.spec.name:  # else a voter could say it under any name
+        if message.experiment != self.spec.name:  # else a voter could send it under any name
             return False
         return self.term + 1 < message.term <= self.spec.last_term
 
@@ -155,7 +155,7 @@ class Ballot(Tally):
 
         Stalled: several arms are shared and every one of ``n_players`` has voted against all
         of them but at most one, so no further vote can come. Without ``n_players`` a stall
-        cannot be told.
+        cannot be detected.
 
         Paper: Algorithm 2, line 22.
         Differs from print: agreement is not assumed to come (erratum 5).
@@ -165,12 +165,12 @@ class Ballot(Tally):
         if n_players is None or len(self._by_voter) < n_players:
             return "open"
         shared = self.shared
-        silent = [
+        finished = [
             voter
             for voter, arms in self._by_voter.items()
             if len(arms.intersection(shared)) + 1 >= len(shared)
         ]
-        return "stalled" if len(silent) >= n_players else "open"
+        return "stalled" if len(finished) >= n_players else "open"
 
     def view(self) -> dict[str, Any]:
         """Votes against each option, and how many throw it out."""

@@ -3,7 +3,7 @@
 A player claims a seat when it is activated for the ``seat_after``-th time, before it plays, so
 that no reward can choose the jury. A juror learns as everybody does: alone. When it is down to one
 arm it sends that arm; with ``privacy`` it sends it through randomized response, at its
-``vote_after``-th activation whatever it has learned, so that the moment tells nothing.
+``vote_after``-th activation whatever it has learned, so that the moment reveals nothing.
 ``docs/proofs.md`` has the theorem.
 """
 
@@ -76,7 +76,7 @@ class Juror(Player):
                 and self.activations >= self._jury.seat_after
             ):
                 self._claimed = True
-                self._say([Claim(self.spec.name, self.voter)])
+                self._send([Claim(self.spec.name, self.voter)])
         elif self._jury.privacy is None:
             self._pick_if_done()
         elif self.activations >= self._jury.vote_after:
@@ -92,7 +92,7 @@ class Juror(Player):
 
     def _pick(self, arm: int) -> None:
         self._picked = True
-        self._say([Pick(self.spec.name, arm, self.voter)])
+        self._send([Pick(self.spec.name, arm, self.voter)])
 
     def _blurred(self, noise: float) -> int:
         n_arms = self.spec.n_arms
@@ -107,7 +107,7 @@ class Juror(Player):
         self._claimed, self._picked = own["claimed"], own["picked"]
 
 
-def _bounds(jury: "Jury", case: Case) -> tuple[Bound, ...]:
+def bounds(jury: "Jury", case: Case) -> tuple[Bound, ...]:
     """The theorem's bound; it is proved where the bound on one device is proved."""
     spec = case.spec
     needed = jury.votes_needed(spec)
@@ -127,7 +127,7 @@ def _bounds(jury: "Jury", case: Case) -> tuple[Bound, ...]:
 def _guarantees(jury: "Jury", case: Case) -> Guarantees:
     """Every bound and promise with its standing."""
     spec, needed = case.spec, jury.votes_needed(case.spec)
-    found = _bounds(jury, case)
+    found = bounds(jury, case)
     message_bound = 2 * jury.seats
     can_stall = jury.seats <= spec.n_arms * (needed - 1)
     one_answer = Promise(
@@ -140,20 +140,20 @@ def _guarantees(jury: "Jury", case: Case) -> Guarantees:
         one_answer = Promise(
             "one answer",
             "measured",
-            f"When no option gets {needed} picks the run ends stalled, and says so; the more "
+            f"When no option gets {needed} picks the run ends as stalled; the more "
             "options are nearly equal, the likelier that is.",
         )
     privacy = Promise(
         "privacy",
         "refuted",
-        "Rewards stay on the device. But a juror says which option it ended with, and when it was "
+        "Rewards stay on the device. But a juror sends the option it ended with, when it is "
         "done. Set privacy to hide both.",
     )
     if jury.privacy is not None:
         privacy = Promise(
             "privacy",
             "proved",
-            f"All that a device ever says of its options is one blurred pick, sent at its "
+            f"All that a device ever sends about its options is one blurred pick, sent at its "
             f"{jury.vote_after}th activation whatever its user did: {jury.privacy:g}-locally "
             "differentially private towards everything the user ever does. How often the device "
             "is used is not hidden.",
@@ -184,9 +184,9 @@ def _guarantees(jury: "Jury", case: Case) -> Guarantees:
 PARAMETERS = {
     "seats": "It is the number of jurors.",
     "seat_after": "It is the activation at which a device claims a seat.",
-    "liars": "It is how many jurors may say what they like.",
+    "liars": "It is how many jurors may lie.",
     "privacy": PRIVACY,
-    "vote_after": "It is the activation at which a private juror speaks.",
+    "vote_after": "It is the activation at which a private juror sends its pick.",
 }
 
 
@@ -194,14 +194,14 @@ PARAMETERS = {
 class Jury(Scheme):
     """Everybody learns alone; the first arm that enough of ``seats`` jurors pick is the answer.
 
-    A seat is claimed at the ``seat_after``-th activation. ``liars`` jurors may say what they
-    like. ``privacy`` is the e of e-local differential privacy for each juror's one message; it
-    is then sent at the ``vote_after``-th activation.
+    A seat is claimed at the ``seat_after``-th activation. Up to ``liars`` jurors may lie.
+    ``privacy`` is the e of e-local differential privacy for each juror's one message; it is then
+    sent at the ``vote_after``-th activation.
     """
 
     name: ClassVar[str] = "jury"
     about: ClassVar[About] = About(
-        summary="a few devices learn alone and say one thing each; c of J decide",
+        summary="a few devices learn alone and send one pick each; c of J decide",
         source="(this project's)",
         messages=(Claim, Pick),
         sends="claims and picks",
@@ -297,7 +297,7 @@ class Jury(Scheme):
         """Refuse a jury that can never decide, or whose jurors pick before any can be done."""
         if spec.resets:
             raise SpecError(
-                f"{spec.algorithm} never ends, and a juror says which arm it ended with.\n"
+                f"{spec.algorithm} never ends, and a juror sends the arm it ended with.\n"
                 "Use a subroutine that ends, such as ser3, or the scheme decentralized."
             )
         needed = self.votes_needed(spec)
@@ -351,7 +351,7 @@ class Jury(Scheme):
         return Planning(
             enough_players=self.seats,
             liars_tolerated=self.liars,
-            asks=f"plays; {self.seats:,} devices say one thing: {what}",
+            asks=f"plays; {self.seats:,} devices send one message: {what}",
             numbers={"seats": self.seats, "claimed at activation": self.seat_after},
         )
 

@@ -28,7 +28,7 @@ class Claim:
 @message("pick", question=(), arm=ARM)
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """``voter``, a juror, says that it ended with ``arm``; with ``privacy`` that may be a lie."""
+    """``voter``, a juror, ended with ``arm``; with ``privacy`` that is blurred."""
 
     experiment: str
     arm: int

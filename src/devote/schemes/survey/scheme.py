@@ -27,11 +27,11 @@ NO_TALLY = "What was read is not the public tally of a survey.\nDiscard it, and 
 
 
 @dataclass(frozen=True)
-class Told:
+class TallySnapshot:
     """What a device knows of the tally.
 
     ``shared`` has the arms that may still be the answer, ``answer`` the same with the likeliest
-    first, ``asked`` those among which a device draws. ``snapshot`` numbers what was read.
+    first, ``asked`` those among which a device draws. ``snapshot`` is its number.
     """
 
     status: Status
@@ -45,27 +45,27 @@ class Told:
         return asdict(self)
 
     @classmethod
-    def read(cls, public: dict[str, Any], n_arms: int) -> "Told":
+    def read(cls, public: dict[str, Any], n_arms: int) -> "TallySnapshot":
         """Read the public form of a tally, which may be a peer's nonsense."""
         try:
-            told = cls(
+            found = cls(
                 public["status"],
                 tuple(public["shared"]),
                 tuple(public["answer"]),
                 tuple(public["asked"]),
                 public["snapshot"],
             )
-            are_arms = all(type(arm) is int and 0 <= arm < n_arms for arm in told.shared)
-            is_right = are_arms and len(set(told.shared)) == len(told.shared) > 0
-            is_right = is_right and sorted(told.answer) == sorted(told.shared)
-            is_right = is_right and len(set(told.asked)) == len(told.asked) > 0
-            is_right = is_right and set(told.asked) <= set(told.shared)
-            is_right = is_right and type(told.snapshot) is int and 0 <= told.snapshot <= WHOLE
+            are_arms = all(type(arm) is int and 0 <= arm < n_arms for arm in found.shared)
+            is_right = are_arms and len(set(found.shared)) == len(found.shared) > 0
+            is_right = is_right and sorted(found.answer) == sorted(found.shared)
+            is_right = is_right and len(set(found.asked)) == len(found.asked) > 0
+            is_right = is_right and set(found.asked) <= set(found.shared)
+            is_right = is_right and type(found.snapshot) is int and 0 <= found.snapshot <= WHOLE
         except (LookupError, TypeError):
             is_right = False
-        if not is_right or told.status != ("open" if len(told.shared) > 1 else "agreed"):
+        if not is_right or found.status != ("open" if len(found.shared) > 1 else "agreed"):
             raise RemoteProtocolError(NO_TALLY)
-        return told
+        return found
 
     @property
     def leader(self) -> int:
@@ -91,7 +91,7 @@ class Respondent(Player):
         """The noise of the question that awaits its reward; None while there is none."""
         self._seen = 0
         """The snapshot from which that question's arm was drawn."""
-        self._told: Told | None = None
+        self._snapshot: TallySnapshot | None = None
 
     def _settings(self, n_players: int | None) -> LearnerSettings:
         """One that keeps nothing: the board learns, a device only remembers what it played."""
@@ -111,20 +111,20 @@ class Respondent(Player):
     @property
     def may_ask(self) -> bool:
         """Whether answers are left and wanted."""
-        return self.answers_left > 0 and not self._knows().is_decided
+        return self.answers_left > 0 and not self._tally_read().is_decided
 
     @property
     def shared(self) -> tuple[int, ...]:
         """The arms that may still be the answer, by what was read last."""
-        return self._knows().shared
+        return self._tally_read().shared
 
     def read(self, public: dict[str, Any]) -> None:
         """Take over the public form of the tally, instead of the messages themselves."""
-        self._told = Told.read(public, self.spec.n_arms)
+        self._snapshot = TallySnapshot.read(public, self.spec.n_arms)
 
     def public(self, n_players: int | None = None) -> dict[str, Any]:
         """The public form of the tally, by what this player has read."""
-        return self._knows().to_dict()
+        return self._tally_read().to_dict()
 
     def receive(self, message: Message) -> None:
         """Take in an answer; one of its own, that a lost store forgot, counts as given."""
@@ -149,7 +149,7 @@ class Respondent(Player):
         if not 0.0 <= noise < 1.0:
             raise LocalProtocolError("The noise must be in [0, 1).\nPass random.random().")
         self.activations += 1
-        known = self._knows()
+        known = self._tally_read()
         if known.is_decided:
             mask = [int(k == known.leader) for k in range(self.spec.n_arms)]
             self.conflicts += merge(self.learner.state, mask)
@@ -169,7 +169,7 @@ class Respondent(Player):
             bit = blur_reward(float(x), self._noise, self._survey.truths)
             self._noise = None
             self._given += 1
-            self._say([Answer(self.spec.name, arm, bit, self._given, self._seen, self.voter)])
+            self._send([Answer(self.spec.name, arm, bit, self._given, self._seen, self.voter)])
         return self.outgoing()
 
     def abandon(self) -> None:
@@ -180,29 +180,29 @@ class Respondent(Player):
         """
         if self.pending is None:
             self.learner.abandon()  # which refuses
-        self._say(self.reward(0.0))
+        self._send(self.reward(0.0))
 
     def still_wants(self, message: Message) -> bool:
         """An answer is of use until the survey is decided; no other is ever given in its place.
 
         Refused all the same, it is kept and offered again: perhaps the device is not enrolled.
         """
-        return not self._knows().is_decided
+        return not self._tally_read().is_decided
 
-    def _knows(self) -> Told:
-        if self._told is not None:
-            return self._told
+    def _tally_read(self) -> TallySnapshot:
+        if self._snapshot is not None:
+            return self._snapshot
         tally = self.tally
-        return Told(tally.status(), tally.shared, tally.answer, tally.asked, len(tally))
+        return TallySnapshot(tally.status(), tally.shared, tally.answer, tally.asked, len(tally))
 
     def _own(self) -> dict[str, Any]:
-        told = None if self._told is None else self._told.to_dict()
-        return {"given": self._given, "noise": self._noise, "seen": self._seen, "told": told}
+        read = None if self._snapshot is None else self._snapshot.to_dict()
+        return {"given": self._given, "noise": self._noise, "seen": self._seen, "read": read}
 
     def _restore(self, own: dict[str, Any]) -> None:
         self._given, self._noise, self._seen = own["given"], own["noise"], own["seen"]
-        if own["told"] is not None:
-            self._told = Told.read(own["told"], self.spec.n_arms)
+        if own["read"] is not None:
+            self._snapshot = TallySnapshot.read(own["read"], self.spec.n_arms)
 
 
 def _users_differ(survey: "Survey") -> str:
@@ -214,7 +214,7 @@ def _users_differ(survey: "Survey") -> str:
     )
 
 
-def _bounds(survey: "Survey", case: Case) -> tuple[Bound, ...]:
+def bounds(survey: "Survey", case: Case) -> tuple[Bound, ...]:
     """The subroutine's own bound at ``delta`` and at the epsilon that the noise leaves."""
     delta = case.spec.delta
     if case.users_differ and survey.answers == 1:
@@ -249,19 +249,19 @@ def _guarantees(survey: "Survey", case: Case) -> Guarantees:
     privacy = Promise(
         "privacy",
         "refuted",
-        "A device tells what its plays paid, one bit each. Set privacy to hide it.",
+        "A device sends what its plays paid, one bit each. Set privacy to hide it.",
     )
     if survey.privacy is not None:
         times = "" if survey.answers == 1 else f", {survey.answers} times at most"
         privacy = Promise(
             "privacy",
             "proved",
-            f"All that a device ever says is one blurred bit{times}, {survey.reply_after:g} "
+            f"All that a device ever sends is one blurred bit{times}, {survey.reply_after:g} "
             "seconds or a little more after its choice, at a moment that does not depend on what "
             f"its user did: {survey.privacy:g}-locally differentially private towards everything "
             "the user ever does. Which arm it played, and that it was used, is not hidden.",
         )
-    found = _bounds(survey, case)
+    found = bounds(survey, case)
     rows = (
         right_answer(found),
         Promise(
@@ -273,7 +273,7 @@ def _guarantees(survey: "Survey", case: Case) -> Guarantees:
             "one answer",
             "measured",
             "There is one learner, so there is one answer. When all devices have answered and it "
-            "is not there yet, more devices must join: the run ends unfinished, and says so.",
+            "is not there yet, more devices must join: the run then ends as unfinished.",
         ),
         _liars(survey),
         privacy,
@@ -295,14 +295,14 @@ def _liars(survey: "Survey") -> Promise:
             "liars",
             "proved",
             f"The error stays as promised although up to {survey.liars:,} answers lie{devices}, "
-            "whatever they say and whenever they come. Beyond that nothing is promised.",
+            "whatever they contain and whenever they come. Beyond that nothing is promised.",
         )
     return Promise(
         "liars",
         "refuted",
         "Nothing is promised if even one answer lies: 20 lies that came first turned 40 of 40 "
         "surveys of some 12,000 answers. Set liars to the number of lying answers to tolerate; "
-        "devote plan says what that costs.",
+        "devote plan shows what that costs.",
     )
 
 
@@ -317,7 +317,7 @@ PARAMETERS = {
     "privacy": PRIVACY,
     "answers": "It is how many answers each device gives.",
     "reply_after": "It is how many seconds after its choice a device answers.",
-    "liars": "It is how many answers may say what they like.",
+    "liars": "It is how many answers may lie.",
 }
 
 
@@ -325,10 +325,10 @@ PARAMETERS = {
 class Survey(Scheme):
     """Each device plays an arm, sends one noisy bit about it, and is not asked again.
 
-    ``privacy`` is the e of e-local differential privacy for all that a device ever says; None,
+    ``privacy`` is the e of e-local differential privacy for all that a device ever sends; None,
     or ``"none"`` in a file, leaves the noise out. A device gives ``answers`` of them, each with
     a part of ``privacy``, ``reply_after`` seconds after it chose the arm. The promise holds
-    although up to ``liars`` answers say what they like.
+    although up to ``liars`` answers lie.
 
     The board runs the specification's subroutine at ``delta``; ``betting`` needs by far the
     fewest answers.

@@ -4,9 +4,9 @@ Answers wait in a queue for each arm, in the board's order, and the learner take
 it asks for. The answers about one arm are independent and alike, so this is the same as asking
 devices one by one: the result depends on each arm's own answers, not on how arms take turns.
 
-The learner says which arms it asks about; devices draw among these. When it no longer asks about
-an arm, the arm's queue is emptied. Answers about it that still come are counted, but not learned
-from: what is compared comes from the same stretch of time.
+The learner names the arms that it asks about; devices draw among these. When it no longer asks
+about an arm, the arm's queue is emptied. Answers about it that still come are counted, but not
+learned from: what is compared comes from the same stretch of time.
 """
 
 import hashlib
@@ -257,7 +257,7 @@ class Answers(Tally):
         return [(ones / n - lowest) / share if n else None for n, ones in counts]
 
     def view(self) -> dict[str, Any]:
-        """Answers about each option, what they say of it, and about how many are needed."""
+        """Answers about each option, its estimate, and about how many answers are needed."""
         needed, decided = self._needed(), self.learner.best is not None
         of = " so far" if needed is None else f" of about {needed:,}"
         text = f"{len(self):,}" + (": decided" if decided else of)
