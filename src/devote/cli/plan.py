@@ -275,7 +275,7 @@ def _sweep(
     scenario: "Scenario", axis: str, picture: Path | None, how: dict[str, Any]
 ) -> dict[str, Any]:
     """The costs over an axis; a picture, and its data beside it, only if asked for."""
-    from devote.studies.plan_sweep import sweep_plan
+    from devote.studies.sweeps import sweep_plan
 
     if picture is None:
         from devote.cli.terminal import progress_bar
@@ -284,7 +284,7 @@ def _sweep(
             swept = sweep_plan(scenario, axis, progress=progress, **how)
         return {"picture": None, "data": None, **swept.to_dict()}
     from devote.cli.output_file import draw_sweep
-    from devote.studies.plan_sweep import draw_plan
+    from devote.studies.sweeps import draw_plan
 
     swept, _, data = draw_sweep(picture, draw_plan, sweep_plan, scenario, axis, **how)
     return {"picture": str(picture), "data": str(data), **swept.to_dict()}
