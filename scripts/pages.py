@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from devote.studies import report, reproduce
-from devote.studies.eta_sweep import draw_eta, sweep_eta
-from devote.studies.five_schemes.__main__ import main as five_schemes
+from devote.studies.sweeps import draw_eta, sweep_eta
+from scripts.five_schemes import main as five_schemes
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

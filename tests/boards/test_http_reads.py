@@ -9,14 +9,12 @@ import httpx
 import pytest
 from tests.boards.local import here, scope
 from tests.boards.memory import LOCAL
-from tests.device.worlds import URL as STORED_URL
 from tests.device.worlds import joined
 from tests.server.live import SPEC, api, enrol_all, identity, open_store, vote
 
-from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
+from devote.boards.board import PAGE, BoardRefused, BoardUnavailable, Outcome, page_tag
 from devote.boards.http import HOPS, HttpBoard
 from devote.boards.operator import Operator
-from devote.boards.pages import PAGE, page_tag
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import sync_once
@@ -44,7 +42,7 @@ def fill(store, count, *, name="banner"):
 def newcomer(path, spec=SPEC):
     """A device that has joined and read nothing."""
     store = Store.open(path)
-    joined(store, here(spec), identity(10**6), STORED_URL)
+    joined(store, here(spec), identity(10**6))
     return Core(store, check=lambda envelope, scope: True)
 
 

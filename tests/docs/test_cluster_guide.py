@@ -13,7 +13,7 @@ from tests.docs.markdown import ROOT
 from tests.docs.walk import blocks_of, environment, run
 from tests.server.live import SPEC, open_store
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.jetstream.connection import LEAST
 
 PORTS = ("4222", "4223", "4224", "6222", "6223", "6224", "8600", "8601")

@@ -9,8 +9,7 @@ from tests.docs.markdown import ROOT
 from tests.docs.walk import follow
 from tests.server.live import invites
 
-from devote.boards.board import BoardRefused
-from devote.boards.experiment import Experiment
+from devote.boards.board import BoardRefused, Experiment
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
 from devote.demo.processes import ServerProcess

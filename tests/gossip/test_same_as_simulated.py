@@ -9,8 +9,7 @@ from tests.device.test_same_as_simulated import VOTING, N, play, simulated
 from tests.device.worlds import joined
 from tests.gossip.fleets import ISSUER, certified, member, on_loopback
 
-from devote.boards.board import Outcome
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment, Outcome
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import sync_once
@@ -32,7 +31,7 @@ class Peer:
             "gossip:///banner", folder / f"{n}.db", ticket=ticket, settings=on_loopback(listen="")
         )
         store = Store.open(":memory:")
-        joined(store, Experiment(SPEC, board=self.board.scope.board), identity, "gossip:///banner")
+        joined(store, Experiment(SPEC, board=self.board.scope.board), identity)
         self.core = Core(store)
         self._root = ""
         assert loop.run_until_complete(self.board.enrol(identity)) is Outcome.ACCEPTED

@@ -31,8 +31,7 @@ from pathlib import Path
 from tests.server.cluster import Cluster, cluster
 from tests.server.cluster_crowd import Crowd
 
-from devote.boards.board import Outcome, Posted
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment, Outcome, Posted
 from devote.boards.http import HttpBoard
 from devote.boards.identity import verify
 from devote.boards.jetstream.log import message_subject
@@ -279,7 +278,7 @@ def _check(folder: Path, made: Cluster, observer: Observer, report: Report) -> N
         of_this = {pair for pair in acknowledged if json.loads(pair[0])["experiment"] == name}
         assert of_this <= held, f"{name}: {len(of_this - held)} acknowledged are lost"
         assert held <= sent["left"], f"{name}: one was made up"
-        questions = Counter(message_subject(each.envelope.message) for each in logs[0])
+        questions = Counter(message_subject("", each.envelope.message) for each in logs[0])
         assert set(questions.values()) <= {1}, f"{name}: one was counted twice"
         tally = spec.scheme.tally(spec)
         for each in logs[0]:

@@ -94,7 +94,7 @@ def privacy(
 
     if figure is not None:
         from devote.cli.output_file import draw_sweep
-        from devote.studies.eta_sweep import draw_eta, sweep_eta
+        from devote.studies.sweeps import draw_eta, sweep_eta
 
         _, pictures, data = draw_sweep(figure, draw_eta, sweep_eta, runs=runs, **asked.running)
         drawn = {"pictures": [str(path) for path in pictures], "data": str(data)}

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from rich.status import Status
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.cli.terminal import console, number, table
 from devote.demo.demonstration import Happening, Outcome
 from devote.protocol import Message

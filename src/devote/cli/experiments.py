@@ -34,7 +34,7 @@ def open_(
         name = "banner"
         arms = ["red", "green", "blue"]
     """
-    from devote.boards.experiment import Experiment
+    from devote.boards.board import Experiment
     from devote.protocol import ExperimentSpec
 
     text = spec.read_text()

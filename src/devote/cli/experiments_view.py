@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from devote.boards.experiment import ExperimentState
+from devote.boards.board import ExperimentState
 from devote.cli.terminal import console, number, table
 
 HEADS = ("experiment", "state", "devices", "messages", "answer")

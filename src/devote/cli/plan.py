@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from devote.cli import options
 from devote.cli.errors import CommandError
 from devote.cli.options import takes
-from devote.plan.resets import Changes
 from devote.problems import Problem
 from devote.protocol.scheme import check
 
@@ -96,9 +95,9 @@ def plan(
         raise CommandError(f"--arms {arms} with {problem.n_arms} means.\nLeave --arms out.")
     if out is not None and sweep is None:
         raise CommandError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
-    changes = _changes(asked, switches)
+    has_resets = _check_resets(asked, switches)
     rates = _Rates(visitors_per_day, plays_per_day, events_per_day)
-    if asked.scheme is None and sweep is None and changes is None:
+    if asked.scheme is None and sweep is None and not has_resets:
         rates.check(asked.players)
         return _compare(asked, problem, rates, days, privacy, liars, trials, seconds)
     for flag, value in (
@@ -116,7 +115,7 @@ def plan(
     events = rates.events_per_day
     if plays_per_day is not None:
         events = plays_per_day * asked.players
-    return _one(asked, problem, events, changes, trials, seconds or 5.0, sweep, out)
+    return _one(asked, problem, events, switches, trials, seconds or 5.0, sweep, out)
 
 
 @dataclass(frozen=True)
@@ -233,7 +232,7 @@ def _one(
     asked: options.ScenarioOptions,
     problem: Problem,
     events_per_day: float | None,
-    changes: Changes | None,
+    switches: int | None,
     trials: int | None,
     seconds: float,
     sweep: str | None,
@@ -246,7 +245,7 @@ def _one(
     from devote.protocol.scheme import make_scheme
     from devote.simulator import Scenario
 
-    if changes is not None:
+    if switches is not None:
         if sweep:
             raise CommandError("--sweep is for one term of ser4.\nUse --algorithm ser3.")
         if not any(word.startswith("phi") for word in asked.option or ()):
@@ -266,7 +265,8 @@ def _one(
         trials=trials or TRIALS,
         seed=asked.seed,
         seconds=seconds,
-        changes=changes,
+        switches=switches,
+        horizon=asked.horizon,
     )
     return tell(made.to_dict(), asked.json, show_plan)
 
@@ -275,7 +275,7 @@ def _sweep(
     scenario: "Scenario", axis: str, picture: Path | None, how: dict[str, Any]
 ) -> dict[str, Any]:
     """The costs over an axis; a picture, and its data beside it, only if asked for."""
-    from devote.studies.plan_sweep import sweep_plan
+    from devote.studies.sweeps import sweep_plan
 
     if picture is None:
         from devote.cli.terminal import progress_bar
@@ -284,17 +284,17 @@ def _sweep(
             swept = sweep_plan(scenario, axis, progress=progress, **how)
         return {"picture": None, "data": None, **swept.to_dict()}
     from devote.cli.output_file import draw_sweep
-    from devote.studies.plan_sweep import draw_plan
+    from devote.studies.sweeps import draw_plan
 
     swept, _, data = draw_sweep(picture, draw_plan, sweep_plan, scenario, axis, **how)
     return {"picture": str(picture), "data": str(data), **swept.to_dict()}
 
 
-def _changes(asked: options.ScenarioOptions, switches: int | None) -> Changes | None:
-    """What a plan for ser4 must know, and no other takes."""
+def _check_resets(asked: options.ScenarioOptions, switches: int | None) -> bool:
+    """Whether it is a plan for ser4, and what it must know was given, which no other plan takes."""
     if asked.algorithm != "ser4":
         if switches is None and asked.horizon is None:
-            return None
+            return False
         raise CommandError(
             "--switches and --horizon are for resets.\nGive --algorithm ser4 as well."
         )
@@ -303,4 +303,4 @@ def _changes(asked: options.ScenarioOptions, switches: int | None) -> Changes | 
             "A plan for ser4 needs to know what changes.\n"
             "Give --switches, how often the best arm does, and --horizon, within how many events."
         )
-    return Changes(switches, asked.horizon)
+    return True

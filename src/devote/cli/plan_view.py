@@ -41,11 +41,13 @@ def show_plan(plan: dict[str, Any]) -> None:
 
 def _costs(plan: dict[str, Any]) -> RenderableType:
     simulated = plan["simulated"]
-    samples, device = simulated["samples"], simulated["per_device"]
+    samples, device = simulated["samples_until_all_know"], simulated["per_device"]
     spread = f"± {number(samples['std'])} " if simulated["trials"] > 1 else ""
     bound = plan["message_bound"]
     never = "" if bound is None else f"never more than {bound:,} "
-    rows = [("samples", samples["mean"], f"{spread}until the last device has heard of it")]
+    rows = [
+        ("until all know", samples["mean"], f"{spread}samples until every device has the answer")
+    ]
     for name, words in (("median", "median"), ("p90", "90 %"), ("busiest", "busiest")):
         if device[name] is not None:
             rows.append((f"per device, {words}", device[name], ""))
@@ -55,8 +57,8 @@ def _costs(plan: dict[str, Any]) -> RenderableType:
     ]
     least = "at least " if simulated["unfinished"] else ""
     shown = [(name, least + number(value), words) for name, value, words in rows]
-    if decided := simulated["samples_to_decision"]:
-        shown.insert(0, ("samples to decide", number(decided["mean"]), _decided(plan)))
+    if decided := simulated["samples"]:
+        shown.insert(0, ("samples", number(decided["mean"]), _decided(plan)))
     shown += [("time", *_time(plan, least)), ("Theorem 2", *_bound(plan))]
     return table("brd", ("what to expect", "", _how_simulated(simulated)), shown)
 
@@ -98,7 +100,7 @@ def _bound(plan: dict[str, Any]) -> tuple[str, str]:
     bound = plan["theorem_2"]
     if bound is None:
         simulated = plan["simulated"]
-        measured = simulated["samples_to_decision"] or simulated["samples"]
+        measured = simulated["samples"] or simulated["samples_until_all_know"]
         return "-", f"{plan['why_no_theorem_2']} Simulated: {number(measured['mean'])}."
     return (
         f"<= {number(bound['samples'])}",
@@ -156,8 +158,8 @@ def show_sweep(sweep: dict[str, Any]) -> None:
         (
             number(value),
             str(row["votes_needed"]),
-            number(row["samples"]["mean"]),
-            number(row["samples"]["std"]),
+            number(row["samples_until_all_know"]["mean"]),
+            number(row["samples_until_all_know"]["std"]),
             number(row["broadcasts"]["mean"]),
             f"{row['status']['agreed']} of {row['trials']}",
         )

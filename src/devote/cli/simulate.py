@@ -39,7 +39,7 @@ def simulate(
     if save is not None:
         check_writable(save)
 
-    from devote.plan.summary import summarise
+    from devote.plan.promises import summarise
     from devote.simulator import run_sweep
     from devote.simulator.trials import compile_loop
 

@@ -38,14 +38,13 @@ def show_summary(summary: dict[str, Any]) -> None:
 
 
 def _costs(summary: dict[str, Any]) -> RenderableType:
-    n_players, samples, needed = (
-        summary[name] for name in ("n_players", "samples", "votes_needed")
-    )
-    device = {name: samples[name] / n_players for name in ("mean", "std")}
+    n_players, needed = summary["n_players"], summary["votes_needed"]
+    until_all = summary["samples_until_all_know"]
+    device = {name: until_all[name] / n_players for name in ("mean", "std")}
     decide = "" if needed is None else f"; {needed} about one arm decide on it"
     rows = [
-        ("samples", samples, "pulls of all players together"),
-        ("to decide", summary["samples_to_decision"], "until the answer; others hear of it later"),
+        ("samples", summary["samples"], "pulls of all together until the answer"),
+        ("all know", until_all, "pulls until every player has the answer"),
         ("per device", device, "on average; some wake more often"),
         ("broadcasts", summary["broadcasts"], summary["sends"] + decide),
         ("deliveries", summary["deliveries"], f"a broadcast reaches {n_players - 1:,} others"),
@@ -62,7 +61,7 @@ def _costs(summary: dict[str, Any]) -> RenderableType:
 
 
 def _endings(summary: dict[str, Any]) -> RenderableType:
-    from devote.plan.summary import stalled_counts, winner_counts
+    from devote.plan.promises import stalled_counts, winner_counts
 
     rows = []
     trials, needed = summary["trials"], summary["votes_needed"]

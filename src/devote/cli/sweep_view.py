@@ -15,6 +15,7 @@ from devote.simulator import Result, Scenario
 from devote.simulator.block import Columns
 from devote.simulator.dataframe import setting
 from devote.simulator.summary import mean_row
+from devote.simulator.trial import NEVER
 
 HEADS = ("trials", "samples", "±", "messages", "good")
 REFRESH = 4
@@ -45,10 +46,13 @@ def _numbers(blocks: Sequence[Columns]) -> list[str]:
         np.concatenate([getattr(block, name) for block in blocks])
         for name in ("samples", "broadcasts", "epsilon_optimal")
     )
-    row = mean_row("", samples)
-    half = "" if row.high is None else number(row.high - row.value)
     told = number(float(sent.mean())), probability(float(good.mean()))
-    return [str(row.trials), number(row.value), half, *told]
+    decided = samples[samples != NEVER]
+    if not len(decided):
+        return [str(len(samples)), "-", "", *told]
+    row = mean_row("", decided)
+    half = "" if row.high is None else number(row.high - row.value)
+    return [str(len(samples)), number(row.value), half, *told]
 
 
 class LiveTable:

@@ -22,11 +22,11 @@ from devote.boards.board import (
     BoardUnavailable,
     EnrolmentRefused,
     Envelope,
+    Experiment,
     Outcome,
     Snapshot,
 )
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.sqlite import SqliteBoard
 from devote.extras import naming_extras
@@ -176,7 +176,7 @@ class GossipBoard(SqliteBoard):
             raise BoardUnavailable(str(error)) from error
         if item is not None:
             self._on_new([item])
-        return receipt.settled()
+        return receipt.outcome_or_raise()
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""
@@ -237,7 +237,7 @@ class GossipBoard(SqliteBoard):
 
     def _on_new(self, items: list[Item]) -> None:
         """Votes that were new here: tell the device, and a few peers."""
-        self._notifier.ring()
+        self.notifier.notify()
         loop = self._loop
         if loop is not None and len(items) <= MANY:
             with suppress(RuntimeError):

@@ -70,8 +70,8 @@ def block_of(scenario: Scenario, runs: Sequence[End]) -> Block:
         decided = np.where(ending == UNFINISHED, decided, samples)
     first, holds = judge_answers(scenario, ending == UNFINISHED, left, samples)
     return Block(
-        samples=samples,
-        samples_to_decision=decided,
+        samples_until_all_know=samples,
+        samples=decided,
         broadcasts=broadcasts,
         deliveries=broadcasts * (scenario.n_players - 1),
         conflicts=column("conflicts"),
@@ -81,5 +81,9 @@ def block_of(scenario: Scenario, runs: Sequence[End]) -> Block:
         holds_epsilon_optimal=holds,
         ending=ending,
         left=left,
-        votes=Votes.join([Votes.of(run.first_vote[None]) for run in runs]),
+        votes=(
+            Votes.of(np.stack([run.first_vote for run in runs]))
+            if broadcasts.any()
+            else Votes.none(len(runs), scenario.n_players)
+        ),
     )
