@@ -406,5 +406,5 @@ def test_a_jury_needs_a_subroutine_that_ends():
         lambda: ExperimentSpec(
             arms=3, algorithm="ser4", options={"phi": 0.1}, scheme="jury", eta=0.2
         ),
-        r"ser4 never ends, and a juror says which arm it ended with",
+        r"ser4 never ends, and a juror sends the arm it ended with",
     )
