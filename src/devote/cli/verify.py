@@ -14,14 +14,14 @@ from devote.cli.options import takes
 from devote.cli.output_file import check_writable
 
 if TYPE_CHECKING:
-    from devote.boards.logs import Log, Told
+    from devote.boards.logs import Log, Statement
 
 HEAD = re.compile(r"(\d{1,15}):([0-9a-f]{64})")
 
 
-def read_head(text: str) -> "Told":
+def read_head(text: str) -> "Statement":
     """A head as another reader has printed it, with the number up to which it reaches."""
-    from devote.boards.logs import Told
+    from devote.boards.logs import Statement
 
     found = HEAD.fullmatch(text.strip())
     if found is None:
@@ -29,7 +29,7 @@ def read_head(text: str) -> "Told":
             f"--head {text!r} is not a head.\nGive one as `devote verify` prints it: a number, a "
             "colon, and 64 digits and letters from a to f."
         )
-    return Told("head", int(found[1]), {"head": found[2]}, "--head")
+    return Statement("head", int(found[1]), {"head": found[2]}, "--head")
 
 
 def _open(log: str, stack: ExitStack, progress: Callable[[int, int, str], None]) -> "Log":
@@ -99,7 +99,9 @@ def verify(
                 )
             remembered.append(earlier.remembered())
         copy = None if save is None else stack.enter_context(LogCopy(save, source))
-        report = verify_log(source, told=heads, remembered=remembered, copy=copy, progress=progress)
+        report = verify_log(
+            source, statements=heads, remembered=remembered, copy=copy, progress=progress
+        )
     tell(to_json(report), json, lambda _: show(report))
     if not report.ok:
         raise typer.Exit(1)

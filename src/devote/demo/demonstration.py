@@ -165,7 +165,7 @@ class _Demonstration:
             url = operator.open(self.experiment)
             assert self.experiment.players is not None
             invites = operator.invites(self.experiment.name, self.experiment.players)
-            self._say("open", f"{self.server.address}/#{self.experiment.name}")
+            self._send("open", f"{self.server.address}/#{self.experiment.name}")
             share = -(-len(invites) // WORKERS)
             for first in range(0, len(invites), share):
                 own = dict(enumerate(invites[first : first + share], first))
@@ -173,7 +173,7 @@ class _Demonstration:
                 crowd.start()
                 running.callback(crowd.kill)
                 self.crowds.append(crowd)
-            self._say("devices", f"{len(invites)} devices in {len(self.crowds)} processes")
+            self._send("devices", f"{len(invites)} devices in {len(self.crowds)} processes")
             self._watch(operator)
         return Outcome(
             experiment=self.experiment,
@@ -227,7 +227,7 @@ class _Demonstration:
             self.tally.add(message)
             self._say_what_follows([arm for arm in before if arm not in self.tally.shared])
         if posted:
-            self._say("messages", f"{len(self.messages)} messages")
+            self._send("messages", f"{len(self.messages)} messages")
 
     def _say_what_follows(self, out: list[int]) -> None:
         """Arms that are out because of what was said of them, or because another arm has won."""
@@ -242,10 +242,10 @@ class _Demonstration:
             against = [arm for arm in out if counts[arm] >= needed]
             why = "out, by {} votes"
         for arm in against:
-            self._say("out", f"{names[arm]} is {why.format(counts[arm])}")
+            self._send("out", f"{names[arm]} is {why.format(counts[arm])}")
         if not against:
             (won,) = self.tally.shared
-            self._say("answer", f"{names[won]} is the answer, {view['heading']}: {counts[won]}")
+            self._send("answer", f"{names[won]} is the answer, {view['heading']}: {counts[won]}")
 
     def _strike(self) -> None:
         alive = [crowd for crowd in self.crowds if crowd.running]
@@ -257,7 +257,7 @@ class _Demonstration:
             what = f"devices {min(devices)} to {max(devices)}; they come back from their stores"
         victim.kill()
         victim.start()
-        self._say("chaos", f"killed {what}")
+        self._send("chaos", f"killed {what}")
 
-    def _say(self, kind: str, text: str) -> None:
+    def _send(self, kind: str, text: str) -> None:
         self.tell(Happening(kind, time.monotonic() - self.started, text))
