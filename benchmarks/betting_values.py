@@ -112,15 +112,17 @@ def groups(share: float) -> Iterator[Row]:
         wrong = int((~found.epsilon_optimal).sum())
         less = n_players * math.log(n_players / (n_players - spec.votes_needed))
         name = f"decentralized, N = {n_players:,}"
-        yield Row(f"{name}, until the last quorum", found.samples_to_decision, decided, None, wrong)
-        yield Row(f"{name}, until all hold it", found.samples + less, held, None, wrong)
+        yield Row(f"{name}, until the last quorum", found.samples, decided, None, wrong)
+        yield Row(
+            f"{name}, until all hold it", found.samples_until_all_know + less, held, None, wrong
+        )
         yield Row(f"{name}, votes", found.broadcasts, 254, None, wrong)
     for n_players, decided in ((64, 6_525), (1_024, 99_318)):
         spec = ExperimentSpec(arms=10, scheme="jury")
         found = simulate(spec, get_problem("1"), n_players, trials=int(400 * share), seed=1)
         wrong = int((~found.epsilon_optimal).sum())
         name = f"jury, N = {n_players:,}"
-        yield Row(f"{name}, until the verdict", found.samples_to_decision, decided, None, wrong)
+        yield Row(f"{name}, until the verdict", found.samples, decided, None, wrong)
         yield Row(f"{name}, messages", found.broadcasts, 39.1, 0.029, wrong)
 
 

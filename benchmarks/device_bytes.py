@@ -13,9 +13,8 @@ from pathlib import Path
 
 from benchmarks.load import free_port, identity, running
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import PAGE, Experiment
 from devote.boards.http import HttpBoard
-from devote.boards.pages import PAGE
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec, to_json
 from devote.schemes import Vote

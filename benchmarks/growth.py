@@ -30,9 +30,10 @@ def one(n_players: int, n_arms: int, algorithm: str) -> None:
     seconds, waited = time.process_time() - begin, time.perf_counter() - wall
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{algorithm:8} {n_players:9,} {n_arms:5} {run.samples:13,} "
-        f"{run.samples / n_players:9.0f} {run.broadcasts:7} {seconds:9.2f} {waited:9.2f} "
-        f"{1e9 * seconds / run.samples:9.1f} {peak:9.0f}",
+        f"{algorithm:8} {n_players:9,} {n_arms:5} {run.samples_until_all_know:13,} "
+        f"{run.samples_until_all_know / n_players:9.0f} {run.broadcasts:7} "
+        f"{seconds:9.2f} {waited:9.2f} "
+        f"{1e9 * seconds / run.samples_until_all_know:9.1f} {peak:9.0f}",
         flush=True,
     )
 

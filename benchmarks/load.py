@@ -23,10 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import PAGE, Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
-from devote.boards.pages import PAGE
 from devote.boards.store import SqliteStore
 from devote.device.core import Core
 from devote.device.store import Store

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from devote.plan.compare import Row, compare
+from devote.plan.compare import compare
 from devote.plan.question import Question
+from devote.plan.weigh import Row, check_question
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.protocol.planning import Wish
@@ -70,17 +71,10 @@ def draw(rng: random.Random) -> Drawn:
         rates = (plays, None) if visitors is None else (None, visitors)
         try:
             question = Question(wish, *rates, days=365.0)
-            compare_check(question)
+            check_question(question)  # what the planner refuses has no forecast
         except ValueError:
             continue
         return Drawn(question, Problem("drawn", means))
-
-
-def compare_check(question: Question) -> None:
-    """Refuse what the planner refuses: there is then no forecast."""
-    from devote.plan.weigh import check_question
-
-    check_question(question)
 
 
 def measure(row: Row, drawn: Drawn, runs: int) -> tuple[float, float, str]:
@@ -94,8 +88,8 @@ def measure(row: Row, drawn: Drawn, runs: int) -> tuple[float, float, str]:
             fleet = simulate(
                 spec, drawn.problem, n, trials=runs, seed=OTHER_SEED, workers=None, progress=False
             )
-            ended = fleet.samples_to_decision > 0
-            return float(fleet.samples_to_decision[ended].mean() / n), float(ended.mean()), "fleet"
+            ended = fleet.samples > 0
+            return float(fleet.samples[ended].mean() / n), float(ended.mean()), "fleet"
         jury = simulate_jury(spec, means, n, runs=runs, seed=OTHER_SEED)
         few = simulate_jury(spec, means, devices or n, runs=runs, seed=OTHER_SEED)
         ended = jury.winner >= 0
@@ -113,11 +107,11 @@ def _whole_survey(
     """A fleet that is more than enough, and one that is just enough."""
     how: dict[str, Any] = {"trials": runs, "workers": None, "progress": False}
     ample = simulate(spec, problem, 4 * devices, seed=OTHER_SEED, **how)
-    assert (ample.samples_to_decision > 0).all()
+    assert (ample.samples > 0).all()
     enough = simulate(spec, problem, devices, seed=OTHER_SEED + 1, **how)
     return (
         float(ample.broadcasts.mean()),
-        float((enough.samples_to_decision > 0).mean()),
+        float((enough.samples > 0).mean()),
         "fleet",
     )
 

@@ -20,9 +20,8 @@ from tests.boards.nodes import Node
 from tests.server.cluster import Cluster
 from tests.server.process import free_port
 
-from devote.boards.board import Outcome
+from devote.boards.board import Experiment, Outcome
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment
 from devote.boards.store import SqliteStore, open_store
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import to_dict

@@ -67,7 +67,7 @@ def against_the_minimal_loop(rounds: int) -> None:
     for algorithm, target in TARGETS:
         for n_players in PLAYERS:
             chosen = scenario(algorithm, n_players, PULLS)
-            pulls = run_trial(chosen, seed=0, trial=0).samples
+            pulls = run_trial(chosen, seed=0, trial=0).samples_until_all_know
             engine = float("inf")
             least: dict[str, float] = {}
             for _ in range(rounds):
@@ -98,7 +98,7 @@ def against_pure_python(rounds: int) -> None:
         if algorithm == "worst_case":
             continue
         chosen = scenario(algorithm, 64, PYTHON_PULLS)
-        pulls = run_trial(chosen, seed=0, trial=0).samples
+        pulls = run_trial(chosen, seed=0, trial=0).samples_until_all_know
         time = best({"engine": trial(chosen)}, 5 * rounds) | best({"players": players(chosen)}, 2)
         us = {name: 1e6 * t / pulls for name, t in time.items()}
         ratio = us["players"] / us["engine"]

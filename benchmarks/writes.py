@@ -15,8 +15,7 @@ from pathlib import Path
 
 from benchmarks.load import LIMIT, LIMITS, Client, Server, connected, free_port, identity, running
 
-from devote.boards.board import Outcome
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment, Outcome
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import to_dict

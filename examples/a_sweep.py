@@ -19,7 +19,7 @@ print("kept:", sum(one.trials for one in load_results("sweep.jsonl")), "runs")
 more = grid(problem="1", n_players=[32, 64], eta=[0.5, 0.9], algorithm="ser3")
 sweep = run_sweep(more, trials=5, workers=1, results="sweep.jsonl")
 for one in sweep:
-    samples = one.summary()["samples until everybody knows"]
+    samples = one.summary()["samples"]
     interval = f"{samples.low:,.0f} to {samples.high:,.0f}"
     print(f"{one.n_players:4} players, eta {one.spec.eta}: {samples.value:7,.0f} ({interval})")
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from backend import Shop
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.operator import Operator
 from devote.demo.processes import CrowdProcess, ServerProcess
 from devote.demo.task import Task

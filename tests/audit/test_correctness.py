@@ -95,7 +95,7 @@ def test_an_eta_at_which_no_jury_of_this_size_can_be_sure_is_a_refusal_too():
 
 def test_a_horizon_before_which_nobody_speaks_is_refused():
     spec = ExperimentSpec(arms=2, epsilon=0.5, scheme=Jury(seat_after=2_000))
-    with pytest.raises(AuditError, match="Nobody had said anything of an arm") as refusal:
+    with pytest.raises(AuditError, match="Nobody had sent a message about an arm") as refusal:
         audit_correctness(Scenario(spec, EASY.problem, 32, 3_000), precision=0.2)
     assert "--horizon" in str(refusal.value)
     assert "3,000 events" in str(refusal.value)

@@ -19,11 +19,11 @@ from devote.boards.board import (
     EndOfBacklog,
     Envelope,
     Event,
+    Experiment,
     Outcome,
     Snapshot,
     TallySnapshot,
 )
-from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.checks import Checks
 from devote.protocol import SpecError
@@ -169,13 +169,13 @@ class FaultyBoard(Board):
             self._told = told
         return self._told
 
-    async def said_by(self, voter: str) -> tuple[Envelope, ...]:
+    async def sent_by(self, voter: str) -> tuple[Envelope, ...]:
         """All messages of one voter, if the network lets it."""
         await self.deliver()
         self._check_link()
         if self._happens(self.faults.lost_request) or self._happens(self.faults.lost_reply):
             raise _lost()
-        return await self.board.said_by(voter)
+        return await self.board.sent_by(voter)
 
     async def deliver(self, *, everything: bool = False) -> None:
         """Hand over what is due by now, or all that is in flight."""
@@ -235,7 +235,7 @@ class CrashingBoard(MemoryBoard):
     def crash(self) -> None:
         """Answer nothing, until ``restart``."""
         self.up = False
-        self._notifier.ring()
+        self.notifier.notify()
 
     def restart(self) -> None:
         """Answer again."""

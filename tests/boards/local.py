@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.boards.memory import LOCAL
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.protocol import ExperimentSpec
 from devote.protocol.wire import Scope
 

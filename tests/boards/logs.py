@@ -10,9 +10,8 @@ from tests.server.live import body, identity
 
 from devote.boards.board import Envelope
 from devote.boards.logs import Told
-from devote.boards.store import SqliteStore
+from devote.boards.store import SqliteStore, add_voters
 from devote.boards.verification import Verification
-from devote.boards.voters import add_voters
 from devote.protocol import ExperimentSpec, Message, to_json
 from devote.protocol.wire import Scope
 from devote.schemes import Answer, Claim, Pick, Reset, Survey, Vote

@@ -16,11 +16,10 @@ from pathlib import Path
 
 from tests.server.process import ServerProcess
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
-from devote.boards.store import SqliteStore
-from devote.boards.voters import add_voters
+from devote.boards.store import SqliteStore, add_voters
 from devote.device.core import Core
 from devote.device.record import Expiry
 from devote.device.store import Store

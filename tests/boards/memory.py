@@ -7,10 +7,17 @@ import threading
 from collections.abc import Callable, Iterable
 
 from devote.boards.admission import Receipt, admit
-from devote.boards.board import Envelope, Outcome, Posted, Snapshot, TallySnapshot
-from devote.boards.experiment import Experiment, ExperimentState
+from devote.boards.board import (
+    Envelope,
+    Experiment,
+    ExperimentState,
+    NotifyingBoard,
+    Outcome,
+    Posted,
+    Snapshot,
+    TallySnapshot,
+)
 from devote.boards.identity import Identity, verify
-from devote.boards.sqlite import RingingBoard
 from devote.protocol import ExperimentSpec, Message
 from devote.protocol.wire import Scope
 
@@ -55,7 +62,7 @@ class _Undeployable:
         self.spec, self.name, self.scope = spec, spec.name, Scope(board, spec.fingerprint)
 
 
-class MemoryBoard(RingingBoard):
+class MemoryBoard(NotifyingBoard):
     """The messages of one experiment, in a list.
 
     ``enrolled`` are the voters who may post; None lets everyone. ``check`` is the signature
@@ -97,7 +104,7 @@ class MemoryBoard(RingingBoard):
             number = self.ledger.numbers[envelope.message] = len(self._posted) + 1
             self._posted.append(Posted(number, envelope))
             self.ledger.tally.add(envelope.message)
-        self._notifier.ring()
+        self.notifier.notify()
         return Receipt(Outcome.ACCEPTED, number)
 
     async def fetch_experiment(self) -> Experiment:

@@ -9,12 +9,15 @@ from tests.boards.local import here
 from tests.boards.nodes import fresh_address
 from tests.server.live import SPEC, enrol, identity, open_store, vote
 
-from devote.boards.board import BoardRefused, ExperimentClosed, Outcome, VoterRevoked
-from devote.boards.experiment import (
+from devote.boards.board import (
+    BoardRefused,
     DeletedExperiment,
     Experiment,
+    ExperimentClosed,
     ExperimentState,
+    Outcome,
     UnknownExperiment,
+    VoterRevoked,
 )
 from devote.boards.jetstream.migration import migrate
 from devote.boards.jetstream.store import JetStreamStore

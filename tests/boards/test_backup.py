@@ -9,8 +9,8 @@ from tests.boards.local import here
 from tests.server.live import SPEC, enrol, enrol_all, identity, open_store, vote
 
 from devote.boards.backup import back_up, put_back
+from devote.boards.board import ExperimentState
 from devote.boards.database import StoreBusy, StoreCorrupt, StoreError
-from devote.boards.experiment import ExperimentState
 
 VOTERS = [identity(n) for n in range(1, 61)]
 

@@ -13,10 +13,9 @@ from tests.device.worlds import URL as STORED_URL
 from tests.device.worlds import joined
 from tests.server.live import SPEC, api, enrol_all, identity, open_store, vote
 
-from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
+from devote.boards.board import PAGE, BoardRefused, BoardUnavailable, Outcome, page_tag
 from devote.boards.http import HOPS, HttpBoard
 from devote.boards.operator import Operator
-from devote.boards.pages import PAGE, page_tag
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import sync_once

@@ -23,9 +23,8 @@ from tests.contracts.test_board_contract import (
 )
 from tests.server.live import SPEC, enrol, identity, vote
 
-from devote.boards.board import BoardRefused, Outcome
+from devote.boards.board import BoardRefused, Experiment, Outcome, UnknownExperiment
 from devote.boards.database import StoreError, StoreMismatch
-from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.identity import hash_of
 from devote.boards.jetstream.connection import NatsAddress
 from devote.boards.jetstream.log import enrolment_subject, entry, message_subject

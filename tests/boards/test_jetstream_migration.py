@@ -9,9 +9,8 @@ from tests.boards.nodes import fresh_address
 from tests.contracts.test_board_contract import ENROLLED, SCHEMES, SMALL_JURY, claim
 from tests.server.live import SPEC, enrol, enrol_all, identity, open_store, vote
 
-from devote.boards.board import BoardRefused, Outcome
+from devote.boards.board import BoardRefused, Experiment, Outcome, UnknownExperiment
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment, UnknownExperiment
 from devote.boards.jetstream import migration
 from devote.boards.jetstream.migration import Moved, migrate
 from devote.boards.jetstream.store import JetStreamStore

@@ -9,7 +9,13 @@ from tests.boards.local import here, scope
 from tests.server.live import SPEC, enrol, enrolled, identity, open_store, vote
 
 from devote.boards import database
-from devote.boards.board import BoardRefused, BoardUnavailable, Outcome
+from devote.boards.board import (
+    BoardRefused,
+    BoardUnavailable,
+    Outcome,
+    UnknownExperiment,
+    UnreadableExperiment,
+)
 from devote.boards.database import (
     Database,
     Layout,
@@ -20,7 +26,6 @@ from devote.boards.database import (
     StoreMismatch,
     StoreReadOnly,
 )
-from devote.boards.experiment import UnknownExperiment, UnreadableExperiment
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import LAYOUT, SqliteStore
 from devote.protocol import ExperimentSpec, SpecError

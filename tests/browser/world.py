@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request
 from tests.browser.site import Site
 from tests.server.live import TOKEN
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore

@@ -48,7 +48,7 @@ def test_a_precision_of_days_a_jury_too_large_and_a_list_that_is_none_are_refuse
 def test_a_jury_that_is_not_complete_at_the_horizon_is_refused_in_one_line(devote):
     ran = devote("audit", "correctness", "--scheme", "jury", "--horizon", 2_000, "--json")
     assert (ran.code, ran.out) == (2, "")
-    assert "Nobody had said anything of an arm" in ran.err
+    assert "Nobody had sent a message about an arm" in ran.err
     assert len(ran.err.splitlines()) == 1
 
 

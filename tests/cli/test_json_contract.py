@@ -31,7 +31,7 @@ def test_simulate_prints_one_object_that_keeps_the_contract():
     assert told["votes_needed"] == 28
     assert told["n_players"] == 32
     assert told["trials"] == 3
-    for name in ("samples", "samples_to_decision", "broadcasts", "deliveries", "conflicts"):
+    for name in ("samples_until_all_know", "samples", "broadcasts", "deliveries", "conflicts"):
         spread = told[name]
         assert set(spread) == {"mean", "std", "values"}
         assert len(spread["values"]) == 3
@@ -44,7 +44,8 @@ def test_simulate_prints_one_object_that_keeps_the_contract():
     assert told["epsilon_optimal"] == told["holds_epsilon_optimal"] == 1.0
     assert told["wall_seconds"] > 0
     assert math.isclose(
-        told["pulls_per_second"], sum(told["samples"]["values"]) / told["wall_seconds"]
+        told["pulls_per_second"],
+        sum(told["samples_until_all_know"]["values"]) / told["wall_seconds"],
     )
 
 
@@ -61,7 +62,7 @@ def test_erratum_5_tied_arms_stall_and_the_answer_is_the_arms_left():
 def test_the_numbers_do_not_depend_on_the_number_of_workers():
     command = ("simulate", "--players", 32, "--trials", 4, "--json")
     one, two = (json.loads(devote(*command, "--workers", n).stdout) for n in (1, 2))
-    assert one["samples"] == two["samples"]
+    assert one["samples_until_all_know"] == two["samples_until_all_know"]
 
 
 def test_bad_input_is_one_line_on_stderr_and_exit_code_2():

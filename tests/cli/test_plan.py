@@ -27,15 +27,13 @@ def test_plan_gathers_theory_and_a_quick_simulation(devote):
     assert simulated["trials"] == 3
     device = simulated["per_device"]
     assert device["median"] <= device["p90"] <= device["busiest"]
-    assert 0 < simulated["samples_to_decision"]["mean"] < simulated["samples"]["mean"]
+    assert 0 < simulated["samples"]["mean"] < simulated["samples_until_all_know"]["mean"]
     spread = simulated["to_decision"]
-    assert spread["mean"] == pytest.approx(simulated["samples_to_decision"]["mean"])
+    assert spread["mean"] == pytest.approx(simulated["samples"]["mean"])
     assert spread["low"] < spread["median"] < spread["high"]
     assert spread["median"] <= spread["p95"]
-    assert plan["days"] == pytest.approx(simulated["samples"]["mean"] / 1000)
-    assert plan["days_to_decision"] == pytest.approx(
-        simulated["samples_to_decision"]["mean"] / 1000
-    )
+    assert plan["days"] == pytest.approx(simulated["samples_until_all_know"]["mean"] / 1000)
+    assert plan["days_to_decision"] == pytest.approx(simulated["samples"]["mean"] / 1000)
 
 
 def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
@@ -48,7 +46,7 @@ def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
     assert "Simulated:" in ran.out
     assert "<=" not in ran.out
     plan = told(devote("plan", "--means", tied.replace(".7,.7", ".7,.4"), *common, "--json"))
-    assert plan["theorem_2"]["samples"] > plan["simulated"]["samples_to_decision"]["mean"]
+    assert plan["theorem_2"]["samples"] > plan["simulated"]["samples"]["mean"]
     assert plan["promises"][0]["standing"] == "proved"
 
 

@@ -17,7 +17,7 @@ def test_the_table_says_what_a_person_asks_first(devote):
     assert ran.code == 0
     for words in (
         "samples",
-        "to decide",
+        "all know",
         "per device",
         "broadcasts",
         "deliveries",
@@ -34,7 +34,8 @@ def test_the_table_says_what_a_person_asks_first(devote):
 
 def test_the_same_seed_gives_the_same_numbers_and_another_others(devote):
     first, again, other = (
-        told(devote(*SMALL, "--json", "--seed", seed))["samples"] for seed in (1, 1, 2)
+        told(devote(*SMALL, "--json", "--seed", seed))["samples_until_all_know"]
+        for seed in (1, 1, 2)
     )
     assert first == again != other
 
@@ -77,7 +78,7 @@ def test_an_option_reaches_the_subroutine(devote):
         told(devote(*SMALL, "--option", f"radius={form}", "--json")) for form in ("union", "active")
     )
     assert active["spec"]["options"] == {"radius": "active"}
-    assert union["samples"] != active["samples"]
+    assert union["samples_until_all_know"] != active["samples_until_all_know"]
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
@@ -92,7 +93,7 @@ def test_a_horizon_too_small_for_any_trial_is_one_line_and_exit_code_2(devote, f
 
 
 def test_a_horizon_that_some_trials_meet_is_said_plainly(devote):
-    samples = told(devote(*SMALL, "--json"))["samples"]["values"]
+    samples = told(devote(*SMALL, "--json"))["samples_until_all_know"]["values"]
     ran = devote(*SMALL, "--horizon", min(samples))
     assert ran.code == 0
     assert "1 of 3" in ran.out
@@ -138,12 +139,14 @@ def test_ser4_runs_to_its_horizon(devote):
     ran = told(
         devote(*SMALL, "--algorithm", "ser4", "--option", "phi=.001", "--horizon", 5000, "--json")
     )
-    assert ran["samples"]["values"] == [5000] * 3
+    assert ran["samples_until_all_know"]["values"] == [5000] * 3
     assert ran["resets"]["mean"] > 0
 
 
 def test_save_keeps_every_trial(devote, tmp_path):
     file = tmp_path / "kept.npz"
     ran = told(devote(*SMALL, "--save", file, "--json"))
-    assert Result.load(file).samples.tolist() == ran["samples"]["values"]
+    assert (
+        Result.load(file).samples_until_all_know.tolist() == ran["samples_until_all_know"]["values"]
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["kept.npz"]

@@ -56,7 +56,7 @@ def test_it_is_the_run_that_simulate_would_make(devote):
     problem = Problem("toy", [0.9, 0.1, 0.1])
     result = simulate(spec, problem, 32, trials=1, trace=True)
     seen = list(frames(Scenario(spec, problem, 32), step=100))
-    assert seen[-1].samples == result.samples[0]
+    assert seen[-1].samples == result.samples_until_all_know[0]
     assert [event for frame in seen for event in frame.events] == list(result.traces[0])
 
 

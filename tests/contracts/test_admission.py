@@ -14,8 +14,7 @@ from tests.boards.nodes import fresh_address
 from tests.gossip.fleets import ISSUER
 
 from devote.boards.admission import NOT_ENROLLED, REVOKED, Receipt
-from devote.boards.board import Envelope, Outcome
-from devote.boards.experiment import Experiment, ExperimentState
+from devote.boards.board import Envelope, Experiment, ExperimentState, Outcome
 from devote.boards.identity import Identity
 from devote.boards.jetstream.store import JetStreamStore
 from devote.boards.store import SqliteStore

@@ -517,8 +517,8 @@ def test_a_board_tells_what_one_voter_has_said(check, spoken):
             assert await board.publish(envelope) is Outcome.ACCEPTED
         voter = spoken.sayings[3].message.voter
         own = tuple(e for e in spoken.sayings if e.message.voter == voter)
-        assert await board.said_by(voter) == own
-        assert await board.said_by(STRANGER.voter) == ()
+        assert await board.sent_by(voter) == own
+        assert await board.sent_by(STRANGER.voter) == ()
 
     check(test, spoken.spec)
 

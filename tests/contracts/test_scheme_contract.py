@@ -495,7 +495,7 @@ def test_a_run_ends_and_says_when_the_group_had_its_answer(scheme):
     n_players = enough_players(spec)
     run = run_players(spec, Problem("toy", (0.9, 0.1, 0.1)), n_players, seed=3)
     assert run.status in ("agreed", "stalled")
-    assert 0 < run.samples_to_decision <= run.samples
+    assert 0 < run.samples <= run.samples_until_all_know
     assert run.deliveries == run.broadcasts * (n_players - 1)
     assert run.winners
 

@@ -8,7 +8,7 @@ import time
 import pytest
 from tests.server.live import open_store, serving_in_thread
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.operator import Operator
 from devote.cli.demo_view import DemoView
 from devote.demo import crowd, demonstration

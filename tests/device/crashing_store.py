@@ -107,17 +107,17 @@ class CrashingTransaction:
 class CrashingStore(Store):
     """A store over a ``CrashingDatabase``; ``doing`` is what the test is about to do."""
 
-    _database: CrashingDatabase
+    database: CrashingDatabase
 
     def __init__(self, disk: Disk) -> None:
         super().__init__(CrashingDatabase(disk))
         self.doing: tuple[Any, ...] = ()
 
     def crash_at(self, when: str | None) -> None:
-        self._database.crash_at = when
+        self.database.crash_at = when
 
     def save(self, change: Change) -> None:
-        self._database.entry = self._entry(change)
+        self.database.entry = self._entry(change)
         super().save(change)
 
     def _entry(self, change: Change) -> tuple[Any, ...] | None:

@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 from tests.device.survey_run import privacy
 
-from devote.boards.board import Outcome
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment, Outcome
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.logs import HttpLog

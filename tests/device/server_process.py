@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.store import SqliteStore
 
 CODE = (

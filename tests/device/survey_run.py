@@ -33,8 +33,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from devote.boards.board import BoardUnavailable, Envelope, Outcome
-from devote.boards.experiment import Experiment
+from devote.boards.board import BoardUnavailable, Envelope, Experiment, Outcome
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.logs import HttpLog

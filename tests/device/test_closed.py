@@ -5,8 +5,7 @@ from tests.device.fault_run import drive
 from tests.device.worlds import SPEC, HandClock, PretendServer, play_until_vote, set_up, vote
 from tests.server.live import TOKEN, open_store, serving_in_thread
 
-from devote.boards.board import ExperimentClosed, VoterRevoked
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment, ExperimentClosed, VoterRevoked
 from devote.boards.operator import Operator
 from devote.device import Device, JoinRefused
 from devote.device.core import Core

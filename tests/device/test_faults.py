@@ -67,7 +67,7 @@ def test_the_fault_run_sees_an_outbox_that_is_not_kept(monkeypatch):
     load = Store.load
 
     def forgetful(self):
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             connection.execute("DELETE FROM outbox WHERE delivery = 'waiting'")
         return load(self)
 
@@ -97,7 +97,7 @@ def test_the_fault_run_sees_a_reward_counted_in_two_steps(monkeypatch):
             return save(self, change)
         save(self, change._replace(outbox=()))
         if change.outbox:
-            if len(self._database.disk.log) % 5 == 0:
+            if len(self.database.disk.log) % 5 == 0:
                 raise Crash  # as may happen between any two commits
             save(self, Change(outbox=change.outbox, is_durable=True))
         return None

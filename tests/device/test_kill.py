@@ -11,7 +11,7 @@ import pytest
 from tests.device.forks import Fork, Nursery
 from tests.device.server_process import await_health, free_port
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import SqliteStore
 from devote.device.core import Core

@@ -19,7 +19,7 @@ from tests.device.forks import Nursery
 from tests.device.server_process import await_health, free_port
 from tests.device.worlds import joined
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.identity import Identity
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import SqliteStore
@@ -136,7 +136,7 @@ def simulated(spec: ExperimentSpec) -> Ending:
     endings = [
         Ending(
             trial.winners,
-            trial.samples,
+            trial.samples_until_all_know,
             [(e.time, e.player, e.arm) for e in trial.trace or () if e.kind != "elimination"],
         )
         for trial in (

@@ -44,7 +44,7 @@ class Witness(PretendServer):
     def stream(self, after=0):
         raise AssertionError("a device of a survey reads the log")
 
-    async def said_by(self, voter):
+    async def sent_by(self, voter):
         self.check_up()
         self.recalls += 1
         held = (posted.envelope for posted in self.now().posted)

@@ -7,7 +7,7 @@ from contextlib import suppress
 import httpx
 from tests.server.live import open_store, serving
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.http import HttpBoard
 from devote.device import AsyncDevice, RewardRefused
 from devote.device.sync import Pace

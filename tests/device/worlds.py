@@ -7,8 +7,7 @@ from pathlib import Path
 from tests.boards.faults import CrashingBoard
 from tests.boards.local import here, scope
 
-from devote.boards.board import EnrolmentRefused, Envelope, Outcome, TallySnapshot
-from devote.boards.experiment import Experiment
+from devote.boards.board import EnrolmentRefused, Envelope, Experiment, Outcome, TallySnapshot
 from devote.boards.identity import Identity
 from devote.device.core import Core
 from devote.device.record import Clock

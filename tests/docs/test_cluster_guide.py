@@ -13,7 +13,7 @@ import pytest
 from tests.boards.nodes import free_port
 from tests.server.live import SPEC, open_store
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.jetstream.connection import LEAST
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")

@@ -11,8 +11,7 @@ from urllib.request import urlopen
 import pytest
 from tests.server.live import invites
 
-from devote.boards.board import BoardRefused
-from devote.boards.experiment import Experiment
+from devote.boards.board import BoardRefused, Experiment
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
 from devote.demo.processes import ServerProcess

@@ -11,7 +11,7 @@ from tests.docs.notebook import blocks_of
 from tests.server.live import TOKEN, open_store, serving_in_thread
 
 from devote import ExperimentSpec
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.operator import Operator
 from devote.cli.main import COMMANDS
 from devote.server import Settings, create_app

@@ -9,8 +9,7 @@ from tests.device.test_same_as_simulated import VOTING, N, play, simulated
 from tests.device.worlds import joined
 from tests.gossip.fleets import ISSUER, certified, member, on_loopback
 
-from devote.boards.board import Outcome
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment, Outcome
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import sync_once

@@ -8,9 +8,9 @@ from tests.page.board_rows import rows
 from tests.page.surveys import ARMS, BETTING, SURVEY, answers
 from tests.server.live import api, enrol, identity, vote
 
-from devote.boards import history
-from devote.boards.experiment import Experiment
-from devote.boards.history import POINTS, Course, History
+from devote.boards import store
+from devote.boards.board import Experiment
+from devote.boards.store import POINTS, Course, History
 from devote.page.view import view
 from devote.schemes.survey import tally as survey_tally
 
@@ -94,7 +94,7 @@ def test_of_a_million_devices_what_is_kept_for_the_page_does_not_grow(monkeypatc
     """A thousand stand for a million: with as many as are counted, and with one more."""
     messages = answers(ALIKE, [0.5] * 4, most=1_000)
     for voters, most in [(1_000, 1), (999, None)]:
-        monkeypatch.setattr(history, "VOTERS", voters)
+        monkeypatch.setattr(store, "VOTERS", voters)
         past, shown = render(messages, ALIKE)
         assert shown["device"]["most"] == most
         assert len(past.sent) == voters

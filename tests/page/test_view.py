@@ -18,9 +18,9 @@ from tests.page.board_rows import (
     vote,
 )
 
-from devote.boards import history
-from devote.boards.experiment import Experiment
-from devote.boards.history import LATEST, MARKS, History, Timeline
+from devote.boards import store
+from devote.boards.board import Experiment
+from devote.boards.store import LATEST, MARKS, History, Timeline
 from devote.page.view import view
 from devote.protocol import Case, ExperimentSpec
 from devote.protocol.messages import from_json
@@ -201,9 +201,7 @@ def test_a_board_of_ten_thousand_messages_makes_a_small_view_and_one_more_is_tak
     past = History(spec)
     past.take(board[:-1])
     decoded = []
-    monkeypatch.setattr(
-        history, "from_json", lambda *args: decoded.append(args) or from_json(*args)
-    )
+    monkeypatch.setattr(store, "from_json", lambda *args: decoded.append(args) or from_json(*args))
     past.take(board[past.number :])
     shown = view(Experiment(spec, "open"), past)
     assert (shown["number"], len(decoded)) == (10_000, 1)

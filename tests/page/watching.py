@@ -6,7 +6,7 @@ import httpx
 from playwright.sync_api import Browser, expect
 from tests.server.live import body, identity
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.operator import Operator
 from devote.protocol import ExperimentSpec, Message
 from devote.protocol.wire import Scope

@@ -51,7 +51,7 @@ def test_lines_3_to_7_are_receive_activate_reward_and_send(seed):
     env, waking = PROBLEM.environment(4), PROBLEM.waking(4)
     players = [SPEC.scheme.player(SPEC, str(n)) for n in range(4)]
     mailbox = []
-    for t, (u_wake, u_choose, u_pay) in enumerate(uniforms[: run.samples]):
+    for t, (u_wake, u_choose, u_pay) in enumerate(uniforms[: run.samples_until_all_know]):
         n = pick(*waking, u_wake)
         for message in mailbox:
             if message.voter != players[n].voter:
@@ -74,7 +74,7 @@ def test_line_8_it_ends_when_every_player_is_down_to_one_arm():
     players = [Learner(settings) for _ in range(4)]
     env, waking = PROBLEM.environment(4), PROBLEM.waking(4)
     wake, choose, reward = (stream(3, 0, name).random for name in ("wake", "choose", "pay"))
-    for t in range(run.samples):
+    for t in range(run.samples_until_all_know):
         assert any(player.best is None for player in players)
         n = pick(*waking, wake())
         arm = players[n].activate(choose())

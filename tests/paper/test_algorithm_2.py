@@ -135,10 +135,10 @@ def test_lines_15_to_18_an_elimination_opens_an_epoch_and_is_sent_to_all():
 def test_line_21_every_activation_counts_as_one_sample():
     """Line 21: "t^n := t^n + 1"; total samples are the activations of all players."""
     run = run_players(spec(quorum=2), Problem("p", [0.9, 0.5, 0.1]), 4, horizon=3)
-    assert run.samples == 3
+    assert run.samples_until_all_know == 3
     pulls = script(4, (2, LAST), (2, LAST), (2, LAST), (1, LAST), (0, LAST), (3, LAST))
     run = run_players(spec(quorum=2), Problem("p", [0.9, 0.5, 0.1]), 4, uniforms=pulls)
-    assert (run.samples, run.status) == (6, "agreed")
+    assert (run.samples_until_all_know, run.status) == (6, "agreed")
     assert run.first_vote == (-1, 1, 1, -1)
 
 
@@ -185,7 +185,7 @@ def test_erratum_5_line_22_ends_when_all_hold_the_one_shared_arm():
     """Line 22: "until for all n |K^n(l^n)| = 1"."""
     pulls = script(3, (0, FIRST), (1, FIRST), (2, FIRST))
     run = run_players(spec(quorum=2), Problem("p", [0.9, 0.5, 0.1]), 3, uniforms=pulls)
-    assert (run.status, run.winners, run.samples) == ("agreed", (0,), 3)
+    assert (run.status, run.winners, run.samples_until_all_know) == ("agreed", (0,), 3)
 
 
 def test_erratum_5_line_22_players_with_different_arms_are_stalled_not_done():
@@ -196,7 +196,7 @@ def test_erratum_5_line_22_players_with_different_arms_are_stalled_not_done():
     """
     pulls = script(4, (0, FIRST), (1, FIRST), (2, LAST), (3, LAST))
     run = run_players(spec(arms=2, quorum=3), Problem("p", [0.5, 0.5]), 4, uniforms=pulls)
-    assert (run.status, run.winners, run.samples) == ("stalled", (0, 1), 4)
+    assert (run.status, run.winners, run.samples_until_all_know) == ("stalled", (0, 1), 4)
     assert run.trace is None
 
 

@@ -72,8 +72,8 @@ def test_0_privacy_is_one_learner_at_delta_and_sends_every_sample_to_all():
     """
     assert POOLED.scheme.learner(POOLED, 32).eta == 0.05
     run = run_players(POOLED, get_problem("1"), 32)
-    assert run.broadcasts == run.samples
-    assert run.deliveries == run.samples * 31
+    assert run.broadcasts == run.samples_until_all_know
+    assert run.deliveries == run.samples_until_all_know * 31
 
 
 def test_decentralized_elimination_runs_the_subroutine_at_eta():
@@ -93,7 +93,9 @@ def test_erratum_9_like_for_like_a_vote_costs_as_many_deliveries_as_a_sample():
 
 
 def mean_samples(problem, n_players, trials=3, spec=PAPER):
-    return simulate(spec, get_problem(problem), n_players, trials=trials).samples.mean()
+    return simulate(
+        spec, get_problem(problem), n_players, trials=trials
+    ).samples_until_all_know.mean()
 
 
 @pytest.mark.slow

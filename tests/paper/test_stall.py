@@ -48,7 +48,7 @@ def test_two_tied_arms_stall_32_players_at_the_very_vote_that_decides_it(seed):
     assert run.epsilon_optimal
 
     last = run.trace[-1]
-    assert (last.kind, last.time) == ("vote", run.samples - 1)
+    assert (last.kind, last.time) == ("vote", run.samples_until_all_know - 1)
     votes = votes_of(run)
     assert ballot_of(votes[:-1]).status(32) == "open"
     assert ballot_of(votes).status(32) == "stalled"

@@ -66,12 +66,12 @@ def test_theorem_2_runs_stop_within_its_bound_as_often_as_it_says(name, activity
     )
     assert set(result.status) == {"agreed"}
     assert all(trace[-1].kind == "elimination" for trace in result.traces)
-    settled = result.samples_to_decision
+    settled = result.samples
     assert settled.tolist() == [trace[-1].time + 1 for trace in result.traces]
     late = int((settled > bound).sum())
     assert late <= most_failures(RUNS, 1.0 - promised, false_alarm=1e-7)
 
-    waits = result.samples - settled
+    waits = result.samples_until_all_know - settled
     error = waits.std() / math.sqrt(RUNS)
     assert waits.mean() <= coupon_collector(weights) + 6 * error
 
@@ -82,7 +82,7 @@ def test_the_samples_alone_are_those_of_the_subroutine(name):
         arms=2, algorithm=name, epsilon=EPSILON[name], eta=0.9, scheme={"quorum": 1}
     )
     run = run_players(spec, ARMS, 1)
-    assert run.samples == ALONE[name]
+    assert run.samples_until_all_know == ALONE[name]
 
 
 TIED = ExperimentSpec(arms=10, epsilon=0.25)

@@ -62,8 +62,8 @@ def test_what_is_recommended_works_in_runs_of_the_real_simulator():
     """
     for n in (40, 600):
         use = quick(question(n_players=n), with_costs=False).use
-        fleet = simulate(use.candidate.spec, EASY, n, trials=30, seed=77)
-        assert (fleet.samples_to_decision > 0).sum() >= 22
+        fleet = simulate(use.spec, EASY, n, trials=30, seed=77)
+        assert (fleet.samples > 0).sum() >= 22
 
 
 def test_visitors_who_come_once_are_asked_by_a_survey_only():
@@ -87,19 +87,19 @@ def test_what_other_wishes_would_cost_is_simulated_and_in_order():
     assert set(costs(found, "epsilon")) == {0.05, 0.1, 0.2, 0.3}
     for asked, falls in (("privacy", True), ("liars", False), ("epsilon", True)):
         rows = [cost for cost in found.costs if cost.asked == asked]
-        means = [cost.forecast.takes.mean() for cost in rows]
+        means = [cost.row.forecast.takes.mean() for cost in rows]
         if asked == "privacy":
             means = means[::-1]
         assert means == sorted(means, reverse=falls)
         assert sum(cost.is_asked for cost in rows) == 1
-        assert all(cost.forecast.runs >= 10 for cost in rows)
+        assert all(cost.row.forecast.runs >= 10 for cost in rows)
     main = found.use.forecast.takes.mean()
-    assert costs(found, "privacy")[2.0].forecast.takes.mean() == pytest.approx(main, rel=0.25)
+    assert costs(found, "privacy")[2.0].row.forecast.takes.mean() == pytest.approx(main, rel=0.25)
     [crowd] = [cost for cost in found.costs if cost.asked == "flash crowd"]
-    assert crowd.forecast.takes.mean() > 1.1 * main
+    assert crowd.row.forecast.takes.mean() > 1.1 * main
     [alike] = [cost for cost in found.costs if cost.asked == "all alike"]
-    assert alike.forecast.takes.mean() > 2.0 * main
-    assert alike.forecast.wrong == 0
+    assert alike.row.forecast.takes.mean() > 2.0 * main
+    assert alike.row.forecast.wrong == 0
 
 
 def test_an_epsilon_under_which_every_option_passes_is_never_tried():
@@ -125,13 +125,13 @@ def test_where_none_can_two_changes_are_named_and_each_does_it_in_other_runs():
     first, second = found.relax
     assert first.changes[0].asked != second.changes[0].asked
     assert first.changes[0].factor <= second.changes[0].factor
-    for row in found.relax:
-        assert row.forecast.is_enough
-        assert row.forecast.runs >= 40
-        [change] = row.changes
+    for way in found.relax:
+        assert way.row.forecast.is_enough
+        assert way.row.forecast.runs >= 40
+        [change] = way.changes
         again = asked.ask(change.asked, change.value)
-        assert not row.forecast.why_not(again)
-        made = forecast(row.forecast.spec, EASY, again, Effort(200, 2.0, 99), is_capped=True)
+        assert not way.row.forecast.why_not(again)
+        made = forecast(way.row.forecast.spec, EASY, again, Effort(200, 2.0, 99))
         assert (made.days <= again.days).mean() >= 0.9
     assert found.why.startswith("No scheme can do this: decentralized: no error is proved")
 
@@ -152,9 +152,9 @@ def test_what_is_named_instead_is_sensible(wish, days):
     found = quick(asked, runs=40, seconds=0.5)
     assert found.use is None
     assert found.relax
-    for row in found.relax:
+    for way in found.relax:
         wait = days
-        for change in row.changes:
+        for change in way.changes:
             if change.asked == "epsilon":
                 assert asked.wish.epsilon < change.value < 0.4
             elif change.asked == "days":
@@ -165,18 +165,18 @@ def test_what_is_named_instead_is_sensible(wish, days):
                 assert 0.05 < change.value <= 0.2
             else:
                 assert change.asked in ("privacy", "liars")
-        assert "e+" not in row.to_dict()["words"]
-        assert row.forecast.days_needed <= wait
+        assert "e+" not in way.to_dict()["words"]
+        assert way.row.forecast.days_needed <= wait
 
 
 def test_too_few_visitors_may_be_answered_by_more_of_them_or_more_days():
     found = quick(question(visitors=2.0, n_players=60, days=30.0))
     assert found.use is None
-    by = {row.changes[0].asked: row for row in found.relax}
+    by = {way.changes[0].asked: way for way in found.relax}
     assert len(by) == 2
     assert set(by) <= {"days", "visitors_per_day", "epsilon"}
-    for row in by.values():
-        assert row.forecast.decided >= 0.95 * row.forecast.runs
+    for way in by.values():
+        assert way.row.forecast.decided >= 0.95 * way.row.forecast.runs
 
 
 @pytest.mark.parametrize(
@@ -284,5 +284,5 @@ def test_users_who_differ_leave_a_survey_right_if_each_answers_once():
     )
     found = quick(asked, problem, with_costs=False)
     assert found.use.name == "survey"
-    mean = simulate_answers(found.use.candidate.spec, problem.means, runs=100).answers.mean()
+    mean = simulate_answers(found.use.spec, problem.means, runs=100).answers.mean()
     assert found.use.forecast.takes.mean() == pytest.approx(mean)

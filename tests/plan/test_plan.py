@@ -1,7 +1,6 @@
 import pytest
 
-from devote.plan.cost import estimate_cost
-from devote.plan.plan import make_plan, web_shop
+from devote.plan.plan import estimate_cost, make_plan, web_shop
 from devote.plan.promises import case_of, failure_bounds, measured_answer
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
@@ -15,19 +14,21 @@ TOY = Problem("toy", [0.9, 0.1, 0.1])
 def test_an_estimate_runs_the_trials_that_simulate_runs():
     cost = estimate_cost(Scenario(SPEC, TOY, 40), trials=3, seed=5)
     result = simulate(SPEC, TOY, 40, trials=3, seed=5, trace=True)
-    assert [run.samples for run in cost.runs] == result.samples.tolist()
+    assert [
+        run.samples_until_all_know for run in cost.runs
+    ] == result.samples_until_all_know.tolist()
     last = [max(e.time for e in trace if e.kind == "elimination") for trace in result.traces]
     assert list(cost.decided) == [time + 1 for time in last]
 
 
 def test_the_pulls_of_all_devices_add_up():
     cost = estimate_cost(Scenario(SPEC.with_(scheme="isolated"), TOY, 1), trials=1)
-    assert cost.median == cost.p90 == cost.busiest == cost.runs[0].samples
+    assert set(cost.per_device().values()) == {cost.runs[0].samples_until_all_know}
 
 
 def test_devices_that_pool_are_not_told_apart():
     cost = estimate_cost(Scenario(SPEC.with_(scheme="pooled"), TOY, 40), trials=1)
-    assert cost.busiest is None
+    assert set(cost.per_device().values()) == {None}
 
 
 def test_erratum_7_the_claim_holds_only_where_all_must_be_wrong_together():

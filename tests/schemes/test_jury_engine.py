@@ -99,7 +99,7 @@ def test_a_jury_split_over_two_equal_arms_stalls_and_says_so():
     for run in runs:
         assert run.status != "unfinished"
         if run.status == "stalled":
-            assert run.samples == run.samples_to_decision
+            assert run.samples_until_all_know == run.samples
             assert len(run.winners) > 1
 
 
@@ -107,7 +107,7 @@ def test_the_decision_comes_with_the_last_pick_it_takes_and_before_all_hold_it()
     run = both(scenario_of("ser3", (0.9, 0.1, 0.1), n_players=16))
     assert run.status == "agreed"
     last = max(event.time for event in run.trace if event.kind == "elimination")
-    assert run.samples_to_decision == last + 1 < run.samples
+    assert run.samples == last + 1 < run.samples_until_all_know
 
 
 def test_a_juror_whose_guess_is_the_verdict_may_find_the_same_arm_by_its_next_reward():
@@ -125,7 +125,7 @@ def test_a_juror_whose_guess_is_the_verdict_may_find_the_same_arm_by_its_next_re
 
 def test_seats_that_are_never_filled_leave_the_run_unfinished():
     run = both(scenario_of("ser3", (0.9, 0.1), seat_after=10_000, horizon=3_000))
-    assert (run.status, run.samples_to_decision) == ("unfinished", -1)
+    assert (run.status, run.samples) == ("unfinished", -1)
     assert run.broadcasts == 0
 
 

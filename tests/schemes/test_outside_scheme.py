@@ -43,7 +43,7 @@ def test_in_the_slow_simulator_the_first_to_finish_decides():
     assert (run.status, run.winners, run.epsilon_optimal) == ("agreed", (0,), True)
     finished = [event for event in run.trace if event.kind == "finished"]
     assert len(finished) == run.broadcasts == 1
-    assert run.samples_to_decision == finished[0].time + 1 <= run.samples
+    assert run.samples == finished[0].time + 1 <= run.samples_until_all_know
     assert {event.arm for event in run.trace if event.kind == "elimination"} == {1, 2}
     first = run.first_vote[finished[0].player]
     assert first > 0
@@ -53,8 +53,8 @@ def test_in_the_slow_simulator_the_first_to_finish_decides():
 def test_simulate_takes_the_slow_path_where_there_is_no_engine(tmp_path):
     result = simulate(SPEC, TOY, 6, trials=3, seed=1)
     slow = [run_players(SPEC, TOY, 6, seed=1, trial=trial) for trial in range(3)]
+    assert result.samples_until_all_know.tolist() == [run.samples_until_all_know for run in slow]
     assert result.samples.tolist() == [run.samples for run in slow]
-    assert result.samples_to_decision.tolist() == [run.samples_to_decision for run in slow]
     assert result.answers == (0, 0, 0)
     again = Result.load(result.save(tmp_path / "race.npz"))
     assert again.scenario == result.scenario
@@ -65,7 +65,7 @@ def test_a_sweep_runs_it_beside_the_others_and_its_file_is_read_back(tmp_path):
     results = run_sweep(scenarios, trials=2, workers=1, results=tmp_path / "sweep.jsonl")
     for loaded, result in zip(load_results(tmp_path / "sweep.jsonl"), results, strict=True):
         assert loaded.scenario == result.scenario
-        np.testing.assert_array_equal(loaded.samples, result.samples)
+        np.testing.assert_array_equal(loaded.samples_until_all_know, result.samples_until_all_know)
 
 
 def test_the_answer_is_the_first_message_on_the_board():

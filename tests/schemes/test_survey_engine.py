@@ -79,7 +79,7 @@ def test_a_survey_of_too_few_ends_unfinished_when_all_have_answered():
     run = both(scenario, seed=1, trial=0)
     assert run.status == "unfinished"
     assert run.broadcasts == 40
-    assert run.samples_to_decision == -1
+    assert run.samples == -1
     assert min(run.first_vote) == 1 == max(run.first_vote)
     assert sorted(run.winners) == [0, 1, 2]
 
@@ -91,8 +91,8 @@ def test_samples_count_until_everybody_knows_and_broadcasts_until_the_decision()
     assert run.winners == (0,)
     assert run.epsilon_optimal
     answers = [event for event in run.trace if event.kind == "answer"]
-    assert len(answers) == run.broadcasts <= run.samples_to_decision < run.samples
-    assert answers[-1].time == run.samples_to_decision - 1
+    assert len(answers) == run.broadcasts <= run.samples < run.samples_until_all_know
+    assert answers[-1].time == run.samples - 1
 
 
 def test_the_log_of_answers_grows_past_its_first_block():

@@ -31,8 +31,7 @@ from pathlib import Path
 from tests.server.cluster import Cluster, cluster
 from tests.server.cluster_crowd import Crowd
 
-from devote.boards.board import Outcome, Posted
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment, Outcome, Posted
 from devote.boards.http import HttpBoard
 from devote.boards.identity import verify
 from devote.boards.jetstream.log import message_subject

@@ -26,8 +26,7 @@ from tests.server.live import (
 )
 
 from devote.boards.admission import NOT_ENROLLED
-from devote.boards.board import Outcome
-from devote.boards.experiment import UnknownExperiment
+from devote.boards.board import Outcome, UnknownExperiment
 from devote.boards.jetstream.connection import Shared
 from devote.boards.jetstream.log import stream_name
 from devote.boards.jetstream.store import JetStreamStore

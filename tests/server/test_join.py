@@ -219,7 +219,7 @@ def test_a_board_over_http_joins_with_one_request(tmp_path):
         board = board_of(server, "survey")
         joined = await board.join(ALICE, invite, privacy=2.0, fingerprint=SURVEY.fingerprint)
         assert len(asked) == 1
-        assert (joined.outcome, joined.said) == ("accepted", ())
+        assert (joined.outcome, joined.sent) == ("accepted", ())
         assert joined.experiment.spec == SURVEY
         assert joined.tally == await board.tally()
         assert await board.enrol(ALICE) is Outcome.DUPLICATE

@@ -10,9 +10,8 @@ from tests.server.live import api, body, enrol_all, identity, serving, vote
 from tests.server.nginx import nginx
 from tests.tools import needed
 
-from devote.boards.board import EndOfBacklog
+from devote.boards.board import PAGE, EndOfBacklog
 from devote.boards.http import HttpBoard
-from devote.boards.pages import PAGE
 from devote.device.sync import sync_once
 
 URL = "/experiments/banner"

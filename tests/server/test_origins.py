@@ -6,7 +6,7 @@ import httpx
 import pytest
 from tests.server.live import OPERATOR, SPEC, TOKEN, open_store
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.server import Settings, create_app
 from devote.server.limits import DEVICES, ServerError, check_origin
 

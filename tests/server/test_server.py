@@ -18,8 +18,8 @@ from tests.boards.memory import LOCAL
 from tests.server.live import OPERATOR, SPEC, api, body, enrol, identity, open_store, serving, vote
 
 from devote.boards.database import StoreBusy
-from devote.boards.experiment import VERSION
-from devote.boards.pages import decode
+from devote.boards.http import decode
+from devote.protocol.wire import VERSION
 from devote.server import Settings, create_app, run_server
 from devote.server.serve import make_server
 

@@ -56,8 +56,8 @@ def outcome(scenario: Scenario, trial: int) -> dict[str, object]:
     run = run_trial(scenario, seed=5, trial=trial, trace=True)
     assert run.trace is not None
     return {
-        "samples": run.samples,
-        "decided": run.samples_to_decision,
+        "samples": run.samples_until_all_know,
+        "decided": run.samples,
         "broadcasts": run.broadcasts,
         "suboptimal": run.suboptimal_plays,
         "winners": list(run.winners),

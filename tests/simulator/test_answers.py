@@ -115,7 +115,7 @@ def test_the_stream_has_the_law_of_the_survey_with_devices():
     spec, means = spec_of(1.0, arms=4, epsilon=0.1), [0.5, 0.45, 0.2, 0.1]
     stream = simulate_answers(spec, means, runs=300).answers
     full = simulate(spec, Problem("x", means), 100_000, trials=300, seed=1, horizon=20_000)
-    devices = full.broadcasts[full.samples_to_decision > 0]
+    devices = full.broadcasts[full.samples > 0]
     assert len(devices) == 300
     error = math.hypot(stream.std(ddof=1), devices.std(ddof=1)) / math.sqrt(300)
     assert error < 0.05 * stream.mean()

@@ -23,7 +23,7 @@ def pair():
     ]
 
 
-@pytest.mark.parametrize("column", ["samples", "samples_to_decision", "suboptimal_plays"])
+@pytest.mark.parametrize("column", ["samples", "samples_until_all_know", "suboptimal_plays"])
 def test_the_paired_t_test_is_scipys(pair, column):
     found = compare(*pair, column)
     one, other = (getattr(result, column) for result in pair)
@@ -76,12 +76,16 @@ def test_pairs_go_as_far_as_both_results(pair):
 
 
 def test_what_has_no_decision_is_left_out_and_what_was_cut_off_is_said(pair):
-    cut = simulate(SPEC, TOY, 8, trials=12, seed=4, horizon=int(np.median(pair[0].samples)))
+    cut = simulate(
+        SPEC, TOY, 8, trials=12, seed=4, horizon=int(np.median(pair[0].samples_until_all_know))
+    )
     assert 0 < cut.status.count("unfinished") < 12
-    found = compare(cut, pair[1], "samples_to_decision")
-    assert found.left_out == int((cut.samples_to_decision < 0).sum())
-    assert compare(cut, pair[1]).unfinished == cut.status.count("unfinished")
-    assert "that the horizon cut off" in repr(compare(cut, pair[1]))
+    found = compare(cut, pair[1], "samples")
+    assert found.left_out == int((cut.samples < 0).sum())
+    assert compare(cut, pair[1], "samples_until_all_know").unfinished == cut.status.count(
+        "unfinished"
+    )
+    assert "that the horizon cut off" in repr(compare(cut, pair[1], "samples_until_all_know"))
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def rule_in_files(tmp_path, monkeypatch):
     def pulls():
         spec = ExperimentSpec(arms=2, algorithm=name, scheme="isolated")
         scenario = Scenario(spec, Problem("two", (0.9, 0.1)), 1, engine="event")
-        return run_trial(scenario, seed=0, trial=0).samples
+        return run_trial(scenario, seed=0, trial=0).samples_until_all_know
 
     yield types.SimpleNamespace(module=module, helper=helper, rule=rule, pulls=pulls, name=name)
     for loaded in (name, f"{name}_help"):

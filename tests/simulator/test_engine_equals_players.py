@@ -163,4 +163,4 @@ def test_a_horizon_ends_a_run_at_that_very_pull():
     for horizon in (1, 17):
         cut = Scenario(setting.spec, setting.problem, 8, horizon)
         run = assert_equal_runs(cut)
-        assert (run.samples, run.status) == (horizon, "unfinished")
+        assert (run.samples_until_all_know, run.status) == (horizon, "unfinished")

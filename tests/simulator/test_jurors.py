@@ -30,7 +30,7 @@ def test_it_has_the_law_of_the_fleet(jury, eta, n_players):
     spec = ExperimentSpec(arms=10, eta=eta, scheme=jury)
     alone = simulate_jury(spec, P1.means, n_players, runs=300, seed=2)
     fleet = simulate(spec, P1, n_players, trials=300, seed=3)
-    plays = fleet.samples_to_decision / n_players
+    plays = fleet.samples / n_players
     error = math.hypot(alone.plays.std(ddof=1), plays.std(ddof=1)) / math.sqrt(300)
     assert error < 0.01 * plays.mean()
     assert abs(alone.plays.mean() - plays.mean()) < 4.9 * error

@@ -3,8 +3,7 @@
 import pytest
 
 from devote.audit.views import _truth
-from devote.plan.promises import measured_answer
-from devote.plan.summary import summarise
+from devote.plan.promises import measured_answer, summarise
 from devote.problems import Problem, is_suboptimal, optimal_arms
 from devote.protocol import ExperimentSpec
 from devote.simulator import Scenario, run_players, simulate

@@ -155,7 +155,9 @@ def test_the_mean_of_the_samples_is_that_of_the_event_loop():
     """With streams of their own: false alarm 1e-7; a shift of 1 % is found with .999."""
     scenario = setting("ser3", "decentralized", Problem("plain", MEANS), 256, 64)
     a, b = (
-        run_sweep([replace(scenario, engine=engine)], trials=4_000, workers=1)[0].samples
+        run_sweep([replace(scenario, engine=engine)], trials=4_000, workers=1)[
+            0
+        ].samples_until_all_know
         for engine in ("passes", "event")
     )
     error = math.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b))
@@ -290,4 +292,4 @@ def test_a_rule_that_returns_what_is_not_there_is_stopped(monkeypatch, engine, f
 def test_passes_that_grow_with_a_long_run_change_nothing():
     spec = ExperimentSpec(arms=10, options={"radius": "active"}, scheme="isolated")
     run = compare_exactly(Scenario(spec, get_problem("2"), 32, engine="passes"), 0)
-    assert run.samples > 1.5 * 2_048 * 32
+    assert run.samples_until_all_know > 1.5 * 2_048 * 32

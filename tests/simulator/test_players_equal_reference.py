@@ -112,7 +112,7 @@ def assert_equal(ours, theirs, n_players):
     trace = ours.trace
     votes = [(e.time, e.player, e.arm, e.term) for e in trace if e.kind == "vote"]
     assert votes == theirs.votes
-    assert ours.samples == theirs.samples
+    assert ours.samples_until_all_know == theirs.samples
     assert ours.broadcasts == theirs.broadcasts
     assert ours.deliveries == theirs.deliveries
     assert ours.status == STATUSES.get(theirs.status, theirs.status)

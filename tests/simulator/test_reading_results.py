@@ -81,7 +81,7 @@ def test_the_engine_and_the_players_record_the_same(scheme, problem):
 
 def test_pulls_per_arm_and_per_player_add_up_to_the_samples(result):
     for counted in (result.pulls_per_arm, result.pulls_per_player):
-        np.testing.assert_array_equal(counted.sum(axis=1), result.samples)
+        np.testing.assert_array_equal(counted.sum(axis=1), result.samples_until_all_know)
     assert result.pulls_per_arm.shape == (6, 3)
     assert result.pulls_per_player.shape == (6, 8)
 
@@ -89,7 +89,7 @@ def test_pulls_per_arm_and_per_player_add_up_to_the_samples(result):
 def test_a_curve_ends_where_its_trial_ended(result):
     for name in ("suboptimal_plays", "broadcasts"):
         at, values = result.curve(name)
-        assert at[-1] == result.samples.max()
+        assert at[-1] == result.samples_until_all_know.max()
         np.testing.assert_array_equal(values[:, -1], getattr(result, name))
         assert (np.diff(values, axis=1) >= 0).all()
     at, left = result.curve("arms_left")
@@ -123,7 +123,7 @@ def test_the_repr_is_one_short_line(result):
 
 def test_the_summary_names_its_intervals(result):
     summary = result.summary()
-    samples = summary["samples until everybody knows"]
+    samples = summary["samples"]
     assert (samples.interval, samples.trials) == ("Student t", 6)
     # By hand: the t quantile of 5 degrees of freedom is 2.5706.
     half = 2.5706 * result.samples.std(ddof=1) / 6**0.5
@@ -132,11 +132,11 @@ def test_the_summary_names_its_intervals(result):
     good = summary["good answers"]
     assert good.interval == "Clopper-Pearson"
     assert (good.low, good.high) == clopper_pearson(int(result.epsilon_optimal.sum()), 6)
-    assert summary["samples to the decision"].value <= samples.value
+    assert samples.value <= summary["samples until all know"].value
     text = repr(summary)
     assert all(word in text for word in ("95 % interval", "Student t", "Clopper-Pearson"))
     assert max(map(len, text.splitlines())) <= 100
-    assert summary.to_dict()["rows"][0]["name"] == "samples until everybody knows"
+    assert summary.to_dict()["rows"][0]["name"] == "samples"
 
 
 def test_one_trial_has_no_interval_of_a_mean():
@@ -157,7 +157,7 @@ def test_rows_hold_plain_values_and_no_sentinels(result, results):
     for row in rows:
         assert {type(value) for value in row.values()} <= {str, int, float, bool, type(None)}
     assert rows[0]["answer"] in ("a", "b", "c", None)
-    assert {row["samples_to_decision"] for row in rows} & {-1} == set()
+    assert {row["samples"] for row in rows} & {-1} == set()
     for of, n in zip(TABLES, (6, 6 * len(result.checkpoints), 18, 48), strict=True):
         assert len(result.rows(of)) == n
     with pytest.raises(ResultError, match="no table of 'votes'"):

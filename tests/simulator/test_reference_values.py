@@ -126,7 +126,7 @@ def test_decentralized_reference_values_are_met_within_4_standard_errors(name, p
         settled = run.trace[-1]
         assert settled.kind == "elimination"
         samples.append(everybody_has_woken(scenario, trial, settled.time))
-        assert settled.time < run.samples <= samples[-1]
+        assert settled.time < run.samples_until_all_know <= samples[-1]
     assert_met(samples, value)
 
 
@@ -139,7 +139,7 @@ def test_1_privacy_reference_values_are_met_within_4_standard_errors(name, probl
     value = 1e3 * TABLE["isolated", name][int(problem) - 1][PLAYERS.index(n_players)]
     runs = [run_trial(scenario, seed=SEED, trial=i) for i in range(TRIALS[n_players])]
     assert all(run.epsilon_optimal and run.broadcasts == 0 for run in runs)
-    assert_met([run.samples for run in runs], value)
+    assert_met([run.samples_until_all_know for run in runs], value)
 
 
 @pytest.mark.slow
@@ -150,9 +150,9 @@ def test_0_privacy_takes_the_same_few_hundred_samples_for_any_number_of_players(
     for n_players in PLAYERS:
         scenario = Scenario(spec_of(name, "pooled"), get_problem("1"), n_players)
         runs = [run_trial(scenario, seed=SEED, trial=trial) for trial in range(200)]
-        assert all(run.broadcasts == run.samples for run in runs)
-        assert all(run.deliveries == run.samples * (n_players - 1) for run in runs)
-        per_size.append([run.samples for run in runs])
+        assert all(run.broadcasts == run.samples_until_all_know for run in runs)
+        assert all(run.deliveries == run.samples_until_all_know * (n_players - 1) for run in runs)
+        per_size.append([run.samples_until_all_know for run in runs])
         assert_met(per_size[-1], POOLED[name])
     # Who wakes does not matter to one shared learner: the very same runs.
     assert all(samples == per_size[0] for samples in per_size)
@@ -164,7 +164,7 @@ def test_0_privacy_takes_the_same_few_hundred_samples_for_any_number_of_players(
 def test_fixed_budgets_are_spent_to_the_last_pull(algorithm, eta):
     spec = ExperimentSpec(arms=10, algorithm=algorithm, epsilon=0.25, delta=eta, scheme="pooled")
     run = run_trial(Scenario(spec, get_problem("1"), 1), seed=SEED, trial=0)
-    assert run.samples == ALONE[algorithm][eta]
+    assert run.samples_until_all_know == ALONE[algorithm][eta]
 
 
 def test_the_wait_for_everybody_is_a_coupon_collector():

@@ -104,7 +104,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 def test_a_decision_never_comes_after_the_end_and_always_before_it_where_players_vote(result):
-    assert (result.samples_to_decision > 0).all()
-    assert (result.samples_to_decision <= result.samples).all()
-    for trace, decided in zip(result.traces, result.samples_to_decision, strict=True):
+    assert (result.samples > 0).all()
+    assert (result.samples <= result.samples_until_all_know).all()
+    for trace, decided in zip(result.traces, result.samples, strict=True):
         assert decided == 1 + max(event.time for event in trace)

@@ -141,7 +141,7 @@ def test_mixture_elimination_s_jury_costs_what_the_reference_says(n_players, tri
     result = simulate(spec, get_problem("1"), n_players, trials=trials, seed=SEED)
     assert set(result.status) == {"agreed"}
     assert result.epsilon_optimal.all()
-    samples = result.samples_to_decision
+    samples = result.samples
     both = np.hypot(error, samples.std(ddof=1) / np.sqrt(trials))
     print(f"{samples.mean():.0f} of {trials}, reference {value}, {both:.0f} standard error")
     assert abs(samples.mean() - value) <= 4 * both

@@ -34,7 +34,7 @@ def test_after_the_end_every_play_is_of_the_winner():
     problem = get_problem("4")
     good = {t: problem.optimal(32, t, 0.25) for t in (0, 60_000)}
     for i in range(2):
-        winner, end = result.winners[i][0], int(result.samples[i])
+        winner, end = result.winners[i][0], int(result.samples_until_all_know[i])
         assert end < 60_000
         late = sum(winner not in good[60_000 if t >= 60_000 else 0] for t in range(end, 70_000))
         assert suboptimal_plays(result)[i] == result.suboptimal_plays[i] + late

@@ -13,15 +13,13 @@ from tests.device.fault_run import drive
 from tests.device.worlds import ME, joined
 from tests.server.live import TOKEN, body, identity, open_store, serving_in_thread
 
-from devote.boards.board import Envelope, Outcome, Posted
-from devote.boards.experiment import Experiment
+from devote.boards.board import Envelope, Experiment, Outcome, Posted
 from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
-from devote.boards.store import SqliteStore
+from devote.boards.store import SqliteStore, add_voters
 from devote.boards.verification import verify_log
-from devote.boards.voters import add_voters
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import ANOTHER, CHANGED, sync_once

@@ -9,7 +9,7 @@ from tests.server.live import TOKEN, open_store, serving_in_thread
 from tests.tools import needed
 from tests.wire.make_vectors import FOLDER, MAKERS, WRITTEN, text
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.verification import verify_log

@@ -89,7 +89,7 @@ def audit_correctness(scenario: Scenario, **options: Unpack[Options]) -> Correct
         promised=alone(scenario.spec, scenario.spec.eta),
         claimed=failure_bounds(scenario).claimed,
         proved=proved_failure(scenario),
-        mean_samples=sum(run.samples for run in runs) / len(runs),
+        mean_samples=sum(run.samples_until_all_know for run in runs) / len(runs),
         mean_broadcasts=sum(run.broadcasts for run in runs) / len(runs),
         seed=seed,
         seconds=batches.seconds,
@@ -107,7 +107,9 @@ def has_failed(scenario: Scenario, run: Trial) -> bool:
     """
     if scenario.algorithm.endless:
         return any(failed_terms(scenario, run))
-    optimal = scenario.problem.optimal(scenario.n_players, run.samples, scenario.spec.epsilon)
+    optimal = scenario.problem.optimal(
+        scenario.n_players, run.samples_until_all_know, scenario.spec.epsilon
+    )
     return optimal.isdisjoint(run.winners)
 
 
@@ -118,7 +120,8 @@ def check_heard(scenario: Scenario, *, seed: int) -> None:
     run = run_trial(scenario, seed=seed, trial=0)
     if run.status == "unfinished" and max(run.first_vote) == NEVER:
         raise AuditError(
-            f"Nobody had said anything of an arm when trial 0 ended after {run.samples:,} events: "
+            "Nobody had sent a message about an arm when trial 0 ended after "
+            f"{run.samples_until_all_know:,} events: "
             f"{scenario.scheme.name} has nothing to decide by.\n"
             "Raise --horizon, or check when the scheme lets devices speak."
         )

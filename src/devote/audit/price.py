@@ -51,7 +51,7 @@ def as_markdown(results: Iterable[Result]) -> Iterator[str]:
     # In pairs, as they were run.
     rows = iter(results)
     for vote, jury in zip(rows, rows, strict=True):
-        before, after = vote.samples.mean(), jury.samples.mean()
+        before, after = vote.samples_until_all_know.mean(), jury.samples_until_all_know.mean()
         right = int((jury.epsilon_optimal & jury.ended("agreed")).sum())
         yield (
             f"| {vote.problem.name} | {vote.n_players:,} | {before:,.0f} | {after:,.0f} "

@@ -74,7 +74,7 @@ def as_markdown(results: Iterable[Result]) -> Iterator[str]:
         done = result.ended("agreed")
         wrong = int((done & ~result.epsilon_optimal).sum())
         low, high = clopper_pearson(wrong, result.trials)
-        samples = result.samples_to_decision[done].mean() if done.any() else float("nan")
+        samples = result.samples[done].mean() if done.any() else float("nan")
         yield (
             f"| {result.problem.name} | `{result.spec.scheme.name}` | {result.n_players:,} "
             f"| {result.trials:,} | {samples:,.0f} | {samples / result.n_players:,.3g} "

@@ -108,7 +108,7 @@ def view_run(scenario: Scenario, *, seed: int, trial: int, voters: bool = False)
         n_players=scenario.n_players,
         own=tuple(message for message in sent if message.player == player),
         others=tuple(message for message in sent if message.player != player),
-        samples=outcome.samples,
+        samples=outcome.samples_until_all_know,
         optimal=optimal,
         worst=worst,
         group=group,

@@ -11,8 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from devote.boards.board import Envelope, ExperimentClosed, Outcome, PostingRejected, VoterRevoked
-from devote.boards.experiment import Experiment, ExperimentState
+from devote.boards.board import (
+    Envelope,
+    Experiment,
+    ExperimentClosed,
+    ExperimentState,
+    Outcome,
+    PostingRejected,
+    VoterRevoked,
+)
 from devote.boards.identity import verify
 from devote.protocol import ExperimentSpec, Message, ProtocolError
 from devote.protocol.messages import check_fields

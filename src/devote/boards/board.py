@@ -1,27 +1,55 @@
-"""What a board is: a place where messages are posted once and read by all.
+"""What a board is, and the experiment whose messages it keeps.
 
-A board keeps the messages of one experiment in the order in which it accepted them and numbers
-them 1, 2, 3, ... It never learns which arms were played or what they paid: nobody tells it.
+A board keeps the messages of one experiment in the order in which it accepted them, and numbers
+them 1, 2, 3, ... Which arms were played, and what they paid, never reaches it.
 
 Three rules make devices simple. Posting is idempotent: after an unknown outcome, post again. A
-stream says when its backlog ends, so that nobody decides on half of the messages. And a board
+stream marks the end of its backlog, so that nobody decides on half of the messages. And a board
 decides nothing by itself: it stores, and asks the scheme's tally which messages it may take.
+
+A closed experiment takes no new message and no new device; everything that is there can be read,
+and devices play on with what they know. After its end date an experiment is closed, by the clock of
+the server. An archived one is closed and not listed. A deleted one is gone, and its name is never
+given to another: devices that still ask for it, and caches, would take the new one for it.
+
+A log is read in fixed pages. A full page never changes, so any cache can keep it. The tag of a page
+or a tally follows from its contents: a tag that a server chose could identify a device.
 """
 
+import asyncio
+import hashlib
 import json
+import re
+import secrets
+import threading
+import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, get_args
+from urllib.parse import urlsplit
 
 from devote.errors import DevoteError
-from devote.protocol import Message
-from devote.protocol.wire import Scope, digest
+from devote.protocol import ExperimentSpec, Message, SpecError
+from devote.protocol.scheme import SCHEMES, check
+from devote.protocol.wire import VERSION, Scope, digest
 
 if TYPE_CHECKING:
-    from devote.boards.experiment import Experiment
     from devote.boards.identity import Identity
+
+VERSION_HEADER = "Devote-Version"
+
+Enrolment: TypeAlias = Literal["open", "invite"]
+ENROLMENTS: tuple[Enrolment, ...] = get_args(Enrolment)
+
+State: TypeAlias = Literal["open", "closed", "archived"]
+STATES: tuple[State, ...] = get_args(State)
+
+BOARD = re.compile(r"[0-9a-f]{32}")
+"""The name of a board: 128 random bits, so that no two boards ever have the same."""
 
 
 class Outcome(StrEnum):
@@ -35,7 +63,7 @@ class Outcome(StrEnum):
 class BoardUnavailable(DevoteError):
     """The board could not be reached, or did not answer: post or read again later.
 
-    ``retry_after`` is how many seconds the server has asked to be left alone, 0 if it has not;
+    ``retry_after`` is how many seconds the server asked to wait, 0 if it did not;
     ``is_sent`` is False if nothing can have reached it.
     """
 
@@ -46,7 +74,7 @@ class BoardUnavailable(DevoteError):
 
 
 class BoardAlone(BoardUnavailable):
-    """A device that needs no server hears of no other device."""
+    """A device that needs no server reaches no other device."""
 
 
 class BoardRefused(DevoteError):
@@ -58,7 +86,7 @@ class EnrolmentRefused(BoardRefused):
 
 
 class PostingRejected(BoardRefused):
-    """The board takes nothing from this voter just now, whatever it says; it can be read."""
+    """The board takes nothing from this voter just now, whatever it posts; it can be read."""
 
 
 class ExperimentClosed(PostingRejected):
@@ -67,6 +95,210 @@ class ExperimentClosed(PostingRejected):
 
 class VoterRevoked(PostingRejected):
     """The operator has revoked this voter."""
+
+
+class UnknownExperiment(BoardRefused):
+    """There is no experiment of that name."""
+
+
+class DeletedExperiment(UnknownExperiment):
+    """There was an experiment of that name, and its operator has deleted it."""
+
+
+class UnreadableExperiment(BoardRefused):
+    """The experiment is there, but this version of devote cannot read its specification."""
+
+
+def unknown(name: str, *, deleted: bool) -> UnknownExperiment:
+    """The error that an experiment is not there, or not any more."""
+    if deleted:
+        return DeletedExperiment(
+            f"Experiment {name!r} was deleted by its operator.\n"
+            "Take part in another; this name is not used again."
+        )
+    return UnknownExperiment(
+        f"There is no experiment {name!r} here.\nCheck the name, or create it."
+    )
+
+
+# The experiment.
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A specification, how devices enrol, at most how many may, how many have, and on which board.
+
+    ``board`` is drawn when an experiment is opened and goes with its log for good: into a backup,
+    and to every server that shares the log. All signatures cover it and the fingerprint.
+
+    Enrolment ``open`` takes whoever asks, which is for trying out: one person with a thousand
+    keys has a thousand votes. ``invite`` takes one device per single-use invite.
+    """
+
+    spec: ExperimentSpec
+    enrolment: Enrolment = "open"
+    players: int | None = None
+    enrolled: int = 0
+    board: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    def __post_init__(self) -> None:
+        if self.enrolment not in ENROLMENTS:
+            raise SpecError(
+                f"enrolment={self.enrolment!r} must be open or invite.\n"
+                "Use invite wherever somebody could gain by voting twice."
+            )
+        if not self.spec.scheme.about.deployable:
+            others = ", ".join(
+                scheme.name for scheme in SCHEMES.values() if scheme.about.deployable
+            )
+            raise SpecError(
+                f"Devices cannot run the scheme {self.spec.scheme.name}, only simulations can.\n"
+                f"Use one of: {others}."
+            )
+        if not isinstance(self.board, str) or BOARD.fullmatch(self.board) is None:
+            raise SpecError(
+                f"board={self.board!r} must be 32 digits and letters from a to f.\n"
+                "Leave it out to have one drawn."
+            )
+        check.whole("enrolled", self.enrolled, least=0, remedy="It is how many have enrolled.")
+        if self.players is not None:
+            self.spec.check_players(self.players)
+
+    @property
+    def name(self) -> str:
+        """The name, which is also the last part of the experiment's address."""
+        return self.spec.name
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the specification: devices with another one must not play along."""
+        return self.spec.fingerprint
+
+    @property
+    def scope(self) -> Scope:
+        """Where signatures of this experiment are good."""
+        return Scope(self.board, self.fingerprint)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What never changes of it, for lists of experiments."""
+        return {
+            "name": self.name,
+            "board": self.board,
+            "fingerprint": self.fingerprint,
+            "scheme": self.spec.scheme.name,
+            "enrolment": self.enrolment,
+            "players": self.players,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, as the server sends it; the fingerprint covers all of ``spec``."""
+        written = {"version": VERSION, "spec": self.spec.to_dict(), "fingerprint": self.fingerprint}
+        return {**vars(self), **written}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> "Experiment":
+        """Read what ``to_dict`` gave; SpecError, KeyError or TypeError if it is not that."""
+        others = {name: fields[name] for name in ("enrolment", "players", "board")}
+        enrolled = fields.get("enrolled", 0)  # only in lists of experiments
+        experiment = cls(ExperimentSpec.from_dict(fields["spec"]), enrolled=enrolled, **others)
+        if experiment.fingerprint != fields["fingerprint"]:
+            raise SpecError(
+                f"fingerprint {fields['fingerprint']!r} is not that of the specification "
+                f"beside it, {experiment.fingerprint!r}.\nUpgrade the older of the two ends."
+            )
+        return experiment
+
+
+class Change(TypedDict, total=False):
+    """The new state, the new end, or that there is no end any more."""
+
+    state: State | None
+    ends: int | None
+    endless: bool
+
+
+@dataclass(frozen=True)
+class ExperimentState:
+    """The state that the operator set; ``ends`` is in seconds since 1970.
+
+    >>> ExperimentState(ends=100).now(99.0), ExperimentState(ends=100).now(100.0)
+    ('open', 'closed')
+    """
+
+    state: State = "open"
+    ends: int | None = None
+
+    def now(self, moment: float) -> State:
+        """The state at a moment."""
+        over = self.ends is not None and moment >= self.ends
+        return "closed" if self.state == "open" and over else self.state
+
+    @property
+    def words(self) -> str:
+        """The state as text.
+
+        >>> ExperimentState(ends=1793491200).words
+        'open until 2026-11-01 00:00 UTC'
+        """
+        if self.ends is None or self.state == "archived":
+            return self.state
+        return f"{self.state}{' until' if self.state == 'open' else ', end'} {as_date(self.ends)}"
+
+    def why_closed(self, name: str, moment: float) -> str | None:
+        """Why nothing new is taken at a moment, or None if it is."""
+        if self.now(moment) == "open":
+            return None
+        if self.state == "open":
+            assert self.ends is not None
+            return f"Experiment {name!r} ended on {as_date(self.ends)}."
+        return f"Experiment {name!r} is {self.state}."
+
+    def changed(self, now: float, change: Change) -> "ExperimentState":
+        """The state after a change. One that is opened again loses an end that has passed."""
+        state, ends = change.get("state"), change.get("ends")
+        if ends is not None and ends <= now:
+            raise BoardRefused(
+                f"The end {as_date(ends)} has passed.\nGive a later one, or close the experiment."
+            )
+        is_over = self.ends is not None and self.ends <= now
+        kept = None if change.get("endless") or (state == "open" and is_over) else self.ends
+        return ExperimentState(state or self.now(now), kept if ends is None else ends)
+
+
+def as_date(moment: float) -> str:
+    """A moment as text.
+
+    >>> as_date(1793491200)
+    '2026-11-01 00:00 UTC'
+    """
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(moment))
+
+
+def is_address(text: str) -> bool:
+    """Whether a text can be the address of something on a server.
+
+    >>> is_address("http://127.0.0.1:8600"), is_address("http://127.0.0.1:86000")
+    (True, False)
+    """
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def read_link(text: str) -> tuple[str, str | None]:
+    """The address in a link that invites, and the invite; None if there is none.
+
+    >>> read_link("http://127.0.0.1:8600/experiments/banner#invite=q7Lw")
+    ('http://127.0.0.1:8600/experiments/banner', 'q7Lw')
+    """
+    address, found, invite = text.partition("#invite=")
+    return address, invite if found else None
+
+
+# What is posted and read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +328,6 @@ Event: TypeAlias = Posted | EndOfBacklog
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """All that a device needs to take part, as one request to join is answered.
-
-    ``outcome`` is that of its enrolment: accepted, duplicate, refused for a ``reason`` (with a
-    ``cause`` if the board takes nothing, or nothing from this voter), or mismatch: the experiment
-    is not what the device pins, and nothing was enrolled. ``said`` are its own earlier messages.
-    """
-
-    experiment: "Experiment"
-    tally: "TallySnapshot"
-    outcome: Literal["accepted", "duplicate", "refused", "mismatch"]
-    reason: str = ""
-    cause: str | None = None
-    said: tuple[Envelope, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
     """What is on the board after a number, and the number to read on from.
 
@@ -131,8 +346,8 @@ class TallySnapshot:
     """What the messages up to ``number`` come to, in a few hundred bytes.
 
     ``tally`` is what the scheme's tally makes public, as JSON values. ``board`` is where they
-    were posted, ``fingerprint`` that of the specification by which they were counted. A server
-    tells its ``pace`` too, the seconds between two reads of a device, and whether it has room for
+    were posted, ``fingerprint`` that of the specification by which they were counted. A server adds
+    its ``pace``, the seconds between two reads of a device, and whether it has room for
     ``streams`` of devices.
 
     >>> TallySnapshot("b0a2", "9f3c", 2, {"status": "open"}).to_json()
@@ -157,7 +372,7 @@ class TallySnapshot:
         return Scope(self.board, self.fingerprint)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form; without what only servers tell, if none has told it."""
+        """The JSON form; pace and streams only if a server has set them."""
         values = {
             "board": self.board,
             "fingerprint": self.fingerprint,
@@ -174,12 +389,66 @@ class TallySnapshot:
 
     @property
     def tag(self) -> str:
-        """A name that follows from the contents alone.
-
-        A device that asks whether there is another tally works the name out for itself: a server
-        that could choose it would know the device again.
-        """
+        """Its tag, which a device computes itself to ask whether there is another tally."""
         return digest(self.to_dict())[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """All that a device needs to take part: the answer to a request to join.
+
+    ``outcome`` is that of its enrolment: accepted, duplicate, refused for a ``reason`` (with a
+    ``cause`` if the board takes nothing, or nothing from this voter), or mismatch: the experiment
+    is not what the device pins, and nothing was enrolled. ``sent`` are its own earlier messages.
+    """
+
+    experiment: Experiment
+    tally: TallySnapshot
+    outcome: Literal["accepted", "duplicate", "refused", "mismatch"]
+    reason: str = ""
+    cause: str | None = None
+    sent: tuple[Envelope, ...] = ()
+
+
+PAGE = 1_000
+"""Messages on a full page."""
+
+
+def page_of(number: int) -> int:
+    """The page that holds a message; pages and messages are counted from 1.
+
+    >>> page_of(1), page_of(1_000), page_of(1_001)
+    (1, 1, 2)
+    """
+    return (number - 1) // PAGE + 1
+
+
+def page_tag(signatures: Iterable[str]) -> str:
+    """The tag of a page with these signatures, which stand for all that it holds.
+
+    >>> page_tag([])
+    'e3b0c44298fc1c149afbf4c8996fb924'
+    """
+    return hashlib.sha256("".join(signatures).encode()).hexdigest()[:32]
+
+
+# Server-sent events (WHATWG HTML, section 9.2): the kinds, and a comment as heartbeat.
+MESSAGE = "message"
+END = "end"
+NUMBER = "number"
+HEARTBEAT = b": still here\n\n"
+
+
+def encode(event: str, *, number: int, data: str) -> bytes:
+    r"""A server-sent event as it goes over the wire.
+
+    >>> encode("end", number=7, data="7")
+    b'id: 7\nevent: end\ndata: 7\n\n'
+    """
+    return f"id: {number}\nevent: {event}\ndata: {data}\n\n".encode()
+
+
+# The board.
 
 
 class Board(ABC):
@@ -193,14 +462,14 @@ class Board(ABC):
     takes_back: ClassVar[bool] = False
 
     @abstractmethod
-    async def fetch_experiment(self) -> "Experiment":
+    async def fetch_experiment(self) -> Experiment:
         """The experiment's specification and how to take part in it."""
 
     @abstractmethod
     async def enrol(self, identity: "Identity", invite: str | None = None) -> Outcome:
         """Let this voter post: accepted, or duplicate if it may already.
 
-        EnrolmentRefused if the board says that it may not.
+        EnrolmentRefused if the board answers that it may not.
         """
 
     async def join(
@@ -230,8 +499,8 @@ class Board(ABC):
             outcome = await self.enrol(identity, invite)
         except EnrolmentRefused as error:
             return Joined(experiment, await self.tally(), "refused", str(error))
-        said = await self.said_by(identity.voter) if outcome is Outcome.DUPLICATE else ()
-        return Joined(experiment, await self.tally(), outcome.value, said=said)
+        sent = await self.sent_by(identity.voter) if outcome is Outcome.DUPLICATE else ()
+        return Joined(experiment, await self.tally(), outcome.value, sent=sent)
 
     @abstractmethod
     async def publish(self, envelope: Envelope) -> Outcome:
@@ -253,10 +522,10 @@ class Board(ABC):
         """What the messages come to, as of now or a second or two ago."""
 
     async def latest(self, after: int = 0) -> Snapshot:
-        """The same, past any cache that stands between: only where a snapshot seems too old."""
+        """The same as ``snapshot``, past any cache: only where a snapshot seems too old."""
         return await self.snapshot(after)
 
-    async def said_by(self, voter: str) -> tuple[Envelope, ...]:
+    async def sent_by(self, voter: str) -> tuple[Envelope, ...]:
         """All messages of one voter that the board holds, in its order."""
         posted = [posted async for posted in self.read()]
         return tuple(p.envelope for p in posted if p.envelope.message.voter == voter)
@@ -283,3 +552,73 @@ class Board(ABC):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+class Notifier:
+    """Wakes all its listeners at once; ``len(notifier)`` is how many there are.
+
+    A listener clears its event, looks at the board, and only then waits: a notification in between
+    is not lost.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: dict[asyncio.AbstractEventLoop, set[asyncio.Event]] = defaultdict(set)
+
+    def __len__(self) -> int:
+        with self._lock:
+            return sum(map(len, self._listeners.values()))
+
+    def notify(self) -> None:
+        """Wake all listeners, from any thread."""
+        with self._lock:
+            for loop, events in self._listeners.items():
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(_set_all, tuple(events))
+
+    @contextmanager
+    def listen(self) -> Iterator[asyncio.Event]:
+        """An event that is set at each notification, for as long as the block lasts."""
+        event, loop = asyncio.Event(), asyncio.get_running_loop()
+        with self._lock:
+            self._listeners[loop].add(event)
+        try:
+            yield event
+        finally:
+            with self._lock:
+                self._listeners[loop].discard(event)
+                if not self._listeners[loop]:
+                    del self._listeners[loop]
+
+
+def _set_all(events: Iterable[asyncio.Event]) -> None:
+    for event in events:
+        event.set()
+
+
+class NotifyingBoard(Board):
+    """A board that notifies its readers when it grows, and whose stream is its snapshots.
+
+    ``poll`` is after how many seconds without a notification a stream reads again.
+    """
+
+    poll: float | None = None
+
+    def __init__(self) -> None:
+        self.notifier = Notifier()
+
+    async def stream(self, after: int = 0) -> AsyncIterator[Event]:
+        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
+        at_end = False
+        with self.notifier.listen() as notified:
+            while True:
+                notified.clear()
+                snapshot = await self.snapshot(after)
+                for posted in snapshot.posted:
+                    yield posted
+                after = snapshot.number
+                if not at_end:
+                    at_end = True
+                    yield EndOfBacklog(after)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(notified.wait(), self.poll)

@@ -17,7 +17,7 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Container
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -26,6 +26,10 @@ import httpx
 
 from devote.boards.admission import REJECTED
 from devote.boards.board import (
+    END,
+    MESSAGE,
+    PAGE,
+    VERSION_HEADER,
     Board,
     BoardRefused,
     BoardUnavailable,
@@ -33,15 +37,17 @@ from devote.boards.board import (
     EnrolmentRefused,
     Envelope,
     Event,
+    Experiment,
     Joined,
     Outcome,
     Posted,
     Snapshot,
     TallySnapshot,
+    is_address,
+    page_of,
+    page_tag,
 )
-from devote.boards.experiment import VERSION_HEADER, Experiment, addresses, is_address
 from devote.boards.identity import Identity
-from devote.boards.pages import END, MESSAGE, PAGE, decode, page_of, page_tag
 from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
 from devote.protocol.wire import VERSION, Scope
@@ -66,6 +72,62 @@ _INVITE = '"invite":"'
 
 _JOIN_OUTCOMES = ("accepted", "duplicate", "refused", "mismatch")
 _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
+
+
+def addresses(text: str) -> tuple[str, ...]:
+    """The addresses of an experiment on servers that share it, written with commas between them.
+
+    The path need be given once, after the last.
+
+    >>> addresses("http://a:8600,http://b:8600/experiments/banner")
+    ('http://a:8600/experiments/banner', 'http://b:8600/experiments/banner')
+    """
+    servers = [server.strip().rstrip("/") for server in text.split(",")]
+    path = servers[-1].partition("/experiments/")[2]
+    return tuple(
+        server if "/experiments/" in server or not path else f"{server}/experiments/{path}"
+        for server in servers
+    )
+
+
+LONGEST_LINE = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """One event: its kind, the number to resume after, and its data."""
+
+    event: str
+    id: str
+    data: str
+
+
+async def decode(chunks: AsyncIterator[bytes]) -> AsyncIterator[ServerEvent]:
+    """The events in a stream of bytes; one cut off by the stream's end is dropped.
+
+    ValueError if a line never ends or is not text: then it is no event stream.
+    """
+    fields: dict[str, str] = {}
+    async for line in _lines(chunks):
+        if not line:
+            if "data" in fields:
+                yield ServerEvent(
+                    fields.get("event", MESSAGE), fields.get("id", ""), fields["data"]
+                )
+            fields = {}
+        elif not line.startswith(":"):
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            raise ValueError("a line without end")
+        for line in lines:
+            yield line.removesuffix(b"\r").decode()
 
 
 class HttpBoard(Board):
@@ -236,7 +298,7 @@ class HttpBoard(Board):
         """The first messages above ``after``, past all caches."""
         return await self._messages(f"after={after}&limit={PAGE}")
 
-    async def said_by(self, voter: str) -> tuple[Envelope, ...]:
+    async def sent_by(self, voter: str) -> tuple[Envelope, ...]:
         """All messages of one voter."""
         said: list[Posted] = []
         more = True

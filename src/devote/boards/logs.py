@@ -20,8 +20,7 @@ from typing import IO, Any, Literal, Protocol, TypeAlias, get_args
 
 import httpx
 
-from devote.boards.board import BoardRefused, BoardUnavailable, Envelope
-from devote.boards.experiment import Experiment, is_address
+from devote.boards.board import BoardRefused, BoardUnavailable, Envelope, Experiment, is_address
 from devote.boards.http import (
     HEADERS,
     check_version,

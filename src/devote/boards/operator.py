@@ -7,8 +7,13 @@ from typing import Any
 
 import httpx
 
-from devote.boards.board import BoardRefused, BoardUnavailable
-from devote.boards.experiment import Experiment, ExperimentState, is_address
+from devote.boards.board import (
+    BoardRefused,
+    BoardUnavailable,
+    Experiment,
+    ExperimentState,
+    is_address,
+)
 from devote.boards.http import (
     HEADERS,
     check_version,

@@ -5,26 +5,21 @@ seconds, and an event loop must not wait with it.
 """
 
 import asyncio
-import threading
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from devote.boards.board import (
-    Board,
     BoardUnavailable,
-    EndOfBacklog,
     EnrolmentRefused,
     Envelope,
-    Event,
+    Experiment,
+    NotifyingBoard,
     Outcome,
     Posted,
     Snapshot,
     TallySnapshot,
 )
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
 from devote.protocol import from_json
@@ -33,77 +28,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Notifier:
-    """Wakes all its listeners at once; ``len(notifier)`` is how many there are.
-
-    A listener clears its event, looks at the board, and only then waits: a ring in between is
-    not lost.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._listeners: dict[asyncio.AbstractEventLoop, set[asyncio.Event]] = defaultdict(set)
-
-    def __len__(self) -> int:
-        with self._lock:
-            return sum(map(len, self._listeners.values()))
-
-    def ring(self) -> None:
-        """Wake all who listen."""
-        with self._lock:
-            for loop, events in self._listeners.items():
-                if not loop.is_closed():
-                    loop.call_soon_threadsafe(_set_all, tuple(events))
-
-    @contextmanager
-    def listen(self) -> Iterator[asyncio.Event]:
-        """An event that is set at each ring, for as long as the block lasts."""
-        event, loop = asyncio.Event(), asyncio.get_running_loop()
-        with self._lock:
-            self._listeners[loop].add(event)
-        try:
-            yield event
-        finally:
-            with self._lock:
-                self._listeners[loop].discard(event)
-                if not self._listeners[loop]:
-                    del self._listeners[loop]
-
-
-def _set_all(events: Iterable[asyncio.Event]) -> None:
-    for event in events:
-        event.set()
-
-
-class RingingBoard(Board):
-    """A board that notifies its readers when it grows, and whose stream is its snapshots.
-
-    ``poll`` is after how many seconds without a ring a stream reads again.
-    """
-
-    poll: float | None = None
-
-    def __init__(self) -> None:
-        self._notifier = Notifier()
-
-    async def stream(self, after: int = 0) -> AsyncIterator[Event]:
-        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
-        at_end = False
-        with self._notifier.listen() as rung:
-            while True:
-                rung.clear()
-                snapshot = await self.snapshot(after)
-                for posted in snapshot.posted:
-                    yield posted
-                after = snapshot.number
-                if not at_end:
-                    at_end = True
-                    yield EndOfBacklog(after)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(rung.wait(), self.poll)
-
-
-class SqliteBoard(RingingBoard):
+class SqliteBoard(NotifyingBoard):
     """The board of one experiment of a store; BoardRefused if the store has none of that name.
 
     ``poll`` is how many seconds what another process has posted may go unnoticed by a stream.
@@ -138,7 +63,7 @@ class SqliteBoard(RingingBoard):
         """Post a message; on disk when this returns."""
         receipt = await _in_thread(self._store.post, self.spec.name, envelope)
         if receipt.outcome is Outcome.ACCEPTED:
-            self._notifier.ring()
+            self.notifier.notify()
         return receipt.settled()
 
     async def snapshot(self, after: int = 0) -> Snapshot:
@@ -149,7 +74,7 @@ class SqliteBoard(RingingBoard):
         """What the messages come to."""
         return await _in_thread(self._store.tally, self.spec.name)
 
-    async def said_by(self, voter: str) -> tuple[Envelope, ...]:
+    async def sent_by(self, voter: str) -> tuple[Envelope, ...]:
         """All messages of one voter."""
         _, rows = await _in_thread(self._store.rows_of, self.spec.name, voter)
         return tuple(posted.envelope for posted in self._decoded(rows))

@@ -16,6 +16,8 @@ the file at once, which would show the two together.
 import secrets
 import sqlite3
 import time
+from bisect import bisect_right, insort
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,23 +33,25 @@ from devote.boards.admission import (
     admit_voter,
     no_invite,
 )
-from devote.boards.board import BoardRefused, Envelope, Outcome, TallySnapshot
-from devote.boards.database import Database, Layout, StoreError
-from devote.boards.experiment import (
+from devote.boards.board import (
+    BoardRefused,
     Change,
+    Envelope,
     Experiment,
     ExperimentState,
+    Outcome,
+    TallySnapshot,
     UnreadableExperiment,
+    as_date,
     unknown,
-    written,
 )
-from devote.boards.history import History
+from devote.boards.database import Database, Layout, StoreError
 from devote.boards.identity import hash_of, verify, verify_enrolment
-from devote.boards.voters import add_voters, is_enrolled, voters_above
 from devote.checks import Checks
 from devote.extras import naming_extras
 from devote.protocol import ExperimentSpec, Message, SpecError, to_json
-from devote.protocol.scheme import Tally
+from devote.protocol.messages import from_json, kind_of
+from devote.protocol.scheme import Estimates, Tally
 from devote.protocol.wire import Scope
 
 T = TypeVar("T")
@@ -91,6 +95,152 @@ CREATE TABLE pulse (beat BLOB NOT NULL) STRICT
 
 OF_AN_EXPERIMENT = ("messages", "voters", "invites", "revoked")
 LAYOUT = Layout(what="board store", application=0x64767465, version=1, tables=TABLES)
+
+
+MARKS = 2_000
+"""At most so many marks; with more messages than that, neighbours in a lane share one."""
+
+
+class Timeline:
+    """Messages by lane and number, in steps that grow with the board.
+
+    >>> timeline = Timeline(most=2)
+    >>> for number in (1, 2, 3):
+    ...     timeline.add("vote", 0, number)
+    >>> timeline.step, timeline.lane("vote", 0)
+    (2, [[1, 2], [3, 1]])
+    """
+
+    def __init__(self, most: int = MARKS) -> None:
+        self.step = 1
+        self._most = most
+        self._lanes: dict[tuple[str, int | None], Counter[int]] = {}
+        self._marks = 0
+
+    def add(self, kind: str, arm: int | None, number: int) -> None:
+        """Mark a message; ``arm`` is None for one that names none."""
+        counts = self._lanes.setdefault((kind, arm), Counter())
+        before = len(counts)
+        counts[(number - 1) // self.step] += 1
+        self._marks += len(counts) - before
+        # Two marks per lane are always allowed: with that many lanes there is little to gain.
+        while self._marks > max(self._most, 2 * len(self._lanes)):
+            self._widen()
+
+    def lane(self, kind: str, arm: int | None) -> list[list[int]]:
+        """The marks of one lane: the first number of a step, and how many messages it holds."""
+        counts = self._lanes.get((kind, arm), Counter())
+        return [[place * self.step + 1, count] for place, count in sorted(counts.items())]
+
+    def _widen(self) -> None:
+        self.step *= 2
+        for lane, counts in self._lanes.items():
+            merged: Counter[int] = Counter()
+            for place, count in counts.items():
+                merged[place // 2] += count
+            self._lanes[lane] = merged
+        self._marks = sum(map(len, self._lanes.values()))
+
+
+POINTS = 64
+"""At most so many points, and fewer with more than a few dozen arms."""
+
+
+class Course:
+    """The estimates after every ``step``-th message; ``step`` grows with the board.
+
+    ``points`` are pairs of a message's number and the estimates after it. A tally that estimates
+    nothing has none.
+    """
+
+    def __init__(self, n_arms: int, most: int = POINTS) -> None:
+        self.step = 1
+        self.points: list[tuple[int, Estimates]] = []
+        self._most = max(8, min(most, 40 * most // n_arms))
+
+    def add(self, number: int, tally: Tally) -> None:
+        """Take a point, if one is due after this message."""
+        if number % self.step:
+            return
+        estimates = tally.estimates()
+        if estimates is None:
+            return
+        self.points.append((number, estimates))
+        if len(self.points) == self._most:
+            self.step *= 2
+            self.points = [point for point in self.points if point[0] % self.step == 0]
+
+
+LATEST = 50
+"""At most so many messages of one device are kept, the latest."""
+
+VOTERS = 10_000
+"""With more voters than this it is not counted any more how many messages each has sent."""
+
+
+class History:
+    """The tally of a board, and in which order it came about.
+
+    ``number`` and ``text`` are those of the last message taken in. ``out_at`` has for each arm
+    that is no longer open the number of the message that closed it. ``first`` is the voter who
+    spoke first, and ``said`` has the text and the signature of its latest messages; ``sent``
+    counts the messages of each voter, of the first ``VOTERS`` if there are more.
+    """
+
+    def __init__(self, spec: ExperimentSpec) -> None:
+        self.spec = spec
+        self.number = 0
+        self.text = ""
+        self.tally = spec.scheme.tally(spec)
+        self.timeline = Timeline()
+        self.course = Course(spec.n_arms)
+        self.out_at: dict[int, int] = {}
+        self.first = ""
+        self.said: deque[tuple[str, str]] = deque(maxlen=LATEST)
+        self.sent: Counter[str] = Counter()
+        self.most: int | None = 0
+        """The most messages of any voter; None if there are too many voters to tell."""
+        self._open = self.tally.shared
+
+    @property
+    def voters(self) -> int | None:
+        """How many voters have sent anything; None if there are too many to tell."""
+        if getattr(self.spec.scheme, "answers", 0) == 1:  # then each message is another voter's
+            return self.number
+        return None if self.most is None else len(self.sent)
+
+    def public(self, experiment: Experiment) -> TallySnapshot:
+        """What the messages come to, for everybody."""
+        tally = self.tally.public(experiment.players)
+        return TallySnapshot.of(experiment.scope, self.number, tally)
+
+    def take(self, rows: Iterable[tuple[int, str, str]]) -> None:
+        """Take in the next messages: number, JSON text and signature of each."""
+        for number, text, signature in rows:
+            self.add(number, text, signature, from_json(text, self.spec.n_arms))
+
+    def add(self, number: int, text: str, signature: str, message: Message) -> None:
+        """Take in the next message, whose JSON text is given too."""
+        self.tally.add(message)
+        if self.tally.shared != self._open:
+            self._open = self.tally.shared
+            closed = set(range(self.spec.n_arms)).difference(self._open)
+            self.out_at = {arm: self.out_at.get(arm, number) for arm in closed}
+        self.timeline.add(kind_of(message).name, getattr(message, "arm", None), number)
+        self.course.add(number, self.tally)
+        self._count(message.voter)
+        if message.voter == self.first:
+            self.said.append((text, signature))
+        self.number, self.text = number, text
+
+    def _count(self, voter: str) -> None:
+        self.first = self.first or voter
+        if voter in self.sent or len(self.sent) < VOTERS:
+            self.sent[voter] += 1
+            if self.most is not None:
+                self.most = max(self.most, self.sent[voter])
+        else:
+            self.most = None
 
 
 @dataclass(frozen=True)
@@ -541,7 +691,7 @@ class SqliteStore:
         """
         Checks(BoardRefused).whole("count", count, least=1, remedy="It is how many to make.")
         if expires is not None and expires <= self.clock():
-            raise BoardRefused(f"The moment {written(expires)} has passed.\nGive a later one.")
+            raise BoardRefused(f"The moment {as_date(expires)} has passed.\nGive a later one.")
         self.spec(name)
         invites = [secrets.token_urlsafe(16) for _ in range(count)]
         self.add_invites(name, [(hash_of(invite), expires) for invite in invites])
@@ -680,3 +830,93 @@ def open_store(where: str | Path) -> SqliteStore:
             from devote.boards.jetstream.store import JetStreamStore
         return JetStreamStore(str(where))
     return SqliteStore(where)
+
+
+KEY = 32
+FULL = 62
+"""Keys in a block: two blocks fill a page of the file."""
+
+
+def is_enrolled(db: sqlite3.Connection, experiment: str, voter: str) -> bool:
+    """Whether a voter is enrolled."""
+    try:
+        key = bytes.fromhex(voter)
+    except ValueError:
+        return False
+    return key.hex() == voter and key in _block(db, experiment, key)[1]
+
+
+def voters_above(
+    db: sqlite3.Connection, experiment: str, after: str = "", limit: int | None = None
+) -> list[str]:
+    """The voters above a key, in order; at most ``limit``."""
+    found: list[str] = []
+    first = int((after + "0" * 8)[:8], 16) * _count(db, experiment) >> 32
+    query = "SELECT keys FROM voters WHERE experiment = ? AND block >= ? ORDER BY block"
+    for (block,) in db.execute(query, (experiment, first)):
+        found += (key.hex() for key in _unpacked(block))
+        if limit is not None and bisect_right(found, after) + limit <= len(found):
+            break
+    start = bisect_right(found, after)
+    return found[start : None if limit is None else start + limit]
+
+
+def add_voters(db: sqlite3.Connection, experiment: str, voters: Iterable[str]) -> None:
+    """Enrol voters; those who are enrolled stay so."""
+    added = 0
+    for voter in voters:
+        key = bytes.fromhex(voter)
+        place, keys = _block(db, experiment, key)
+        if key in keys:
+            continue
+        insort(keys, key)
+        added += 1
+        if len(keys) > FULL or (len(keys) == 1 and not _count(db, experiment)):
+            _write_all(db, experiment, keys)
+        else:
+            query = "UPDATE voters SET keys = ? WHERE experiment = ? AND block = ?"
+            db.execute(query, (_packed(keys), experiment, place))
+    query = "UPDATE experiments SET enrolled = enrolled + ? WHERE name = ?"
+    db.execute(query, (added, experiment))
+
+
+def _write_all(db: sqlite3.Connection, experiment: str, more: list[bytes]) -> None:
+    """Write the keys that are there and more, into as many blocks as it takes, a power of two."""
+    there = db.execute("SELECT keys FROM voters WHERE experiment = ?", (experiment,)).fetchall()
+    keys = sorted({*more, *(key for (block,) in there for key in _unpacked(block))})
+    count = 1
+    while True:
+        blocks: list[list[bytes]] = [[] for _ in range(count)]
+        for key in keys:
+            blocks[_place(key, count)].append(key)
+        if max(map(len, blocks)) <= FULL:
+            break
+        count *= 2
+    db.execute("DELETE FROM voters WHERE experiment = ?", (experiment,))
+    rows = ((experiment, place, _packed(block)) for place, block in enumerate(blocks))
+    db.executemany("INSERT INTO voters VALUES (?, ?, ?)", rows)
+
+
+def _count(db: sqlite3.Connection, experiment: str) -> int:
+    query = "SELECT coalesce(max(block) + 1, 0) FROM voters WHERE experiment = ?"
+    return int(db.execute(query, (experiment,)).fetchone()[0])
+
+
+def _block(db: sqlite3.Connection, experiment: str, key: bytes) -> tuple[int, list[bytes]]:
+    """The place of a key's block, and the keys in it."""
+    place = _place(key, _count(db, experiment))
+    query = "SELECT keys FROM voters WHERE experiment = ? AND block = ?"
+    row = db.execute(query, (experiment, place)).fetchone()
+    return place, [] if row is None else _unpacked(row[0])
+
+
+def _place(key: bytes, count: int) -> int:
+    return int.from_bytes(key[:4], "big") * count >> 32
+
+
+def _packed(keys: list[bytes]) -> bytes:
+    return (bytes([len(keys)]) + b"".join(keys)).ljust(1 + KEY * FULL, b"\0")
+
+
+def _unpacked(block: bytes) -> list[bytes]:
+    return [block[at : at + KEY] for at in range(1, 1 + KEY * block[0], KEY)]

@@ -14,8 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from devote.boards.board import Envelope
-from devote.boards.experiment import Experiment
+from devote.boards.board import Envelope, Experiment
 from devote.boards.identity import verify
 from devote.boards.logs import (
     SHOWN,

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from devote.boards.board import BoardUnavailable
-from devote.boards.experiment import Experiment
+from devote.boards.board import BoardUnavailable, Experiment
 from devote.boards.operator import Operator
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
 from devote.demo.task import Task

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.identity import Identity
 from devote.demo.demonstration import PATIENCE, Happening, Outcome, banner_experiment
 from devote.demo.processes import DemonstrationError, Program

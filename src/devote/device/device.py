@@ -16,9 +16,8 @@ from urllib.parse import quote
 
 import httpx
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable
+from devote.boards.board import Board, BoardRefused, BoardUnavailable, read_link
 from devote.boards.database import StoreError
-from devote.boards.experiment import read_link
 from devote.boards.http import HEADERS, HttpBoard, trusted
 from devote.device.core import SYSTEM_RANDOM, Core
 from devote.device.errors import DeviceError, JoinError, JoinRefused
@@ -226,7 +225,7 @@ class Participant:
             core.health.note(joined.tally)
             try:
                 if core.must_recall:
-                    core.recall(joined.said)
+                    core.recall(joined.sent)
                 if core.record.spec.scheme.about.reads_tally:
                     core.change(read_tally, joined.tally)
             except ProtocolError as error:

@@ -33,8 +33,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from devote.boards.admission import refusal
-from devote.boards.board import Envelope, Outcome, Posted, TallySnapshot
-from devote.boards.pages import page_of
+from devote.boards.board import Envelope, Outcome, Posted, TallySnapshot, page_of
 from devote.device.record import Bookmark, Choice, Entry, Expiry, Fate, Record
 from devote.protocol import Message
 from devote.protocol.scheme import Tally

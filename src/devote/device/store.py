@@ -22,9 +22,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from devote.boards.board import Envelope
+from devote.boards.board import Envelope, Experiment
 from devote.boards.database import Database, Layout, StoreError, StoreMismatch
-from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.logs import Remembered, Told
 from devote.device.record import Bookmark, Entry, Plays, Record

@@ -175,7 +175,7 @@ async def _round(core: Core, board: Board, *, verify_history: bool) -> bool:
     """Nothing is posted before the board is known to be ours, and what it holds of this device."""
     scheme = core.record.spec.scheme
     if core.must_recall:
-        core.recall(await board.said_by(core.identity.voter))
+        core.recall(await board.sent_by(core.identity.voter))
     bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
     tally = await board.tally()
     if tally.board != core.record.scope.board:

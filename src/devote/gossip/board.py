@@ -22,11 +22,11 @@ from devote.boards.board import (
     BoardUnavailable,
     EnrolmentRefused,
     Envelope,
+    Experiment,
     Outcome,
     Snapshot,
 )
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment
 from devote.boards.identity import Identity
 from devote.boards.sqlite import SqliteBoard
 from devote.extras import naming_extras
@@ -237,7 +237,7 @@ class GossipBoard(SqliteBoard):
 
     def _on_new(self, items: list[Item]) -> None:
         """Votes that were new here: tell the device, and a few peers."""
-        self._notifier.ring()
+        self.notifier.notify()
         loop = self._loop
         if loop is not None and len(items) <= MANY:
             with suppress(RuntimeError):

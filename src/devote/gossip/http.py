@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import httpx
 import uvicorn
 
-from devote.boards.experiment import VERSION_HEADER
+from devote.boards.board import VERSION_HEADER
 from devote.gossip.exchange import (
     MOST_ITEMS,
     PATHS,

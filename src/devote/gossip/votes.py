@@ -20,11 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from devote.boards.admission import Receipt, refusal
-from devote.boards.board import Envelope, Outcome
+from devote.boards.board import Envelope, Experiment, Outcome
 from devote.boards.database import Database, Layout, StoreMismatch
-from devote.boards.experiment import Experiment
-from devote.boards.history import History
-from devote.boards.store import SqliteStore
+from devote.boards.store import History, SqliteStore
 from devote.gossip import digests
 from devote.gossip.credentials import Certificate, Revocation, scope_of
 from devote.gossip.settings import GossipError

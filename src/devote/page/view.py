@@ -8,8 +8,8 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
-from devote.boards.experiment import Experiment
-from devote.boards.history import History
+from devote.boards.board import Experiment
+from devote.boards.store import History
 from devote.protocol import Case, ExperimentSpec
 from devote.protocol.messages import KINDS
 from devote.protocol.scheme import Estimates

@@ -1,51 +1,55 @@
 """All schemes side by side for one fleet, which of them to use, and what each thing asked costs.
 
-Each scheme says by its contract which specification suits the wish (``protocol.planning``); what
-that takes is simulated. Where none can do what is asked, ``relax`` looks for what would help.
+Where none can do what is asked, ``relax`` looks for what would help.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-from devote.plan.costs import Cost, Progress, costs_of
-from devote.plan.forecast import Effort, Forecast, forecast, why_not_simulated
+from devote.plan.forecast import Effort
 from devote.plan.question import Question
 from devote.plan.relax import Relaxation, relaxations
-from devote.plan.weigh import Candidate, check_question, deployable, weigh
+from devote.plan.weigh import (
+    Progress,
+    Row,
+    best_of,
+    check_question,
+    deployable,
+    two_digits,
+    weigh,
+)
 from devote.problems import Problem
+
+EVERYBODY = 2**62
+"""A crowd that never ends: all devices are asked before the first answer comes."""
+
+PRIVACY = (4.0, 2.0, 1.0, 0.5)
+LIARS_OF_MANY = (0, 10, 100, 1_000)
+"""Lying devices of a fleet that answers once each."""
+LIARS_OF_FEW = (0, 1, 3, 10)
+"""Lying devices where few devices decide."""
+EPSILON = (0.5, 2.0, 3.0)
+"""Multiples of what is asked, as long as not every option passes."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One scheme: what simulated runs took, what it promises, why it cannot."""
+class Cost:
+    """What the scheme to use takes with one thing changed: ``asked`` names it.
 
-    candidate: Candidate
-    forecast: Forecast | None
-    cannot: tuple[str, ...]
+    ``is_asked``: ``value`` is what was asked for.
+    """
 
-    @property
-    def name(self) -> str:
-        """The scheme's name."""
-        return self.candidate.form.name
+    asked: str
+    value: Any
+    is_asked: bool
+    row: Row
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        found, spec = self.candidate, self.candidate.spec
-        planning = None if spec is None else spec.scheme.planning(spec)
-        simulated = None if self.forecast is None else self.forecast.to_dict()
-        return {
-            "scheme": self.name,
-            "spec": None if spec is None else spec.to_dict(),
-            "votes_needed": None if spec is None else spec.votes_needed,
-            "proved_error": found.proved_error,
-            "proved_privacy": found.proved_privacy,
-            "liars_tolerated": 0 if planning is None else planning.liars_tolerated,
-            "asks": None if planning is None else planning.asks,
-            "may_stall": found.may_stall,
-            "can": not self.cannot,
-            "cannot": list(self.cannot),
-            "simulated": simulated,
-        }
+        kept = ("simulated", "can", "cannot")
+        row = self.row.to_dict()
+        found = {"asked": self.asked, "value": self.value, "is_asked": self.is_asked}
+        return found | {key: row[key] for key in kept}
 
 
 @dataclass(frozen=True)
@@ -64,14 +68,9 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         question, wish = self.question, self.question.wish
+        names = ("n_players", "n_arms", "epsilon", "delta", "privacy", "liars", "algorithm")
         return {
-            "n_players": wish.n_players,
-            "n_arms": wish.n_arms,
-            "epsilon": wish.epsilon,
-            "delta": wish.delta,
-            "privacy": wish.privacy,
-            "liars": wish.liars,
-            "algorithm": wish.algorithm,
+            **{name: getattr(wish, name) for name in names},
             "plays_per_day": question.plays_per_day,
             "visitors_per_day": question.visitors_per_day,
             "most_days": question.days,
@@ -93,7 +92,7 @@ def compare(
     seed: int = 0,
     seconds: float = 10.0,
     with_costs: bool = True,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
 ) -> Comparison:
     """Every scheme that devices can run, weighed and simulated, and one named.
 
@@ -106,54 +105,29 @@ def compare(
     ('survey', 20)
     """
     check_question(question)
-    effort = Effort(runs, seconds, seed)
-    forms = deployable()
+    effort, forms = Effort(runs, seconds, seed), deployable()
     rows = []
     for place, form in enumerate(forms):
-        if progress is not None:
-            progress(place, len(forms), form.name)
-        found = weigh(form, question)
+        progress(place, len(forms), form.name)
+        row = weigh(form, question)
         # What cannot be used anyway is shown for comparison: a few runs will do.
-        share = effort.share(0.2, 40) if found.cannot else effort
-        rows.append(_row(found, _simulate(found, question, problem, share), question, problem))
-    use = min((row for row in rows if not row.cannot), key=_preference, default=None)
+        rows.append(
+            row.simulated(question, problem, effort.share(0.2, 40) if row.cannot else effort)
+        )
+    use = best_of(rows)
+    costs: tuple[Cost, ...] = ()
+    relax: tuple[Relaxation, ...] = ()
     if use is None:
-        known = {row.name: row.forecast for row in rows if row.forecast is not None}
-        relax = relaxations(question, problem, effort, known, progress) if with_costs else ()
         why = "No scheme can do this: " + "; ".join(
             f"{row.name}: {', '.join(row.cannot)}" for row in rows
         )
-        return Comparison(question, problem, tuple(rows), None, why, (), relax, seed)
-    why = _why(use, rows, question)
-    costs: tuple[Cost, ...] = ()
-    if with_costs:
-        assert use.forecast is not None
-        costs = costs_of(use.forecast, question, problem, effort, progress)
-    return Comparison(question, problem, tuple(rows), use, why, costs, (), seed)
-
-
-def _simulate(
-    found: Candidate, question: Question, problem: Problem, effort: Effort
-) -> Forecast | None:
-    if found.spec is None:
-        return None
-    return forecast(found.spec, problem, question, effort)
-
-
-def _row(found: Candidate, made: Forecast | None, question: Question, problem: Problem) -> Row:
-    cannot = list(found.cannot)
-    if made is not None:
-        cannot += made.why_not(question)
-    elif found.spec is not None and not found.is_refused:
-        cannot.append(f"it is not simulated: {why_not_simulated(found.spec, problem, question)}")
-    return Row(found, made, tuple(cannot))
-
-
-def _preference(row: Row) -> tuple[bool, float, float]:
-    """Those that always come to an answer first; then the quickest, then the fewest messages."""
-    made = row.forecast
-    assert made is not None
-    return row.candidate.may_stall, made.days_needed, made.messages or 0.0
+        if with_costs:
+            relax = relaxations(question, problem, effort, progress)
+    else:
+        why = _why(use, rows, question)
+        if with_costs:
+            costs = costs_of(use, question, problem, effort, progress)
+    return Comparison(question, problem, tuple(rows), use, why, costs, relax, seed)
 
 
 def _why(use: Row, rows: list[Row], question: Question) -> str:
@@ -164,10 +138,51 @@ def _why(use: Row, rows: list[Row], question: Question) -> str:
     others = [row for row in rows if not row.cannot and row is not use]
     words = f"What you ask is proved of it ({asked})"
     words += ", and it is the quickest." if others else "; no other scheme does it here."
-    if use.candidate.may_stall:
+    if use.may_stall:
         assert use.forecast is not None
         words += (
             " It may end without one answer, and then says so: "
             f"{use.forecast.runs - use.forecast.decided} of {use.forecast.runs} simulated runs did."
         )
     return words
+
+
+def costs_of(
+    known: Row, question: Question, problem: Problem, effort: Effort, progress: Progress
+) -> tuple[Cost, ...]:
+    """What one scheme takes with other privacy, liars and epsilon, and in two scenarios.
+
+    Each is simulated, everything else kept as asked; ``known`` is what it takes as asked.
+    """
+    assert known.spec is not None
+    wish, some = question.wish, effort.share(0.2, 100)
+    many = known.spec.scheme.planning(known.spec).answers_each is not None
+    gap = max(problem.means) - min(problem.means)
+    liars = {wish.liars, *(LIARS_OF_MANY if many else LIARS_OF_FEW)}
+    epsilon = {wish.epsilon, *(two_digits(wish.epsilon * factor) for factor in EPSILON)}
+    values: dict[str, list[Any]] = {
+        "privacy": [None, *sorted({wish.privacy or PRIVACY[0], *PRIVACY}, reverse=True)],
+        "liars": sorted(n for n in liars if n <= max(wish.liars, wish.n_players // 20)),
+        "epsilon": sorted(e for e in epsilon if e < (gap or 1.0)),
+    }
+    tried = [
+        (asked, value, question.ask(asked, value), problem, 0)
+        for asked, some_values in values.items()
+        for value in some_values
+    ]
+    if many:
+        tried.append(("flash crowd", None, question, problem, EVERYBODY))
+    if gap:
+        alike = Problem("alike", (max(problem.means),) * problem.n_arms, activity=problem.activity)
+        tried.append(
+            ("all alike", max(problem.means), question.ask("means", alike.means), alike, 0)
+        )
+    found = []
+    for place, (asked, value, changed, pays, crowd) in enumerate(tried):
+        progress(place, len(tried), f"{asked} {'' if value is None else value}".strip())
+        is_asked = changed == question and not crowd
+        row = (
+            known if is_asked else weigh(known.form, changed).simulated(changed, pays, some, crowd)
+        )
+        found.append(Cost(asked, value, is_asked, row))
+    return tuple(found)

@@ -1,17 +1,20 @@
-"""What an experiment will cost with a given fleet, before anything is deployed."""
+"""One scheme in detail: bounds, promises and what simulated runs cost; for SER4 also its resets."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from devote.plan.cost import CostEstimate, estimate_cost
-from devote.plan.promises import FailureBounds, case_of, failure_bounds, measured_answer
-from devote.plan.resets import Changes, ResetPlan, one_term, plan_resets, with_resets
+import numpy as np
+
+from devote import theory
+from devote.plan.forecast import PER_SECOND, run_within, spread_of
+from devote.plan.promises import FailureBounds, case_of, failure_bounds, measured_answer, spread
 from devote.problems import Problem, Uniform
-from devote.protocol import ExperimentSpec, Promise, SpecError
+from devote.protocol import Case, ExperimentSpec, Promise, SpecError
 from devote.protocol.scheme import SCHEMES, check
 from devote.schemes import lone_spec
 from devote.simulator.scenario import Scenario
-from devote.theory import coupon_collector, p_star, theorem_2_probability, theorem_2_samples
+from devote.simulator.trial import NEVER, STATUSES, Trial
 
 SINGLE_RUNS = 200
 """Players simulated alone; the slowest of them stands for Theorem 2's T_Py, which is unknown."""
@@ -37,12 +40,87 @@ class SampleBound:
 
 
 @dataclass(frozen=True)
+class CostEstimate:
+    """The trials that were run, at least one; each is the same as in ``simulate``."""
+
+    asked: int
+    runs: tuple[Trial, ...]
+    one_learner: bool = False
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the first trial was cut off: costs are then at least these."""
+        return self.runs[0].status == "unfinished"
+
+    @property
+    def decided(self) -> tuple[int, ...]:
+        """Samples after which the group had one answer, for the trials where it did.
+
+        What comes after is the wait for the last device to wake and read it.
+        """
+        return tuple(
+            run.samples for run in self.runs if run.samples != NEVER and len(run.winners) == 1
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        status = [run.status for run in self.runs]
+        decided = np.array(self.decided, dtype=np.float64)
+        columns = {
+            name: [getattr(run, name) for run in self.runs]
+            for name in (
+                *("samples_until_all_know", "broadcasts", "deliveries"),
+                *("epsilon_optimal", "holds_epsilon_optimal"),
+            )
+        }
+        return {
+            "trials": len(self.runs),
+            "trials_asked": self.asked,
+            "unfinished": self.unfinished,
+            "status": {name: status.count(name) for name in STATUSES},
+            "samples": spread(self.decided) if self.decided else None,
+            "to_decision": spread_of(decided),
+            "per_device": self.per_device(),
+            **{
+                name: spread(columns[name])
+                for name in ("samples_until_all_know", "broadcasts", "deliveries")
+            },
+            **{
+                name: float(np.mean(columns[name]))
+                for name in ("epsilon_optimal", "holds_epsilon_optimal")
+            },
+        }
+
+    def per_device(self) -> dict[str, float | None]:
+        """Pulls of the median device, of the 90th percentile and of the busiest, mean over trials.
+
+        None where all players are one learner.
+        """
+        names = ("median", "p90", "busiest")
+        if self.one_learner:
+            return dict.fromkeys(names)
+        pulls = [run.record.pulls_per_player for run in self.runs if run.record is not None]
+        quantiles = np.mean([np.quantile(one, (0.5, 0.9, 1.0)) for one in pulls], axis=0)
+        return dict(zip(names, quantiles.tolist(), strict=True))
+
+
+def estimate_cost(
+    scenario: Scenario, *, trials: int = 20, seed: int = 0, seconds: float = 5.0
+) -> CostEstimate:
+    """Run up to ``trials`` trials, with about as many pulls as ``seconds`` have time for."""
+    pulls = seconds * PER_SECOND
+    runs = run_within(scenario, trials, seed=seed, pulls=pulls, record=True)
+    one_learner = scenario.part is not None and scenario.part.one_learner
+    return CostEstimate(trials, tuple(runs), one_learner)
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to expect: bounds, promises and what simulated runs cost.
 
     ``events_per_day`` counts the events of all devices together. ``bound`` is None where
-    Theorem 2 does not apply, and ``why_no_bound`` says why. With ``resets`` (SER4) both, and what
-    was simulated, are about one term.
+    Theorem 2 does not apply, and ``why_no_bound`` says why. With ``resets`` (SER4, see
+    ``plan_resets``) both, and what was simulated, are about one term.
     """
 
     scenario: Scenario
@@ -53,7 +131,7 @@ class Plan:
     cost: CostEstimate
     events_per_day: float | None
     seed: int
-    resets: ResetPlan | None = None
+    resets: dict[str, Any] | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -68,16 +146,15 @@ class Plan:
             )
         return tuple(found)
 
-    def days(self, samples: float | None) -> float | None:
-        """How long that many samples take, at that many events per day."""
-        if self.events_per_day is None or samples is None:
-            return None
-        return samples / self.events_per_day
-
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         spec, scheme = self.scenario.spec, self.scenario.scheme
         guarantees = scheme.guarantees(case_of(self.scenario))
+        cost, decided = self.cost.to_dict(), self.cost.decided
+
+        def days(samples: float) -> float | None:
+            return None if self.events_per_day is None else samples / self.events_per_day
+
         return {
             "spec": spec.to_dict(),
             "problem": self.scenario.problem.to_dict(),
@@ -92,13 +169,13 @@ class Plan:
             "stall_possible": guarantees.can_stall,
             "theorem_2": None if self.bound is None else asdict(self.bound),
             "why_no_theorem_2": self.why_no_bound or None,
-            "resets": None if self.resets is None else asdict(self.resets),
+            "resets": self.resets,
             "promises": [asdict(promise) for promise in self.promises],
             "warnings": list(self.warnings),
-            "simulated": self.cost.to_dict(),
+            "simulated": cost,
             "events_per_day": self.events_per_day,
-            "days": self.days(self.cost.samples),
-            "days_to_decision": self.days(self.cost.samples_to_decision),
+            "days": days(cost["samples_until_all_know"]["mean"]),
+            "days_to_decision": days(float(np.mean(decided))) if decided else None,
         }
 
 
@@ -126,19 +203,20 @@ def make_plan(
     seed: int = 0,
     seconds: float = 5.0,
     events_per_day: float | None = None,
-    changes: Changes | None = None,
+    switches: int | None = None,
+    horizon: int | None = None,
 ) -> Plan:
     """Gather theory, and simulations of at most about ``seconds`` each.
 
-    With ``changes`` the plan is for SER4: at the specification's phi, or at the recommended one
-    if it names SER3.
+    If the best arm is expected to change ``switches`` times within ``horizon`` pulls of all, the
+    plan is for SER4: at the specification's phi, or at the recommended one if it names SER3.
 
     >>> plan = make_plan(ExperimentSpec(arms=3), Problem("toy", [0.8, 0.2, 0.2]), 64, trials=2)
     >>> plan.failure.proved < 1e-40, plan.cost.unfinished
     (True, False)
     """
-    _check_changes(spec, changes)
-    scenario = Scenario(one_term(spec), problem, n_players)
+    _check_changes(spec, switches, horizon)
+    scenario = Scenario(_one_term(spec), problem, n_players)
     if not scenario.scheme.about.deployable:
         others = ", ".join(scheme.name for scheme in SCHEMES.values() if scheme.about.deployable)
         raise SpecError(
@@ -151,11 +229,9 @@ def make_plan(
     bound, why = _bound(scenario, seed, seconds)
     cost = estimate_cost(scenario, trials=trials, seed=seed, seconds=seconds)
     resets = None
-    if changes is not None:
-        samples = None if bound is None else (bound.samples, bound.single_player_samples)
-        resets = plan_resets(spec, scenario, changes, cost.runs, samples=samples)
-        spec = with_resets(spec, resets.phi)
-        scenario = Scenario(spec, problem, n_players, changes.horizon)
+    if switches is not None and horizon is not None:
+        resets = plan_resets(spec, scenario, switches, horizon, cost.runs, bound)
+        scenario = Scenario(_with_resets(spec, resets["phi"]), problem, n_players, horizon)
     promises = scenario.scheme.guarantees(case_of(scenario)).promises
     return Plan(
         scenario=scenario,
@@ -170,21 +246,6 @@ def make_plan(
     )
 
 
-def _check_changes(spec: ExperimentSpec, changes: Changes | None) -> None:
-    if changes is None:
-        if not spec.resets:
-            return
-        raise SpecError(
-            f"A plan for {spec.algorithm} needs to know what changes.\n"
-            "Give --switches, how often the best arm changes, and --horizon, within how many pulls."
-        )
-    if spec.algorithm not in ("ser3", "ser4"):
-        raise SpecError(
-            f"{spec.algorithm} makes no resets.\nUse ser4, or leave --switches and --horizon out."
-        )
-    with_resets(spec, 1.0)  # refuses a scheme that takes no resets
-
-
 def _bound(scenario: Scenario, seed: int, seconds: float) -> tuple[SampleBound | None, str]:
     """Theorem 2's bound, or why there is none."""
     spec = scenario.spec
@@ -193,20 +254,117 @@ def _bound(scenario: Scenario, seed: int, seconds: float) -> tuple[SampleBound |
     votes = spec.votes_needed
     assert votes is not None, "Theorem 2 counts votes"
     alone = Scenario(lone_spec(spec), scenario.problem.with_activity(Uniform()), 1)
-    cost = estimate_cost(alone, trials=SINGLE_RUNS, seed=seed, seconds=seconds)
-    if cost.unfinished:
+    runs = run_within(alone, SINGLE_RUNS, seed=seed, pulls=seconds * PER_SECOND)
+    if runs[0].status == "unfinished":
         return None, "Theorem 2 needs a device's samples alone, which took too long to simulate."
-    single = max(run.samples for run in cost.runs)
+    single = max(run.samples_until_all_know for run in runs)
     weights = scenario.problem.activity.weights(scenario.n_players)
-    p = p_star(weights, votes)
-    total = theorem_2_samples(single, p_star=p, delta=spec.delta)
-    bound = SampleBound(
-        single_player_samples=single,
-        p_star=p,
-        samples=total,
-        probability=theorem_2_probability(
-            total, single=single, p_star=p, delta=spec.delta, quorum=votes
-        ),
-        last_player_wait=coupon_collector(weights),
+    p = theory.p_star(weights, votes)
+    total = theory.theorem_2_samples(single, p_star=p, delta=spec.delta)
+    chance = theory.theorem_2_probability(
+        total, single=single, p_star=p, delta=spec.delta, quorum=votes
     )
-    return bound, ""
+    return SampleBound(single, p, total, chance, theory.coupon_collector(weights)), ""
+
+
+def _check_changes(spec: ExperimentSpec, switches: int | None, horizon: int | None) -> None:
+    if switches is None or horizon is None:
+        if not spec.resets:
+            return
+        raise SpecError(
+            f"A plan for {spec.algorithm} needs to know what changes.\n"
+            "Give --switches, how often the best arm changes, and --horizon, within how many pulls."
+        )
+    remedy = "Where the best arm stays the best, use ser3, which needs no reset."
+    check.whole("switches", switches, least=1, remedy=remedy)
+    check.whole("horizon", horizon, least=1, remedy="It counts the pulls of all devices together.")
+    if spec.algorithm not in ("ser3", "ser4"):
+        raise SpecError(
+            f"{spec.algorithm} makes no resets.\nUse ser4, or leave --switches and --horizon out."
+        )
+    _with_resets(spec, 1.0)  # refuses a scheme that takes no resets
+
+
+def _one_term(spec: ExperimentSpec) -> ExperimentSpec:
+    """The specification of what happens between two resets: SER4 is then SER3."""
+    if not spec.resets:
+        return spec
+    options = {name: value for name, value in spec.options.items() if name != "phi"}
+    return spec.with_(algorithm="ser3", options=options)
+
+
+def _with_resets(spec: ExperimentSpec, phi: float) -> ExperimentSpec:
+    """The same specification with a reset after each pull with probability ``phi``."""
+    return spec.with_(algorithm="ser4", options={**spec.options, "phi": phi})
+
+
+def plan_resets(
+    spec: ExperimentSpec,
+    term: Scenario,
+    switches: int,
+    horizon: int,
+    runs: Sequence[Trial],
+    bound: SampleBound | None,
+) -> dict[str, Any]:
+    """Choose phi, unless ``spec`` has one, and say what it comes to; ``runs`` are of one term.
+
+    ``plays_per_term`` is C, the mean suboptimal plays of the simulated terms. Over the horizon
+    expect at most ``plays`` at ``phi``, ``plays_printed`` at the printed one, and
+    ``plays_without`` if no reset is ever made, switches come evenly and the first best arm is
+    never best again. ``votes`` bounds the mean number of votes, to which ``resets`` are added.
+    ``failure_printed`` is Theorem 4's, ``failure_over_terms`` counts every term; both are None
+    where Theorem 2 gives nothing for a term.
+
+    Paper: section 4, Theorem 4.
+    Differs from print: ``recommended_phi`` is not the printed one (erratum 17).
+    """
+    if any(run.status == "unfinished" for run in runs):
+        raise SpecError(
+            "A term took too long to simulate, and phi depends on what a term costs.\n"
+            "Raise --seconds, or plan for fewer devices or a larger epsilon."
+        )
+    per_term = sum(run.suboptimal_plays for run in runs) / len(runs)
+    if per_term == 0.0:
+        raise SpecError(
+            f"All arms are within epsilon={spec.epsilon:g} of the best: no play is suboptimal, "
+            "and resets gain nothing.\nGive --means with a larger gap, or a smaller epsilon."
+        )
+    votes, messages = spec.votes_needed, spec.scheme.guarantees(Case(spec)).message_bound
+    if votes is None or messages is None:
+        raise SpecError(
+            f"A plan with resets counts votes, and {spec.scheme.name} has none.\n"
+            "Use a scheme with votes, or leave --switches and --horizon out."
+        )
+    common = {"horizon": float(horizon), "plays_per_term": per_term}
+    recommended = theory.recommended_phi(switches, **common)
+    phi = float(spec.options.get("phi", recommended))
+    p_star = theory.p_star(term.problem.activity.weights(term.n_players), votes)
+    voting: dict[str, Any] = {"p_star": p_star, "delta": spec.delta, "quorum": votes}
+    printed = theory.printed_phi(switches, n_arms=spec.n_arms, **voting)
+
+    def plays_at(chance: float) -> float:
+        return min(float(horizon), theory.reset_plays(chance, n_switches=switches, **common))
+
+    failure_printed = failure_over_terms = None
+    if bound is not None:
+        voting |= {"total": bound.samples, "single": bound.single_player_samples}
+        failure_printed = theory.ser4_failure(phi, horizon=horizon, **voting)
+        failure_over_terms = theory.ser4_failure_over_terms(phi, horizon=horizon, **voting)
+    return {
+        "switches": switches,
+        "horizon": horizon,
+        "phi": phi,
+        "recommended_phi": recommended,
+        "printed_phi": printed,
+        "plays_per_term": per_term,
+        "resets": phi * horizon,
+        "votes": (1.0 + phi * horizon) * messages,
+        "plays": plays_at(phi),
+        "plays_printed": plays_at(printed),
+        "plays_without": per_term + horizon * switches / (switches + 1.0),
+        "failure_printed": failure_printed,
+        "failure_over_terms": failure_over_terms,
+        "why_not_theorem_4": theory.why_not_theorem_4(
+            n_arms=spec.n_arms, epsilon=spec.epsilon, eta=spec.eta, delta=spec.delta, phi=phi
+        ),
+    }

@@ -2,11 +2,16 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from devote.problems import Problem, Uniform
 from devote.protocol import SpecError, Wish
 from devote.protocol.scheme import check
+
+Floats: TypeAlias = NDArray[np.float64]
 
 RATES = ("plays_per_day", "visitors_per_day", "days")
 
@@ -31,7 +36,7 @@ class Question:
 
     def __post_init__(self) -> None:
         """Refuse what no scheme could be asked."""
-        wish = self.wish
+        wish, plays, visitors = self.wish, self.plays_per_day, self.visitors_per_day
         check.whole("n_players", wish.n_players, least=1, remedy="Somebody must play.")
         check.fraction("epsilon", wish.epsilon, "It is how far from the best a good arm may be.")
         check.probability("delta", wish.delta, "It is the error allowed to the group.")
@@ -40,10 +45,6 @@ class Question:
         if wish.privacy is not None:
             remedy = "It is the e of local differential privacy, or none."
             check.positive("privacy", wish.privacy, remedy)
-        self._check_rates()
-
-    def _check_rates(self) -> None:
-        plays, visitors = self.plays_per_day, self.visitors_per_day
         if (plays is None) == (visitors is None):
             raise SpecError(
                 f"plays_per_day={plays} and visitors_per_day={visitors}: one of them is needed.\n"
@@ -54,10 +55,10 @@ class Question:
             check.positive("plays_per_day", plays, "It counts the plays of one device.")
         if visitors is not None:
             check.positive("visitors_per_day", visitors, "It counts visitors who come once.")
-            if visitors > self.wish.n_players:
+            if visitors > wish.n_players:
                 raise SpecError(
                     f"{visitors:,g} visitors a day, each a device of its own, cannot come from "
-                    f"{self.wish.n_players:,} devices.\n"
+                    f"{wish.n_players:,} devices.\n"
                     "Give more devices, fewer visitors, or plays_per_day in place of visitors."
                 )
 
@@ -69,8 +70,12 @@ class Question:
         assert self.plays_per_day is not None
         return self.plays_per_day * self.wish.n_players
 
+    def asks(self, name: str) -> Any:
+        """The value of one thing asked, by its name here or in the wish."""
+        return getattr(self if name in RATES else self.wish, name)
+
     def ask(self, name: str, value: Any) -> "Question":
-        """The same with another value of one thing asked, by its name here or in the wish.
+        """The same with another value of one thing asked.
 
         Where visitors come every day there are as many devices as come while one waits.
         """
@@ -82,62 +87,36 @@ class Question:
             there = max(there, math.ceil(rates["days"] * rates["visitors_per_day"]))
         return replace(self, wish=replace(self.wish, n_players=there), **rates)
 
-    def days_for_answers(self, answers: float, each: int, problem: Problem) -> float:
+    def days_for_answers(self, answers: Floats, each: int, problem: Problem) -> Floats:
         """After how many days so many answers are there, if a device gives up to ``each``.
 
         Infinite if there never are. Devices of a fixed fleet play at random moments: some play
         often before others play once.
         """
         n = self.wish.n_players
-        if answers > n * each:
-            return math.inf
         if self.visitors_per_day is not None:
-            return answers / (self.visitors_per_day * each)
-        assert self.plays_per_day is not None
-        return _plays_until(answers, n, each, problem) / self.plays_per_day
-
-
-def _plays_until(answers: float, n_players: int, each: int, problem: Problem) -> float:
-    """Plays of each device on average until so many answers are there."""
-    if each == 1 and isinstance(problem.activity, Uniform):
-        # The sum of 1/(n - i) over the answers: the wait for a device that has not played yet.
-        return math.log((n_players + 0.5) / (n_players - answers + 0.5))
-    weights = _weights(problem, n_players)
-    wanted = min(answers, n_players * each - 0.5)
-    high = 1.0
-    while _given(weights, high, each) < wanted:
-        high *= 2.0
-    low = 0.0
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2.0
-        if _given(weights, middle, each) < wanted:
-            low = middle
+            days = answers / (self.visitors_per_day * each)
         else:
-            high = middle
-    return high
+            assert self.plays_per_day is not None
+            days = _plays_until(answers, n, each, problem) / self.plays_per_day
+        return np.where(answers > n * each, math.inf, days)
 
 
-def _weights(problem: Problem, n_players: int) -> list[tuple[float, int]]:
-    """How often devices play, against the average, and how many play so often."""
-    if isinstance(problem.activity, Uniform):
-        return [(1.0, n_players)]
-    counts: dict[float, int] = {}
-    for share in problem.activity.weights(n_players):
-        weight = float(f"{share * n_players:.3g}")
-        counts[weight] = counts.get(weight, 0) + 1
-    return list(counts.items())
+def _plays_until(answers: Floats, n_players: int, each: int, problem: Problem) -> Floats:
+    """Plays of each device on average until so many answers are there."""
+    from scipy.special import gammainc, gammaincc
 
-
-def _given(weights: list[tuple[float, int]], plays: float, each: int) -> float:
-    """Answers on average after so many plays of each device: each gives ``each`` at most."""
-    total = 0.0
-    for weight, count in weights:
-        rate = weight * plays
-        # The mean of the lesser of a Poisson number and ``each``.
-        term, below, mean = math.exp(-rate), 0.0, 0.0
-        for k in range(each):
-            mean += k * term
-            below += term
-            term *= rate / (k + 1)
-        total += count * (mean + each * (1.0 - below))
-    return total
+    # How often devices play, against the average, and how many play so often.
+    rates, counts = np.ones(1), np.array([n_players])
+    if not isinstance(problem.activity, Uniform):
+        relative = n_players * np.array(problem.activity.weights(n_players))
+        logs, counts = np.unique(np.round(np.log(relative), 2), return_counts=True)
+        rates = np.exp(logs)
+    end = 4.0 * (each + math.log(4.0 * n_players)) / float(rates.min())
+    plays = np.geomspace(1e-3 / n_players, end, 2_000)
+    # The mean of the lesser of a Poisson number and ``each``, summed over devices.
+    poisson = rates[:, None] * plays
+    given = poisson * gammaincc(each - 1, poisson) + each * gammainc(each, poisson)
+    # The last of n devices to play for the first time is waited for: a sum of 1/k, not infinity.
+    wanted = answers * (n_players * each / (n_players * each + 0.5))
+    return np.interp(wanted, counts @ given, plays)

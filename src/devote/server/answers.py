@@ -5,6 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from devote.boards.board import DeletedExperiment, UnknownExperiment, UnreadableExperiment
 from devote.boards.database import (
     StoreBusy,
     StoreCorrupt,
@@ -12,7 +13,6 @@ from devote.boards.database import (
     StoreFull,
     StoreReadOnly,
 )
-from devote.boards.experiment import DeletedExperiment, UnknownExperiment, UnreadableExperiment
 from devote.server.limits import Refused
 from devote.server.live import Page
 

@@ -18,8 +18,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from devote.boards.board import VERSION_HEADER
 from devote.boards.database import StoreError
-from devote.boards.experiment import VERSION_HEADER
 from devote.boards.store import SqliteStore
 from devote.protocol.wire import VERSION
 from devote.server import devices, operator

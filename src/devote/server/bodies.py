@@ -13,8 +13,7 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from devote.boards.board import Envelope
-from devote.boards.experiment import ENROLMENTS, STATES
+from devote.boards.board import ENROLMENTS, STATES, Envelope
 from devote.protocol import ProtocolError
 from devote.protocol.messages import IDENTIFIER, MAX_ARMS, from_dict, parse_json
 from devote.server.limits import Refused

@@ -9,10 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from devote.boards.admission import UNSIGNED, Receipt, refusal
-from devote.boards.board import Outcome
-from devote.boards.experiment import BOARD, Experiment
+from devote.boards.board import BOARD, Experiment, Outcome, page_of, page_tag
 from devote.boards.identity import verify_enrolment, verify_join
-from devote.boards.pages import page_of, page_tag
 from devote.boards.store import Row
 from devote.protocol import ExperimentSpec
 from devote.protocol.wire import VERSION

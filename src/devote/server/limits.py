@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from devote.boards.experiment import VERSION_HEADER, is_address
+from devote.boards.board import VERSION_HEADER, is_address
 from devote.errors import DevoteError
 from devote.protocol.wire import VERSION
 

@@ -18,13 +18,22 @@ from typing import TypeVar
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Send
 
-from devote.boards.board import TallySnapshot
+from devote.boards.board import (
+    END,
+    HEARTBEAT,
+    MESSAGE,
+    NUMBER,
+    PAGE,
+    Experiment,
+    Notifier,
+    TallySnapshot,
+    UnknownExperiment,
+    encode,
+    page_of,
+    page_tag,
+)
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment, UnknownExperiment
-from devote.boards.history import History
-from devote.boards.pages import END, HEARTBEAT, MESSAGE, NUMBER, PAGE, encode, page_of, page_tag
-from devote.boards.sqlite import Notifier
-from devote.boards.store import Row, SqliteStore
+from devote.boards.store import History, Row, SqliteStore
 from devote.protocol import ExperimentSpec
 from devote.protocol.wire import Scope
 from devote.server.settings import Settings
@@ -176,7 +185,7 @@ class LiveBoard:
                 self._unfinished = None
             self._answered = upto
         if (self.reading, self.number) != before:
-            self.notifier.ring()
+            self.notifier.notify()
 
     def _news(self) -> list[Row] | None:
         """What the store has above ``number``; None if it is not the log that was read before."""
@@ -303,7 +312,7 @@ class LiveBoard:
     def close(self) -> None:
         """End all streams."""
         self.reading += 1
-        self.notifier.ring()
+        self.notifier.notify()
         if self._watch is not None and self._watch is not asyncio.current_task():
             self._watch.cancel()
 
@@ -324,7 +333,7 @@ class LiveBoard:
                 return
             if loop.time() >= beat:
                 beat = loop.time() + self._settings.heartbeat
-                self.notifier.ring()
+                self.notifier.notify()
 
 
 class EventStream(StreamingResponse):

@@ -11,11 +11,9 @@ from typing import Any, TypeAlias
 from starlette.requests import Request
 from starlette.responses import Response
 
-from devote.boards.board import BoardRefused
+from devote.boards.board import BoardRefused, Experiment, UnknownExperiment
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment, UnknownExperiment
-from devote.boards.history import History
-from devote.boards.store import SqliteStore
+from devote.boards.store import History, SqliteStore
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import VERSION
 from devote.server.answers import as_json

@@ -8,9 +8,8 @@ from functools import partial
 from typing import Generic, ParamSpec, TypeVar
 
 from devote.boards.admission import Receipt
-from devote.boards.board import Envelope, Outcome
+from devote.boards.board import Envelope, Experiment, Outcome
 from devote.boards.database import StoreError
-from devote.boards.experiment import Experiment
 from devote.boards.store import EnrolmentRequest, SqliteStore
 from devote.server.answers import cause_of
 from devote.server.bodies import Bodies

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from devote.boards.board import is_address
 from devote.boards.database import make_private
-from devote.boards.experiment import is_address
 from devote.errors import did_you_mean
 from devote.server.limits import ServerError as ServerError
 

@@ -28,7 +28,7 @@ class Columns:
     """
 
     samples: NDArray[np.int64]
-    samples_to_decision: NDArray[np.int64]
+    samples_until_all_know: NDArray[np.int64]
     broadcasts: NDArray[np.int64]
     deliveries: NDArray[np.int64]
     conflicts: NDArray[np.int64]

@@ -104,7 +104,7 @@ def compare(first: Result, second: Result, column: str = "samples") -> Compariso
     n = min(first.trials, second.trials)
     one, other = (np.asarray(getattr(result, column)[:n]) for result in (first, second))
     there = np.ones(n, dtype=bool)
-    if column == "samples_to_decision":
+    if column == "samples":
         there = (one != NEVER) & (other != NEVER)
     one, other = one[there].astype(np.float64), other[there].astype(np.float64)
     if len(one) < 2:

@@ -92,8 +92,8 @@ def _trials(result: "Result") -> Iterator[Row]:
     names, arms = (*COUNTS, *JUDGEMENTS), arm_names(result)
     for status, answer, *values in zip(result.status, result.answers, *columns, strict=True):
         row: Row = dict(zip(names, values, strict=True))
-        if row["samples_to_decision"] == NEVER:
-            row["samples_to_decision"] = None
+        if row["samples"] == NEVER:
+            row["samples"] = None
         yield {"status": status, "answer": None if answer is None else arms[answer], **row}
 
 

@@ -65,7 +65,7 @@ def _frame(run: Run, events: list[Event]) -> Frame:
     by_message = run.scenario.scheme.about.by_message
     shared = run.tables.shared.astype(bool) if by_message else alive.any(axis=0)
     return Frame(
-        samples=outcome.samples,
+        samples=outcome.samples_until_all_know,
         broadcasts=outcome.broadcasts,
         term=int(run.group["term"]),
         votes=tuple(run.tables.tally.tolist()),

@@ -70,8 +70,8 @@ def block_of(scenario: Scenario, runs: Sequence[End]) -> Block:
         decided = np.where(ending == UNFINISHED, decided, samples)
     first, holds = judge_answers(scenario, ending == UNFINISHED, left, samples)
     return Block(
-        samples=samples,
-        samples_to_decision=decided,
+        samples_until_all_know=samples,
+        samples=decided,
         broadcasts=broadcasts,
         deliveries=broadcasts * (scenario.n_players - 1),
         conflicts=column("conflicts"),

@@ -146,8 +146,8 @@ class _Run:
             self.decided = self.samples
         good = judge_answer(scenario, status, winners, self.samples)
         return Trial(
-            samples=self.samples,
-            samples_to_decision=self.decided,
+            samples_until_all_know=self.samples,
+            samples=self.decided,
             broadcasts=self.broadcasts,
             deliveries=self.broadcasts * (scenario.n_players - 1),
             status=status,

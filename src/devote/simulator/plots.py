@@ -51,9 +51,9 @@ def new_axes() -> "Axes":
 
 def _samples(result: "Result", axes: "Axes") -> None:
     """The fraction of trials that were decided, and that everybody knew of, by so many samples."""
-    decided = result.samples_to_decision[result.samples_to_decision != NEVER]
-    ended = result.samples[~result.ended("unfinished")]
-    for values, words in ((decided, "to the decision"), (ended, "until everybody knows")):
+    decided = result.samples[result.samples != NEVER]
+    ended = result.samples_until_all_know[~result.ended("unfinished")]
+    for values, words in ((decided, "to the decision"), (ended, "until all know")):
         if len(values):
             fractions = np.arange(1, len(values) + 1) / result.trials
             axes.step(np.sort(values), fractions, where="post", label=_label(result, words))

@@ -46,11 +46,11 @@ CURVES = Point._fields[1:]
 class Result(Columns):
     """Per trial: costs, ending, winners; and the scenario, seed and versions behind them.
 
-    ``samples`` counts until everybody holds the answer, ``samples_to_decision`` until the group
-    has it; the latter is -1 where the group had no answer, and in files that were made before it
-    was counted. ``first_vote[i, n]`` is player n's number of pulls at its first message about an
-    arm in trial i, -1 if there was none. ``epsilon_optimal`` and ``holds_epsilon_optimal`` are as
-    in ``Trial``, the other columns as in ``Columns``.
+    ``samples`` counts pulls until the group has its answer, -1 where it never had one;
+    ``samples_until_all_know`` until every player has it. ``first_vote[i, n]`` is player n's number
+    of pulls at its first message about an arm in trial i, -1 if there was none.
+    ``epsilon_optimal`` and ``holds_epsilon_optimal`` are as in ``Trial``, the other columns as in
+    ``Columns``.
 
     With ``record=True`` also ``pulls_per_arm[i, k]``, ``pulls_per_player[i, n]`` and curves: after
     ``checkpoints[j]`` pulls ``curves[i, j]`` has the suboptimal plays, broadcasts and arms left of

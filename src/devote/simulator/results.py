@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from devote.simulator import dataframe
 from devote.simulator.result import Result
 from devote.simulator.summary import html_table, summarise, text_table
+from devote.simulator.trial import NEVER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,6 +55,9 @@ def _texts(result: Result) -> tuple[str, ...]:
     if not result.trials:
         return label, "0", "-", "-", "-", "-"
     summary = summarise(result)
-    _, samples, between, _, trials = summary["samples until everybody knows"].texts()
+    samples = between = "-"
+    if (result.samples != NEVER).any():
+        _, samples, between, _, _ = summary["samples"].texts()
+    trials = f"{result.trials:,}"
     sent, good = (summary[name].texts()[1] for name in ("broadcasts", "good answers"))
     return label, trials, samples, between, sent, good

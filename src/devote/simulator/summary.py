@@ -69,11 +69,11 @@ def summarise(result: "Result") -> Summary:
     """The summary of a result."""
     rows = []
     if result.trials:
-        decided = result.samples_to_decision[result.samples_to_decision != NEVER]
+        decided = result.samples[result.samples != NEVER]
         means: list[tuple[str, Any]] = [
-            ("samples until everybody knows", result.samples),
-            ("samples to the decision", decided),
-            ("samples per player", result.samples / result.n_players),
+            ("samples", decided),
+            ("samples until all know", result.samples_until_all_know),
+            ("samples per player", decided / result.n_players),
             ("suboptimal plays", result.suboptimal_plays),
             ("broadcasts", result.broadcasts),
             ("deliveries", result.deliveries),
@@ -91,7 +91,8 @@ def summarise(result: "Result") -> Summary:
 def in_short(result: "Result") -> str:
     """One line."""
     ends = ", ".join(f"{n} {name}" for name, n in result.status_counts().items() if n)
-    cost = f"; {result.samples.mean():,.0f} samples each" if result.trials else ""
+    decided = result.samples[result.samples != NEVER]
+    cost = f"; {decided.mean():,.0f} samples each" if len(decided) else ""
     return f"{result.scenario.label}: {result.trials} trials, {ends or 'none ended'}{cost}"
 
 

@@ -12,7 +12,7 @@ __all__ = ["NEVER", "STATUSES", "Event", "Point", "Record", "RunStatus", "Trial"
 STATUSES: tuple[RunStatus, ...] = ("agreed", "stalled", "unfinished")
 
 NEVER = -1
-"""In ``first_vote``: this player has not voted. In ``samples_to_decision``: there was none."""
+"""In ``first_vote``: this player has not voted. In ``samples``: there was no decision."""
 
 
 PER_DOUBLING = 8
@@ -75,9 +75,10 @@ class Record(NamedTuple):
 class Trial:
     """One run: what it cost and how it ended.
 
-    ``samples`` counts until everybody holds the answer, ``samples_to_decision`` until the group
-    has it. ``winners`` are the arms still standing, the likeliest first. ``stalled`` means that
-    it ended with several. ``epsilon_optimal`` judges the first of them,
+    ``samples`` counts pulls until the group has its answer, -1 if it never had one;
+    ``samples_until_all_know`` until every player has it, which is what the paper counts, or until
+    the horizon. ``winners`` are the arms still standing, the likeliest first. ``stalled`` means
+    that it ended with several. ``epsilon_optimal`` judges the first of them,
     ``holds_epsilon_optimal`` all of them, see ``Goodness``. ``deliveries`` counts a broadcast
     once per receiver; ``suboptimal_plays`` counts pulls of arms that were not epsilon-optimal
     for whoever pulled them, when they did; ``first_vote`` is each player's number of pulls at
@@ -89,7 +90,7 @@ class Trial:
     """
 
     samples: int
-    samples_to_decision: int
+    samples_until_all_know: int
     broadcasts: int
     deliveries: int
     status: RunStatus

@@ -11,7 +11,7 @@ from typing import Any
 
 from devote.errors import did_you_mean
 from devote.files import write_whole
-from devote.plan.summary import summarise
+from devote.plan.promises import summarise
 from devote.protocol import SpecError
 from devote.simulator import Scenario, run_sweep
 from devote.simulator.estimates import mean
@@ -95,7 +95,7 @@ def draw_plan(sweep: PlanSweep, out: str | Path) -> Path:
     figure = Figure(figsize=(6.4, 5.6), layout="constrained")
     FigureCanvasAgg(figure)
     above, below = figure.subplots(2, 1, sharex=True)
-    _panel(above, sweep, "samples", "samples, all devices")
+    _panel(above, sweep, "samples_until_all_know", "samples until all know")
     _panel(below, sweep, "broadcasts", f"{sweep.rows[0]['sends']} broadcast")
     _mark_trouble(above, sweep)
     if sweep.axis != "eta":
@@ -134,7 +134,7 @@ def _scale_samples(axes: Axes, sweep: PlanSweep) -> None:
     from matplotlib.ticker import FuncFormatter
 
     plain = FuncFormatter(lambda value, _: f"{value:,.0f}")
-    means = [row["samples"]["mean"] for row in sweep.rows]
+    means = [row["samples_until_all_know"]["mean"] for row in sweep.rows]
     if max(means) > 4 * min(means):
         axes.set_yscale("log")
         axes.yaxis.set_minor_formatter(plain)
@@ -148,7 +148,7 @@ def _mark_trouble(axes: Axes, sweep: PlanSweep) -> None:
     means = dict(zip(sweep.values, sweep.rows, strict=True))
     x = [value for value, row in means.items() if row["status"]["agreed"] < row["trials"]]
     if x:
-        y = [means[value]["samples"]["mean"] for value in x]
+        y = [means[value]["samples_until_all_know"]["mean"] for value in x]
         label = "some runs without one answer"
         axes.plot(x, y, "o", color=BLACK, label=label, markersize=7, markerfacecolor="white")
         axes.legend(frameon=False, fontsize=8, loc="best")

@@ -48,7 +48,7 @@ def _draw_messages(axes: Axes, table: Table) -> None:
 
     def shared_samples(variant: Variant) -> Curve:
         """Of 0-privacy: each sample goes to N - 1 others."""
-        samples = (mean(table[variant.shared()].samples),) * len(table.players)
+        samples = (mean(table[variant.shared()].samples_until_all_know),) * len(table.players)
         colour, line = style.SUBROUTINES[variant.label], style.dots(variant.label)
         look = {"label": f"0-privacy {variant.label}", "colour": colour, "line": line}
         return counts(samples, True, marker="", **look)
@@ -72,13 +72,15 @@ def _draw_messages(axes: Axes, table: Table) -> None:
 def claims(table: Table) -> list[Row]:
     """What section 5.2 and the caption say about problem 1, messages and votes."""
     runs = ALONE_FACTOR * table.trials
-    ugapec = table[UGAPEC.shared()].samples
+    ugapec = table[UGAPEC.shared()].samples_until_all_know
 
     def count(what: str, variant: Variant, scheme: str, n: int) -> Any:
         return getattr(table[variant.scenario("1", scheme, n)], what)
 
     def per_sample(what: str, n: int) -> Estimate:
-        sent, samples = (count(one, UGAPEC, "pooled", n) for one in (what, "samples"))
+        sent, samples = (
+            count(one, UGAPEC, "pooled", n) for one in (what, "samples_until_all_know")
+        )
         return ratio(sent / (n - 1), samples)
 
     def orders(what: str, variant: Variant, n: int) -> Estimate:
@@ -95,16 +97,21 @@ def claims(table: Table) -> list[Row]:
         return mean(count("broadcasts", variant, "isolated", n))
 
     def spread(variant: Variant, n: int) -> Estimate:
-        return deviation_ratio(table[variant.alone(n)].samples, table[UGAPEC.alone(n)].samples)
+        return deviation_ratio(
+            table[variant.alone(n)].samples_until_all_know,
+            table[UGAPEC.alone(n)].samples_until_all_know,
+        )
 
     def each(measure: Any, **players: Any) -> Any:
         return lambda variant: table.at_each(partial(measure, variant), **players)
 
     def shared(variant: Variant) -> tuple[Estimate, ...]:
-        return (mean(table[variant.shared()].samples),)
+        return (mean(table[variant.shared()].samples_until_all_know),)
 
     same = cases_for(
-        RADIUS_FORMS, lambda v: (ratio(table[v.shared()].samples, ugapec),), Range(0.9, 1.1)
+        RADIUS_FORMS,
+        lambda v: (ratio(table[v.shared()].samples_until_all_know, ugapec),),
+        Range(0.9, 1.1),
     )
     needed = (
         Case("formula", (exact(QUORUM),), Range(28, 28)),

@@ -53,7 +53,9 @@ def _curves(table: Table, problem: str) -> list[Curve]:
             relative = table.compared((variant, scheme, problem), (UGAPEC, scheme, problem))
             look = {"estimates": relative, "label": f"{SCHEMES[scheme]}, {form}"}
             curves.append(curve(table, variant, scheme=scheme, problem=problem, **look))
-        shared = ratio(*(table[v.shared(problem)].samples for v in (variant, UGAPEC)))
+        shared = ratio(
+            *(table[v.shared(problem)].samples_until_all_know for v in (variant, UGAPEC))
+        )
         curves.append(level(table, shared, label=f"{SCHEMES['pooled']}, {form}", variant=variant))
     return curves
 

@@ -125,7 +125,9 @@ class Table:
         self, variant: Variant, scheme: str, problem: str, n_players: int
     ) -> NDArray[np.float64]:
         """The samples of each trial of one point of a curve."""
-        return self[variant.scenario(problem, scheme, n_players)].samples.astype(np.float64)
+        return self[variant.scenario(problem, scheme, n_players)].samples_until_all_know.astype(
+            np.float64
+        )
 
     def trials_by_players(
         self, variant: Variant, scheme: str, problem: str, players: Iterable[int] | None = None

@@ -76,7 +76,7 @@ def suboptimal_plays(result: Result) -> NDArray[np.float64]:
     for start, stop in pairwise(times):
         good = result.problem.optimal(result.n_players, start, result.spec.epsilon)
         bad = ~np.isin(result.left[:, 0], list(good))
-        rest = min(stop, result.horizon) - np.maximum(start, result.samples)
+        rest = min(stop, result.horizon) - np.maximum(start, result.samples_until_all_know)
         plays += bad * np.maximum(0, rest)
     return plays
 

@@ -7,7 +7,7 @@ from typing import Any
 from nats.js.api import DiscardPolicy, StreamConfig
 from nats.js.errors import KeyWrongLastSequenceError
 
-from devote.boards.experiment import Experiment
+from devote.boards.board import Experiment
 from devote.boards.jetstream.connection import Connection
 from devote.boards.jetstream.follower import Follower
 from devote.boards.jetstream.log import token

@@ -29,8 +29,7 @@ from nats.js.api import DiscardPolicy, StreamConfig
 from nats.js.errors import APIError
 
 from devote.boards.admission import NOT_ENROLLED, no_place
-from devote.boards.board import Envelope
-from devote.boards.experiment import Experiment
+from devote.boards.board import Envelope, Experiment
 from devote.boards.jetstream.connection import PATIENCE, Connection, Shared
 from devote.boards.jetstream.follower import Follower
 from devote.boards.store import Ledger, SqliteStore, insert_revoked

@@ -22,15 +22,16 @@ from typing import Unpack
 from nats.errors import Error as NatsError
 
 from devote.boards.admission import Receipt, admit, admit_voter, no_invite, refusal, refused
-from devote.boards.board import Envelope, Outcome
-from devote.boards.database import StoreError
-from devote.boards.experiment import (
+from devote.boards.board import (
     Change,
+    Envelope,
     Experiment,
     ExperimentState,
+    Outcome,
     UnreadableExperiment,
     unknown,
 )
+from devote.boards.database import StoreError
 from devote.boards.identity import hash_of
 from devote.boards.jetstream.catalogue import Catalogue, Record
 from devote.boards.jetstream.connection import Connection, NatsAddress

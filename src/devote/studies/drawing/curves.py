@@ -110,7 +110,7 @@ def curve(table: Table, variant: Variant, *, scheme: str, problem: str, **other:
     results = [table[variant.scenario(problem, scheme, n)] for n in table.players]
     samples = Curve(
         x=tuple(map(float, table.players)),
-        estimates=tuple(mean(result.samples) for result in results),
+        estimates=tuple(mean(result.samples_until_all_know) for result in results),
         label=f"{SCHEMES[scheme]} {variant.label}",
         colour=style.SUBROUTINES[variant.label],
         line=line,
@@ -175,7 +175,7 @@ def samples_figure(
         for variant in (SER3, UGAPEC)
     ]
     for variant in (SER3, UGAPEC):
-        pooled = mean(table[variant.shared(problem)].samples)
+        pooled = mean(table[variant.shared(problem)].samples_until_all_know)
         name = f"0-privacy {variant.label}"
         curves.append(level(table, pooled, label=name, variant=variant))
     steady = not get_problem(problem).drift

@@ -70,7 +70,7 @@ def compare_schemes(
         rows.append(
             Row(
                 scheme=scheme.name,
-                samples=float(result.samples_to_decision[ended].mean()),
+                samples=float(result.samples[ended].mean()),
                 messages=float(result.broadcasts.mean()),
                 proved_error=failure_bounds(scenario).proved,
                 proved_privacy=promises["privacy"] == "proved",
