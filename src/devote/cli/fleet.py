@@ -7,8 +7,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, fields, replace
-from functools import partial
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
@@ -20,14 +19,12 @@ from devote.cli.options import (
     SEED,
     SET,
     CommandError,
-    Option,
     command,
     read_means,
     read_scheme,
     read_spec_file,
-    whole,
 )
-from devote.cli.render import answer, console, line, note, number, show, table, words
+from devote.cli.render import Cell, answer, console, note, number, show, table, words
 from devote.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -42,14 +39,10 @@ if TYPE_CHECKING:
 
 @command(
     "demo",
-    Option("--players", "N", "Number of devices; 64, and 3,000 in a survey.", int),
-    MEANS,
-    SCHEME,
-    SET,
-    Option("--chaos", help="Kill server and devices as it goes."),
-    Option("--gossip", help="No server: 32 devices, and a network that breaks in two."),
-    SEED,
-    JSON,
+    "--players N  Number of devices; 64, and 3,000 in a survey.",
+    "--chaos  Kill server and devices as it goes.",
+    "--gossip  No server: 32 devices, and a network that breaks in two.",
+    *(MEANS, SCHEME, SET, SEED, JSON),
 )
 def demo(given: Namespace) -> None:
     """The main job end to end: ten banners, 64 real devices with hidden users, and a server.
@@ -86,11 +79,11 @@ def demo(given: Namespace) -> None:
     page = ""
     with closing(story), Status("starting ...", console=console(quiet=given.json)) as status:
         if not given.json:
-            _introduce(experiment)
+            show(*_introduction(experiment))
         for item in story:
             if not isinstance(item, Happening):
                 status.stop()
-                answer(given.json, item.to_dict(), partial(conclude, item))
+                answer(given.json, item.to_dict(), *conclusion(item))
                 if page and not given.json and sys.stdin.isatty() and sys.stdout.isatty():
                     _wait_for_enter(page)
             elif item.kind == "messages":
@@ -104,43 +97,43 @@ def demo(given: Namespace) -> None:
 
 def _wait_for_enter(page: str) -> None:
     """Until then the demonstration's server runs on."""
-    line("")
-    line(f"The page stays at {page} until you press Enter or Ctrl-C.")
+    show("", f"The page stays at {page} until you press Enter or Ctrl-C.")
     with suppress(KeyboardInterrupt):
         sys.stdin.readline()
 
 
-def _introduce(experiment: "Experiment") -> None:
+def _introduction(experiment: "Experiment") -> Iterator[str]:
     from devote.schemes import Vote
 
     spec = experiment.spec
-    line(f"{experiment.players} devices look for the best of {spec.n_arms} banners.")
-    line("What users click stays on their device.")
+    yield f"{experiment.players} devices look for the best of {spec.n_arms} banners."
+    yield "What users click stays on their device."
     if Vote in spec.scheme.about.messages:
-        line("Devices only tell each other which banners are not good enough.")
-        line(f"{spec.votes_needed} such votes drop a banner.")
+        yield "Devices only tell each other which banners are not good enough."
+        yield f"{spec.votes_needed} such votes drop a banner."
     else:
         summary = spec.scheme.about.summary
         here = "" if spec.votes_needed is None else f" (here {spec.votes_needed})"
-        line(f"{summary[:1].upper()}{summary[1:]}{here}.")
-    line("")
+        yield f"{summary[:1].upper()}{summary[1:]}{here}."
+    yield ""
 
 
 EAVESDROPPED = 4
 
 
-def conclude(outcome: "Outcome") -> None:
+def conclusion(outcome: "Outcome") -> Iterator[Cell]:
     """The answer, what it cost, what an eavesdropper saw, and the truth beside it."""
     from devote.schemes import Answer
 
     spec, tally = outcome.experiment.spec, outcome.tally
     arms, view = spec.arm_names, tally.view()
     winner = tally.answer[0] if outcome.status == "agreed" else None
+    yield ""
     if winner is not None:
-        show("", (f"The answer: {arms[winner]}", "bold green"))
+        yield (f"The answer: {arms[winner]}", "bold green")
     else:
         names = ", ".join(arms[k] for k in tally.answer)
-        show("", (f"Stalled: the devices could not agree between {names}", "bold"))
+        yield (f"Stalled: the devices could not agree between {names}", "bold")
     estimates = view.get("estimates")
     heads = ("banner", view["heading"], *(["estimated"] if estimates else []), "hidden click rate")
     rates = table("lr", heads, ())
@@ -149,34 +142,30 @@ def conclude(outcome: "Outcome") -> None:
         guess = [_interval(estimates[k])] if estimates else []
         style = "bold green" if k == winner else ""
         rates.add_row(words(arms[k]), f"{view['counts'][k]:,}", *guess, truth, style=style)
-    show(rates, "")
-    n, size, views = len(outcome.messages), outcome.bytes_sent, number(outcome.pulls)
+    yield rates
+    yield ""
+    n, size = len(outcome.messages), outcome.bytes_sent
+    known = ", of which the server saw none"
     if not outcome.server_starts:
-        line(
-            f"{outcome.seconds:.0f} s, {views} banner views, which stayed where they were seen."
-        )
-        line(f"{n:,} votes of {size:,} bytes in all; every device holds them all, and no server.")
-    else:
-        known = ", of which the server saw none"
-        if Answer in spec.scheme.about.messages:
-            known = f"; the server was sent one bit about {n:,} of them"
-        line(f"{outcome.seconds:.0f} s, {views} banner views{known}.")
-        signed = f"{size + 128 * n:,}"
-        line(f"{n:,} messages of {size:,} bytes in all (with signatures {signed}).")
+        known = ", which stayed where they were seen"
+    elif Answer in spec.scheme.about.messages:
+        known = f"; the server was sent one bit about {n:,} of them"
+    yield f"{outcome.seconds:.0f} s, {number(outcome.pulls)} banner views{known}."
+    yield f"{n:,} messages of {size:,} bytes in all (with signatures {size + 128 * n:,})."
     if outcome.server_kills or outcome.crowd_kills:
-        line(
+        yield (
             f"The server was killed {outcome.server_kills} times, processes full of devices "
             f"{outcome.crowd_kills} times."
         )
     elif outcome.chaos:
-        line("It was over before anything could be killed; use more players.")
-    line("")
-    line("All that an eavesdropper saw of the device that sent most:")
+        yield "It was over before anything could be killed; use more players."
+    yield ""
+    yield "All that an eavesdropper saw of the device that sent most:"
     for message in outcome.busiest[:EAVESDROPPED]:
-        show(words("  ", (f"{message.voter[:12]}...", "dim"), f" {_words(spec, message)}"))
+        yield words("  ", (f"{message.voter[:12]}...", "dim"), f" {_words(spec, message)}")
     if (more := len(outcome.busiest) - EAVESDROPPED) > 0:
-        line(f"  ... and {more} more like it, and when each was sent")
-    show(("What that gives away, and what it does not: docs/guarantees.md", "dim"))
+        yield f"  ... and {more} more like it, and when each was sent"
+    yield ("What that gives away, and what it does not: docs/guarantees.md", "dim")
 
 
 def _interval(estimate: list[float] | None) -> str:
@@ -198,28 +187,18 @@ def _words(spec: "ExperimentSpec", message: "Message") -> str:
     return f"says: {kind_of(message).name} {name}".rstrip()
 
 
-GOSSIP = Option(
-    "--gossip",
-    "NAME=VALUE",
-    "Without a server: listen=HOST:PORT, announce, allow, period, certificate, key, authority, "
-    "mutual, discover; may be repeated.",
-    many=True,
-)
-
-
 @command(
     "device",
-    Option("url", "URL", "The experiment's address."),
-    Option("--store", "FILE", "Where the device keeps its state.", Path, Path("device.db")),
-    Option("--invite", "TEXT", "A single-use invite; needed the first time only."),
-    Option("--means", "LIST", "Click rates of a user to play for you."),
-    GOSSIP,
-    Option("--page", help="Without a server: show the page where this device listens."),
-    Option("--stay", help="Go on exchanging messages after the answer, until Ctrl-C."),
-    Option("--pulls", "N", "Stop after so many, or at the answer.", whole(1)),
-    SEED,
-    JSON,
-    IMPORT,
+    "url URL  The experiment's address.",
+    "--store FILE  Where the device keeps its state. [device.db]",
+    "--invite TEXT  A single-use invite; needed the first time only.",
+    "--means LIST  Click rates of a user to play for you.",
+    "--gossip NAME=VALUE...  Without a server: listen=HOST:PORT, announce, allow, period, "
+    "certificate, key, authority, mutual, discover.",
+    "--page  Without a server: show the page where this device listens.",
+    "--stay  Go on exchanging messages after the answer, until Ctrl-C.",
+    "--pulls COUNT  Stop after so many, or at the answer.",
+    *(SEED, JSON, IMPORT),
 )
 def device(given: Namespace) -> None:
     """Join an experiment: with made-up clicks, or asking you at each turn (0..1, or an empty line).
@@ -243,17 +222,16 @@ def device(given: Namespace) -> None:
         raise CommandError("--gossip and --page need a gossip:// address.\nLeave them out.")
     with Device.join(given.url, store=given.store, invite=given.invite, board=board) as joined:
         if rates is None:
-            user = ask(joined.arms, sys.stdin, lambda text: line(text, error=given.json))
+            user = ask(joined.arms, sys.stdin, lambda text: show(text, error=given.json))
         else:
             user = made_up(rates, joined.arms, given.seed)
         play(joined, user, given.pulls)
         while (wait := joined.status().reply_in) is not None:
-            line(f"An answer leaves in {wait:.0f} s; Ctrl-C keeps it for later.", error=True)
+            show(f"An answer leaves in {wait:.0f} s; Ctrl-C keeps it for later.", error=True)
             time.sleep(wait + 0.01)
         joined.sync()
         if given.stay:
-            line(f"{joined.status()}", error=True)
-            line("Ctrl-C ends it.", error=True)
+            show(str(joined.status()), "Ctrl-C ends it.", error=True)
             with suppress(KeyboardInterrupt):
                 while True:
                     time.sleep(1.0)
@@ -270,7 +248,7 @@ def device(given: Namespace) -> None:
         "degraded": list(status.degraded),
     }
     text = f"the answer: {' or '.join(found) or 'none yet'}"
-    answer(given.json, value, lambda: (line(str(status)), line(text)))
+    answer(given.json, value, str(status), text)
 
 
 User: TypeAlias = Callable[[int], float | None]
@@ -376,15 +354,11 @@ def _gossip_board(given: Namespace) -> "GossipBoard":
     )
 
 
-SPEC = Option("spec", "SPEC", "A specification with an issuer: a .toml or .json file.", Path)
-KEY = Option("--key", "FILE", "The issuer's private key.", Path, Path("issuer.key"))
+SPEC = "spec SPEC  A specification with an issuer: a .toml or .json file."
+KEY = "--key FILE  The issuer's private key. [issuer.key]"
 
 
-@command(
-    "certify key",
-    Option("--out", "FILE", "The issuer's private key.", Path, Path("issuer.key")),
-    JSON,
-)
+@command("certify key", "--out FILE  The issuer's private key. [issuer.key]", JSON)
 def certify_key(given: Namespace) -> None:
     """Make the issuer's key and print its public half, for `issuer = "..."` in a specification.
 
@@ -423,8 +397,8 @@ def _load_key(key: Path) -> "Identity":
 @command(
     "certify request",
     SPEC,
-    Option("stores", "[STORE...]", "Where devices keep their state (device.db).", Path, many=True),
-    JSON,
+    "stores [STORE...]  Where devices keep their state. Default: device.db.",
+    *(JSON, IMPORT),
 )
 def certify_request(given: Namespace) -> None:
     """On a device: make its key, which never leaves it, and print the public half to be certified.
@@ -436,19 +410,18 @@ def certify_request(given: Namespace) -> None:
 
     spec = read_spec_file(given.spec)
     made = {str(s): prepare_store(s, spec) for s in given.stores or [Path("device.db")]}
-    answer(given.json, made, lambda: [line(voter) for voter in made.values()])
+    answer(given.json, made, *made.values())
 
 
 @command(
     "certify issue",
     SPEC,
-    Option("voters", "[VOTER...]", "Keys.", many=True),
-    Option("--from", "FILE", "Keys, one per line.", Path),
+    "voters [VOTER...]  Keys.",
+    "--from FILE  Keys, one per line.",
     KEY,
-    Option("--out", "FOLDER", "Where tickets are kept.", Path, Path("tickets")),
-    Option("--peer", "HOST:PORT", "A peer to ask first; may be repeated.", many=True),
-    JSON,
-    IMPORT,
+    "--out FOLDER  Where tickets are kept. [tickets]",
+    "--peer HOST:PORT...  A peer to ask first.",
+    *(JSON, IMPORT),
 )
 def certify_issue(given: Namespace) -> None:
     """Certify keys, one or many: each gets a ticket, a file with which its device joins.
@@ -463,8 +436,7 @@ def certify_issue(given: Namespace) -> None:
     from devote.gossip import Certificate, Ticket
     from devote.gossip.settings import parse_address
 
-    keys = vars(given)["from"]
-    wanted = [*given.voters, *(keys.read_text().split() if keys else ())]
+    wanted = [*given.voters, *(given.from_.read_text().split() if given.from_ else ())]
     if not wanted:
         raise CommandError("No key was given.\nGive keys, or a file of them with --from.")
     spec, issuer = read_spec_file(given.spec), _load_key(given.key)
@@ -484,7 +456,7 @@ def certify_issue(given: Namespace) -> None:
     note(_split(spec, len(here.union(wanted))))
     made = [str(place) for place in tickets]
     value = {"experiment": spec.name, "fingerprint": spec.fingerprint, "tickets": made}
-    answer(given.json, value, lambda: [line(place) for place in made])
+    answer(given.json, value, *made)
 
 
 def _read_ticket(file: Path) -> "Ticket":
@@ -521,11 +493,11 @@ def _split(spec: "ExperimentSpec", members: int) -> str:
 @command(
     "certify revoke",
     SPEC,
-    Option("number", "NUMBER...", "Numbers of certificates.", int, many=True, required=True),
+    "number NUMBER...  Numbers of certificates.",
     KEY,
-    Option("--tell", "HOST:PORT", "Hand it to a device that listens there."),
-    replace(GOSSIP, help="TLS files for --tell, as of `devote device`."),
-    JSON,
+    "--tell HOST:PORT  Hand it to a device that listens there.",
+    "--gossip NAME=VALUE...  TLS files for --tell, as of `devote device`.",
+    *(JSON, IMPORT),
 )
 def certify_revoke(given: Namespace) -> None:
     """Take certificates back, for good: their voters' votes no longer count, on any device.
@@ -556,13 +528,11 @@ def certify_revoke(given: Namespace) -> None:
     else:
         note("no device was told. Give --tell with the address of a device that listens.")
     done = "signed" if given.tell is None else "revoked"
-    answer(given.json, items, lambda: [line(f"{done}: {one}") for one in given.number])
+    answer(given.json, items, *(f"{done}: {one}" for one in given.number))
 
 
-STORE = Option(
-    "--store", "FILE", "The device's store; the device may be running.", Path, Path("device.db")
-)
-ADDRESS = Option("address", "HOST:PORT", "Where a peer listens.")
+STORE = "--store FILE  The device's store; the device may be running. [device.db]"
+ADDRESS = "address HOST:PORT  Where a peer listens."
 
 
 @contextmanager
@@ -594,7 +564,7 @@ def peers_list(given: Namespace) -> None:
     ]
     rows = [(row["address"], row["told by"], row["voter"][:12] or "-") for row in value]
     shown = table("bl", ("address", "told by", "member"), rows)
-    answer(given.json, value, lambda: show(shown))
+    answer(given.json, value, shown)
 
 
 @command("peers add", ADDRESS, STORE, JSON)
@@ -606,7 +576,7 @@ def peers_add(given: Namespace) -> None:
     """
     with _peers(given) as own:
         own.peers.give(given.address)
-    answer(given.json, {"added": given.address}, lambda: None)
+    answer(given.json, {"added": given.address})
 
 
 @command("peers remove", ADDRESS, STORE, JSON)
@@ -618,10 +588,15 @@ def peers_remove(given: Namespace) -> None:
     """
     with _peers(given) as own:
         own.peers.forget(given.address)
-    answer(given.json, {"removed": given.address}, lambda: None)
+    answer(given.json, {"removed": given.address})
 
 
-@command("peers health", STORE, GOSSIP, JSON)
+@command(
+    "peers health",
+    STORE,
+    "--gossip NAME=VALUE...  As of `devote device`, such as TLS files.",
+    JSON,
+)
 def peers_health(given: Namespace) -> None:
     """Ask every known peer once: does it answer, who is it, does it hold the same votes?
 
@@ -650,4 +625,4 @@ def peers_health(given: Namespace) -> None:
         for each in sorted(found, key=lambda each: each.address)
     ]
     shown = table("bl", ("address", "votes", "member", "answered"), rows)
-    answer(given.json, [asdict(each) for each in found], lambda: show(shown))
+    answer(given.json, [asdict(each) for each in found], shown)

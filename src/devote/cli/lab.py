@@ -6,27 +6,27 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
 
 from devote.cli.options import (
     DASK,
     ENGINE,
     IMPORT,
     JSON,
-    PLAYERS,
+    SCENARIO,
     SEED,
     WORKERS,
     CommandError,
-    Option,
     check_writable,
     command,
     read_problem,
     read_scenario,
     read_spec,
     running,
-    scenario,
-    whole,
 )
 from devote.cli.render import (
     CLOSE,
@@ -35,7 +35,6 @@ from devote.cli.render import (
     answer,
     console,
     duration,
-    line,
     lines,
     number,
     panel,
@@ -46,10 +45,9 @@ from devote.cli.render import (
     table,
     words,
 )
-from dataclasses import fields, replace
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.text import Text
 
     from devote.audit import Correctness, Exposure, Leak, Rate, Refusal
@@ -71,10 +69,10 @@ BOUNDS = {"claimed": "claimed bound", "proved": "proved bound"}
 
 @command(
     "simulate",
-    *scenario(),
-    Option("--trials", "T", "Number of trials.", whole(1), 20),
-    Option("--results", "FILE.jsonl", "Keep each trial there, to go on or grow later.", Path),
-    Option("--save", "FILE.npz", "Keep trials for devote.Result.load.", Path),
+    *SCENARIO,
+    "--trials COUNT  Number of trials. [20]",
+    "--results FILE.jsonl  Keep each trial there, to go on or grow later.",
+    "--save FILE.npz  Keep trials for devote.Result.load.",
 )
 def simulate(given: Namespace) -> None:
     """Run trials of one scenario: samples, messages, who won.
@@ -93,7 +91,7 @@ def simulate(given: Namespace) -> None:
     asked = read_scenario(given)
     if given.save is not None:
         check_writable(given.save)
-    from devote.plan.summary import summarise
+    from devote.plan.promises import summarise
     from devote.simulator import run_sweep
     from devote.simulator.trials import compile_loop
 
@@ -111,33 +109,31 @@ def simulate(given: Namespace) -> None:
             "Raise --horizon, or leave --horizon out to run to the end."
         )
     summary = summarise(result, wall_seconds=seconds)
-    answer(given.json, summary, lambda: _show_summary(summary))
+    answer(given.json, summary, _summary_panel(summary))
 
 
-def _show_summary(summary: dict[str, Any]) -> None:
+def _summary_panel(summary: dict[str, Any]) -> RenderableType:
     spec, failure = summary["spec"], summary["failure"]
     options = "".join(f" {name}={value}" for name, value in spec["options"].items())
     promises: list[Styled] = [("promises", "bold"), "  "]
     for one in summary["promises"]:
         promises += [" · "] * (len(promises) > 2) + [f"{one['name']} ", standing(one)]
     rate = number(summary["pulls_per_second"] / 1e6)
-    title = (
-        (f"{summary['scheme']} {spec['algorithm']}{options}", "bold"),
-        f", problem {summary['problem']['name']}, {summary['n_players']:,} players, "
-        f"{len(spec['arms'])} arms",
-    )
-    parts = [_costs(summary), _endings(summary), failure_table(failure, spec["delta"])]
-    show(
-        panel(
-            title,
-            [*parts, words((failure["meaning"], "dim")), words(*promises)],
-            f"{duration(summary['wall_seconds'])}, {rate} million pulls per second, "
-            f"engine {summary['engine']}, seed {summary['seed']}",
-        )
+    size = f"{summary['n_players']:,} players, {len(spec['arms'])} arms"
+    meaning = words((failure["meaning"], "dim"))
+    failed = Group(failure_table(failure, spec["delta"]), meaning)
+    return panel(
+        [
+            (f"{summary['scheme']} {spec['algorithm']}{options}", "bold"),
+            f", problem {summary['problem']['name']}, {size}",
+        ],
+        [_costs(summary), _endings(summary), failed, words(*promises)],
+        f"{duration(summary['wall_seconds'])}, {rate} million pulls per second, "
+        f"engine {summary['engine']}, seed {summary['seed']}",
     )
 
 
-def _costs(summary: dict[str, Any]) -> "RenderableType":
+def _costs(summary: dict[str, Any]) -> RenderableType:
     n_players, needed = summary["n_players"], summary["votes_needed"]
     until_all = summary["samples_until_all_know"]
     device = {name: until_all[name] / n_players for name in ("mean", "std")}
@@ -160,8 +156,8 @@ def _costs(summary: dict[str, Any]) -> "RenderableType":
     return table("brrd", ("per trial", "mean", "± std", ""), shown)
 
 
-def _endings(summary: dict[str, Any]) -> "RenderableType":
-    from devote.plan.summary import stalled_counts, winner_counts
+def _endings(summary: dict[str, Any]) -> RenderableType:
+    from devote.plan.promises import stalled_counts, winner_counts
 
     rows: list[tuple[Cell, ...]] = []
     of, needed, status = f" of {summary['trials']}", summary["votes_needed"], summary["status"]
@@ -205,7 +201,7 @@ def standing(promise: dict[str, Any]) -> tuple[str, str]:
     return promise["standing"], STANDINGS[promise["standing"]]
 
 
-def failure_table(failure: dict[str, Any], delta: float) -> "RenderableType":
+def failure_table(failure: dict[str, Any], delta: float) -> RenderableType:
     """What was asked for, and beside it what is claimed or proved."""
     names = (BOUNDS.get(row["name"], row["name"]) for row in failure["bounds"])
     values = (probability(row["value"]) for row in failure["bounds"])
@@ -215,15 +211,13 @@ def failure_table(failure: dict[str, Any], delta: float) -> "RenderableType":
 
 @command(
     "sweep",
-    Option("file", "FILE.toml", "What to run.", Path),
-    Option("--trials", "T", "Trials per cell, in place of the file's.", int),
-    Option("--results", "FILE.jsonl", "Where trials are kept. Default: beside FILE.toml.", Path),
-    Option("--csv", "FILE.csv", "Also write a row per trial there.", Path),
-    replace(WORKERS, default=0),
-    DASK,
-    Option("--seed", "S", "In place of the file's.", int),
-    JSON,
-    IMPORT,
+    "file FILE.toml  What to run.",
+    "--trials N  Trials per cell, in place of the file's.",
+    "--results FILE.jsonl  Where trials are kept. Default: beside FILE.toml.",
+    "--csv FILE.csv  Also write a row per trial there.",
+    "--seed INTEGER  In place of the file's.",
+    *(WORKERS, DASK, JSON, IMPORT),
+    workers=0,
 )
 def sweep(given: Namespace) -> None:
     """Run every combination of what a file lists, and show it as it goes.
@@ -281,17 +275,19 @@ def sweep(given: Namespace) -> None:
         for one in done
     ]
 
-    def show_cells() -> None:
-        show(_cells_table([one.scenario for one in done], [[one] for one in done]), "")
-        show("Mean per trial; ± is half of the 95 % Student t interval.", style="dim")
-        show(f"Trials are kept in {kept}: raise trials or add values, and run it again.")
-
-    answer(given.json, {"results": str(kept), "seed": seed, "cells": cells}, show_cells)
+    answer(
+        given.json,
+        {"results": str(kept), "seed": seed, "cells": cells},
+        _cells_table([one.scenario for one in done], [[one] for one in done]),
+        "",
+        ("Mean per trial; ± is half of the 95 % Student t interval.", "dim"),
+        f"Trials are kept in {kept}: raise trials or add values, and run it again.",
+    )
 
 
 def _cells_table(
     cells: "Sequence[Scenario]", blocks: "Sequence[Sequence[Columns | Result]]"
-) -> "RenderableType":
+) -> RenderableType:
     """A row per cell: what differs between cells, and the trials that its blocks hold."""
     from devote.simulator.dataframe import setting
 
@@ -342,13 +338,9 @@ ENDINGS = {
 
 @command(
     "watch",
-    *scenario("workers", "engine"),
-    Option(
-        "--speed",
-        "PULLS",
-        "Pulls per second; 0: no limit. (default: 3000 in a terminal, or 0)",
-        whole(0),
-    ),
+    *SCENARIO,
+    "--speed W  Pulls per second; 0: no limit. Default: 3000 in a terminal, or 0.",
+    without=("--workers", "--engine"),
 )
 def watch(given: Namespace) -> None:
     """One run, live in the terminal: arms, messages about them, players done.
@@ -414,12 +406,12 @@ def _print_lines(asked: "Scenario", frame: "Frame", counted: Counter[tuple[int, 
         return f"{text} ({counted[event.term, event.arm]}/{asked.spec.votes_needed})"
 
     for event in frame.events:
-        line(f"{event.time:>10,}  {sentence(event)}")
+        show(f"{event.time:>10,}  {sentence(event)}")
     if frame.over:
-        line(f"{frame.samples:>10,}  {_ending(frame)}")
+        show(f"{frame.samples:>10,}  {_ending(frame)}")
 
 
-def picture(asked: "Scenario", frame: "Frame") -> "RenderableType":
+def picture(asked: "Scenario", frame: "Frame") -> RenderableType:
     """The arms with the messages about them, and how far the players are."""
     spec, means = asked.spec, asked.problem.values(asked.n_players, frame.samples)
     view = asked.scheme.tally(spec).view()
@@ -461,17 +453,12 @@ VERDICTS = {"holds": "green", "does not hold": "red", "depends": "yellow"}
 
 @command(
     "reproduce",
-    Option("figures", "[FIGURE...]", "Which; all by default.", many=True),
-    Option("--trials", "T", "Trials per point; 50 times that for single learners.", int, 20),
-    Option(
-        "--players", "RANGE", "Numbers of players: doubled, or a list.", default="32..1024"
-    ),
-    Option("--out", "DIR", "For figures, claims and results.", Path, Path("reproduction")),
-    ENGINE,
-    SEED,
-    replace(WORKERS, default=0),
-    DASK,
-    JSON,
+    "figures [FIGURE...]  Which; all by default.",
+    "--trials N  Trials per point; 50 times that for single learners. [20]",
+    "--players RANGE  Numbers of players: doubled, or a list. [32..1024]",
+    "--out FOLDER  For figures, claims and results. [reproduction]",
+    *(ENGINE, SEED, WORKERS, DASK, JSON),
+    workers=0,
 )
 def reproduce(given: Namespace) -> None:
     """Run the paper's section 5 again: every figure, and every sentence judged.
@@ -500,33 +487,34 @@ def reproduce(given: Namespace) -> None:
             workers=given.workers or None,
             **how,
         )
-    answer(given.json, done.to_dict(), lambda: _show_reproduction(done))
+    answer(given.json, done.to_dict(), *_reproduction(done))
 
 
-def _show_reproduction(done: "Reproduction") -> None:
+def _reproduction(done: "Reproduction") -> Iterator[Cell]:
     rows: list[tuple[Cell, ...]] = []
     for claim in done.claims:
         cut = " (cut)" if claim["missing_n_players"] else ""
         verdict = words((claim["verdict"], VERDICTS.get(claim["verdict"], "dim")), cut)
         rows.append((claim["quote"], verdict, "; ".join(claim["depends_on"])))
     look = {"title": "The paper's claims", "title_justify": "left", "padding": (0, 2, 0, 0)}
-    show(table("lLl", ("the paper says", "verdict", "on"), rows, **look))
+    yield table("lLl", ("the paper says", "verdict", "on"), rows, **look)
     if done.settings.missing:
         left_out = ", ".join(map(str, done.settings.missing))
-        show("", f"(cut): the paper's N = {left_out} was not run, and verdicts may differ.")
-    count = len(done.figures)
-    show("", f"{count} files of figures, claims.md and claims.json in {done.folder}/")
+        text = f"(cut): the paper's N = {left_out} was not run, and verdicts may differ."
+        yield lines("", text)
+    yield ""
+    yield f"{len(done.figures)} files of figures, claims.md and claims.json in {done.folder}/"
 
 
 @command(
     "audit correctness",
-    *scenario("players"),
-    Option("--hard", help="A set of hard problems instead of one."),
-    Option("--worst-case", help="Subroutines that fail with probability eta."),
-    Option("--players", "LIST", "Numbers of devices, such as 32,64."),
-    Option("--precision", "P", "Half the width of the interval to reach.", float, 0.02),
-    Option("--confidence", "P", "Confidence of the exact intervals.", float, 0.95),
-    Option("--yes", help="Go on however long it takes."),
+    *SCENARIO,
+    "--hard  A set of hard problems instead of one.",
+    "--worst-case  Subroutines that fail with probability eta.",
+    "--players LIST  Numbers of devices, such as 32,64.",
+    "--precision X  Half the width of the interval to reach. [0.02]",
+    "--confidence P  Confidence of the exact intervals. [0.95]",
+    "--yes  Go on however long it takes.",
 )
 def correctness(given: Namespace) -> None:
     """How often the vote is really wrong, beside what is claimed and what is proved.
@@ -567,17 +555,19 @@ def correctness(given: Namespace) -> None:
                     **measuring,
                 )
                 for problem in problems
-                for n in sizes or (PLAYERS.default,)
+                for n in sizes or (64,)
             ]
     value = {"rows": [row.to_dict() for row in rows], "precision": given.precision}
-    answer(given.json, value, lambda: _show_correctness(rows, given.delta))
+    answer(given.json, value, *_correctness(rows, given.delta))
 
 
-def _show_correctness(rows: "Sequence[Correctness | Refusal]", delta: float) -> None:
+def _correctness(rows: "Sequence[Correctness | Refusal]", delta: float) -> Iterator[Cell]:
+    from devote.audit import Refusal
+
     shown: list[tuple[Cell, ...]] = []
     notes: dict[str, str] = {}
     for row in rows:
-        if hasattr(row, "why"):
+        if isinstance(row, Refusal):
             shown.append(("-", row.scheme, str(row.n_players), *["-"] * 7))
             notes[f"{row.scheme} N={row.n_players}"] = row.why
             continue
@@ -598,17 +588,30 @@ def _show_correctness(rows: "Sequence[Correctness | Refusal]", delta: float) -> 
             )
         )
         notes |= _notes(row)
-    heads = "problem scheme N runs failed interval claimed proved stalled lone".split()
+    heads = [
+        "problem",
+        "scheme",
+        "N",
+        "runs",
+        "failed",
+        "interval",
+        "claimed",
+        "proved",
+        "stalled",
+        "lone",
+    ]
     # What all rows share, of the columns that say what was run, is said once.
     held = [{row[place] for row in shown} - {"-"} for place in range(2)]
     same = [place for place in range(2) if len(held[place]) == 1]
     if same:
-        show(", ".join(f"{heads[place]} {next(iter(held[place]))}" for place in same), "")
+        yield ", ".join(f"{heads[place]} {next(iter(held[place]))}" for place in same)
+        yield ""
     kept = [place for place in range(len(heads)) if place not in same]
     layout = "L" * (2 - len(same)) + "r"
     cells = ([row[place] for place in kept] for row in shown)
-    show(table(layout, [heads[place] for place in kept], cells, **CLOSE), "")
-    show(
+    yield table(layout, [heads[place] for place in kept], cells, **CLOSE)
+    yield lines(
+        "",
         "failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
         "interval for this number of runs.",
         "claimed: eta^M, Theorem 1 as printed. proved: what is proved of this scheme with this "
@@ -642,9 +645,10 @@ def _notes(row: "Correctness") -> dict[str, str]:
 
 @command(
     "audit privacy",
-    *scenario("engine"),
-    Option("--runs", "R", "Runs per question, part of which teach.", int, 2_000),
-    Option("--figure", "FILE", "Draw success over eta and N, as .svg, .pdf and .png.", Path),
+    *SCENARIO,
+    "--runs N  Runs per question, part of which teach. [2000]",
+    "--figure FILE  Draw success over eta and N instead, as .svg, .pdf and .png.",
+    without=("--engine",),
 )
 def privacy(given: Namespace) -> None:
     """What one device's messages give away to somebody who knows the algorithm.
@@ -668,20 +672,20 @@ def privacy(given: Namespace) -> None:
 
         _, pictures, data = draw_sweep(given.figure, draw_eta, sweep_eta, **how)
         drawn = {"pictures": [str(path) for path in pictures], "data": str(data)}
-        text = f"Pictures: {', '.join(drawn['pictures'])}"
-        return answer(given.json, drawn, lambda: show(text, f"Data: {data}"))
+        pictures_line = f"Pictures: {', '.join(drawn['pictures'])}"
+        return answer(given.json, drawn, pictures_line, f"Data: {data}")
     spec = read_spec(given, read_problem(given).n_arms)
     if promised_epsilon(spec) is not None:
         with progress_bar() as progress:
             rows = audit_exposure(spec, progress=progress, **how)
         value = {"spec": spec.to_dict(), "runs": given.runs, "rows": [r.to_dict() for r in rows]}
-        return answer(given.json, value, lambda: _show_exposure(rows, given.runs))
+        return answer(given.json, value, *_exposure(rows, given.runs))
     asked = read_scenario(given)
     what = (asked.spec, asked.problem, asked.n_players)
     with progress_bar() as progress:
         leaks = audit_privacy(*what, horizon=asked.horizon, progress=progress, **how)
     value = {"n_players": asked.n_players, "eta": spec.eta, "leaks": [x.to_dict() for x in leaks]}
-    return answer(given.json, value, lambda: _show_privacy(leaks, spec.eta))
+    return answer(given.json, value, *_leaks(leaks, spec.eta))
 
 
 STAND_IN = {
@@ -690,7 +694,7 @@ STAND_IN = {
 }
 
 
-def _show_privacy(leaks: "Sequence[Leak]", eta: float) -> None:
+def _leaks(leaks: "Sequence[Leak]", eta: float) -> Iterator[Cell]:
     success, among, counts = [], [], []
     for leak in leaks:
         sees = "all" if leak.others_known else "own"
@@ -712,16 +716,16 @@ def _show_privacy(leaks: "Sequence[Leak]", eta: float) -> None:
             near = (f"{count.near.value:.3f}", _interval(count.near))
             error = (f"{count.error:.1%}", f"[{low:.1%} {high:.1%}]", f"{count.blind:.1%}")
             counts.append(("estimated", sees, *error, *near, f"{count.blind_near.value:.3f}"))
-    heads = ("question", "sees", "success", "interval", "without", "cap", "DP eps")
-    show(table("LLr", heads, success), "")
-    heads = ("success among", "sees", "who voted", "all but one", "silent")
-    show(table("LLr", heads, among), "")
-    heads = ("activations", "sees", "error", "interval", "without", "near", "interval", "without")
-    show(table("LLr", heads, counts, **CLOSE), "")
+    heads = "question,sees,success,interval,without,cap,DP eps"
+    yield Group(table("LLr", heads.split(","), success), "")
+    heads = "success among,sees,who voted,all but one,silent"
+    yield Group(table("LLr", heads.split(","), among), "")
+    heads = "activations,sees,error,interval,without,near,interval,without"
+    yield Group(table("LLr", heads.split(","), counts, **CLOSE), "")
     for question, leak in {leak.question: leak for leak in leaks}.items():
         why = f" (in place of yours: {STAND_IN[question]})" if leak.stand_in else ""
-        show(f"{question}: problem {leak.problem}{why}")
-    show(
+        yield words(f"{question}: problem {leak.problem}{why}")
+    yield lines(
         "",
         f"without: the best guess without any message. cap: 1 - eta = {1 - eta:.2g}, which "
         "Definition 3 claims for the best arm. sees: the player's own messages, or everybody's.",
@@ -735,14 +739,14 @@ def _show_privacy(leaks: "Sequence[Leak]", eta: float) -> None:
     )
 
 
-def _show_exposure(rows: "Sequence[Exposure]", runs: int) -> None:
+def _exposure(rows: "Sequence[Exposure]", runs: int) -> Iterator[Cell]:
     first = rows[0]
     if first.promised is not None:
-        show(
+        yield words(
             f"Promised: e = {first.promised:g}, so that nobody names the world with more than "
-            f"{first.cap:.3f}.",
-            "",
+            f"{first.cap:.3f}."
         )
+        yield ""
     shown = [
         (
             row.secret,
@@ -753,15 +757,14 @@ def _show_exposure(rows: "Sequence[Exposure]", runs: int) -> None:
         )
         for row in rows
     ]
-    show(table("LrrrL", ("secret", "success", "interval", "e at least", "from"), shown), "")
+    yield table("LrrrL", ("secret", "success", "interval", "e at least", "from"), shown)
+    verdict = (f"Nothing seen of {runs:,} devices in each world breaks the promise.", "")
     if broken := [row.secret for row in rows if row.is_broken]:
-        show((f"The promise is broken: {', '.join(broken)}.", "red"), "")
-    else:
-        show(f"Nothing seen of {runs:,} devices in each world breaks the promise.", "")
-    worlds = (f"  {row.secret}: the user {row.worlds[0]}, or {row.worlds[1]}." for row in rows)
-    show(
+        verdict = (f"The promise is broken: {', '.join(broken)}.", "red")
+    yield Group("", words(verdict), "")
+    yield lines(
         "Each secret is two worlds, equally likely:",
-        *worlds,
+        *(f"  {row.secret}: the user {row.worlds[0]}, or {row.worlds[1]}." for row in rows),
         "The adversary sees all that leaves one device, every copy with its moment, or that "
         "nothing does. Three of four acknowledgements are lost; every second device restarts. "
         "success: how often the best adversary names the world (95 %). e at least: the least e "
@@ -861,9 +864,11 @@ def problems(given: Namespace) -> None:
 def _list(json: bool, columns: Mapping[str, str], items: list[dict[str, Any]]) -> None:
     """``columns`` are heads, and keys of the items."""
     layout = "b" + "l" * (len(columns) - 2) + "d"
-    rows = [[{**item, "summary": _summary(item)}[key] for key in columns.values()] for item in items]
+    rows = [
+        [{**item, "summary": _summary(item)}[key] for key in columns.values()] for item in items
+    ]
     shown = table(layout, list(columns), rows, padding=(0, 2, 1, 0))
-    answer(json, items, lambda: show(shown))
+    answer(json, items, shown)
 
 
 def _summary(item: dict[str, Any]) -> "Text":

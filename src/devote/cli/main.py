@@ -7,7 +7,6 @@ To add a command, write a function in the file of its group (``lab``, ``plan``, 
 
 import inspect
 import os
-import re
 import sys
 import textwrap
 import traceback
@@ -19,7 +18,7 @@ from typing import NoReturn
 from devote import __version__
 from devote.cli import fleet, lab, operator, plan  # noqa: F401  (they register their commands)
 from devote.cli.options import COMMANDS, Command, CommandError
-from devote.cli.render import escape, line, note
+from devote.cli.render import note, show
 from devote.errors import DevoteError, did_you_mean
 from devote.extras import missing_extra
 
@@ -71,8 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         message = bad_input(error)
         if shows_traceback or message is None:
-            for row in traceback.format_exc().splitlines():
-                line(row, error=True)
+            show(*traceback.format_exc().splitlines(), error=True)
             return 1
         note(message)
         return 2
@@ -101,7 +99,7 @@ def _end_unread() -> int:
 def _run(given: list[str]) -> int:
     match given:
         case ["--version", *_]:
-            line(f"devote {__version__}")
+            show(f"devote {__version__}")
             return 0
         case ["--show-completion", *_]:
             print(completion())
@@ -149,8 +147,9 @@ def join_values(given: Sequence[str], command: Command) -> list[str]:
     >>> join_values(["--means", "-.1,.4", "--json"], COMMANDS["simulate"])
     ['--means=-.1,.4', '--json']
     """
-    valued = {option.name for option in command.options if option.takes_value}
-    joined, rest = [], iter(given)
+    valued = {option.name for option in command.options if option.metavar}
+    joined: list[str] = []
+    rest = iter(given)
     for word in rest:
         value = next(rest, None) if word in valued else None
         joined.append(word if value is None else f"{word}={value}")
@@ -165,7 +164,7 @@ def parser_of(name: str) -> ArgumentParser:
     arguments = [option for option in command.options if option.is_argument]
     parser = _Parser(
         prog=f"devote {name}",
-        usage=" ".join([f"devote {name} [OPTIONS]", *(option.metavar for option in arguments)]),
+        usage=" ".join([f"devote {name} [OPTIONS]", *(str(one.metavar) for one in arguments)]),
         description="\n\n".join(textwrap.fill(part, width) for part in text.split("\n\n")),
         epilog=f"example{examples}",
         formatter_class=RawDescriptionHelpFormatter,
@@ -199,7 +198,7 @@ def _overview() -> str:
         "options:",
         "  --version          Show the version.",
         "  --traceback        Show where an error came from.",
-        "  --show-completion  Print completions for bash or zsh: eval \"$(devote --show-completion)\"",
+        "  --show-completion  Print a script of completions for bash or zsh, to be sourced.",
         "",
         "Every command has --help with examples.",
     ]
@@ -221,14 +220,13 @@ def completion() -> str:
     for name in FAMILIES:
         lists[name] = [words.split()[1] for words in COMMANDS if words.startswith(f"{name} ")]
     cases = [
-        f'    "{words}"{f'|"{words} "*' if words in COMMANDS else ""}) '
-        f'list="{" ".join([*found, "--help"])}" ;;'
+        f'    "{words}"|"{words} -"*) list="{" ".join([*found, "--help"])}" ;;'
         for words, found in lists.items()
     ]
     names = " ".join(" ".join(GROUPS.values()).split())
     return "\n".join(
         [
-            "[ -n \"$ZSH_VERSION\" ] && autoload -U +X bashcompinit && bashcompinit",
+            '[ -n "$ZSH_VERSION" ] && autoload -U +X bashcompinit && bashcompinit',
             "_devote() {",
             f'  local list="{names}"',
             '  case "${COMP_WORDS[*]:1:$((COMP_CWORD < 3 ? COMP_CWORD - 1 : 2))}" in',

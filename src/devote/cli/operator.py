@@ -1,4 +1,4 @@
-"""The operator: a server, its experiments, invites and tokens, its store, and the check of a log."""
+"""The operator: a server, its experiments, invites, tokens and store, and the check of a log."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import tomllib
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +17,14 @@ from devote.cli.options import (
     COMMANDS,
     IMPORT,
     JSON,
-    SERVER,
+    KINDS,
     CommandError,
-    Option,
     check_writable,
     command,
     read_moment,
     read_spec_file,
-    whole,
 )
-from devote.cli.render import answer, indented, line, note, number, progress_bar, show, table
+from devote.cli.render import Cell, answer, indented, note, number, progress_bar, show, table, words
 from devote.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -35,27 +33,29 @@ if TYPE_CHECKING:
     from devote.boards.verification import Report
     from devote.server.settings import Grant
 
-STORE = Path("devote-server.db")
-TOKEN = Path("devote-server.db.token")
-NAME = Option("experiment", "EXPERIMENT", "The experiment's name.")
+NAME = "experiment EXPERIMENT  The experiment's name."
 
 
 def call_operator(given: Namespace, *, public: bool = False) -> "Operator":
     """A client for the operator's calls; with ``public`` it can do without a token."""
     from devote.boards.operator import Operator
 
-    token = os.environ.get("DEVOTE_TOKEN")
+    url, token = _server(given), os.environ.get("DEVOTE_TOKEN")
     if token and given.token_file is None:
-        return Operator(given.server, token)
-    file = given.token_file or TOKEN
+        return Operator(url, token)
+    file = given.token_file or Path("devote-server.db.token")
     if file.is_file():
-        return Operator(given.server, file)
+        return Operator(url, file)
     if public:
-        return Operator(given.server)
+        return Operator(url)
     raise CommandError(
         f"This needs the operator's token, and {file} is not there.\n"
         "Give --token-file, or set DEVOTE_TOKEN; `devote serve` printed where it is."
     )
+
+
+def _server(given: Namespace) -> str:
+    return given.server or os.environ.get("DEVOTE_SERVER") or "http://127.0.0.1:8600"
 
 
 CONFIG_EXCLUDES = {"--config", "--import", "--limit"}
@@ -64,40 +64,17 @@ CONFIG_EXCLUDES = {"--config", "--import", "--limit"}
 
 @command(
     "serve",
-    Option("--config", "FILE", "Options from a TOML file; those given here go before it.", Path),
-    Option(
-        "--store",
-        "FILE|nats://...",
-        "Where everything is kept: a file, or NATS nodes.",
-        default=str(STORE),
-    ),
-    Option("--host", "ADDRESS", "Address to listen on.", default="127.0.0.1"),
-    Option("--port", "PORT", "Port to listen on.", whole(1, 65535), 8600),
-    Option(
-        "--token-file", "FILE", "The operator's token, made if missing. Default: by the store.", Path
-    ),
-    Option("--certificate", "PEM", "TLS certificate; needs --key.", Path),
-    Option("--key", "PEM", "TLS private key.", Path),
-    Option(
-        "--admin-port",
-        "PORT",
-        "A port of their own for metrics and the operator's calls.",
-        whole(1, 65535),
-    ),
-    Option(
-        "--public-url",
-        "URL",
-        "Where devices and people reach this server; links and `open` print it.",
-    ),
-    Option(
-        "--limit", "NAME=VALUE", "Change a limit, such as streams=200; may be repeated.", many=True
-    ),
-    Option(
-        "--allow-origin",
-        "ORIGIN",
-        "Let pages of this site take part, as https://shop.example; may be repeated.",
-        many=True,
-    ),
+    "--config FILE  Options from a TOML file; those given here go before it.",
+    "--store FILE|NATS  Where everything is kept: a file, or nats://... nodes. [devote-server.db]",
+    "--host ADDRESS  Address to listen on. [127.0.0.1]",
+    "--port PORT  Port to listen on. [8600]",
+    "--token-file FILE  The operator's token, made if missing. Default: by the store.",
+    "--certificate PEM  TLS certificate; needs --key.",
+    "--key PEM  TLS private key.",
+    "--admin-port PORT  A port of their own for metrics and the operator's calls.",
+    "--public-url URL  Where devices and people reach this server; links and `open` print it.",
+    "--limit NAME=VALUE...  Change a limit, such as streams=200.",
+    "--allow-origin ORIGIN...  Let pages of this site take part, as https://shop.example.",
     IMPORT,
 )
 def serve(given: Namespace) -> None:
@@ -169,7 +146,7 @@ def read_config(path: Path, given: Sequence[str]) -> list[str]:
         if option.many:
             good = isinstance(value, list) and all(isinstance(item, str) for item in value)
             kind = 'a list of texts, such as ["..."]'
-        elif "port" in name:
+        elif option.kind is KINDS["PORT"]:
             good, kind = type(value) is int, "a whole number"
         else:
             good, kind = isinstance(value, str), 'a text, such as "..."'
@@ -198,11 +175,10 @@ def _known(path: Path, values: dict[str, Any], names: Sequence[str]) -> dict[str
 
 @command(
     "experiments open",
-    Option("spec", "SPEC", "A specification: a .toml or .json file.", Path),
-    Option("--enrolment", "HOW", "invite, or open for trying out.", default="invite"),
-    Option("--players", "N", "At most so many devices; tells a stall.", int),
-    *AS_OPERATOR,
-    IMPORT,
+    "spec SPEC  A specification: a .toml or .json file.",
+    "--enrolment HOW  invite, or open for trying out. [invite]",
+    "--players N  At most so many devices; tells a stall.",
+    *(*AS_OPERATOR, IMPORT),
 )
 def experiments_open(given: Namespace) -> None:
     """Open an experiment and print the address that devices join.
@@ -223,9 +199,8 @@ def experiments_open(given: Namespace) -> None:
 
 @command(
     "experiments list",
-    *AS_OPERATOR,
-    Option("--all", help="The archived ones too; needs the token."),
-    IMPORT,
+    "--all  The archived ones too; needs the token.",
+    *(*AS_OPERATOR, IMPORT),
 )
 def experiments_list(given: Namespace) -> None:
     """The experiments on a server: how they stand, how many take part, and what came of them.
@@ -240,7 +215,7 @@ def experiments_list(given: Namespace) -> None:
     items = [_named(item) for item in found if given.all or item["state"] != "archived"]
     heads = ["experiment", "state", "devices", "messages", "answer"]
     heads += ["invites"] if items and "invites" in items[0] else []
-    answer(given.json, items, lambda: show(table("bl", heads, map(_experiment_row, items))))
+    answer(given.json, items, table("bl", heads, map(_experiment_row, items)))
 
 
 def _experiment_row(item: dict[str, Any]) -> list[str]:
@@ -274,42 +249,30 @@ def _change(given: Namespace, **change: Any) -> None:
     answer(given.json, value, f"{given.experiment} is {state.words}.")
 
 
-@command("experiments close", NAME, *AS_OPERATOR, IMPORT)
-def experiments_close(given: Namespace) -> None:
-    """Take no new messages and devices; all can be read, and devices play on.
+def _puts_into(state: str, name: str, does: str) -> None:
+    """Make the command that puts an experiment into a state."""
 
-    Example:
-        devote experiments close banner
-    """
-    _change(given, state="closed")
+    def run(given: Namespace) -> None:
+        _change(given, state=state)
 
-
-@command("experiments reopen", NAME, *AS_OPERATOR, IMPORT)
-def experiments_reopen(given: Namespace) -> None:
-    """Take messages and devices again; an end date that has passed is removed.
-
-    Example:
-        devote experiments reopen banner
-    """
-    _change(given, state="open")
+    run.__doc__ = f"{does}\n\nExample:\n    devote experiments {name} banner\n"
+    command(f"experiments {name}", NAME, *AS_OPERATOR, IMPORT)(run)
 
 
-@command("experiments archive", NAME, *AS_OPERATOR, IMPORT)
-def experiments_archive(given: Namespace) -> None:
-    """Close an experiment and list it no more; its log and its page stay.
-
-    Example:
-        devote experiments archive banner
-    """
-    _change(given, state="archived")
+_puts_into(
+    "closed", "close", "Take no new messages and devices; all can be read, and devices play on."
+)
+_puts_into(
+    "open", "reopen", "Take messages and devices again; an end date that has passed is removed."
+)
+_puts_into("archived", "archive", "Close an experiment and list it no more; its log stays.")
 
 
 @command(
     "experiments end",
     NAME,
-    Option("when", "WHEN", "2027-01-31, 2027-01-31T18:00, 30d, or never."),
-    *AS_OPERATOR,
-    IMPORT,
+    "when WHEN  2027-01-31, 2027-01-31T18:00, 30d, or never.",
+    *(*AS_OPERATOR, IMPORT),
 )
 def experiments_end(given: Namespace) -> None:
     """Set when an experiment closes by itself, by the server's clock; times are in UTC.
@@ -321,13 +284,7 @@ def experiments_end(given: Namespace) -> None:
     _change(given, ends=None if given.when == "never" else read_moment(given.when))
 
 
-@command(
-    "experiments delete",
-    NAME,
-    Option("--yes", help="Do not ask."),
-    *AS_OPERATOR,
-    IMPORT,
-)
+@command("experiments delete", NAME, "--yes  Do not ask.", *AS_OPERATOR, IMPORT)
 def experiments_delete(given: Namespace) -> None:
     """Delete an experiment with all its messages, for good. Its name cannot be used again.
 
@@ -339,7 +296,7 @@ def experiments_delete(given: Namespace) -> None:
         found = {item["name"]: item for item in calls.overview()}.get(name)
         if found is not None and not given.yes:
             size = f"{found['messages']:,} messages of {found['enrolled']:,} devices"
-            line(f"This deletes {name} with {size} for good. Type its name to go on:", error=True)
+            show(f"This deletes {name} with {size} for good. Type its name to go on:", error=True)
             if sys.stdin.readline().strip() != name:
                 raise CommandError(f"{name} was not deleted.\nType its name, or give --yes.")
         calls.delete(name)
@@ -349,10 +306,8 @@ def experiments_delete(given: Namespace) -> None:
 @command(
     "experiments export",
     NAME,
-    Option("--output", "FILE", "Where to; by default the experiment's name and .jsonl.", Path),
-    SERVER,
-    JSON,
-    IMPORT,
+    "--output FILE  Where to; by default the experiment's name and .jsonl.",
+    *(AS_OPERATOR[0], JSON, IMPORT),
 )
 def experiments_export(given: Namespace) -> int:
     """Write the whole log to a file of JSON lines, checked message by message.
@@ -367,7 +322,7 @@ def experiments_export(given: Namespace) -> int:
 
     file = given.output or Path(f"{given.experiment}.jsonl")
     check_writable(file, new=True)
-    url = f"{given.server.rstrip('/')}/experiments/{given.experiment}"
+    url = f"{_server(given).rstrip('/')}/experiments/{given.experiment}"
     with (
         progress_bar() as progress,
         HttpLog(url, progress=progress) as log,
@@ -389,11 +344,11 @@ AT_ONCE = 10_000
 @command(
     "invites",
     NAME,
-    Option("--count", "N", "How many.", whole(1), 1),
-    Option("--expires", "WHEN", "When they stop being good: a date in UTC, or 30d."),
-    Option("--links", help="As links that a device can join by."),
-    Option("--link-to", "URL", "Links to this page of yours, with the invite after a #."),
-    Option("--output", "FILE", "A new file, readable by you only; else they are printed.", Path),
+    "--count COUNT  How many. [1]",
+    "--expires WHEN  When they stop being good: a date in UTC, or 30d.",
+    "--links  As links that a device can join by.",
+    "--link-to URL  Links to this page of yours, with the invite after a #.",
+    "--output FILE  A new file, readable by you only; else they are printed.",
     *AS_OPERATOR,
 )
 def invites(given: Namespace) -> None:
@@ -427,7 +382,7 @@ def invites(given: Namespace) -> None:
             _write_private(given.output, batches(calls))
     value: dict[str, Any] = {"experiment": given.experiment}
     if given.output is None:
-        answer(given.json, {**value, "invites": made}, lambda: [line(text) for text in made])
+        answer(given.json, {**value, "invites": made}, *made)
     else:
         value |= {"file": str(given.output), "count": given.count}
         answer(given.json, value, f"{given.output}: {given.count:,} invites.")
@@ -446,10 +401,10 @@ def _write_private(output: Path, batches: Iterator[list[str]]) -> None:
 @command(
     "revoke",
     NAME,
-    Option("--device", "KEY", "A device, by its key; may be repeated.", many=True),
-    Option("--invite", "TEXT", "An invite or a link; may be repeated.", many=True),
-    Option("--invites", "FILE", "All invites of a file that `devote invites` wrote.", Path),
-    Option("--all-invites", help="All invites that were not used yet."),
+    "--device KEY...  A device, by its key.",
+    "--invite TEXT...  An invite or a link.",
+    "--invites FILE  All invites of a file that `devote invites` wrote.",
+    "--all-invites  All invites that were not used yet.",
     *AS_OPERATOR,
 )
 def revoke(given: Namespace) -> None:
@@ -478,12 +433,15 @@ def revoke(given: Namespace) -> None:
     answer(given.json, vars(done), text)
 
 
-SCOPE = Option("--scope", "SCOPE", "operator, inviter (of one experiment), or reader.")
-OF_EXPERIMENT = Option("--experiment", "NAME", "The experiment of an inviter.", default="")
-TOKENS = Option("--token-file", "FILE", "The file of the server's tokens.", Path, TOKEN)
+TOKENS = (
+    "--token-file FILE  The file of the server's tokens. [devote-server.db.token]",
+    "--scope SCOPE  operator, inviter (of one experiment), or reader.",
+    "--experiment NAME  The experiment of an inviter.",
+    JSON,
+)
 
 
-@command("token rotate", TOKENS, replace(SCOPE, default="operator"), OF_EXPERIMENT, JSON)
+@command("token rotate", *TOKENS, scope="operator")
 def token_rotate(given: Namespace) -> None:
     """Put a new token into its file. Servers take it at once, and the old one no longer.
 
@@ -499,10 +457,10 @@ def token_rotate(given: Namespace) -> None:
     shown = {} if given.scope == "operator" else {"token": made}
     line_1 = f"A new token is in {given.token_file}; the old one is no longer good."
     value = {"token_file": str(given.token_file), **shown}
-    answer(given.json, value, lambda: [line(text) for text in (line_1, *shown.values())])
+    answer(given.json, value, *(line_1, *shown.values()))
 
 
-@command("token add", replace(SCOPE, required=True), OF_EXPERIMENT, TOKENS, JSON)
+@command("token add", *TOKENS)
 def token_add(given: Namespace) -> None:
     """Make one more token, with a scope of its own, and print it. Servers take it at once.
 
@@ -519,7 +477,7 @@ def token_add(given: Namespace) -> None:
     answer(given.json, {"token": made, "scope": given.scope}, made)
 
 
-@command("token list", TOKENS, JSON)
+@command("token list", TOKENS[0], JSON)
 def token_list(given: Namespace) -> None:
     """List what the tokens of a server allow, with their first four characters.
 
@@ -531,10 +489,10 @@ def token_list(given: Namespace) -> None:
     found = read_tokens(_token_file(given).read_text())
     value = [{"begins": text[:4], **vars(grant)} for text, grant in found.items()]
     rows = [f"{text[:4]}...  {grant}" for text, grant in found.items()]
-    answer(given.json, value, lambda: [line(row) for row in rows])
+    answer(given.json, value, *rows)
 
 
-@command("token remove", Option("begins", "BEGINS", "Its first characters."), TOKENS, JSON)
+@command("token remove", "begins BEGINS  Its first characters.", TOKENS[0], JSON)
 def token_remove(given: Namespace) -> None:
     """Take a token away. Servers take it no longer.
 
@@ -554,7 +512,7 @@ def _grant(given: Namespace) -> "Grant":
         raise CommandError(f"scope {given.scope!r} is not known.\nUse one of: {', '.join(SCOPES)}.")
     if (given.scope == "inviter") != bool(given.experiment):
         raise CommandError("An inviter needs --experiment, and no other scope takes it.")
-    return Grant(given.scope, given.experiment)
+    return Grant(given.scope, given.experiment or "")
 
 
 def _token_file(given: Namespace) -> Path:
@@ -568,8 +526,8 @@ def _token_file(given: Namespace) -> Path:
 
 @command(
     "backup",
-    Option("copy", "FILE", "A new file for the copy.", Path),
-    Option("--store", "FILE|nats://...", "The store of `devote serve`.", default=str(STORE)),
+    "copy FILE  A new file for the copy.",
+    "--store FILE|NATS  The store of `devote serve`. [devote-server.db]",
     JSON,
 )
 def backup(given: Namespace) -> None:
@@ -601,8 +559,8 @@ def backup(given: Namespace) -> None:
 
 @command(
     "restore",
-    Option("copy", "FILE", "A copy that a backup has made.", Path),
-    Option("--store", "FILE", "The store of `devote serve`.", Path, STORE),
+    "copy FILE  A copy that a backup has made.",
+    "--store FILE  The store of `devote serve`. [devote-server.db]",
     JSON,
 )
 def restore(given: Namespace) -> None:
@@ -626,9 +584,9 @@ def restore(given: Namespace) -> None:
 
 @command(
     "migrate",
-    Option("store", "FILE", "The store of a server, stopped.", Path),
-    Option("nats", "nats://...", "Where to move it."),
-    Option("--experiment", "NAME", "Only this one; may be repeated. Default: all.", many=True),
+    "store FILE  The store of a server, stopped.",
+    "nats NATS  Where to move it: nats://HOST:PORT,...",
+    "--experiment NAME...  Only this one. Default: all.",
     JSON,
 )
 def migrate(given: Namespace) -> None:
@@ -670,19 +628,11 @@ HEAD = re.compile(r"(\d{1,15}):([0-9a-f]{64})")
 
 @command(
     "verify",
-    Option("log", "URL|FILE", "An experiment's address, or a saved log."),
-    Option(
-        "--store",
-        "FILE",
-        "A device's store: is all there that it was sent? May be repeated.",
-        Path,
-        many=True,
-    ),
-    Option("--against", "FILE", "A log saved earlier: is all of it still there?", Path),
-    Option(
-        "--head", "N:HEAD", "Another reader's head: is the log the same up to N?", many=True
-    ),
-    Option("--save", "FILE", "Keep a copy of the log here.", Path),
+    "log URL|FILE  An experiment's address, or a saved log.",
+    "--store FILE...  A device's store: is all there that it was sent?",
+    "--against FILE  A log saved earlier: is all of it still there?",
+    "--head N:HEAD...  Another reader's head: is the log the same up to N?",
+    "--save FILE  Keep a copy of the log here.",
     JSON,
 )
 def verify(given: Namespace) -> int:
@@ -714,7 +664,7 @@ def verify(given: Namespace) -> int:
         enter = stack.enter_context
         earlier = None if given.against is None else enter(SavedLog(given.against))
         progress = enter(progress_bar())
-        source = enter(_open_log(given.log, progress))
+        source = _open_log(given.log, stack, progress)
         name = source.experiment.name
         remembered = [remember(path, name) for path in given.store]
         if earlier is not None:
@@ -726,7 +676,7 @@ def verify(given: Namespace) -> int:
             remembered.append(earlier.remembered())
         copy = None if given.save is None else enter(LogCopy(given.save, source))
         report = verify_log(source, told=heads, remembered=remembered, copy=copy, progress=progress)
-    answer(given.json, _report_value(report), lambda: _show_report(report))
+    answer(given.json, _report_value(report), *_report(report))
     return int(not report.ok)
 
 
@@ -743,14 +693,14 @@ def read_head(text: str) -> "Told":
     return Told("head", int(found[1]), {"head": found[2]}, "--head")
 
 
-def _open_log(log: str, progress: Callable[[int, int, str], None]) -> "Log":
-    """The log at an address or in a file."""
+def _open_log(log: str, stack: ExitStack, progress: Callable[[int, int, str], None]) -> "Log":
+    """The log at an address or in a file, open for as long as the stack is."""
     from devote.boards.board import is_address
     from devote.boards.logs import HttpLog, SavedLog
 
     if not Path(log).is_file() and (is_address(log) or "/experiments/" in log):
-        return HttpLog(log, progress=progress)
-    return SavedLog(log)
+        return stack.enter_context(HttpLog(log, progress=progress))
+    return stack.enter_context(SavedLog(log))
 
 
 def _report_value(report: "Report") -> dict[str, Any]:
@@ -770,31 +720,36 @@ def _report_value(report: "Report") -> dict[str, Any]:
     }
 
 
-def _show_report(report: "Report") -> None:
+def _report(report: "Report") -> Iterator[Cell]:
     """The verdict, each check, what is wrong, and what this cannot tell."""
     from devote.boards.verification import CHECKS
 
     spec, wrong = report.experiment.spec, sum(report.wrong.values())
     size = f"{report.messages:,} messages of {report.voters:,} voters, {report.enrolled:,} enrolled"
-    verdict = ("All is well.", "bold green")
-    if not report.ok:
-        verdict = (f"WRONG: {wrong:,} {'finding' if wrong == 1 else 'findings'}.", "bold red")
+    yield words(f"{spec.name} ({spec.scheme.name}): {size}")
+    if report.ok:
+        yield ("All is well.", "bold green")
+    else:
+        yield (f"WRONG: {wrong:,} {'finding' if wrong == 1 else 'findings'}.", "bold red")
     rows = [
         (check, f"{report.checked[check]:,}", str(report.wrong[check] or "-"), meaning)
         for check, meaning in CHECKS.items()
     ]
-    checks = table("brrl", ("check", "checked", "wrong", "what is counted"), rows)
-    show(f"{spec.name} ({spec.scheme.name}): {size}", verdict, "", checks, "")
+    yield ""
+    yield table("brrl", ("check", "checked", "wrong", "what is counted"), rows)
+    yield ""
     if not report.ok:
-        show(("What is wrong", "bold"))
+        yield ("What is wrong", "bold")
         for finding in report.findings:
             where = "" if finding.number is None else f"message {finding.number:,}: "
-            show(indented(f"{finding.check}: {where}{finding.text}"))
+            yield indented(f"{finding.check}: {where}{finding.text}")
         if wrong > len(report.findings):
-            show(indented(f"and {wrong - len(report.findings):,} more"))
-        show("")
-    show(("What this cannot tell", "bold"), *map(indented, report.unchecked), "")
-    show(f"The good messages come to: {report.status}, "
-         f"{', '.join(spec.arm_names[arm] for arm in report.answer)}")
+            yield indented(f"and {wrong - len(report.findings):,} more")
+        yield ""
+    yield ("What this cannot tell", "bold")
+    yield from map(indented, report.unchecked)
+    found = ", ".join(spec.arm_names[arm] for arm in report.answer)
+    yield ""
+    yield words(f"The good messages come to: {report.status}, {found}")
     if report.head is not None:
-        line(f"head {report.number}:{report.head}")
+        yield f"head {report.number}:{report.head}"

@@ -1,19 +1,21 @@
 """What a command takes: its options, those that several share, and how their texts are read.
 
-``@command`` registers a function under the words that call it, with its options as data. The
-function gets what was given as attributes, calls the library, and renders. Texts are checked here
-only for what the library cannot see: whether one is a list, a pair, a number or a moment.
+``@command`` registers a function under the words that call it, with a line of text for each option.
+The function gets what was given as attributes, calls the library, and renders. Texts are checked
+here only for what the library cannot see: whether one is a list, a pair, a number or a moment.
 """
 
+import keyword
 import os
 import re
+import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from devote.errors import DevoteError
 
@@ -27,18 +29,69 @@ class CommandError(DevoteError, ValueError):
     """Options that the command line cannot read, or that do not go together."""
 
 
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """A reader of whole numbers within bounds."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\s*[+-]?\d+\s*", text):
+            raise ArgumentTypeError(f"{text!r} is not a whole number")
+        if int(text) < least or (most is not None and int(text) > most):
+            bounds = f"{least} or more" if most is None else f"from {least} to {most}"
+            raise ArgumentTypeError(f"{text!r} must be {bounds}")
+        return int(text)
+
+    return read
+
+
+def decimal(text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+KINDS: dict[str, Callable[[str], Any]] = {
+    "INTEGER": whole(-sys.maxsize),
+    "N": whole(-sys.maxsize),
+    "NUMBER": whole(-sys.maxsize),
+    "COUNT": whole(1),
+    "W": whole(0),
+    "PORT": whole(1, 65535),
+    "X": decimal,
+    "P": decimal,
+    **dict.fromkeys(("FILE", "FOLDER", "PEM", "SPEC", "STORE"), Path),
+}
+"""How a value is read, by what stands for it in the help; other values are texts."""
+
+DECLARED = re.compile(
+    r"(?P<name>--[a-z-]+|[a-z]+)(?: \[?(?P<metavar>[^\s\]]+?)(?P<many>\.\.\.)?\]?)?  "
+    r"(?P<help>.*?)(?: \[(?P<default>[^\]]+)\])?"
+)
+
+
 @dataclass(frozen=True)
 class Option:
-    """An option, or an argument if its name has no dashes; a switch if it has no ``metavar``."""
+    """An option, an argument if its name has no dashes, or a switch if no value follows it."""
 
     name: str
-    metavar: str = ""
-    help: str = ""
-    kind: Callable[[str], Any] = str
-    default: Any = None
-    many: bool = False
-    required: bool = False
-    environment: str = ""
+    metavar: str | None
+    many: bool
+    help: str
+    default: Any
+
+    @classmethod
+    def parse(cls, text: str) -> "Option":
+        """Read a declaration: name, value, two spaces, help, default.
+
+        >>> Option.parse("--trials COUNT  Number of trials. [20]")
+        Option(name='--trials', metavar='COUNT', many=False, help='Number of trials.', default=20)
+        """
+        found = DECLARED.fullmatch(text)
+        assert found is not None, text
+        name, metavar, many, meaning, default = found.groups()
+        option = cls(name, metavar, many is not None, meaning, default)
+        return option if default is None else replace(option, default=option.kind(default))
 
     @property
     def is_argument(self) -> bool:
@@ -46,49 +99,41 @@ class Option:
         return not self.name.startswith("-")
 
     @property
-    def takes_value(self) -> bool:
-        """Whether a value follows its name."""
-        return bool(self.metavar) and not self.is_argument
+    def attribute(self) -> str:
+        """The name under which a command finds its value: ``--import`` gives ``import_``."""
+        name = self.name.lstrip("-").replace("-", "_")
+        return f"{name}_" if keyword.iskeyword(name) else name
 
     @property
-    def attribute(self) -> str:
-        """The name of its value; ``--import`` gives ``import_``, which Python can write."""
-        name = self.name.lstrip("-").replace("-", "_")
-        return "import_" if name == "import" else name
+    def kind(self) -> Callable[[str], Any]:
+        """The reader of its value."""
+        return KINDS.get((self.metavar or "").partition(".")[0], str)
 
     def add_to(self, parser: ArgumentParser) -> None:
         """Let a parser read it."""
+        how: dict[str, Any] = {"metavar": self.metavar, "type": self.kind}
         if self.is_argument:
-            nargs = {(True, True): "+", (True, False): "*"}.get((self.many, self.required))
-            how: dict[str, Any] = {"nargs": nargs} if nargs else {}
-            parser.add_argument(
-                self.name, metavar=self.metavar, help=self.help, type=self.kind, **how
-            )
-        elif not self.metavar:
-            parser.add_argument(
-                self.name, dest=self.attribute, help=self.help, action="store_true"
-            )
+            how["nargs"] = "*" if self.many else None
+            parser.add_argument(self.attribute, help=self.help, **how)
+        elif self.metavar is None:
+            parser.add_argument(self.name, dest=self.attribute, help=self.help, action="store_true")
         else:
-            default = os.environ.get(self.environment) or self.default
-            shown = "" if self.default is None else f" (default: {self.default})"
-            shown += f" [{self.environment}]" if self.environment else ""
-            parser.add_argument(
-                self.name,
-                dest=self.attribute,
-                metavar=self.metavar,
-                help=self.help + shown,
-                type=self.kind,
-                default=[] if self.many else default,
-                action="append" if self.many else "store",
-                required=self.required,
-            )
+            how |= {"action": "append", "default": []} if self.many else {"default": self.default}
+            default = "" if self.default is None else f" (default: {self.default})"
+            more = "; may be repeated" if self.many else ""
+            meaning = f"{self.help.removesuffix('.')}{more}.{default}"
+            parser.add_argument(self.name, dest=self.attribute, help=meaning, **how)
+
+
+Run: TypeAlias = Callable[[Namespace], object]
+"""What a command does with what was given; it may return an exit code."""
 
 
 @dataclass(frozen=True)
 class Command:
     """What runs when its words are called; the docstring of ``run`` is its help."""
 
-    run: Callable[[Namespace], Any]
+    run: Run
     options: tuple[Option, ...]
 
 
@@ -97,87 +142,52 @@ COMMANDS: dict[str, Command] = {}
 
 
 def command(
-    words: str, *options: Option
-) -> Callable[[Callable[[Namespace], Any]], Callable[[Namespace], Any]]:
-    """Register a command."""
+    words: str, *declared: str, without: Collection[str] = (), **defaults: Any
+) -> Callable[[Run], Run]:
+    """Register a command with its options.
 
-    def register(run: Callable[[Namespace], Any]) -> Callable[[Namespace], Any]:
-        COMMANDS[words] = Command(run, options)
+    ``without`` and ``defaults`` are about options that it shares with others; of two with the same
+    name the later holds.
+    """
+    options = {option.name: option for option in map(Option.parse, declared)}
+    own = tuple(
+        replace(option, default=defaults.get(option.attribute, option.default))
+        for name, option in options.items()
+        if name not in without
+    )
+
+    def register(run: Run) -> Run:
+        COMMANDS[words] = Command(run, own)
         return run
 
     return register
 
 
-def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """A reader of whole numbers within bounds.
-
-    >>> whole(1)("20")
-    20
-    """
-
-    def read(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise ArgumentTypeError(f"{text!r} is not a whole number") from None
-        if value < least or (most is not None and value > most):
-            bounds = f"{least} or more" if most is None else f"from {least} to {most}"
-            raise ArgumentTypeError(f"{text!r} must be {bounds}")
-        return value
-
-    return read
-
-
-def at_least(least: float) -> Callable[[str], float]:
-    """A reader of numbers that are not below ``least``."""
-
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            raise ArgumentTypeError(f"{text!r} is not a number") from None
-        if not value >= least:
-            raise ArgumentTypeError(f"{text!r} must be {least:g} or more")
-        return value
-
-    return read
-
-
-MEANS = Option(
-    "--means", "LIST", "Means of the arms, such as .7,.5,.3; in place of the problem's."
+JSON = "--json  JSON instead of tables and text."
+MEANS = "--means LIST  Means of the arms, such as .7,.5,.3; in place of the problem's."
+SCHEME = "--scheme NAME  How the group decides; by default the first of `devote schemes`."
+SET = "--set NAME=VALUE...  A parameter of the scheme."
+SEED = "--seed INTEGER  The same seed gives the same numbers. [0]"
+WORKERS = "--workers W  Processes to run in; 0: one per core. [1]"
+DASK = "--dask ADDRESS  Run on this cluster: tcp://host:8786."
+ENGINE = (
+    "--engine NAME  What runs the trials: event, passes, cuda, or auto for the faster of the "
+    "first two. [auto]"
 )
-SCHEME = Option("--scheme", "NAME", "How the group decides; by default the first of `schemes`.")
-SET = Option("--set", "NAME=VALUE", "A parameter of the scheme; may be repeated.", many=True)
-PLAYERS = Option("--players", "N", "Number of devices.", int, 64)
-SEED = Option("--seed", "S", "The same seed gives the same numbers.", int, 0)
-JSON = Option("--json", help="JSON instead of tables and text.")
-ENGINE = Option(
-    "--engine",
-    "NAME",
-    "What runs the trials: event, passes, cuda, or auto for the faster of the first two.",
-    default="auto",
-)
-WORKERS = Option("--workers", "W", "Processes to run in; 0: one per core.", whole(0), 1)
-DASK = Option("--dask", "ADDRESS", "Run on this cluster: tcp://host:8786.")
-IMPORT = Option(
-    "--import",
-    "FILE.py",
-    "Import a file with a subroutine of your own first; may be repeated.",
-    many=True,
-)
+IMPORT = "--import FILE.py...  Import a file with a subroutine of your own first."
 SCENARIO = (
     SCHEME,
     SET,
-    Option("--algorithm", "NAME", "The subroutine, one of `devote algorithms`.", default="ser3"),
-    Option("--option", "NAME=VALUE", "An option of the subroutine; may be repeated.", many=True),
+    "--algorithm NAME  The subroutine, one of `devote algorithms`. [ser3]",
+    "--option NAME=VALUE...  An option of the subroutine.",
     MEANS,
-    Option("--problem", "NAME", "One of `devote problems`."),
-    Option("--activity", "WHO", "Who wakes: uniform, split, zipf:1.1 or weights:1,2,3."),
-    PLAYERS,
-    Option("--epsilon", "E", "How far from the best a good arm may be.", float, 0.25),
-    Option("--eta", "P", "Error allowed to one device alone; by default the scheme's.", float),
-    Option("--delta", "P", "Error allowed to the group.", float, 0.05),
-    Option("--horizon", "T", "Stop after so many pulls, ended or not.", int),
+    "--problem NAME  One of `devote problems`.",
+    "--activity WHO  Who wakes: uniform, split, zipf:1.1 or weights:1,2,3.",
+    "--players N  Number of devices. [64]",
+    "--epsilon X  How far from the best a good arm may be. [0.25]",
+    "--eta P  Error allowed to one device alone; by default the scheme's.",
+    "--delta P  Error allowed to the group. [0.05]",
+    "--horizon N  Stop after so many pulls, ended or not.",
     ENGINE,
     WORKERS,
     SEED,
@@ -186,29 +196,11 @@ SCENARIO = (
 )
 """What is simulated and how: the options of ``simulate``, ``watch``, ``plan`` and ``audit``."""
 
-SERVER = Option(
-    "--server",
-    "URL",
-    "The server's address.",
-    default="http://127.0.0.1:8600",
-    environment="DEVOTE_SERVER",
+AS_OPERATOR = (
+    "--server URL  The server's address; else DEVOTE_SERVER, or http://127.0.0.1:8600.",
+    "--token-file FILE  The operator's token; else DEVOTE_TOKEN, or devote-server.db.token.",
+    JSON,
 )
-TOKEN_FILE = Option(
-    "--token-file",
-    "FILE",
-    "The operator's token; else DEVOTE_TOKEN, or devote-server.db.token, which `serve` makes.",
-    Path,
-)
-AS_OPERATOR = (SERVER, TOKEN_FILE, JSON)
-
-
-def scenario(*without: str, **defaults: Any) -> tuple[Option, ...]:
-    """The options of a scenario without some, and with defaults of a command's own."""
-    return tuple(
-        replace(option, default=defaults.get(option.attribute, option.default))
-        for option in SCENARIO
-        if option.attribute not in without
-    )
 
 
 def read_means(text: str) -> tuple[float, ...]:

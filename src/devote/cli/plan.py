@@ -2,24 +2,15 @@
 
 import math
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import replace
 from json import dumps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group, RenderableType
+
 from devote.cli.lab import draw_sweep, failure_table, standing
-from devote.cli.options import (
-    CommandError,
-    Option,
-    at_least,
-    check_writable,
-    command,
-    read_problem,
-    read_spec,
-    running,
-    scenario,
-    whole,
-)
+from devote.cli.options import SCENARIO, CommandError, command, read_problem, read_spec, running
 from devote.cli.render import (
     CLOSE,
     Cell,
@@ -30,15 +21,11 @@ from devote.cli.render import (
     panel,
     probability,
     progress_bar,
-    show,
     table,
     words,
 )
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from devote.plan.resets import Changes
     from devote.problems import Problem
 
 DEFAULT_ARMS = 4
@@ -51,48 +38,25 @@ DAY = 86400.0
 
 @command(
     "plan",
-    *scenario("engine", players=None, epsilon=0.005, workers=0, algorithm=None),
-    Option("--arms", "K", "Number of options, if --means does not say (default: 4).", int),
-    Option(
-        "--visitors-per-day",
-        "V",
-        "New visitors a day, each of whom plays once (default: 50000).",
-        float,
-    ),
-    Option(
-        "--plays-per-day",
-        "R",
-        "In place of visitors: plays a day of each of --players devices (default: 10).",
-        float,
-    ),
-    Option(
-        "--events-per-day",
-        "E",
-        "In place of --plays-per-day: plays of all devices together.",
-        float,
-    ),
-    Option("--days", "D", "The longest that you would wait (default: 365).", float),
-    Option(
-        "--privacy",
-        "E",
-        "Privacy wanted: the e of local differential privacy, or none (default: 1).",
-    ),
-    Option("--liars", "L", "Lying devices to tolerate, by proof (default: 0).", whole(0)),
-    Option("--switches", "S", "ser4: expected changes of the best arm within --horizon.", int),
-    Option(
-        "--trials",
-        "T",
-        "Most runs to simulate (default: 400, one scheme 20, a sweep 5).",
-        whole(1),
-    ),
-    Option(
-        "--seconds",
-        "S",
-        "About the most time for one forecast (default: 10, one scheme 5).",
-        at_least(0.1),
-    ),
-    Option("--sweep", "AXIS", "Costs over eta, players or epsilon."),
-    Option("--out", "FILE", "Draw the sweep: .png or .svg; its data go beside it.", Path),
+    *SCENARIO,
+    "--arms N  Number of options, if --means does not say. Default: 4.",
+    "--visitors-per-day X  New visitors a day, each of whom plays once. Default: 50000.",
+    "--plays-per-day X  In place of visitors: plays a day of each of --players devices. "
+    "Default: 10.",
+    "--events-per-day X  In place of --plays-per-day: plays of all devices together.",
+    "--days X  The longest that you would wait. Default: 365.",
+    "--privacy E  Privacy wanted: the e of local differential privacy, or none. Default: 1.",
+    "--liars W  Lying devices to tolerate, by proof. Default: 0.",
+    "--switches N  ser4: expected changes of the best arm within --horizon.",
+    "--trials COUNT  Most runs to simulate. Default: 400, one scheme 20, a sweep 5.",
+    "--seconds X  About the most time for one forecast. Default: 10, one scheme 5.",
+    "--sweep AXIS  Costs over eta, players or epsilon.",
+    "--out FILE  Draw the sweep: .png or .svg; its data go beside it.",
+    without=("--engine",),
+    players=None,
+    epsilon=0.005,
+    workers=0,
+    algorithm=None,
 )
 def plan(given: Namespace) -> None:
     """Which scheme for your fleet, and what it will cost, before anything is deployed.
@@ -123,8 +87,8 @@ def plan(given: Namespace) -> None:
         raise CommandError(f"--arms {given.arms} with {problem.n_arms} means.\nLeave --arms out.")
     if given.out is not None and given.sweep is None:
         raise CommandError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
-    changes = _changes(given)
-    if given.scheme is None and given.sweep is None and changes is None:
+    has_resets = _check_resets(given)
+    if given.scheme is None and given.sweep is None and not has_resets:
         return _compare(given, problem)
     for name in ("privacy", "days", "liars", "visitors_per_day"):
         if getattr(given, name) is not None:
@@ -134,16 +98,14 @@ def plan(given: Namespace) -> None:
                 "--set liars=5."
             )
     given.players = DEFAULT_PLAYERS if given.players is None else given.players
-    return _sweep(given, problem) if given.sweep is not None else _one(given, problem, changes)
+    return _one(given, problem) if given.sweep is None else _sweep(given, problem)
 
 
-def _changes(given: Namespace) -> "Changes | None":
-    """What a plan for ser4 must know, and no other takes."""
-    from devote.plan.resets import Changes
-
+def _check_resets(given: Namespace) -> bool:
+    """Whether it is a plan for ser4, which must know what changes, and no other plan takes that."""
     if given.algorithm != "ser4":
         if given.switches is None and given.horizon is None:
-            return None
+            return False
         raise CommandError(
             "--switches and --horizon are for resets.\nGive --algorithm ser4 as well."
         )
@@ -154,10 +116,10 @@ def _changes(given: Namespace) -> "Changes | None":
             "A plan for ser4 needs to know what changes.\n"
             "Give --switches, how often the best arm does, and --horizon, within how many events."
         )
-    return Changes(given.switches, given.horizon)
+    return True
 
 
-def _one(given: Namespace, problem: "Problem", changes: "Changes | None") -> None:
+def _one(given: Namespace, problem: "Problem") -> None:
     """One scheme in detail."""
     from devote.plan.plan import make_plan
     from devote.protocol.scheme import make_scheme
@@ -165,7 +127,7 @@ def _one(given: Namespace, problem: "Problem", changes: "Changes | None") -> Non
     events = given.events_per_day
     if given.plays_per_day is not None:
         events = given.plays_per_day * given.players
-    if changes is not None and not any(word.startswith("phi") for word in given.option):
+    if given.switches is not None and not any(word.startswith("phi") for word in given.option):
         # Without a phi a plan for ser4 is one for the terms of ser3, and recommends it.
         given.algorithm = "ser3"
     given.algorithm = given.algorithm or make_scheme(given.scheme).about.default_algorithm
@@ -177,9 +139,10 @@ def _one(given: Namespace, problem: "Problem", changes: "Changes | None") -> Non
         trials=given.trials or 20,
         seed=given.seed,
         seconds=given.seconds or 5.0,
-        changes=changes,
+        switches=given.switches,
+        horizon=given.horizon,
     ).to_dict()
-    answer(given.json, made, lambda: _show_plan(made))
+    answer(given.json, made, plan_panel(made))
 
 
 def _sweep(given: Namespace, problem: "Problem") -> None:
@@ -212,10 +175,11 @@ def _sweep(given: Namespace, problem: "Problem") -> None:
     ]
     heads = (given.sweep, "votes needed", "samples", "± std", "broadcasts", "agreed")
     more = [] if data is None else ["", f"Picture: {given.out}", f"Data: {data}"]
-    answer(given.json, found, lambda: show(table("r", heads, rows), *more))
+    answer(given.json, found, table("r", heads, rows), *more)
 
 
-def _show_plan(made: dict[str, Any]) -> None:
+def plan_panel(made: dict[str, Any]) -> RenderableType:
+    """The plan of one scheme."""
     spec, problem = made["spec"], made["problem"]
     facts: dict[str, Cell] = {
         "votes needed": str(made["votes_needed"]),
@@ -230,23 +194,21 @@ def _show_plan(made: dict[str, Any]) -> None:
         style="dim",
     )
     size = f", {len(spec['arms'])} arms, {made['n_players']:,} devices"
-    show(
-        panel(
-            [(f"{made['scheme']} {spec['algorithm']}", "bold"), size],
-            [
-                asked,
-                *(words(warning, style="yellow") for warning in made["warnings"]),
-                _expected_costs(made),
-                *(_resets(resets) if resets else []),
-                table("r", tuple(facts), [facts.values()]),
-                failure_table(made["failure"], spec["delta"]),
-                table("BLl", ("promise", "standing", "in words"), promises, padding=(0, 2, 0, 0)),
-            ],
-        )
+    return panel(
+        [(f"{made['scheme']} {spec['algorithm']}", "bold"), size],
+        [
+            asked,
+            *(words(warning, style="yellow") for warning in made["warnings"]),
+            _expected_costs(made),
+            *(_resets(resets) if resets else []),
+            table("r", tuple(facts), [facts.values()]),
+            failure_table(made["failure"], spec["delta"]),
+            table("BLl", ("promise", "standing", "in words"), promises, padding=(0, 2, 0, 0)),
+        ],
     )
 
 
-def _expected_costs(made: dict[str, Any]) -> "RenderableType":
+def _expected_costs(made: dict[str, Any]) -> RenderableType:
     simulated = made["simulated"]
     samples, device = simulated["samples_until_all_know"], simulated["per_device"]
     spread = f"± {number(samples['std'])} " if simulated["trials"] > 1 else ""
@@ -303,7 +265,7 @@ def _theorem_2(made: dict[str, Any]) -> tuple[str, str]:
     )
 
 
-def _resets(resets: dict[str, Any]) -> "list[RenderableType]":
+def _resets(resets: dict[str, Any]) -> list[RenderableType]:
     """What SER4 does over the horizon; the costs above it are those of one term."""
     phi, best, printed = resets["phi"], resets["recommended_phi"], resets["printed_phi"]
     constant = number(resets["plays_per_term"])
@@ -377,7 +339,7 @@ def _compare(given: Namespace, problem: "Problem") -> None:
     how = {"runs": given.trials or 400, "seed": given.seed, "seconds": given.seconds or 10.0}
     with progress_bar() as progress:
         found = compare(question, problem, progress=progress, **how).to_dict()
-    answer(given.json, found, lambda: _show_comparison(found))
+    answer(given.json, found, _comparison_panel(found))
 
 
 def _fleet(given: Namespace, days: float) -> tuple[int, float | None, float | None]:
@@ -416,7 +378,7 @@ def _read_privacy(text: str | None) -> float | None:
     if text in (None, "none"):
         return 1.0 if text is None else None
     try:
-        return float(text)  # type: ignore[arg-type]
+        return float(text)
     except ValueError:
         raise CommandError(
             f"--privacy {text!r} is not a number.\n"
@@ -424,18 +386,18 @@ def _read_privacy(text: str | None) -> float | None:
         ) from None
 
 
-def _show_comparison(found: dict[str, Any]) -> None:
+def _comparison_panel(found: dict[str, Any]) -> RenderableType:
     """What to use and what it takes, or what to relax; then the other schemes."""
     use = next((row for row in found["schemes"] if row["scheme"] == found["use"]), None)
     parts: list[RenderableType] = [_question(found)]
     if use is None:
-        parts += [*_relax(found), *_schemes(found)]
+        parts += [*_relax(found), _schemes(found)]
     else:
         main = use["simulated"]
         parts += [words((f"Use {found['use']}. ", "bold green"), found["why"])]
         parts += [_expect(main, found), *_costs(found, main), *_under_way(main)]
-        parts += [_scenarios(found, main), *_schemes(found), _settings(use)]
-    show(panel([(_who(found), "bold"), f", {found['n_arms']} options"], parts))
+        parts += [_scenarios(found, main), _schemes(found), _settings(use)]
+    return panel([(_who(found), "bold"), f", {found['n_arms']} options"], parts)
 
 
 def _who(found: dict[str, Any]) -> str:
@@ -452,7 +414,7 @@ def _unit(simulated: dict[str, Any], plays: str = "plays of each device") -> str
     return "answers" if simulated["unit"] == "answers" else plays
 
 
-def _question(found: dict[str, Any]) -> "RenderableType":
+def _question(found: dict[str, Any]) -> RenderableType:
     """What is asked, in whole sentences."""
     problem, privacy = found["problem"], found["privacy"]
     secret = "no privacy asked for" if privacy is None else f"privacy e = {privacy:g}"
@@ -472,7 +434,7 @@ def _question(found: dict[str, Any]) -> "RenderableType":
     )
 
 
-def _expect(simulated: dict[str, Any], found: dict[str, Any]) -> "RenderableType":
+def _expect(simulated: dict[str, Any], found: dict[str, Any]) -> RenderableType:
     """What simulated runs of the scheme took."""
     takes, days, runs = simulated["takes"], simulated["days"], simulated["simulated_runs"]
     fleet = _fleet_words(found)
@@ -482,7 +444,9 @@ def _expect(simulated: dict[str, Any], found: dict[str, Any]) -> "RenderableType
         interval += f"; 95 % interval of the mean {ends}"
     why = "with so many it can decide; more do not make it quicker"
     if simulated["unit"] == "answers":
-        why = f"with so many, 95 % of runs decide ({'99 % sure' if runs >= 90 else 'from few runs'})"
+        why = (
+            f"with so many, 95 % of runs decide ({'99 % sure' if runs >= 90 else 'from few runs'})"
+        )
     wrong = simulated["wrong_runs"] or "none"
     ended = f"{simulated['decided_runs']} with an answer, {wrong} of them wrong"
     return table(
@@ -501,7 +465,7 @@ def _expect(simulated: dict[str, Any], found: dict[str, Any]) -> "RenderableType
     )
 
 
-def _under_way(simulated: dict[str, Any]) -> "list[RenderableType]":
+def _under_way(simulated: dict[str, Any]) -> list[RenderableType]:
     """A note where many answers are under way when others are drawn."""
     under_way = simulated["answers_under_way"]
     if under_way < 0.05 * simulated["takes"]["mean"]:
@@ -522,7 +486,7 @@ SCENARIOS = {
 }
 
 
-def _costs(found: dict[str, Any], main: dict[str, Any]) -> "list[RenderableType]":
+def _costs(found: dict[str, Any], main: dict[str, Any]) -> list[RenderableType]:
     """What other values of what is asked would take, one small table for each."""
     shown: list[RenderableType] = []
     for asked, label in LABELS.items():
@@ -533,7 +497,8 @@ def _costs(found: dict[str, Any], main: dict[str, Any]) -> "list[RenderableType]
             ("none" if row["value"] is None else f"{row['value']:,g}") + "*" * row["is_asked"]
             for row in rows
         )
-        body = [(_unit(main, "plays each"), *map(_amount, rows)), ("time", *map(_days, rows))]
+        times = (_days(row, brief) for row in rows)
+        body = [(_unit(main, "plays each"), *map(_amount, rows)), ("time", *times)]
         if main["unit"] == "answers":
             body.insert(1, (f"{_fleet_words(found)} needed", *map(_devices, rows)))
         shown.append(table("Br", (label, *values), body, **CLOSE))
@@ -564,14 +529,14 @@ def _devices(cost: dict[str, Any]) -> str:
     return "-" if needed is None else short(needed)
 
 
-def _days(cost: dict[str, Any]) -> str:
+def _days(cost: dict[str, Any], shown: Callable[[float], str]) -> str:
     """The mean time, only if nearly all runs decided: else that of those that did misleads."""
     simulated = cost["simulated"]
     if simulated is None or simulated["days"] is None:
         return "-"
     if simulated["decided_runs"] < 0.95 * simulated["simulated_runs"]:
         return "-"
-    return brief(simulated["days"]["mean"])
+    return shown(simulated["days"]["mean"])
 
 
 def brief(days: float) -> str:
@@ -599,7 +564,7 @@ def short(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _scenarios(found: dict[str, Any], main: dict[str, Any]) -> "RenderableType":
+def _scenarios(found: dict[str, Any], main: dict[str, Any]) -> RenderableType:
     """What may come differently than assumed."""
     rows = []
     for cost in found["costs"]:
@@ -614,7 +579,7 @@ def _scenarios(found: dict[str, Any], main: dict[str, Any]) -> "RenderableType":
     return table("rl", (_unit(main, "plays each"), "if"), rows)
 
 
-def _schemes(found: dict[str, Any]) -> "list[RenderableType]":
+def _schemes(found: dict[str, Any]) -> RenderableType:
     """All schemes: what is proved, what they take, why they cannot."""
     rows: list[tuple[Cell, ...]] = []
     for row in found["schemes"]:
@@ -623,7 +588,7 @@ def _schemes(found: dict[str, Any]) -> "list[RenderableType]":
             (
                 (row["scheme"], "red" if row["cannot"] else "green"),
                 "-" if simulated is None else f"{_amount(row)} {_unit(simulated, 'plays each')}",
-                _days(row),
+                _days(row, lambda days: duration(days * DAY)),
                 "-" if error is None else f"<= {error:.2g}",
                 "-" if privacy is None else f"e = {privacy:g}",
                 str(row["liars_tolerated"]),
@@ -636,10 +601,12 @@ def _schemes(found: dict[str, Any]) -> "list[RenderableType]":
     )
     reasons = [(r["scheme"], "; ".join(r["cannot"])) for r in found["schemes"] if r["cannot"]]
     shown: list[RenderableType] = [table("Br", heads, rows, **CLOSE), words((note, "dim"))]
-    return [*shown, table("Bl", ("cannot", "because"), reasons)] if reasons else shown
+    if reasons:
+        shown += ["", table("Bl", ("cannot", "because"), reasons)]
+    return Group(*shown)
 
 
-def _relax(found: dict[str, Any]) -> "list[RenderableType]":
+def _relax(found: dict[str, Any]) -> list[RenderableType]:
     head = (f"No scheme can answer this question with {_who(found)}. ", "bold red")
     if not found["relax"]:
         return [
@@ -665,7 +632,7 @@ def _relax(found: dict[str, Any]) -> "list[RenderableType]":
     ]
 
 
-def _settings(row: dict[str, Any]) -> "RenderableType":
+def _settings(row: dict[str, Any]) -> RenderableType:
     """What to write in the specification."""
     from devote.protocol.scheme import SCHEMES
 

@@ -55,9 +55,9 @@ def words(*parts: Styled, style: str = "") -> Text:
     return Text.assemble(*((escape(text), look) for text, look in pairs), style=style)
 
 
-def lines(*rows: Styled | Text, style: str = "") -> Text:
+def lines(*rows: Styled, style: str = "") -> Text:
     """Several lines of text."""
-    return Text("\n", style=style).join(map(_cell, rows))  # type: ignore[arg-type]
+    return Text("\n").join(words(row, style=style) for row in rows)
 
 
 def indented(text: str) -> Padding:
@@ -76,21 +76,23 @@ def console(*, stderr: bool = False, quiet: bool = False) -> Console:
     return out if out.is_terminal else Console(**how, width=PIPED)
 
 
-def show(*parts: Cell, style: str = "") -> None:
-    """Print parts one below the other, wrapped to the terminal's width."""
-    out = console()
+def show(*parts: Cell, style: str = "", error: bool = False) -> None:
+    """Print parts one below the other.
+
+    A ``str`` is printed as it is, however long: a path, an address, what another program reads.
+    Anything else is wrapped to the width of the terminal.
+    """
+    out = console(stderr=error)
     for part in parts:
-        out.print(_cell(part), style=style)
-
-
-def line(text: str, *, error: bool = False) -> None:
-    """Print one line as it is, however long: a path, an address, what another program reads."""
-    print(escape(text), file=sys.stderr if error else sys.stdout, flush=error)
+        if isinstance(part, str):
+            print(escape(part), file=sys.stderr if error else sys.stdout, flush=error)
+        else:
+            out.print(_cell(part), style=style)
 
 
 def note(text: str) -> None:
     """One line on stderr about what goes on or went wrong."""
-    line(f"devote: {' '.join(text.split())}", error=True)
+    show(f"devote: {' '.join(text.split())}", error=True)
 
 
 def show_json(value: Any) -> None:
@@ -98,19 +100,15 @@ def show_json(value: Any) -> None:
     print(dumps(value, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
-def answer(as_json: bool, value: Any, text: str | Callable[[], object]) -> None:
-    """Print a command's answer: one JSON object, or for a person a line or what ``text`` shows."""
+def answer(as_json: bool, value: Any, *parts: Cell) -> None:
+    """Print a command's answer: as one JSON object, or as parts for a person."""
     if as_json:
         show_json(value)
-    elif isinstance(text, str):
-        line(text)
     else:
-        text()
+        show(*parts)
 
 
-def table(
-    layout: str, heads: Sequence[str], rows: Iterable[Iterable[Cell]], **look: Any
-) -> Table:
+def table(layout: str, heads: Sequence[str], rows: Iterable[Iterable[Cell]], **look: Any) -> Table:
     """A table without lines, whose numbers are never cut off: what is too wide is folded.
 
     ``layout`` has one letter per column: left, right, bold or dim; a capital is not wrapped. The
