@@ -255,7 +255,7 @@ async def join_as_a_device(server: Server) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "device.db")
         store.identity(experiment.name, newcomer)
-        store.join("load", experiment, newcomer)
+        store.join(experiment, newcomer)
         core = Core(store)
         assert core.receive(posted, len(posted))
         core.close()

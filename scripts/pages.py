@@ -14,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from devote.studies import report, reproduce
-from devote.studies.eta_sweep import draw_eta, sweep_eta
-from devote.studies.five_schemes.__main__ import main as five_schemes
+from devote.studies.sweeps import draw_eta, sweep_eta
 from scripts import paper_map
+from scripts.five_schemes import main as five_schemes
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

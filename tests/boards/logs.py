@@ -9,7 +9,7 @@ from tests.schemes.first_to_finish import Finished
 from tests.server.live import body, identity
 
 from devote.boards.board import Envelope
-from devote.boards.logs import Told
+from devote.boards.logs import Statement
 from devote.boards.store import SqliteStore, add_voters
 from devote.boards.verification import Verification
 from devote.protocol import ExperimentSpec, Message, to_json
@@ -117,20 +117,20 @@ def voters(envelopes: list[Envelope]) -> set[str]:
     return {envelope.message.voter for envelope in envelopes}
 
 
-def fold(spec: ExperimentSpec, envelopes: list[Envelope]) -> Told:
-    """What an honest server tells of a log."""
+def fold(spec: ExperimentSpec, envelopes: list[Envelope]) -> Statement:
+    """What an honest server publishes of a log."""
     tally = spec.scheme.tally(spec)
     for envelope in envelopes:
         assert tally.refusal(envelope.message) is None
         tally.add(envelope.message)
     values = {**asdict(scope(spec)), **tally.public(None)}
-    return Told("tally", len(envelopes), values)
+    return Statement("tally", len(envelopes), values)
 
 
-def check(spec, log, enrolled, told=(), remembered=(), players=None, count=0):
+def check(spec, log, enrolled, statements=(), remembered=(), players=None, count=0):
     """The report on a log of items."""
     experiment = here(spec, players=players, enrolled=count)
-    verification = Verification(experiment, enrolled, told)
+    verification = Verification(experiment, enrolled, statements)
     for item in log:
         verification.take(item)
     return verification.report(remembered=remembered)

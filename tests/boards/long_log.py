@@ -21,7 +21,7 @@ from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore, add_voters
 from devote.device.core import Core
-from devote.device.record import Expiry
+from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.device.sync import Terms, join, sync_once
 from devote.protocol import ExperimentSpec, to_json

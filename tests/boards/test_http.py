@@ -100,7 +100,7 @@ def test_a_login_page_is_not_a_devote_server_whatever_it_answers(action, status)
 @ACTIONS
 def test_another_version_is_named(action):
     answer = httpx.Response(200, json={}, headers={"Devote-Version": "3"})
-    with pytest.raises(BoardRefused, match="speaks version '3', this end version 2"):
+    with pytest.raises(BoardRefused, match="has version '3', this end version 2"):
         call(lambda request: answer, action)
 
 

@@ -9,7 +9,6 @@ import httpx
 import pytest
 from tests.boards.local import here, scope
 from tests.boards.memory import LOCAL
-from tests.device.worlds import URL as STORED_URL
 from tests.device.worlds import joined
 from tests.server.live import SPEC, api, enrol_all, identity, open_store, vote
 
@@ -43,7 +42,7 @@ def fill(store, count, *, name="banner"):
 def newcomer(path, spec=SPEC):
     """A device that has joined and read nothing."""
     store = Store.open(path)
-    joined(store, here(spec), identity(10**6), STORED_URL)
+    joined(store, here(spec), identity(10**6))
     return Core(store, check=lambda envelope, scope: True)
 
 

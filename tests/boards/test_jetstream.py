@@ -1,6 +1,7 @@
 """What the store on NATS does that a file does not: servers that share it, and nodes that fail."""
 
 import asyncio
+import json
 import socket
 import threading
 import time
@@ -10,6 +11,7 @@ import nats
 import pytest
 from nats.js.api import StreamConfig
 from tests.boards.local import here
+from tests.boards.memory import LOCAL
 from tests.boards.nodes import Node, fresh_address, shared_node
 from tests.contracts.test_board_contract import (
     ENROLLED,
@@ -93,10 +95,12 @@ def test_a_second_message_about_a_question_is_refused_by_the_nodes_themselves():
             enrol(store, ENROLLED[0])
             for envelope in (*before, first):
                 assert store.post("banner", envelope).outcome is Outcome.ACCEPTED
-            log = store.log("banner")
+            board = experiment.board
 
-            async def publish(log=log, envelope=second):  # as a server that has read nothing would
-                return await log._publish(message_subject(envelope.message), entry(envelope))
+            async def publish(store=store, board=board, envelope=second):
+                """As a server that has read nothing would."""
+                subject = message_subject(board, envelope.message)
+                return await store.log.publish(subject, entry(envelope))
 
             with pytest.raises(StoreError, match="maximum messages per subject exceeded"):
                 store.connection.run(publish())
@@ -126,7 +130,7 @@ def test_the_first_claims_in_the_boards_order_are_the_jury_whoever_asks_whom():
         jurors = {voter for voter, outcome in outcomes.items() if outcome is Outcome.ACCEPTED}
         assert len(jurors) == 2
         for store in stores:
-            store.connection.run(store.log("banner").catch_up())
+            store.connection.run(store.log.catch_up())
             seated = store.look("banner", lambda history: set(history.tally.picks))
             assert seated == jurors
             assert store.rows("banner")[0] == 2
@@ -137,11 +141,11 @@ def test_what_is_refused_in_the_fold_is_refused_alike_and_for_good():
     with servers(here(SMALL_JURY)) as (one, other):
         for voter in ENROLLED[:4]:
             enrol(one, voter)
-        log = one.log("banner")
 
         async def append_all():
             for voter in ENROLLED[:3]:
-                await log.append(message_subject(claim(voter).message), entry(claim(voter)))
+                said = claim(voter)
+                await one.log.append(message_subject(LOCAL, said.message), entry(said))
 
         one.connection.run(append_all())
         late = claim(ENROLLED[2])
@@ -162,24 +166,22 @@ def test_servers_that_read_the_same_entries_have_the_same_and_numbers_have_no_ga
         vote(ENROLLED[1], 3, 1, spec=RESETTING),
     ]
     entries = [
-        (message_subject(said[0].message), entry(said[0])),
-        *((enrolment_subject(voter.voter), b"") for voter in ENROLLED[:2]),
+        (message_subject(LOCAL, said[0].message), entry(said[0])),
+        *((enrolment_subject(LOCAL, voter.voter), b"") for voter in ENROLLED[:2]),
         ("b.0123", b""),
-        *((message_subject(each.message), entry(each)) for each in said[1:]),
+        *((message_subject(LOCAL, each.message), entry(each)) for each in said[1:]),
     ]
     with servers(here(RESETTING)) as stores:
 
         async def append_all():
             for subject, content in entries:
-                await stores[0].log("banner").append(subject, content)
+                await stores[0].log.append(subject, content)
 
-        for store in stores:
-            store.log("banner")
         stores[0].connection.run(append_all())
         for store in stores:
-            store.connection.run(store.log("banner").catch_up())
-            refused = sorted(message_subject(said[n].message) for n in (0, 1))
-            assert sorted(store.log("banner").refused) == refused
+            store.connection.run(store.log.catch_up())
+            refused = sorted(message_subject(LOCAL, said[n].message) for n in (0, 1))
+            assert sorted(store.refused) == refused
             assert [row[0] for row in store.rows("banner")[1]] == [1, 2]
             assert store.look("banner", lambda history: history.tally.term) == 1
             assert store.content("banner") == stores[0].content("banner")
@@ -213,7 +215,7 @@ def test_an_invite_is_good_for_one_device_on_whichever_server():
         assert "used already" in enrol(one, identity(2), invite=invites[0]).reason
         assert "used already" in enrol(one, identity(2), invite="invented").reason
         assert enrol(one, identity(2), invite=invites[1]).outcome is Outcome.ACCEPTED
-        left = subjects(one, one.invites._stream)
+        left = subjects(one, one.invites.stream)
         kept = [subject.rpartition(".")[2] for subject in left if "barrier" not in subject]
         assert kept == [hash_of(invites[2])]
 
@@ -256,15 +258,15 @@ def test_an_invite_is_given_back_if_its_device_came_too_late():
         for n in (0, 1):
             assert enrol(one, identity(n + 1), invite=invites[n]).outcome is Outcome.ACCEPTED
         assert "all of its 2 devices" in enrol(one, identity(3), invite=invites[2]).reason
-        assert hash_of(invites[2]) in str(subjects(one, one.invites._stream))
+        assert hash_of(invites[2]) in str(subjects(one, one.invites.stream))
 
 
 def test_nothing_that_is_kept_links_an_invite_to_a_voter():
     with servers(here(SPEC, "invite")) as (one, _):
         for n, invite in enumerate(one.invite("banner", 5)):
             enrol(one, identity(n + 1), invite=invite)
-        kept = str(subjects(one, one.invites._stream))
-        log = str(subjects(one, f"{one.connection.address.name}_{one.get('banner').board}"))
+        kept = str(subjects(one, one.invites.stream))
+        log = str(subjects(one, one.log.stream))
         assert one.voters("banner")
         for voter in one.voters("banner"):
             assert voter in log
@@ -322,14 +324,16 @@ def test_a_log_that_was_put_back_to_an_older_state_is_read_anew():
             enrol(one, identity(n))
         for n in (1, 2, 3):
             one.post("banner", vote(identity(n)))
-        log = one.log("banner")
 
         async def put_back():  # what a restored backup looks like to a server that ran on
-            await log.remove()
-            await log.make()
+            await one.connection.js.delete_stream(one.log.stream)
+            await one.log.make()
+            record = {**here(SPEC).facts, "spec": SPEC.to_dict(), "state": {}}
+            await one.log.publish("x.banner", json.dumps(record).encode())
             for n in (1, 2):
-                await log._publish(enrolment_subject(identity(n).voter), b"")
-            await log._publish(message_subject(vote(identity(2)).message), entry(vote(identity(2))))
+                await one.log.publish(enrolment_subject(LOCAL, identity(n).voter), b"")
+            said = vote(identity(2))
+            await one.log.publish(message_subject(LOCAL, said.message), entry(said))
 
         one.connection.run(put_back())
         until = time.monotonic() + 60
@@ -408,7 +412,7 @@ def test_a_node_of_too_old_a_version_is_refused_with_the_remedy():
         listener.shutdown(socket.SHUT_RDWR)
 
 
-@pytest.mark.parametrize("stream", ["KV_mine_experiments", "mine_invites"])
+@pytest.mark.parametrize("stream", ["mine_log", "mine_invites"])
 def test_a_stream_of_anothers_making_is_refused_and_left_alone(stream):
     name = fresh_address().rpartition("/")[2]
     stream = stream.replace("mine", name)

@@ -11,7 +11,6 @@ from tests.server.live import SPEC, enrol, enrol_all, identity, open_store, vote
 
 from devote.boards.board import BoardRefused, Experiment, Outcome, UnknownExperiment
 from devote.boards.database import StoreError
-from devote.boards.jetstream import migration
 from devote.boards.jetstream.migration import Moved, migrate
 from devote.boards.jetstream.store import JetStreamStore
 from devote.cli.main import main
@@ -88,9 +87,9 @@ def test_a_move_that_breaks_off_leaves_nothing_and_can_be_done_again(tmp_path, m
         def die(*_):
             raise asyncio.CancelledError
 
-        for broken in ("start", "make", "send"):
+        for broken in (nats.log, "publish"), (nats.log, "catch_up"), (nats, "open"):
             with monkeypatch.context() as patch:
-                patch.setattr(migration.Log, broken, die)
+                patch.setattr(*broken, die)
                 with suppress(BaseException):
                     migrate(file, nats, "banner")
             with pytest.raises(UnknownExperiment):
@@ -106,13 +105,13 @@ def test_what_is_posted_meanwhile_stops_the_move(tmp_path, monkeypatch):
     with open_store(tmp_path / "x.db") as file, closing(JetStreamStore(fresh_address())) as nats:
         file.create(here(SMALL_JURY))
         enrol_all(file, ENROLLED)
-        start = migration.Log.start
+        catch_up = nats.log.catch_up
 
-        async def post_and_start(log):
+        async def post_and_catch_up():
             await asyncio.to_thread(file.post, "banner", claim(ENROLLED[0]))
-            await start(log)
+            await catch_up()
 
-        monkeypatch.setattr(migration.Log, "start", post_and_start)
+        monkeypatch.setattr(nats.log, "catch_up", post_and_catch_up)
         with pytest.raises(StoreError, match=r"meanwhile; nothing was moved.\nStop the server"):
             migrate(file, nats, "banner")
         with pytest.raises(UnknownExperiment):

@@ -125,7 +125,7 @@ def pretender(**headers):
     ("headers", "says"),
     [
         ({}, "is not a devote server"),
-        ({"Devote_Version": "99"}, "speaks version '99', this end version 2"),
+        ({"Devote_Version": "99"}, "has version '99', this end version 2"),
         ({"Devote_Version": "2"}, "is not a devote server"),
     ],
 )

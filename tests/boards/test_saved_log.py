@@ -22,15 +22,13 @@ class ListedLog:
         spec, log = HONEST[scheme]()
         self.experiment = here(spec, enrolled=len(voters(log)))
         self.voters = voters(log)
-        self.told = (fold(spec, log),)
+        self.last_statements = ()
+        self.statements = (fold(spec, log),)
         self.number = len(log)
         self._items = [*items(log), *extra]
 
     def items(self):
         return iter(self._items)
-
-    def told_last(self):
-        return ()
 
 
 def copied(folder, scheme, extra=()):

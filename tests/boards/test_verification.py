@@ -18,7 +18,7 @@ from tests.boards.logs import (
 )
 from tests.server.live import body, identity
 
-from devote.boards.logs import Remembered, Told
+from devote.boards.logs import Remembered, Statement
 from devote.boards.verification import CHECKS, LISTED
 from devote.protocol.messages import kind_of
 from devote.schemes import Answer, Claim, Pick, Vote
@@ -119,7 +119,7 @@ def test_who_remembers_a_message_finds_that_it_was_dropped_though_all_else_agree
     report = check(spec, items(dropped), voters(log), [told], [copy])
     assert places(report, "memory") == [11, 12]
     assert "it is 11 now, and 18 others moved too" in report.findings[1].text
-    head = Told("head", 30, {"head": check(spec, items(log), voters(log)).head}, "--head")
+    head = Statement("head", 30, {"head": check(spec, items(log), voters(log)).head}, "--head")
     assert not check(spec, items(dropped), voters(log), [told, head]).ok
     assert check(spec, items(log), voters(log), [head]).ok
     assert not any("left out" in row for row in report.unchecked)
@@ -127,12 +127,12 @@ def test_who_remembers_a_message_finds_that_it_was_dropped_though_all_else_agree
 
 def test_a_head_is_checked_where_it_was_taken():
     spec, log = survey_spec(), survey_answers(30)
-    early = Told("head", 12, {"head": check(spec, items(log[:12]), voters(log)).head})
+    early = Statement("head", 12, {"head": check(spec, items(log[:12]), voters(log)).head})
     assert check(spec, items(log), voters(log), [early]).ok
     swapped = [*log[:4], log[5], log[4], *log[6:]]
     report = check(spec, items(swapped), voters(log), [early])
     assert checks(report) == {"count"}
-    assert "tells as head" in report.findings[0].text
+    assert "gives as head" in report.findings[0].text
 
 
 def test_a_specification_or_a_voter_that_changed_is_found_by_who_remembers():
@@ -187,11 +187,11 @@ def test_a_count_that_does_not_follow_from_the_log_is_found():
     wrong = replace(told, values={**told.values, "answer": [0]})
     report = check(spec, items(log), voters(log), [wrong])
     assert [finding.text for finding in report.findings] == [
-        "the server tells as tally's answer [0] of 6 messages, the log gives [2]"
+        "the server gives as tally's answer [0] of 6 messages, the log gives [2]"
     ]
     more = replace(told, number=7)
     assert (
-        "tells of message 7, the log has 6"
+        "refers to message 7, the log has 6"
         in check(spec, items(log), voters(log), [more]).findings[0].text
     )
 

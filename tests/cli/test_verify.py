@@ -17,8 +17,7 @@ from tests.server.live import TOKEN, identity, open_store, serving_in_thread
 from devote.boards.logs import HttpLog, LogCopy
 from devote.boards.verification import verify_log
 from devote.device import Device
-from devote.device.record import Clock, Entry
-from devote.device.steps import Change
+from devote.device.steps import Change, Clock, Entry
 from devote.device.store import Store
 from devote.page import page
 from devote.protocol import ExperimentSpec, to_json
@@ -199,13 +198,13 @@ def test_a_tally_or_a_page_that_does_not_follow_from_the_log_is_found(
     with serving(tmp_path / "server.db") as url:
         ran = devote("verify", url)
         assert ran.code == 1
-        assert "the server tells as tally's answer [0] of 6 messages, the log gives [2]" in ran.out
+        assert "the server gives as tally's answer [0] of 6 messages, the log gives [2]" in ran.out
     monkeypatch.setattr(LiveBoard, "_tell", honest)
     monkeypatch.setattr(page, "view", lambda *of: {**view(*of), "answer": ["0"]})
     with serving(tmp_path / "server.db") as url:
         ran = devote("verify", url)
         assert ran.code == 1
-        assert "the server tells as page's answer ['0'] of 6 messages" in ran.out
+        assert "the server gives as page's answer ['0'] of 6 messages" in ran.out
 
 
 def test_arms_that_a_server_falsely_asks_about_and_a_false_snapshot_are_found(
@@ -235,7 +234,7 @@ def test_arms_that_a_server_falsely_asks_about_and_a_false_snapshot_are_found(
             ran = devote("verify", url)
         assert ran.code == 1
         wrong = f"tally's {name} {lie} of {last} messages, the log gives {truths[name]}"
-        assert f"the server tells as {wrong}" in " ".join(ran.out.split())
+        assert f"the server gives as {wrong}" in " ".join(ran.out.split())
     monkeypatch.setattr(LiveBoard, "_tell", honest)
     with serving(tmp_path / "server.db") as url:
         assert devote("verify", url).code == 0

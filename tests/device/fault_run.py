@@ -30,7 +30,7 @@ from tests.device.worlds import PretendServer, joined
 from devote.boards.identity import Identity
 from devote.device.core import Core
 from devote.device.errors import RewardRefused
-from devote.device.record import Choice, Clock, Expiry
+from devote.device.steps import Choice, Clock, Expiry
 from devote.device.sync import sync_once
 from devote.protocol import ExperimentSpec
 from devote.schemes import Claim, Jury

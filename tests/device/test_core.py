@@ -9,7 +9,7 @@ from devote.boards.board import Outcome, Posted
 from devote.device import steps
 from devote.device.core import Core
 from devote.device.errors import DeviceError
-from devote.device.record import Expiry
+from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.protocol import LocalProtocolError
 

@@ -183,13 +183,6 @@ def test_a_store_of_another_experiment_is_refused(store):
         Device.join(other, store=store, board=PretendServer(SPEC.with_(name="other")))
 
 
-def test_a_server_that_moved_is_followed(store):
-    Device.join(URL, store=store, board=PretendServer()).close()
-    moved = "https://elsewhere.example/experiments/banner/"
-    with Device.join(moved, store=store, board=PretendServer()) as device:
-        assert device.core.store.load().address == moved
-
-
 def test_a_spec_that_changed_under_a_running_device_is_visible_and_nothing_is_lost(store):
     board = PretendServer()
     with Device.join(URL, store=store, board=board, pace=QUICK) as device:

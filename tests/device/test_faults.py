@@ -16,8 +16,7 @@ from devote.boards.board import Outcome
 from devote.boards.database import Database
 from devote.device import steps
 from devote.device.core import Core
-from devote.device.record import Bookmark
-from devote.device.steps import Change
+from devote.device.steps import Bookmark, Change
 from devote.device.store import Store
 from devote.schemes import Jury
 from devote.schemes.jury.tally import Verdict
@@ -99,7 +98,7 @@ def test_the_fault_run_sees_a_reward_counted_in_two_steps(monkeypatch):
         if change.outbox:
             if len(self.database.disk.log) % 5 == 0:
                 raise Crash  # as may happen between any two commits
-            save(self, Change(outbox=change.outbox, is_durable=True))
+            save(self, Change(outbox=change.outbox))
         return None
 
     monkeypatch.setattr(Store, "save", in_two_steps)

@@ -19,8 +19,8 @@ from devote.device.errors import (
     UnclearReward,
     UnknownPlay,
 )
-from devote.device.record import KEPT_PLAYS as KEPT
-from devote.device.record import Expiry
+from devote.device.steps import KEPT_PLAYS as KEPT
+from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.protocol import LocalProtocolError, restore_player
 
@@ -215,9 +215,9 @@ def test_so_many_plays_are_remembered_and_the_file_keeps_no_more(world):
     last = world.core.choose(0.5)
     with pytest.raises(UnknownPlay):
         world.core.reward(1.0, first)
-    assert len(world.core.store.load().plays) == KEPT
+    assert len(world.core.store.load().plays.split()) == KEPT
     world.restart()
-    assert len(world.core.store.load().plays) == KEPT
+    assert len(world.core.store.load().plays.split()) == KEPT
     world.core.reward(1.0, last)
 
 

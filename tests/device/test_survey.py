@@ -13,7 +13,7 @@ from devote.boards.board import TallySnapshot
 from devote.boards.identity import Identity
 from devote.device import AsyncDevice, DeviceError, LateReward, UnclearReward
 from devote.device.core import Core
-from devote.device.record import Expiry
+from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.device.sync import Pace, sync_once
 from devote.protocol import ExperimentSpec

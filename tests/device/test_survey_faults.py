@@ -21,7 +21,7 @@ from devote.boards.identity import Identity
 from devote.device import steps
 from devote.device.core import Core
 from devote.device.errors import RewardRefused
-from devote.device.record import Clock
+from devote.device.steps import Clock
 from devote.device.store import Store
 from devote.device.sync import sync_once
 from devote.protocol import ExperimentSpec, LocalProtocolError

@@ -149,7 +149,7 @@ class MockTime:
         self.most = most
         self.hand = hand or HandClock()
 
-    async def sleep(self, seconds: float) -> None:
+    async def pause(self, seconds: float, wake: asyncio.Event) -> None:
         self.slept.append(seconds)
         self.hand.pass_(seconds)
         if len(self.slept) >= self.most:
@@ -162,7 +162,7 @@ def run(core, board, time, dice=lambda: 0.5):
         time.main = asyncio.current_task()
         await run_forever(
             core, board, wake=asyncio.Event(), dice=dice, pace=Pace(15.0, 1.0, 60.0),
-            sleep=time.sleep,
+            pause=time.pause,
         )  # fmt: skip
 
     with pytest.raises(asyncio.CancelledError):
@@ -269,7 +269,7 @@ def waits(core, board, most, dice=lambda: 0.5):
 
     async def main():
         time.main = asyncio.current_task()
-        await run_forever(core, board, wake=asyncio.Event(), dice=dice, sleep=time.sleep)
+        await run_forever(core, board, wake=asyncio.Event(), dice=dice, pause=time.pause)
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(main())
@@ -306,7 +306,7 @@ def test_no_failure_makes_a_device_ask_sooner_than_its_pace_would(u):
     for every in (15.0, 40.0, 1_920.0, 86_400.0):
         asked = Health(lambda: 0.0, every=every)
         for tries in range(40):
-            assert Pace().after_failures(tries, asked, u) >= Pace().after_round(asked, u)
+            assert Pace().wait(asked, tries + 1, u) >= Pace().wait(asked, 0, u)
 
 
 def test_outcomes_of_the_contract_are_all_known():

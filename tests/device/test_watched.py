@@ -19,7 +19,7 @@ from devote.audit.worlds import SECRETS
 from devote.boards.identity import Identity
 from devote.device import steps
 from devote.device.core import Core
-from devote.device.record import Expiry
+from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.device.sync import sync_once
 from devote.protocol import ExperimentSpec

@@ -17,14 +17,13 @@ from devote.boards.board import BoardUnavailable
 from devote.boards.identity import Identity
 from devote.device.core import Core
 from devote.device.errors import RewardRefused
-from devote.device.record import Expiry
+from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.device.sync import Pace, sync_once
 
 PACE = Pace(base=0.5, cap=60.0)
 
 ME = Identity.from_private_bytes(b"w" * 32)
-URL = "http://127.0.0.1:9/experiments/watched"
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class ListeningBoard(MemoryBoard):
 def _set_up(spec) -> bytes:
     """The file of the device before it has played: all trials begin with it."""
     store = Store.open(":memory:")
-    joined(store, here(spec, players=300), ME, URL)
+    joined(store, here(spec, players=300), ME)
     content = content_of(store.database)
     store.close()
     return content
@@ -124,7 +123,7 @@ class RealDevice:
         done = run(sync_once(self.core, self.board, verify_history=False))
         self.failures = 0 if done else self.failures + 1
         if not done:
-            wait = PACE.after_failures(self.failures, self.core.health, self.dice.random())
+            wait = PACE.wait(self.core.health, self.failures + 1, self.dice.random())
             self.round_at = now + wait
         return self.board.copies or [Call(self.spec.name, ME.voter)]
 

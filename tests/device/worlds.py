@@ -10,7 +10,7 @@ from tests.boards.local import here, scope
 from devote.boards.board import EnrolmentRefused, Envelope, Experiment, Outcome, TallySnapshot
 from devote.boards.identity import Identity
 from devote.device.core import Core
-from devote.device.record import Clock
+from devote.device.steps import Clock
 from devote.device.store import Store
 from devote.protocol import ExperimentSpec
 from devote.schemes import Vote
@@ -26,10 +26,10 @@ def set_up(
     return joined(Store.open(path), here(spec, players=players), ME)
 
 
-def joined(store: Store, experiment: Experiment, identity: Identity, url: str = URL) -> Store:
+def joined(store: Store, experiment: Experiment, identity: Identity) -> Store:
     """A store with which this key has joined, in this process."""
     store.identity(experiment.name, identity)
-    store.join(url, experiment, identity)
+    store.join(experiment, identity)
     return store
 
 

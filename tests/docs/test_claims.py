@@ -7,7 +7,7 @@ from scripts.pages import pages
 
 from devote.studies import studies
 from devote.studies.claim import RADIUS
-from devote.studies.eta_sweep import EtaSweep, draw_eta
+from devote.studies.sweeps import EtaSweep, draw_eta
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOCUMENT = json.loads((DOCS / "claims.json").read_text())

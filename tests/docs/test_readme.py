@@ -6,6 +6,7 @@ import re
 import tomllib
 from importlib.util import module_from_spec, spec_from_file_location
 
+from scripts.five_schemes import Comparison
 from tests.docs.markdown import PAGES, ROOT
 from tests.docs.notebook import blocks_of
 from tests.server.live import TOKEN, open_store, serving_in_thread
@@ -16,12 +17,11 @@ from devote.boards.operator import Operator
 from devote.cli.main import COMMANDS
 from devote.server import Settings, create_app
 from devote.simulator import check_algorithm
-from devote.studies.five_schemes.measure import Comparison
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = [body for _, language, body, _ in blocks_of(ROOT / "README.md") if language == "python"]
 COMPARED = Comparison.load(ROOT / "docs/figures/five-schemes.json")
-ROWS = {row.scheme: row for row in COMPARED.rows}
+ROWS = {row["scheme"]: row for row in COMPARED.rows}
 
 
 def test_the_verdicts_are_those_of_the_reproduction():
@@ -47,19 +47,19 @@ def test_the_promises_that_fail_are_those_that_were_measured():
 def test_the_picture_says_what_was_measured():
     alt = re.search(r'alt="([^"]+)"', README)[1]
     for row in COMPARED.rows:
-        messages = f"{row.messages:,.0f} messages" if row.messages else "no messages"
-        assert f"{row.scheme}: {row.samples:,.0f} samples, {messages}" in alt
-        assert row.wrong == 0
+        messages = f"{row['messages']:,.0f} messages" if row["messages"] else "no messages"
+        assert f"{row['scheme']}: {row['samples']:,.0f} samples, {messages}" in alt
+        assert row["wrong"] == 0
     assert f"{COMPARED.n_players:,} devices" in alt
-    least = ROWS["pooled"].samples
-    assert f"{round(ROWS['isolated'].samples / least, -3):,.0f} times as many" in README
-    assert f"{ROWS['survey'].samples / least:.0f} times as many" in README
+    least = ROWS["pooled"]["samples"]
+    assert f"{round(ROWS['isolated']['samples'] / least, -3):,.0f} times as many" in README
+    assert f"{ROWS['survey']['samples'] / least:.0f} times as many" in README
     assert f"at most {math.e:.1f}" in README
 
 
 def test_what_it_says_of_proofs_is_what_the_schemes_promise():
-    assert {name for name, row in ROWS.items() if row.proved_error is None} == {"decentralized"}
-    assert {name for name, row in ROWS.items() if row.proved_privacy} == {"isolated", "survey"}
+    assert {name for name, row in ROWS.items() if row["proved_error"] is None} == {"decentralized"}
+    assert {name for name, row in ROWS.items() if row["proved_privacy"]} == {"isolated", "survey"}
 
 
 def test_the_simulation_runs_and_finds_the_best(capsys):

@@ -23,7 +23,7 @@ from devote.boards.database import StoreMismatch
 from devote.device import AsyncDevice, Device
 from devote.device.device import prepare_store
 from devote.device.errors import JoinRefused
-from devote.device.record import Clock
+from devote.device.steps import Clock
 from devote.device.store import Store
 from devote.gossip import GossipBoard, Ticket
 from devote.gossip.board import LONGEST

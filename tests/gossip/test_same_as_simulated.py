@@ -31,7 +31,7 @@ class Peer:
             "gossip:///banner", folder / f"{n}.db", ticket=ticket, settings=on_loopback(listen="")
         )
         store = Store.open(":memory:")
-        joined(store, Experiment(SPEC, board=self.board.scope.board), identity, "gossip:///banner")
+        joined(store, Experiment(SPEC, board=self.board.scope.board), identity)
         self.core = Core(store)
         self._root = ""
         assert loop.run_until_complete(self.board.enrol(identity)) is Outcome.ACCEPTED

@@ -98,7 +98,7 @@ def test_of_a_million_devices_what_is_kept_for_the_page_does_not_grow(monkeypatc
         past, shown = render(messages, ALIKE)
         assert shown["device"]["most"] == most
         assert len(past.sent) == voters
-        assert len(past.said) == 1
+        assert len(past.latest) == 1
 
 
 def test_how_many_answers_are_needed_is_worked_out_only_as_they_grow_by_an_eighth(monkeypatch):

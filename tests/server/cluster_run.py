@@ -278,7 +278,7 @@ def _check(folder: Path, made: Cluster, observer: Observer, report: Report) -> N
         of_this = {pair for pair in acknowledged if json.loads(pair[0])["experiment"] == name}
         assert of_this <= held, f"{name}: {len(of_this - held)} acknowledged are lost"
         assert held <= sent["left"], f"{name}: one was made up"
-        questions = Counter(message_subject(each.envelope.message) for each in logs[0])
+        questions = Counter(message_subject("", each.envelope.message) for each in logs[0])
         assert set(questions.values()) <= {1}, f"{name}: one was counted twice"
         tally = spec.scheme.tally(spec)
         for each in logs[0]:

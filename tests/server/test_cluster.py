@@ -129,7 +129,7 @@ def _caught_up(store: JetStreamStore) -> JetStreamStore:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         with suppress(StoreError):
-            store.connection.run(store.log("banner").catch_up())
+            store.connection.run(store.log.catch_up())
             break
     return store
 

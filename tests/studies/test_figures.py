@@ -2,8 +2,7 @@
 
 import pytest
 
-from devote.studies import Settings, choose
-from devote.studies.drawing import style
+from devote.studies import Settings, choose, style
 from devote.studies.reproduce import run
 from devote.studies.variants import SUBROUTINES
 from devote.theory import sample_lower_bound

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devote.studies.drawing.curves import spread
+from devote.studies.curves import spread
 
 HEIGHT, GAP = 200.0, 11.0
 heights = st.lists(st.floats(0, HEIGHT), min_size=1, max_size=12)

@@ -5,8 +5,15 @@ import pytest
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.simulator import ResultError, Scenario
-from devote.studies.eta_sweep import EtaSweep, draw_eta, eta_scenarios, sweep_eta
-from devote.studies.plan_sweep import PlanSweep, draw_plan, sweep_plan
+from devote.studies.sweeps import (
+    EtaSweep,
+    PlanSweep,
+    draw_eta,
+    draw_plan,
+    eta_scenarios,
+    sweep_eta,
+    sweep_plan,
+)
 
 SPEC = ExperimentSpec(arms=3)
 TOY = Problem("toy", [0.9, 0.1, 0.1])
@@ -21,7 +28,7 @@ def test_a_sweep_leaves_out_what_cannot_work():
 def test_a_picture_is_drawn_from_a_saved_sweep(tmp_path, monkeypatch):
     base = Scenario(SPEC, Problem("tied", [0.7, 0.7, 0.1]), 32)
     file = sweep_plan(base, "players", trials=2, workers=1).save(tmp_path / "sweep.json")
-    monkeypatch.setattr("devote.studies.plan_sweep.run_sweep", None)
+    monkeypatch.setattr("devote.studies.sweeps.run_sweep", None)
     picture = draw_plan(PlanSweep.load(file), tmp_path / "sweep.png")
     assert picture.read_bytes().startswith(b"\x89PNG")
     vector = draw_plan(PlanSweep.load(file), tmp_path / "sweep.svg")

@@ -133,7 +133,7 @@ def test_a_server_that_takes_what_was_moved_is_believed_by_no_device_and_no_veri
         async with HttpBoard(url) as board:
             experiment = await board.fetch_experiment()
             device = Store.open(tmp_path / "device.db")
-            joined(device, experiment, Identity.generate(), url)
+            joined(device, experiment, Identity.generate())
             core = Core(device)
             assert await sync_once(core, board)
             status = core.status()

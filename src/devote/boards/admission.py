@@ -1,4 +1,4 @@
-"""Whether a board takes a message or lets a voter in: the one place for it, for every board.
+"""Whether a board takes a message or enrols a voter: the one place for it, for every board.
 
 ``admit`` asks in one order: kind, experiment, signature, enrolment, revocation, closed, bounds, and
 last the rules of the scheme. A message that is there already is a duplicate also from a voter who
@@ -31,12 +31,14 @@ Cause: TypeAlias = Literal["closed", "revoked"]
 REJECTED: dict[str, type[PostingRejected]] = {"closed": ExperimentClosed, "revoked": VoterRevoked}
 """The errors of a board that takes nothing from a voter just now, by the cause."""
 
+Check: TypeAlias = Callable[[Envelope, Scope], bool]
+
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What became of a request, the number of a posted message, and why it was refused.
 
-    ``cause`` is set if it was not refused for what it says: nothing new is taken at all, or
+    ``cause`` is set if it was not refused for its contents: nothing new is taken at all, or
     nothing from this voter.
     """
 
@@ -45,7 +47,7 @@ class Receipt:
     reason: str = ""
     cause: Cause | None = None
 
-    def settled(self) -> Outcome:
+    def outcome_or_raise(self) -> Outcome:
         """The outcome; PostingRejected if the board takes nothing."""
         if self.cause is not None:
             raise REJECTED[self.cause](self.reason)
@@ -57,10 +59,14 @@ def refused(*lines: str, cause: Cause | None = None) -> Receipt:
     return Receipt(Outcome.REFUSED, reason="\n".join(lines), cause=cause)
 
 
-UNSIGNED = refused(
-    "The signature is not this voter's over this request, board and specification.",
-    "Sign what docs/wire.md says with the voter's own key.",
-)
+def _unsigned(what: str) -> str:
+    return (
+        f"The signature is not this voter's over this {what}, board and specification.\n"
+        "Sign what docs/wire.md says with the voter's own key."
+    )
+
+
+UNSIGNED = refused(_unsigned("request"))
 NOT_ENROLLED = refused("This voter is not enrolled in the experiment.", "Enrol first.")
 REVOKED = refused(
     "The operator has revoked this device.",
@@ -83,7 +89,7 @@ class Ledger(Protocol):
         ...
 
     def is_enrolled(self, voter: str) -> bool:
-        """Whether a voter was ever let in."""
+        """Whether a voter was ever enrolled."""
         ...
 
     def is_revoked(self, voter: str) -> bool:
@@ -104,10 +110,7 @@ class Ledger(Protocol):
 
 
 def refusal(
-    envelope: Envelope,
-    spec: ExperimentSpec,
-    scope: Scope,
-    check: Callable[[Envelope, Scope], bool] = verify,
+    envelope: Envelope, spec: ExperimentSpec, scope: Scope, check: Check = verify
 ) -> str | None:
     """Why no board of an experiment may ever take an envelope, or None if one may."""
     try:
@@ -117,18 +120,12 @@ def refusal(
     if reason := misplaced(spec, envelope.message):
         return reason
     if not check(envelope, scope):
-        return (
-            "The signature is not this voter's over this message, board and specification.\n"
-            "Sign what docs/wire.md says with the voter's own key."
-        )
+        return _unsigned("message")
     return None
 
 
 def admit(
-    envelope: Envelope,
-    ledger: Ledger,
-    most: int | None = None,
-    check: Callable[[Envelope, Scope], bool] = verify,
+    envelope: Envelope, ledger: Ledger, most: int | None = None, check: Check = verify
 ) -> Receipt | None:
     """Why a message is not taken now, or None if it is; ``most`` bounds those of one voter."""
     message, experiment = envelope.message, ledger.experiment
@@ -141,7 +138,7 @@ def admit(
         return Receipt(Outcome.DUPLICATE, number)
     if ledger.is_revoked(voter):
         return REVOKED
-    if receipt := closed(experiment.name, *ledger.standing()):
+    if receipt := _closed(ledger):
         return receipt
     if most is not None and ledger.count_of(voter) >= most:
         return refused(f"A voter may post at most {most} messages.", "Post no more.")
@@ -151,16 +148,21 @@ def admit(
 
 
 def admit_voter(voter: str, ledger: Ledger, most: int | None = None) -> Receipt | None:
-    """Why a voter whose request is signed is not let in now, or None if an invite is all it needs.
+    """Why a voter whose request is signed is not enrolled now, or None if it needs but an invite.
 
     ``most`` bounds the voters beside the experiment's own players.
     """
-    experiment = ledger.experiment
     if ledger.is_enrolled(voter):
         return REVOKED if ledger.is_revoked(voter) else Receipt(Outcome.DUPLICATE)
-    if receipt := closed(experiment.name, *ledger.standing()):
-        return receipt
-    return no_place(experiment, most)
+    return _closed(ledger) or no_place(ledger.experiment, most)
+
+
+def _closed(ledger: Ledger) -> Receipt | None:
+    """Why an experiment takes nothing new, or None if it does."""
+    state, now = ledger.standing()
+    if (why := state.why_closed(ledger.experiment.name, now)) is None:
+        return None
+    return refused(why, "Nothing new is taken; what is there can be read.", cause="closed")
 
 
 def no_place(experiment: Experiment, most: int | None = None) -> Receipt | None:
@@ -177,7 +179,7 @@ def no_place(experiment: Experiment, most: int | None = None) -> Receipt | None:
 def no_invite(given: str | None) -> Receipt:
     """The refusal of a voter without an invite, or with one that cannot be used.
 
-    It does not tell why it cannot: who finds an invite learns nothing of it.
+    It does not say why it cannot: who finds an invite learns nothing of it.
     """
     fault = (
         "This experiment needs an invite, and none was given."
@@ -185,13 +187,6 @@ def no_invite(given: str | None) -> Receipt:
         else "This invite is used already, expired, revoked or unknown."
     )
     return refused(fault, "Ask the operator for one; each is good for one device.")
-
-
-def closed(name: str, standing: ExperimentState, now: float) -> Receipt | None:
-    """Why an experiment takes nothing new, or None if it does."""
-    if (why := standing.why_closed(name, now)) is None:
-        return None
-    return refused(why, "Nothing new is taken; what is there can be read.", cause="closed")
 
 
 def admit_experiment(

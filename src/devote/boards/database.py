@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class StoreReadOnly(StoreError):
     """The file or its folder may not be written."""
 
 
-_IN_WORDS: dict[int, tuple[type[StoreError], str]] = {
+_ERRORS: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_BUSY: (
         StoreBusy,
         "is in use by another process.\nTry again when that one is done, or use another file.",
@@ -71,8 +71,8 @@ _IN_WORDS: dict[int, tuple[type[StoreError], str]] = {
         "is damaged.\nRestore it from a backup, or use a new file.",
     ),
 }
-_IN_WORDS[sqlite3.SQLITE_LOCKED] = _IN_WORDS[sqlite3.SQLITE_BUSY]
-_IN_WORDS[sqlite3.SQLITE_PERM] = _IN_WORDS[sqlite3.SQLITE_READONLY]
+_ERRORS[sqlite3.SQLITE_LOCKED] = _ERRORS[sqlite3.SQLITE_BUSY]
+_ERRORS[sqlite3.SQLITE_PERM] = _ERRORS[sqlite3.SQLITE_READONLY]
 
 
 def make_private(path: str) -> None:
@@ -111,7 +111,7 @@ class Database:
         self._lock = threading.RLock()
         self._durable: bool | None = None
         self._on_disk = self.path != ":memory:"
-        self._to_forget = False
+        self._must_truncate = False
         if self._on_disk:
             self._make_private(must_write=alone)
         with self._translated():
@@ -151,45 +151,35 @@ class Database:
         with self._lock, self._translated():
             yield self._connection
 
-    def write(self, *, durable: bool = True) -> AbstractContextManager[sqlite3.Connection]:
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """A transaction; ``durable`` waits at its end until it would survive a power cut."""
-        return _Transaction(self, durable)
+        with self._lock, self._translated():
+            db = self._connection
+            self._synchronize(durable)
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+                if self._must_truncate:
+                    self.truncate_wal()
+            finally:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
 
     def write_one(self, statement: str, values: Sequence[object]) -> None:
         """Run one statement, a transaction by itself, which a power cut may take.
 
         It is quicker than a block, and a device makes two at every pull.
         """
-        with self._lock:
-            try:
-                if self._durable is not False:
-                    self._wait_for_the_disk(False)
-                self._connection.execute(statement, values)
-            except sqlite3.Error as error:
-                raise self._in_words(error) from error
+        with self._lock, self._translated():
+            self._synchronize(False)
+            self._connection.execute(statement, values)
 
-    def _wait_for_the_disk(self, durable: bool) -> None:
-        if self._on_disk:
+    def _synchronize(self, durable: bool) -> None:
+        if self._durable is not durable and self._on_disk:
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-        self._durable = durable
-
-    def _begin(self, durable: bool) -> sqlite3.Connection:
-        if self._durable is not durable:
-            self._wait_for_the_disk(durable)
-        self._connection.execute("BEGIN IMMEDIATE")
-        return self._connection
-
-    def _end(self, failure: BaseException | None) -> None:
-        """Commit, or undo what was done before the failure."""
-        db = self._connection
-        try:
-            if failure is None:
-                db.execute("COMMIT")
-                if self._to_forget:
-                    self.truncate_wal()
-        finally:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
+            self._durable = durable
 
     def truncate_wal(self) -> None:
         """Leave nothing in the log beside the file of what was overwritten or deleted.
@@ -204,10 +194,10 @@ class Database:
             self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             (before,) = self._connection.execute("PRAGMA busy_timeout").fetchone()
             self._connection.execute("PRAGMA busy_timeout=0")
-            self._to_forget = True
+            self._must_truncate = True
             try:
                 done = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                self._to_forget = bool(done[0])
+                self._must_truncate = bool(done[0])
             finally:
                 self._connection.execute(f"PRAGMA busy_timeout={before:d}")
 
@@ -235,16 +225,16 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise self._in_words(error) from error
+            raise self._as_store_error(error) from error
 
-    def _in_words(self, error: sqlite3.Error) -> StoreError:
+    def _as_store_error(self, error: sqlite3.Error) -> StoreError:
         if isinstance(error, sqlite3.ProgrammingError):
             what = f"The {self._layout.what} {self.path!r}"
             return StoreError(f"{what} is closed.\nOpen it again to go on.")
         return self._error(getattr(error, "sqlite_errorcode", 0), str(error))
 
     def _error(self, code: int, detail: str = "") -> StoreError:
-        kind, text = _IN_WORDS.get(
+        kind, text = _ERRORS.get(
             code & 0xFF,
             (StoreError, f"failed: {detail}.\nNothing was changed; check that its disk works."),
         )
@@ -325,35 +315,3 @@ class Database:
                 time.sleep(0.01)
             else:
                 return
-
-
-class _Transaction:
-    """One transaction; not a generator, which takes longer: a device makes two at every pull."""
-
-    __slots__ = ("_database", "_durable")
-
-    def __init__(self, database: Database, durable: bool) -> None:
-        self._database = database
-        self._durable = durable
-
-    def __enter__(self) -> sqlite3.Connection:
-        database = self._database
-        database._lock.acquire()
-        try:
-            return database._begin(self._durable)
-        except BaseException as error:
-            database._lock.release()
-            if isinstance(error, sqlite3.Error):
-                raise database._in_words(error) from error
-            raise
-
-    def __exit__(self, _: object, failure: BaseException | None, __: object) -> None:
-        database = self._database
-        try:
-            database._end(failure)
-            if isinstance(failure, sqlite3.Error):
-                raise failure
-        except sqlite3.Error as error:
-            raise database._in_words(error) from error
-        finally:
-            database._lock.release()

@@ -1,6 +1,6 @@
-"""A board behind a devote server, reached over HTTP, and what any client makes of its answers.
+"""A board behind a devote server, reached over HTTP, and how any client reads a server's answers.
 
-What leaves the device is the path, which page of the log it reads, the name of what it has read,
+What leaves the device is the path, which page of the log it reads, the tag of what it has read,
 and the messages themselves.
 
 An answer counts only if it carries the server's version header: a login page of a hotel's network
@@ -54,80 +54,26 @@ from devote.protocol.wire import VERSION, Scope
 
 T = TypeVar("T")
 
-LONGEST_ANSWER = 64 * 2**20
-
 HEADERS = {"User-Agent": "devote", "Accept-Encoding": "gzip"}
+
 HOPS = 5
 """So many redirects are followed, one after another."""
 
 LONGEST_WAIT = 3_600.0
-"""So many seconds a server can ask to be left alone: a broken one must not silence devices."""
+"""So many seconds a server can ask to wait: a broken one must not silence devices."""
+
+LONGEST_ANSWER = 64 * 2**20
+LONGEST_PAGE = 8 * 2**20
+LONGEST_TALLY = 2**20
+LONGEST_LINE = 65_536
 
 _MOVED = (httpx.codes.MOVED_PERMANENTLY, httpx.codes.PERMANENT_REDIRECT)
 
-LONGEST_PAGE = 8 * 2**20
-LONGEST_TALLY = 2**20
 _INVITE = '"invite":"'
 """What a body with an invite has in it, as ``json.dumps`` writes it."""
 
 _JOIN_OUTCOMES = ("accepted", "duplicate", "refused", "mismatch")
 _OUTCOMES = {201: Outcome.ACCEPTED, 200: Outcome.DUPLICATE, 403: Outcome.REFUSED}
-
-
-def addresses(text: str) -> tuple[str, ...]:
-    """The addresses of an experiment on servers that share it, written with commas between them.
-
-    The path need be given once, after the last.
-
-    >>> addresses("http://a:8600,http://b:8600/experiments/banner")
-    ('http://a:8600/experiments/banner', 'http://b:8600/experiments/banner')
-    """
-    servers = [server.strip().rstrip("/") for server in text.split(",")]
-    path = servers[-1].partition("/experiments/")[2]
-    return tuple(
-        server if "/experiments/" in server or not path else f"{server}/experiments/{path}"
-        for server in servers
-    )
-
-
-LONGEST_LINE = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class ServerEvent:
-    """One event: its kind, the number to resume after, and its data."""
-
-    event: str
-    id: str
-    data: str
-
-
-async def decode(chunks: AsyncIterator[bytes]) -> AsyncIterator[ServerEvent]:
-    """The events in a stream of bytes; one cut off by the stream's end is dropped.
-
-    ValueError if a line never ends or is not text: then it is no event stream.
-    """
-    fields: dict[str, str] = {}
-    async for line in _lines(chunks):
-        if not line:
-            if "data" in fields:
-                yield ServerEvent(
-                    fields.get("event", MESSAGE), fields.get("id", ""), fields["data"]
-                )
-            fields = {}
-        elif not line.startswith(":"):
-            name, _, value = line.partition(":")
-            fields[name] = value.removeprefix(" ")
-
-
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    rest = b""
-    async for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > LONGEST_LINE:
-            raise ValueError("a line without end")
-        for line in lines:
-            yield line.removesuffix(b"\r").decode()
 
 
 class HttpBoard(Board):
@@ -155,10 +101,7 @@ class HttpBoard(Board):
         self._moved: dict[str, str] = {}
         self.url = self._urls[0]
         if not all(is_address(each) and "/experiments/" in each for each in self._urls):
-            raise BoardRefused(
-                f"{url!r} is not the address of an experiment.\n"
-                "Give one like http://127.0.0.1:8600/experiments/banner."
-            )
+            raise no_experiment(url)
         self._name = self.url.rpartition("/")[2]
         self._own = client is None
         self._client = client or httpx.AsyncClient(headers=HEADERS, verify=trusted())
@@ -167,7 +110,6 @@ class HttpBoard(Board):
         self._n_arms = MAX_ARMS
         self._scope: Scope | None = None
         self._tally: TallySnapshot | None = None
-        self._tally_tag = ""
         self._tally_until = -math.inf
         self._tally_lock = asyncio.Lock()
         self._fresh = fresh
@@ -229,21 +171,30 @@ class HttpBoard(Board):
 
     async def _join(self, asked: dict[str, Any]) -> Joined:
         body = {name: value for name, value in asked.items() if value is not None}
-        headers = {"Content-Type": "text/plain"}  # for which a browser asks nothing first
+        headers = {"Content-Type": "text/plain"}  # for which a browser needs no preflight
         async with self._answer("POST", "/join", body=body, headers=headers) as answer:
-            told = await _read(answer, LONGEST_PAGE)
-            experiment = self._experiment(told)
-            tally = self._tally_of(told["tally"])
-            if tally.scope != experiment.scope or told["outcome"] not in _JOIN_OUTCOMES:
+            found = await _read(answer, LONGEST_PAGE)
+            experiment = self._experiment(found)
+            tally = self._tally_of(found["tally"])
+            if tally.scope != experiment.scope or found["outcome"] not in _JOIN_OUTCOMES:
                 raise ValueError("another board, or another outcome")
-            said = tuple(self._posted(item).envelope for item in told["messages"])
-            reason, cause = str(told.get("reason", ""))[:500], told.get("cause")
-            return Joined(experiment, tally, told["outcome"], reason, cause, said)
+            sent = tuple(self._posted(item).envelope for item in found["messages"])
+            reason, cause = str(found.get("reason", ""))[:500], found.get("cause")
+            return Joined(experiment, tally, found["outcome"], reason, cause, sent)
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message."""
         posted = {"message": to_dict(envelope.message), "signature": envelope.signature}
         return await self._post("/messages", posted, statuses=_OUTCOMES)
+
+    async def _post(self, path: str, body: Any, **expected: Any) -> Outcome:
+        async with self._answer("POST", path, body=body, **expected) as answer:
+            outcome, found = _OUTCOMES[answer.status_code], await _read(answer)
+            if found["outcome"] != outcome:
+                raise ValueError("another outcome")
+            if rejected := REJECTED.get(str(found.get("cause"))):
+                raise rejected(f"{self.url} answered: {str(found.get('error'))[:500]}")
+            return outcome
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """The messages above ``after`` up to the end of their page."""
@@ -252,10 +203,10 @@ class HttpBoard(Board):
         number = page_of(after + 1)
         posted, full = await self._page(number)
         if posted is None:  # beyond the end: an older board, or one that has moved
-            told = await self.tally()
-            if told.number >= (number - 1) * PAGE:
+            tally = await self.tally()
+            if tally.number >= (number - 1) * PAGE:
                 raise not_ours(self.url)
-            return Snapshot(told.number, ())
+            return Snapshot(tally.number, ())
         last = posted[-1].number if posted else (number - 1) * PAGE
         return Snapshot(last, tuple(p for p in posted if p.number > after), more=full)
 
@@ -270,13 +221,8 @@ class HttpBoard(Board):
         if known is not None:
             tag = page_tag(posted.envelope.signature for posted in known[1])
             headers = {"If-None-Match": f'"{tag}"'}
-        reading = self._answer(
-            "GET",
-            f"/log/{self._scope.board}/{number}",
-            headers=headers,
-            statuses=(200, 304, 404),
-        )
-        async with reading as answer:
+        path = f"/log/{self._scope.board}/{number}"
+        async with self._answer("GET", path, headers=headers, statuses=(200, 304, 404)) as answer:
             if answer.status_code == 404:
                 return None, False
             if answer.status_code == 304:
@@ -300,14 +246,14 @@ class HttpBoard(Board):
 
     async def sent_by(self, voter: str) -> tuple[Envelope, ...]:
         """All messages of one voter."""
-        said: list[Posted] = []
+        sent: list[Posted] = []
         more = True
         while more:
-            after = said[-1].number if said else 0
+            after = sent[-1].number if sent else 0
             found = await self._messages(f"voter={voter}&after={after}")
-            said += found.posted
+            sent += found.posted
             more = found.more
-        return tuple(posted.envelope for posted in said)
+        return tuple(posted.envelope for posted in sent)
 
     async def _messages(self, query: str) -> Snapshot:
         async with self._answer("GET", f"/messages?{query}") as answer:
@@ -323,11 +269,8 @@ class HttpBoard(Board):
 
         It never ends by itself: BoardUnavailable is raised when the connection does.
         """
-        headers = {"Accept-Encoding": "identity"}
-        opened = self._answer(
-            "GET", f"/stream?after={after}", headers=headers, timeout=self._patience
-        )
-        async with opened as answer:
+        path, headers = f"/stream?after={after}", {"Accept-Encoding": "identity"}
+        async with self._answer("GET", path, headers=headers, timeout=self._patience) as answer:
             async for event in decode(_raw(answer)):
                 if event.event == END:
                     yield EndOfBacklog(int(event.data))
@@ -340,21 +283,19 @@ class HttpBoard(Board):
     async def tally(self) -> TallySnapshot:
         """What the messages come to; one that has not changed is not sent again."""
         async with self._tally_lock:  # of many who ask at once one reads
-            return await self._read_tally()
-
-    async def _read_tally(self) -> TallySnapshot:
-        known = self._tally
-        if known is not None and time.monotonic() < self._tally_until:
-            return known
-        headers = {} if known is None else {"If-None-Match": f'"{self._tally_tag}"'}
-        reading = self._answer("GET", "/tally", headers=headers, statuses=(200, 304))
-        async with reading as answer:
-            self._tally_until = time.monotonic() + self._fresh
-            if answer.status_code == 304:
+            known = self._tally
+            if known is not None and time.monotonic() < self._tally_until:
+                return known
+            headers = {} if known is None else {"If-None-Match": f'"{known.tag}"'}
+            async with self._answer(
+                "GET", "/tally", headers=headers, statuses=(200, 304)
+            ) as answer:
+                self._tally_until = time.monotonic() + self._fresh
+                if answer.status_code != 304:
+                    return self._tally_of(await _read(answer, LONGEST_TALLY))
                 if known is None:
                     raise ValueError("nothing was known")
                 return known
-            return self._tally_of(await _read(answer, LONGEST_TALLY))
 
     def _tally_of(self, body: Any) -> TallySnapshot:
         """A tally that was read, which is then the one that is known."""
@@ -364,26 +305,16 @@ class HttpBoard(Board):
         numbers = type(number) is int and type(pace) is int and pace > 0
         if not (numbers and texts and isinstance(streams, bool) and body["tally"]):
             raise ValueError("another type")
-        known = TallySnapshot.of(scope, number, dict(body["tally"]))
-        self._tally = known = replace(known, pace=pace, streams=streams)
-        self._tally_tag = known.tag
+        tally = TallySnapshot.of(scope, number, dict(body["tally"]))
+        self._tally = tally = replace(tally, pace=pace, streams=streams)
         self._scope = self._scope or scope
-        return known
+        return tally
 
     def _posted(self, item: Any) -> Posted:
         number, signature = item["number"], item["signature"]
         if not isinstance(number, int) or not isinstance(signature, str):
             raise ValueError("another type")
         return Posted(number, Envelope(from_dict(item["message"], self._n_arms), signature))
-
-    async def _post(self, path: str, body: Any, **expected: Any) -> Outcome:
-        async with self._answer("POST", path, body=body, **expected) as answer:
-            outcome, told = _OUTCOMES[answer.status_code], await _read(answer)
-            if told["outcome"] != outcome:
-                raise ValueError("another outcome")
-            if rejected := REJECTED.get(str(told.get("cause"))):
-                raise rejected(f"{self.url} answered: {str(told.get('error'))[:500]}")
-            return outcome
 
     @asynccontextmanager
     async def _answer(
@@ -413,13 +344,16 @@ class HttpBoard(Board):
         try:
             async with AsyncExitStack() as opened:
                 response = await self._open(opened, method, url, path, options)
-                check_busy(url, response)
+                if (status := response.status_code) >= 500 or status == 429:
+                    wait = retry_after(response.headers.get("Retry-After", ""))
+                    text = f"{url} answered {status}.\nTry again later."
+                    raise BoardUnavailable(text, retry_after=wait)
                 check_version(url, response)
-                if response.status_code not in statuses:
+                if status not in statuses:
                     content = await _read(response)
-                    said = content.get("error") if isinstance(content, dict) else None
-                    why = str(said or "it does not say why.\nCheck the address.")[:500]
-                    raise refused(f"{url} answered {response.status_code}: {why}")
+                    why = content.get("error") if isinstance(content, dict) else None
+                    why = str(why or "it does not say why.\nCheck the address.")[:500]
+                    raise refused(f"{url} answered {status}: {why}")
                 yield response
         except BoardUnavailable:
             self._move_on(url)
@@ -433,7 +367,7 @@ class HttpBoard(Board):
             raise not_ours(url) from None
 
     async def _ask_each(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask one server after the other until one answers; what joining needs it needs at once."""
+        """Ask one server after the other until one answers: a device that joins cannot wait."""
         for _ in self._urls[1:]:
             with suppress(BoardUnavailable):
                 return await ask()
@@ -473,6 +407,57 @@ class HttpBoard(Board):
         raise httpx.TooManyRedirects("too many redirects")
 
 
+def addresses(text: str) -> tuple[str, ...]:
+    """The addresses of an experiment on servers that share it, written with commas between them.
+
+    The path need be given once, after the last.
+
+    >>> addresses("http://a:8600,http://b:8600/experiments/banner")
+    ('http://a:8600/experiments/banner', 'http://b:8600/experiments/banner')
+    """
+    servers = [server.strip().rstrip("/") for server in text.split(",")]
+    path = servers[-1].partition("/experiments/")[2]
+    return tuple(
+        server if "/experiments/" in server or not path else f"{server}/experiments/{path}"
+        for server in servers
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """One server-sent event: its kind, the number to resume after, and its data."""
+
+    event: str
+    id: str
+    data: str
+
+
+async def decode(chunks: AsyncIterator[bytes]) -> AsyncIterator[ServerEvent]:
+    """The server-sent events in a stream of bytes; one cut off by the stream's end is dropped.
+
+    ValueError if a line never ends or is not text: then it is no event stream.
+    """
+    fields: dict[str, str] = {}
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            raise ValueError("a line without end")
+        for line in lines:
+            name, _, value = line.removesuffix(b"\r").decode().partition(":")
+            if name:
+                fields[name] = value.removeprefix(" ")
+                continue
+            if not value and "data" in fields:  # an empty line; a comment has a value
+                event = fields.get("event", MESSAGE)
+                yield ServerEvent(event, fields.get("id", ""), fields["data"])
+            if not value:
+                fields = {}
+
+
+# What any client makes of an answer.
+
+
 async def _raw(response: httpx.Response) -> AsyncIterator[bytes]:
     """The bytes of an answer as they come, without unpacking them."""
     if response.is_stream_consumed:  # by a transport that gives whole answers
@@ -482,19 +467,59 @@ async def _raw(response: httpx.Response) -> AsyncIterator[bytes]:
         yield part
 
 
-async def _read(response: httpx.Response, longest: int = LONGEST_ANSWER) -> Any:
+async def _read(response: httpx.Response, longest: int | None = None) -> Any:
     body = bytearray()
+    longest = longest or LONGEST_ANSWER
     async for part in _raw(response):
         body += part
         if len(body) > longest:
             raise ValueError("an answer without end")
-    return parse_json(unpacked(response, bytes(body), longest))
+    return parse_json(_unpacked(response, bytes(body), longest))
 
 
-def unpacked(response: httpx.Response, body: bytes, longest: int = LONGEST_ANSWER) -> bytes:
+def fetch(
+    client: httpx.Client, method: str, url: str, **options: Any
+) -> tuple[httpx.Response, bytes]:
+    """A whole answer and its body, from wherever the server has moved to."""
+    at = url
+    try:
+        for _ in range(HOPS + 1):
+            with client.stream(method, at, **options) as response:
+                there = moved_to(response)
+                if there is None:
+                    return response, _body(response)
+            at = there
+        raise httpx.TooManyRedirects("too many redirects")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise unreachable(url, error) from None
+    except ValueError:
+        raise not_ours(url) from None
+
+
+def _body(response: httpx.Response) -> bytes:
+    if response.is_stream_consumed:
+        return response.content
+    body = bytearray()
+    for part in response.iter_raw():
+        body += part
+        if len(body) > LONGEST_ANSWER:
+            raise ValueError("an answer without end")
+    return _unpacked(response, bytes(body), LONGEST_ANSWER)
+
+
+def parse_answer(url: str, response: httpx.Response, body: bytes) -> Any:
+    """The JSON value that a devote server of this version has answered."""
+    check_version(url, response)
+    try:
+        return parse_json(body)
+    except ValueError:
+        raise not_ours(url) from None
+
+
+def _unpacked(response: httpx.Response, body: bytes, longest: int) -> bytes:
     """The body of an answer, which may be compressed once, and be so long at most.
 
-    The client would unpack whatever it is told to, a few bytes to gigabytes.
+    The client would unpack whatever it is sent, a few bytes to gigabytes.
     """
     encoding = response.headers.get("Content-Encoding", "identity")
     if encoding == "identity":
@@ -518,9 +543,17 @@ def check_version(url: str, response: httpx.Response) -> None:
         raise not_ours(url)
     if version != str(VERSION):
         raise BoardRefused(
-            f"{url} speaks version {version[:20]!r}, this end version {VERSION}.\n"
+            f"{url} has version {version[:20]!r}, this end version {VERSION}.\n"
             "Upgrade the older of the two."
         )
+
+
+def no_experiment(url: str) -> BoardRefused:
+    """The error that a text is not the address of an experiment."""
+    return BoardRefused(
+        f"{url!r} is not the address of an experiment.\n"
+        "Give one like http://127.0.0.1:8600/experiments/banner."
+    )
 
 
 def not_ours(url: str) -> BoardRefused:
@@ -544,17 +577,10 @@ def unreachable(url: str, error: Exception) -> BoardUnavailable | BoardRefused:
         cause = cause.__cause__ or cause.__context__
     return BoardUnavailable(
         f"{url} cannot be reached ({type(error).__name__}).\n"
-        "Check that the server runs and the network is there; trying again is harmless.",
+        "Check the address, the network, and that `devote serve` runs there; trying again is "
+        "harmless.",
         is_sent=not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout),
     )
-
-
-def check_busy(url: str, response: httpx.Response) -> None:
-    """Raise BoardUnavailable for what a server in trouble answers, with when to ask again."""
-    status = response.status_code
-    if status >= 500 or status == httpx.codes.TOO_MANY_REQUESTS:
-        wait = retry_after(response.headers.get("Retry-After", ""))
-        raise BoardUnavailable(f"{url} answered {status}.\nTry again later.", retry_after=wait)
 
 
 def retry_after(text: str) -> float:
@@ -564,18 +590,17 @@ def retry_after(text: str) -> float:
     (120.0, 0.0, 3600.0)
     """
     try:
-        seconds = float(text) if text.strip().isdecimal() else _until(text)
+        if text.strip().isdecimal():
+            seconds = float(text)
+        else:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
     except (ValueError, TypeError, OverflowError):
         return 0.0
     return min(max(seconds, 0.0), LONGEST_WAIT)
 
 
-def _until(date: str) -> float:
-    return parsedate_to_datetime(date).timestamp() - time.time()
-
-
 def moved_to(response: httpx.Response) -> str | None:
-    """Where a server says that it has moved for good, or None; never from TLS to none.
+    """Where a server answers that it has moved for good, or None; never from TLS to none.
 
     A token and an invite are not taken to another host.
     """
@@ -600,29 +625,6 @@ def moved_to(response: httpx.Response) -> str | None:
             "invite or a token.\nGive the new address."
         )
     return str(there)
-
-
-def fetch(
-    client: httpx.Client, method: str, url: str, longest: int = LONGEST_ANSWER, **options: Any
-) -> tuple[httpx.Response, bytes]:
-    """A whole answer and its body, from wherever the server has moved to."""
-    for _ in range(HOPS + 1):
-        with client.stream(method, url, **options) as response:
-            there = moved_to(response)
-            if there is None and response.is_stream_consumed:
-                return response, response.content
-            if there is None:
-                body = bytearray()
-                for part in response.iter_raw():
-                    body += part
-                    if len(body) > longest:
-                        raise not_ours(url)
-                try:
-                    return response, unpacked(response, bytes(body), longest)
-                except ValueError:
-                    raise not_ours(url) from None
-        url = there
-    raise httpx.TooManyRedirects("too many redirects")
 
 
 def trusted() -> ssl.SSLContext:

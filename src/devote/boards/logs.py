@@ -1,10 +1,9 @@
-"""A log of messages as it is checked: what was told of it, what is remembered of it, its head.
+"""A log of messages as it is checked: read from a server, or from a file that was saved before.
 
-It is read from a server (``HttpLog``), or from a file that was saved before (``SavedLog``).
-
-The head is a chain of digests over the log. Two readers who compare one head have read the same
-messages in the same order. No server tells it: a reader works it out, and a device that was told
-one could be known again by it.
+Beside the messages a log has *statements*: what a server, a file or another reader says that the
+messages come to. The head is a chain of digests over the log. Two readers who compare one head have
+read the same messages in the same order. No server sends it: a reader computes it, and a device
+that was sent one could be identified by it.
 """
 
 import hashlib
@@ -23,12 +22,12 @@ import httpx
 from devote.boards.board import BoardRefused, BoardUnavailable, Envelope, Experiment, is_address
 from devote.boards.http import (
     HEADERS,
-    check_version,
     fetch,
+    no_experiment,
     not_ours,
+    parse_answer,
     retry_after,
     trusted,
-    unreachable,
 )
 from devote.errors import DevoteError
 from devote.protocol import Message, ProtocolError, SpecError
@@ -40,14 +39,22 @@ Form: TypeAlias = Literal["tally", "page", "head"]
 SHOWN = ("heading", "needed", "facts", "progress", "notes")
 """What the page shows as the tally gives it; estimates it shows in thousandths."""
 
+PAGE = 2_000
+"""Messages, or voters, that are asked for at once."""
+
+TRIES = 6
+"""How often a page is asked for, with pauses that double, before reading is given up."""
+
+FORMAT = 3
+"""The version of a saved log."""
+
 
 @dataclass(frozen=True)
-class Told:
-    """What somebody was told of the messages up to ``number``.
+class Statement:
+    """What ``source`` says that the messages up to ``number`` come to.
 
     ``form`` says how ``values`` are to be read: as the public tally, as what the page shows, or
-    as the head. ``source`` is who told it, for the report. ``partial``: a value that is
-    not among them was not told, or not kept.
+    as the head. ``partial``: a value that is not among them was not given, or not kept.
     """
 
     form: Form
@@ -59,51 +66,37 @@ class Told:
 
 @dataclass(frozen=True)
 class Remembered:
-    """What somebody knows to have been on the board: messages, with their numbers where known.
+    """What ``source`` knows to have been on the board: messages, with their numbers where known.
 
     ``voters`` are known to have been enrolled, ``scope`` is the board and the specification that
-    they know, and ``told`` is what the server once told.
+    it knows, and ``statements`` are what the server once sent it.
     """
 
     source: str
     scope: Scope
     messages: Iterable[tuple[int | None, Message]]
     voters: Iterable[str] = ()
-    told: Iterable[Told] = ()
+    statements: Iterable[Statement] = ()
 
 
 class Log(Protocol):
-    """Where a log is read from: a server, or a file.
+    """Where a log is read from; ``number`` is about how many messages there are.
 
-    ``voters`` are those that are listed as enrolled, ``number`` how many messages there are.
+    ``statements`` were made before the messages were read, ``last_statements`` after them.
     """
 
-    @property
-    def experiment(self) -> Experiment:
-        """The experiment."""
-        ...
+    experiment: Experiment
+    number: int
+    statements: tuple[Statement, ...]
+    last_statements: tuple[Statement, ...]
 
     @property
     def voters(self) -> Collection[str]:
-        """All voters who are enrolled."""
-        ...
-
-    @property
-    def told(self) -> Collection[Told]:
-        """What was told before the messages were read."""
-        ...
-
-    @property
-    def number(self) -> int:
-        """About how many messages there are."""
+        """All voters who are listed as enrolled."""
         ...
 
     def items(self) -> Iterator[Any]:
         """The messages as JSON values, in order."""
-        ...
-
-    def told_last(self) -> Collection[Told]:
-        """What was told after the messages."""
         ...
 
 
@@ -118,20 +111,13 @@ def extend_chain(head: bytes, envelope: Envelope, scope: Scope) -> bytes:
     return hashlib.sha256(head + to_bytes(envelope.message, scope) + b" " + signature).digest()
 
 
-PAGE = 2_000
-"""Messages, or voters, that are asked for at once."""
-
-TRIES = 6
-"""How often a page is asked for, with pauses that double, before reading is given up."""
-
-
 class HttpLog(AbstractContextManager["HttpLog"]):
     """The log of the experiment at ``url``, up to the message that was the last when it was opened.
 
-    Everything that is read is public: no token is needed. What the server tells of the log is
-    read before the log, and the list of voters after its length is known: so neither can be
-    behind the other on an honest server that goes on working. ``progress`` is told how many
-    voters have been read, of how many.
+    Everything that is read is public: no token is needed. The server's statements are read before
+    the log, and the list of voters after its length is known: so neither can be behind the other
+    on an honest server that goes on working. ``progress`` gets how many voters have been read, of
+    how many.
     """
 
     def __init__(
@@ -143,14 +129,12 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         progress: Callable[[int, int, str], None] = lambda done, total, label: None,
     ) -> None:
         self.url = url.rstrip("/")
+        self.last_statements: tuple[Statement, ...] = ()
         self._page = page
         self._progress = progress
         self._server, found, self._name = self.url.rpartition("/experiments/")
         if not is_address(self.url) or not found or not self._name or "/" in self._name:
-            raise BoardRefused(
-                f"{url!r} is not the address of an experiment.\n"
-                "Give one like http://127.0.0.1:8600/experiments/banner."
-            )
+            raise no_experiment(url)
         self._client = client or httpx.Client(headers=HEADERS, timeout=30.0, verify=trusted())
         self._has_answered = False
         try:
@@ -164,7 +148,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
             self.experiment = Experiment.from_dict(self._ask(self.url))
             if self.experiment.name != self._name:
                 raise ValueError("another experiment")
-            self.told = tuple(self._told())
+            self.statements = tuple(self._read_statements())
             self.number = int(self._ask(f"{self.url}/messages?limit=1")["number"])
         except SpecError as error:
             raise BoardRefused(f"What {self.url} holds is refused: {error}") from None
@@ -195,81 +179,62 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         return found
 
     def items(self) -> Iterator[Any]:
-        """The messages as JSON values, as the server gives them.
-
-        A server whose log has a gap may count places where it says numbers. So the next page is
-        asked for from whichever is lower, and what was read already is left out.
-        """
-        read = last = 0
+        """The messages as JSON values, as the server gives them."""
+        last = 0
         while last < self.number:
-            page = self._fresh(min(read, last), last) or self._fresh(last, last)
-            if not page:
+            limit = min(self._page, self.number - last)
+            answer = self._ask(f"{self.url}/messages?after={last}&limit={limit}")
+            try:
+                page = list(answer["messages"])[:limit]
+            except (KeyError, TypeError):
+                raise not_ours(self.url) from None
+            before, last = last, max(map(_number, page), default=0)
+            if last <= before:
                 return  # the server has no more, whatever it said
             yield from page
-            read += len(page)
-            last = max(last, *map(_number, page))
 
-    def _fresh(self, after: int, last: int) -> list[Any]:
-        limit = min(self._page, self.number - after)
-        answer = self._ask(f"{self.url}/messages?after={after}&limit={limit}")
-        try:
-            page = list(answer["messages"])[:limit]
-        except (KeyError, TypeError):
-            raise not_ours(self.url) from None
-        if after == last and max(map(_number, page), default=0) <= last:
-            return []
-        return page if after == last else [item for item in page if _number(item) > last]
-
-    def told_last(self) -> Collection[Told]:
-        """Nothing."""
-        return ()
-
-    def _told(self) -> Iterator[Told]:
-        """What the server tells of the messages: the tally, and the page if it has one."""
+    def _read_statements(self) -> Iterator[Statement]:
+        """The public tally, and the page if the server has one."""
         tally = self._ask(f"{self.url}/tally")
         scope = {"board": tally["board"], "fingerprint": tally["fingerprint"]}
         values = {**scope, **tally["tally"]}
-        yield Told("tally", int(tally["number"]), values)
+        yield Statement("tally", int(tally["number"]), values)
         page = self._ask(f"{self._server}/views/{self._name}", may_lack=True)
         if page is not None:
             counts = [arm["count"] for arm in page["arms"]]
             names = (*SHOWN, "status", "answer", "open", "estimates")
             values = {name: page[name] for name in names if name in page} | {"counts": counts}
-            yield Told("page", int(page["number"]), values, partial=True)
+            yield Statement("page", int(page["number"]), values, partial=True)
 
     def _ask(self, url: str, *, may_lack: bool = False) -> Any:
         """What the server answers; asked again after a fault, unless it never answered yet."""
-        wait = 0.0
-        for tried in range(TRIES if self._has_answered else 1):
-            if tried:
-                time.sleep(max(2.0 ** (tried - 2), wait))
+        tries = TRIES if self._has_answered else 1
+        for tried in range(1, tries + 1):
+            wait = 0.0
             try:
                 response, body = fetch(self._client, "GET", url)
+            except BoardUnavailable:
+                if tried == tries:
+                    raise
+            else:
                 status = response.status_code
                 if status < 500 and status != httpx.codes.TOO_MANY_REQUESTS:
                     self._has_answered = True
                     return self._read(response, body, may_lack=may_lack)
+                if tried == tries:
+                    raise BoardUnavailable(f"{self.url} answered {status}.\nTry again later.")
                 wait = retry_after(response.headers.get("Retry-After", ""))
-                fault = f"{self.url} answered {status}."
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                problem = unreachable(self.url, error)
-                if isinstance(problem, BoardRefused):
-                    raise problem from None
-                fault = f"{self.url} cannot be reached ({type(error).__name__})."
-        raise BoardUnavailable(f"{fault}\nCheck the address, and that `devote serve` runs there.")
+            time.sleep(max(2.0 ** (tried - 2), wait))
+        raise AssertionError("tried at least once")
 
     def _read(self, response: httpx.Response, body: bytes, *, may_lack: bool) -> Any:
-        check_version(self.url, response)
-        if response.status_code == httpx.codes.NOT_FOUND and may_lack:
-            return None
-        try:
-            answer = parse_json(body)
-        except ValueError:
-            raise not_ours(self.url) from None
+        answer = parse_answer(self.url, response, body)
         if response.is_success:
             return answer
-        said = answer.get("error") if isinstance(answer, dict) else None
-        raise BoardRefused(f"{self.url} answered {response.status_code}: {str(said)[:500]}")
+        if response.status_code == httpx.codes.NOT_FOUND and may_lack:
+            return None
+        why = answer.get("error") if isinstance(answer, dict) else None
+        raise BoardRefused(f"{self.url} answered {response.status_code}: {str(why)[:500]}")
 
 
 def _number(item: Any) -> int:
@@ -278,14 +243,15 @@ def _number(item: Any) -> int:
     return number if isinstance(number, int) else 0
 
 
-FORMAT = 2
-
-
 class SavedLog(AbstractContextManager["SavedLog"]):
-    """The copy at ``path``; its messages can be read once."""
+    """The copy at ``path``; its messages can be read once.
+
+    Its first line has all but the messages, then comes a line for each, and one that ends it.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self.last_statements: tuple[Statement, ...] = ()
         self._file: IO[str] = self.path.open(encoding="utf-8")
         try:
             self._open()
@@ -300,10 +266,8 @@ class SavedLog(AbstractContextManager["SavedLog"]):
                 raise ValueError("another kind of file")
             self.experiment = Experiment.from_dict(first["experiment"])
             self.number = int(first["number"])
-            self.voters: Collection[str] = {
-                str(self._line()["voter"]) for _ in range(first["voters"])
-            }
-            self.told = tuple(_told(self._line()) for _ in range(first["told"]))
+            self.voters: Collection[str] = set(map(str, first["voters"]))
+            self.statements = tuple(_statement(values) for values in first["statements"])
         except SpecError as error:
             raise BoardRefused(f"What {self.path} holds is refused: {error}") from None
         except (KeyError, TypeError, ValueError):
@@ -314,21 +278,13 @@ class SavedLog(AbstractContextManager["SavedLog"]):
 
     def items(self) -> Iterator[Any]:
         """The messages as JSON values."""
-        while True:
-            line = self._line()
-            try:
-                yield line["item"]
-            except (KeyError, TypeError):
-                self._end = line
-                return
-
-    def told_last(self) -> Collection[Told]:
-        """How many messages there were, and their head."""
+        while "item" in (line := self._line()):
+            yield line["item"]
         try:
-            number, head = int(self._end["end"]), self._end["head"]
-            return (Told("head", number, {"head": head}, self.path.name),)
+            number, head = int(line["end"]), line["head"]
         except (KeyError, TypeError, ValueError):
             raise self._not_ours() from None
+        self.last_statements = (Statement("head", number, {"head": head}, self.path.name),)
 
     def remembered(self) -> Remembered:
         """What the copy says to have been on the board."""
@@ -341,16 +297,19 @@ class SavedLog(AbstractContextManager["SavedLog"]):
             except (ProtocolError, KeyError, TypeError, ValueError):
                 continue  # it was wrong when it was saved
 
-    def _line(self) -> Any:
+    def _line(self) -> dict[str, Any]:
         try:
             text = self._file.readline()
-            if text.endswith("\n"):
-                return parse_json(text)
+            line = parse_json(text) if text.endswith("\n") else None
         except ValueError:
             raise self._not_ours() from None
-        raise DevoteError(
-            f"{self.path} ends before its last line: it was cut off.\nSave the log again."
-        )
+        if line is None:
+            raise DevoteError(
+                f"{self.path} ends before its last line: it was cut off.\nSave the log again."
+            )
+        if not isinstance(line, dict):
+            raise self._not_ours()
+        return line
 
     def _not_ours(self) -> DevoteError:
         return DevoteError(
@@ -359,12 +318,15 @@ class SavedLog(AbstractContextManager["SavedLog"]):
         )
 
 
-def _told(line: dict[str, Any]) -> Told:
-    told = Told(**line)
-    forms: tuple[str, ...] = get_args(Form)
-    if told.form not in forms or type(told.number) is not int or not isinstance(told.values, dict):
+def _statement(values: dict[str, Any]) -> Statement:
+    made = Statement(**values)
+    if (
+        made.form not in get_args(Form)
+        or type(made.number) is not int
+        or not isinstance(made.values, dict)
+    ):
         raise ValueError("another type")
-    return told
+    return made
 
 
 class LogCopy(AbstractContextManager["LogCopy"]):
@@ -374,20 +336,21 @@ class LogCopy(AbstractContextManager["LogCopy"]):
         self._target = Path(path)
         self._partial = self._target.with_name(f"{self._target.name}.{os.getpid()}.partial")
         self._file = self._partial.open("w", encoding="utf-8")
-        counts = {"number": log.number, "voters": len(log.voters), "told": len(log.told)}
-        experiment = log.experiment.to_dict()
-        self._write({"devote": "log", "format": FORMAT, **counts, "experiment": experiment})
-        for voter in sorted(log.voters):
-            self._write({"voter": voter})
-        for told in log.told:
-            self._write(asdict(told))
+        first = {
+            "devote": "log",
+            "format": FORMAT,
+            "number": log.number,
+            "voters": sorted(log.voters),
+            "statements": [asdict(statement) for statement in log.statements],
+        }
+        self._write({**first, "experiment": log.experiment.to_dict()})
 
     def keep(self, item: Any) -> None:
-        """Write down the next message."""
+        """Write the next message."""
         self._write({"item": item})
 
     def end(self, number: int, head: str | None) -> None:
-        """Write down the last message's number and the head, and put the file in its place."""
+        """Write the last message's number and the head, and put the file in its place."""
         self._write({"end": number, "head": head})
         self._file.flush()
         os.fsync(self._file.fileno())

@@ -7,24 +7,11 @@ from typing import Any
 
 import httpx
 
-from devote.boards.board import (
-    BoardRefused,
-    BoardUnavailable,
-    Experiment,
-    ExperimentState,
-    is_address,
-)
-from devote.boards.http import (
-    HEADERS,
-    check_version,
-    fetch,
-    not_ours,
-    trusted,
-    unreachable,
-)
+from devote.boards.board import BoardRefused, Experiment, ExperimentState, is_address
+from devote.boards.http import HEADERS, fetch, parse_answer, trusted
 from devote.boards.store import Revocation
 from devote.protocol import Message
-from devote.protocol.messages import from_dict, parse_json
+from devote.protocol.messages import from_dict
 
 AT_ONCE = 2_000
 """Devices and invites that are revoked by one call."""
@@ -75,13 +62,13 @@ class Operator(AbstractContextManager["Operator"]):
         return [self._public(item) for item in self.experiments()]
 
     def _public(self, experiment: Experiment) -> dict[str, Any]:
-        told = self._ask("GET", f"/experiments/{experiment.name}/tally")
-        names, tally = experiment.spec.arm_names, told["tally"]
+        found = self._ask("GET", f"/experiments/{experiment.name}/tally")
+        names, tally = experiment.spec.arm_names, found["tally"]
         return {
             **experiment.facts,
             **self._ask("GET", f"/experiments/{experiment.name}/standing"),
             "enrolled": experiment.enrolled,
-            "messages": told["number"],
+            "messages": found["number"],
             "status": tally["status"],
             "answer": [names[arm] for arm in tally["answer"]],
         }
@@ -147,23 +134,10 @@ class Operator(AbstractContextManager["Operator"]):
         return {"Authorization": f"Bearer {token}"} if token else {}
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        try:
-            response, content = fetch(
-                self._client, method, self.server + path, json=body, headers=self._headers()
-            )
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            problem = unreachable(self.server, error)
-            if isinstance(problem, BoardRefused):
-                raise problem from None
-            raise BoardUnavailable(
-                f"{self.server} does not answer ({type(error).__name__}).\n"
-                "Check the address, and that `devote serve` is running there."
-            ) from None
-        check_version(self.server, response)
-        try:
-            answer = parse_json(content)
-        except ValueError:
-            raise not_ours(self.server) from None
+        response, content = fetch(
+            self._client, method, self.server + path, json=body, headers=self._headers()
+        )
+        answer = parse_answer(self.server, response, content)
         if response.is_success:
             return answer
         if response.status_code == httpx.codes.UNAUTHORIZED:

@@ -64,7 +64,7 @@ class SqliteBoard(NotifyingBoard):
         receipt = await _in_thread(self._store.post, self.spec.name, envelope)
         if receipt.outcome is Outcome.ACCEPTED:
             self.notifier.notify()
-        return receipt.settled()
+        return receipt.outcome_or_raise()
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""

@@ -6,11 +6,15 @@ store keeps a history of each experiment in memory, and brings it up to date wit
 asks. A store that servers share (``jetstream.store``) keeps what it reads in the same tables.
 
 Nothing else is stored: no address, no time of a message, no link from an invite to a voter, and
-of an invite only its hash and when it expires. A message is kept in its one JSON spelling, which
-holds who says what, and nothing else; a UNIQUE constraint on that text keeps it from being counted
-twice, whatever its kind. A used invite differs from another by one bit that is changed in its
-place; voters are kept as ``voters`` says. What an enrolment changed is erased from the log beside
-the file at once, which would show the two together.
+of an invite only its hash and when it expires. A message is kept in its one JSON spelling, and a
+UNIQUE constraint on that text keeps it from being counted twice, whatever its kind.
+
+The bytes of the file show who is enrolled and not in which order. A used invite differs from
+another by one bit that is changed in its place. The first bits of a voter's key choose its block; a
+block has a fixed size, holds its keys sorted, and is overwritten in its place. When one is full,
+all are written anew in twice as many, so that the number of blocks depends on the keys alone too.
+The log beside the file would show which invite and which key were written together: it is truncated
+after each enrolment.
 """
 
 import secrets
@@ -93,12 +97,22 @@ CREATE TABLE pulse (beat BLOB NOT NULL) STRICT
 """
 """``deleted`` are the names that are not given again, ``pulse`` is what a health check writes."""
 
-OF_AN_EXPERIMENT = ("messages", "voters", "invites", "revoked")
 LAYOUT = Layout(what="board store", application=0x64767465, version=1, tables=TABLES)
 
 
+# What the messages of an experiment come to.
+
 MARKS = 2_000
 """At most so many marks; with more messages than that, neighbours in a lane share one."""
+
+POINTS = 64
+"""At most so many points of a course, and fewer with more than a few dozen arms."""
+
+LATEST = 50
+"""At most so many messages of one device are kept, the latest."""
+
+VOTERS = 10_000
+"""With more voters than this, messages are no longer counted by voter."""
 
 
 class Timeline:
@@ -142,10 +156,6 @@ class Timeline:
         self._marks = sum(map(len, self._lanes.values()))
 
 
-POINTS = 64
-"""At most so many points, and fewer with more than a few dozen arms."""
-
-
 class Course:
     """The estimates after every ``step``-th message; ``step`` grows with the board.
 
@@ -159,7 +169,7 @@ class Course:
         self._most = max(8, min(most, 40 * most // n_arms))
 
     def add(self, number: int, tally: Tally) -> None:
-        """Take a point, if one is due after this message."""
+        """Take a point, if this message is one of every ``step``."""
         if number % self.step:
             return
         estimates = tally.estimates()
@@ -171,20 +181,15 @@ class Course:
             self.points = [point for point in self.points if point[0] % self.step == 0]
 
 
-LATEST = 50
-"""At most so many messages of one device are kept, the latest."""
-
-VOTERS = 10_000
-"""With more voters than this it is not counted any more how many messages each has sent."""
-
-
 class History:
-    """The tally of a board, and in which order it came about.
+    """The tally of a board, and in which order it came about; each message is taken in once.
 
-    ``number`` and ``text`` are those of the last message taken in. ``out_at`` has for each arm
-    that is no longer open the number of the message that closed it. ``first`` is the voter who
-    spoke first, and ``said`` has the text and the signature of its latest messages; ``sent``
-    counts the messages of each voter, of the first ``VOTERS`` if there are more.
+    There are no times to show, as none are kept. But for the tally's own memory, what is kept does
+    not grow with the board. ``number`` and ``text`` are those of the last message taken in.
+    ``out_at`` has for each arm that is no longer open the number of the message that closed it.
+    ``latest`` has the text and the signature of the latest messages of ``first``, the voter of the
+    first message. ``sent`` counts the messages of each voter, of the first ``VOTERS`` if there are
+    more, and ``most`` is the highest of these counts, None if there are more.
     """
 
     def __init__(self, spec: ExperimentSpec) -> None:
@@ -196,15 +201,14 @@ class History:
         self.course = Course(spec.n_arms)
         self.out_at: dict[int, int] = {}
         self.first = ""
-        self.said: deque[tuple[str, str]] = deque(maxlen=LATEST)
+        self.latest: deque[tuple[str, str]] = deque(maxlen=LATEST)
         self.sent: Counter[str] = Counter()
         self.most: int | None = 0
-        """The most messages of any voter; None if there are too many voters to tell."""
         self._open = self.tally.shared
 
     @property
     def voters(self) -> int | None:
-        """How many voters have sent anything; None if there are too many to tell."""
+        """How many voters have sent anything; None if there are too many to count."""
         if getattr(self.spec.scheme, "answers", 0) == 1:  # then each message is another voter's
             return self.number
         return None if self.most is None else len(self.sent)
@@ -214,8 +218,8 @@ class History:
         tally = self.tally.public(experiment.players)
         return TallySnapshot.of(experiment.scope, self.number, tally)
 
-    def take(self, rows: Iterable[tuple[int, str, str]]) -> None:
-        """Take in the next messages: number, JSON text and signature of each."""
+    def take(self, rows: Iterable[Row]) -> None:
+        """Take in the next messages."""
         for number, text, signature in rows:
             self.add(number, text, signature, from_json(text, self.spec.n_arms))
 
@@ -228,19 +232,20 @@ class History:
             self.out_at = {arm: self.out_at.get(arm, number) for arm in closed}
         self.timeline.add(kind_of(message).name, getattr(message, "arm", None), number)
         self.course.add(number, self.tally)
-        self._count(message.voter)
-        if message.voter == self.first:
-            self.said.append((text, signature))
-        self.number, self.text = number, text
-
-    def _count(self, voter: str) -> None:
+        voter = message.voter
         self.first = self.first or voter
+        if voter == self.first:
+            self.latest.append((text, signature))
         if voter in self.sent or len(self.sent) < VOTERS:
             self.sent[voter] += 1
             if self.most is not None:
                 self.most = max(self.most, self.sent[voter])
         else:
             self.most = None
+        self.number, self.text = number, text
+
+
+# The store.
 
 
 @dataclass(frozen=True)
@@ -276,7 +281,7 @@ class Content:
     """All that a store keeps of one experiment; invites are hashes and when they expire."""
 
     experiment: Experiment
-    standing: ExperimentState
+    state: ExperimentState
     voters: list[str]
     revoked: list[str]
     invites: list[tuple[str, int | None]]
@@ -303,7 +308,7 @@ class Ledger:
         return self.history.tally
 
     def is_enrolled(self, voter: str) -> bool:
-        """Whether a voter was ever let in."""
+        """Whether a voter was ever enrolled."""
         return is_enrolled(self._db, self._name, voter)
 
     def is_revoked(self, voter: str) -> bool:
@@ -357,18 +362,15 @@ class SqliteStore:
     """The experiments in one file. Every method is one short transaction, safe in any thread.
 
     ``at_once`` is how many calls it does well at once, ``one_disk`` whether the writes of all
-    experiments wait for the same disk. ``clock`` says when experiments and invites end. Where what
-    is posted can be had again from others, ``durable`` need not be: a power cut may take the last
-    messages then.
+    experiments wait for the same disk. ``clock`` decides when experiments and invites end.
     """
 
     at_once = 4
     one_disk = True
 
-    def __init__(self, path: str | Path, *, durable: bool = True) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.clock: Callable[[], float] = time.time
         self.database = Database(path, LAYOUT)
-        self._durable = durable
         self._experiments: dict[str, Experiment] = {}
         self._histories: dict[str, History] = {}
 
@@ -376,15 +378,7 @@ class SqliteStore:
         """Close the file."""
         self.database.close()
 
-    def remove(self) -> None:
-        """Close the file and delete it."""
-        self.database.remove()
-
-    def make_ready(self, name: str) -> None:
-        """Have all of an experiment in the file; UnknownExperiment if it is not there.
-
-        It is, but for a store that reads it from elsewhere.
-        """
+    # Experiments.
 
     def create(self, experiment: Experiment, *, most: int | None = None) -> Receipt:
         """Open an experiment; duplicate if the very same is there, refused if another is.
@@ -423,14 +417,19 @@ class SqliteStore:
                 found.append(self.get(name))
         return found
 
+    def archived(self) -> set[str]:
+        """The names of the experiments that are archived."""
+        with self.database.read() as db:
+            rows = db.execute("SELECT name FROM experiments WHERE state = 'archived'")
+            return {name for (name,) in rows}
+
     def get(self, name: str) -> Experiment:
         """An experiment and how many are enrolled; UnknownExperiment if it is not there."""
-        self.make_ready(name)
         with self.database.read() as db:
             return self.read_experiment(db, name)
 
     def read_experiment(self, db: sqlite3.Connection, name: str) -> Experiment:
-        """The same, within a transaction."""
+        """The same, within a transaction; its specification is read once."""
         row = db.execute(
             "SELECT board, enrolled, spec, enrolment, players FROM experiments WHERE name = ?",
             (name,),
@@ -448,16 +447,34 @@ class SqliteStore:
         return known if known.enrolled == enrolled else replace(known, enrolled=enrolled)
 
     def is_known(self, name: str) -> bool:
-        """Whether an experiment was read before: then ``spec`` and ``scope`` wait for no disk."""
+        """Whether an experiment was read before: then ``spec`` and ``scope`` need no disk."""
         return name in self._experiments
 
     def spec(self, name: str) -> ExperimentSpec:
-        """An experiment's specification, which is read once."""
+        """An experiment's specification."""
         return (self._experiments.get(name) or self.get(name)).spec
 
     def scope(self, name: str) -> Scope:
         """Where signatures of an experiment are good."""
         return (self._experiments.get(name) or self.get(name)).scope
+
+    def standing(self, name: str) -> ExperimentState:
+        """The state of an experiment now; UnknownExperiment if it is not there."""
+        with self.database.read() as db:
+            _check_there(db, name)
+            state = _state(db, name)
+        return replace(state, state=state.now(self.clock()))
+
+    def change(self, name: str, **change: Unpack[Change]) -> ExperimentState:
+        """Put an experiment into another state, or give it another end; the rest stays.
+
+        ``endless`` takes its end away. One that is opened again loses an end that has passed.
+        """
+        with self.database.write() as db:
+            _check_there(db, name)
+            new = _state(db, name).changed(self.clock(), change)
+            set_state(db, name, new)
+        return new
 
     def delete(self, name: str) -> None:
         """Delete an experiment and all that belongs to it; its name stays taken.
@@ -467,21 +484,18 @@ class SqliteStore:
         with self.database.write() as db:
             _check_there(db, name)
             self.delete_rows(db, name)
-            db.execute("INSERT OR IGNORE INTO deleted VALUES (?)", (name,))
         self.database.truncate_wal()
 
     def delete_rows(self, db: sqlite3.Connection, name: str) -> None:
         """Delete an experiment within a transaction."""
-        self.empty(db, name)
-        db.execute("DELETE FROM experiments WHERE name = ?", (name,))
-        self._experiments.pop(name, None)
-
-    def empty(self, db: sqlite3.Connection, name: str) -> None:
-        """Delete all that belongs to an experiment within a transaction."""
-        for table in OF_AN_EXPERIMENT:
+        for table in ("messages", "voters", "invites", "revoked"):
             db.execute(f"DELETE FROM {table} WHERE experiment = ?", (name,))
-        db.execute("UPDATE experiments SET enrolled = 0 WHERE name = ?", (name,))
+        db.execute("DELETE FROM experiments WHERE name = ?", (name,))
+        db.execute("INSERT OR IGNORE INTO deleted VALUES (?)", (name,))
+        self._experiments.pop(name, None)
         self._histories.pop(name, None)
+
+    # Voters and invites.
 
     def enrol(
         self,
@@ -503,7 +517,7 @@ class SqliteStore:
         """Let voters post whose requests are signed; what became of each.
 
         ``most`` bounds the voters of an experiment beside its own players. Afterwards nothing
-        that is kept tells which invite came with which voter.
+        that is kept shows which invite came with which voter.
         """
         receipts: list[Receipt] = []
         ledgers: dict[str, Ledger] = {}
@@ -524,164 +538,15 @@ class SqliteStore:
     def admit_known(self, name: str, voters: Iterable[str]) -> None:
         """Let voters post who were checked elsewhere, as by a certificate."""
         known = list(voters)
-        with self.database.write(durable=self._durable) as db:
+        with self.database.write() as db:
             add_voters(db, name, known)
             query = "DELETE FROM revoked WHERE experiment = ? AND voter = ?"
             db.executemany(query, [(name, voter) for voter in known])
 
-    def revoked(self, name: str) -> set[str]:
-        """The voters from whom nothing more is taken."""
-        with self.database.read() as db:
-            return set(_revoked(db, name))
-
-    def expel(self, name: str, voter: str) -> None:
-        """Revoke a voter, and take back all that it has said; the messages after that move up."""
-        _, said = self.rows_of(name, voter)
-        self.take_back(name, [text for _, text, _ in said])
-        self.revoke(name, voters=[voter])
-
-    def take_back(self, name: str, texts: Iterable[str]) -> None:
-        """Take messages out; those after them move up."""
-        gone = [(name, text) for text in texts]
-        with self.database.write() as db:
-            db.executemany("DELETE FROM messages WHERE experiment = ? AND message = ?", gone)
-            query = "SELECT number FROM messages WHERE experiment = ? ORDER BY number"
-            left = [number for (number,) in db.execute(query, (name,))]
-            db.executemany(
-                "UPDATE messages SET number = ? WHERE experiment = ? AND number = ?",
-                [(place, name, number) for place, number in enumerate(left, 1) if place < number],
-            )
-            self._histories.pop(name, None)
-
     def voters(self, name: str, after: str = "", limit: int | None = None) -> list[str]:
-        """The enrolled voters above ``after``, in order of their keys; at most ``limit``.
-
-        Not in the order in which they enrolled, which is nobody's business.
-        """
-        self.make_ready(name)
+        """The enrolled voters above ``after``, in order of their keys; at most ``limit``."""
         with self.database.read() as db:
             return voters_above(db, name, after, limit)
-
-    def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
-        """Post a message: accepted, duplicate, or refused."""
-        return self.post_all([(name, envelope)], most=most)[0]
-
-    def post_all(
-        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
-    ) -> list[Receipt]:
-        """Post messages in their order; what became of each. One wait for the disk serves all.
-
-        ``most`` bounds the messages of one voter, who could otherwise fill the disk.
-        """
-        for name, envelope in posts:
-            if name not in self._histories:
-                self.look(name, lambda _: None)  # it may take seconds: others can write meanwhile
-            verify(envelope, self.scope(name))  # remembered: not while the file is locked
-        receipts: list[Receipt] = []
-        ledgers: dict[str, Ledger] = {}
-        try:
-            with self.database.write(durable=self._durable) as db:
-                for name, envelope in posts:
-                    if name not in ledgers:
-                        ledgers[name] = Ledger(self, db, name)
-                    ledger = ledgers[name]
-                    receipts.append(admit(envelope, ledger, most) or ledger.add(envelope))
-        except BaseException:
-            for name in ledgers:  # their histories have taken in what is not in the file
-                self._histories.pop(name, None)
-            raise
-        return receipts
-
-    def check_writable(self) -> None:
-        """Write something that takes room of its own; StoreError if that does not work."""
-        with self.database.write() as db:
-            (beat,) = db.execute("SELECT coalesce(max(rowid), 0) FROM pulse").fetchone()
-            db.execute("INSERT INTO pulse VALUES (zeroblob(4096))")
-            db.execute("DELETE FROM pulse WHERE rowid <= ?", (beat,))
-
-    def look(self, name: str, draw: Callable[[History], T]) -> T:
-        """What a function makes of an experiment's messages; nothing is posted meanwhile."""
-        self.make_ready(name)
-        spec = self.spec(name)
-        with self.database.read() as db:
-            return draw(self.read_history(db, spec))
-
-    def read_history(self, db: sqlite3.Connection, spec: ExperimentSpec) -> History:
-        """The history of all rows in the file, within a transaction.
-
-        It takes in the rows that this or another process has written since. If the last row it
-        knows is no longer there, an older file was put back, and it begins anew.
-        """
-        # Taken out meanwhile: a history that fails half way is not used again.
-        history = self._histories.pop(spec.name, None) or History(spec)
-        known = _rows(db, spec.name, max(history.number - 1, 0), 1)
-        if history.number and [row[:2] for row in known] != [(history.number, history.text)]:
-            history = History(spec)
-        with self.database.decoding():
-            while rows := _rows(db, spec.name, history.number, AT_ONCE):
-                history.take(rows)
-        self._histories[spec.name] = history
-        return history
-
-    def tally(self, name: str) -> TallySnapshot:
-        """What an experiment's messages come to."""
-        experiment = self.get(name)
-        return self.look(name, lambda history: history.public(experiment))
-
-    def numbers(self) -> dict[str, int]:
-        """How many messages each experiment has that has any."""
-        with self.database.read() as db:
-            return dict(
-                db.execute("SELECT experiment, max(number) FROM messages GROUP BY experiment")
-            )
-
-    def rows_of(self, name: str, voter: str) -> tuple[int, list[Row]]:
-        """The board's last number, and the messages of one voter."""
-        self.make_ready(name)
-        with self.database.read() as db:
-            rows = db.execute(
-                "SELECT number, message, signature FROM messages WHERE experiment = ? AND "
-                "voter = ? ORDER BY number",
-                (name, voter),
-            ).fetchall()
-            return _last(db, name), rows
-
-    def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, list[Row]]:
-        """The board's last number, and the messages above ``after``; at most ``limit``, the first.
-
-        A last number below ``after`` says that the board is an older one, from a backup.
-        """
-        self.make_ready(name)
-        with self.database.read() as db:
-            return _last(db, name), _rows(db, name, after, -1 if limit is None else limit)
-
-    def standing_of(self, name: str) -> ExperimentState:
-        """The state of an experiment as it was set; UnknownExperiment if it is not there."""
-        with self.database.read() as db:
-            _check_there(db, name)
-            return _state(db, name)
-
-    def standing(self, name: str) -> ExperimentState:
-        """The state of an experiment now."""
-        standing = self.standing_of(name)
-        return replace(standing, state=standing.now(self.clock()))
-
-    def change(self, name: str, **change: Unpack[Change]) -> ExperimentState:
-        """Put an experiment into another state, or give it another end; the rest stays.
-
-        ``endless`` takes its end away. One that is opened again loses an end that has passed.
-        """
-        with self.database.write() as db:
-            _check_there(db, name)
-            new = _state(db, name).changed(self.clock(), change)
-            set_state(db, name, new)
-        return new
-
-    def archived(self) -> set[str]:
-        """The experiments that are archived."""
-        with self.database.read() as db:
-            rows = db.execute("SELECT name FROM experiments WHERE state = 'archived'")
-            return {name for (name,) in rows}
 
     def invite(self, name: str, count: int, expires: int | None = None) -> list[str]:
         """New single-use invites: the only time they can be read, as only hashes are kept.
@@ -739,9 +604,105 @@ class SqliteStore:
             ).fetchone()
             return InviteCounts(made - used - expired, used, expired), len(_revoked(db, name))
 
+    # Messages.
+
+    def post(self, name: str, envelope: Envelope, *, most: int | None = None) -> Receipt:
+        """Post a message: accepted, duplicate, or refused."""
+        return self.post_all([(name, envelope)], most=most)[0]
+
+    def post_all(
+        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
+    ) -> list[Receipt]:
+        """Post messages in their order; what became of each. One wait for the disk serves all.
+
+        ``most`` bounds the messages of one voter, who could otherwise fill the disk.
+        """
+        for name, envelope in posts:
+            if name not in self._histories:
+                self.look(name, lambda _: None)  # it may take seconds: others can write meanwhile
+            verify(envelope, self.scope(name))  # cached: not while the file is locked
+        receipts: list[Receipt] = []
+        ledgers: dict[str, Ledger] = {}
+        try:
+            with self.database.write() as db:
+                for name, envelope in posts:
+                    if name not in ledgers:
+                        ledgers[name] = Ledger(self, db, name)
+                    ledger = ledgers[name]
+                    receipts.append(admit(envelope, ledger, most) or ledger.add(envelope))
+        except BaseException:
+            for name in ledgers:  # their histories have taken in what is not in the file
+                self._histories.pop(name, None)
+            raise
+        return receipts
+
+    def take_back(self, name: str, texts: Iterable[str]) -> None:
+        """Take messages out; those after them move up."""
+        gone = [(name, text) for text in texts]
+        with self.database.write() as db:
+            db.executemany("DELETE FROM messages WHERE experiment = ? AND message = ?", gone)
+            left = [number for number, _, _ in _rows(db, name)]
+            db.executemany(
+                "UPDATE messages SET number = ? WHERE experiment = ? AND number = ?",
+                [(place, name, number) for place, number in enumerate(left, 1) if place < number],
+            )
+            self._histories.pop(name, None)
+
+    def look(self, name: str, draw: Callable[[History], T]) -> T:
+        """What a function makes of an experiment's messages; nothing is posted meanwhile."""
+        spec = self.spec(name)
+        with self.database.read() as db:
+            return draw(self.read_history(db, spec))
+
+    def read_history(self, db: sqlite3.Connection, spec: ExperimentSpec) -> History:
+        """The history of all rows in the file, within a transaction.
+
+        It takes in the rows that this or another process has written since. If the last row it
+        knows is no longer there, an older file was put back, and it begins anew.
+        """
+        # Taken out meanwhile: a history that fails half way is not used again.
+        history = self._histories.pop(spec.name, None) or History(spec)
+        known = _rows(db, spec.name, max(history.number - 1, 0), 1)
+        if history.number and [row[:2] for row in known] != [(history.number, history.text)]:
+            history = History(spec)
+        with self.database.decoding():
+            while rows := _rows(db, spec.name, history.number, AT_ONCE):
+                history.take(rows)
+        self._histories[spec.name] = history
+        return history
+
+    def tally(self, name: str) -> TallySnapshot:
+        """What an experiment's messages come to."""
+        experiment = self.get(name)
+        return self.look(name, lambda history: history.public(experiment))
+
+    def numbers(self) -> dict[str, int]:
+        """How many messages each experiment has that has any."""
+        with self.database.read() as db:
+            return dict(
+                db.execute("SELECT experiment, max(number) FROM messages GROUP BY experiment")
+            )
+
+    def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, list[Row]]:
+        """The board's last number, and the messages above ``after``; at most ``limit``, the first.
+
+        A last number below ``after`` says that the board is an older one, from a backup.
+        """
+        with self.database.read() as db:
+            return _last(db, name), _rows(db, name, after, -1 if limit is None else limit)
+
+    def rows_of(self, name: str, voter: str) -> tuple[int, list[Row]]:
+        """The board's last number, and the messages of one voter."""
+        with self.database.read() as db:
+            rows = db.execute(
+                "SELECT number, message, signature FROM messages WHERE experiment = ? AND "
+                "voter = ? ORDER BY number",
+                (name, voter),
+            ).fetchall()
+            return _last(db, name), rows
+
     def content(self, name: str) -> Content:
         """All that is kept of an experiment, as of one moment."""
-        self.make_ready(name)
         unused = "SELECT hash, expires FROM invites WHERE experiment = ? AND used = 0 ORDER BY hash"
         with self.database.write() as db:  # nobody else writes meanwhile
             return Content(
@@ -750,24 +711,34 @@ class SqliteStore:
                 voters_above(db, name),
                 _revoked(db, name),
                 db.execute(unused, (name,)).fetchall(),
-                _rows(db, name, 0, -1),
+                _rows(db, name),
             )
+
+    def check_writable(self) -> None:
+        """Write something that takes room of its own; StoreError if that does not work."""
+        with self.database.write() as db:
+            (beat,) = db.execute("SELECT coalesce(max(rowid), 0) FROM pulse").fetchone()
+            db.execute("INSERT INTO pulse VALUES (zeroblob(4096))")
+            db.execute("DELETE FROM pulse WHERE rowid <= ?", (beat,))
+
+
+# Rows of the file.
 
 
 def insert_experiment(
     db: sqlite3.Connection, spec: str, facts: Mapping[str, Any], state: ExperimentState
 ) -> None:
-    """Keep an experiment by its JSON text and ``Experiment.facts``, unless it is there."""
+    """Keep an experiment by its JSON text and ``Experiment.facts``."""
     columns = (facts[each] for each in ("name", "fingerprint", "enrolment", "players", "board"))
     db.execute(
         "INSERT INTO experiments (spec, name, fingerprint, enrolment, players, board, state, ends) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (spec, *columns, state.state, state.ends),
     )
 
 
 def set_state(db: sqlite3.Connection, name: str, state: ExperimentState) -> None:
-    """Keep how an experiment stands."""
+    """Keep the state of an experiment."""
     query = "UPDATE experiments SET state = ?, ends = ? WHERE name = ?"
     db.execute(query, (state.state, state.ends, name))
 
@@ -790,9 +761,9 @@ def _check_there(db: sqlite3.Connection, name: str) -> None:
 
 
 def _state(db: sqlite3.Connection, name: str) -> ExperimentState:
+    """The state as the operator set it, whatever the moment."""
     query = "SELECT state, ends FROM experiments WHERE name = ?"
-    row = db.execute(query, (name,)).fetchone()
-    return ExperimentState() if row is None else ExperimentState(*row)
+    return ExperimentState(*db.execute(query, (name,)).fetchone())
 
 
 def _revoked(db: sqlite3.Connection, name: str) -> list[str]:
@@ -805,31 +776,13 @@ def _last(db: sqlite3.Connection, name: str) -> int:
     return int(db.execute(query, (name,)).fetchone()[0])
 
 
-def _rows(db: sqlite3.Connection, name: str, after: int, limit: int) -> list[Row]:
+def _rows(db: sqlite3.Connection, name: str, after: int = 0, limit: int = -1) -> list[Row]:
     """The messages above a number, the first ``limit``; all of them if that is -1."""
     query = (
         "SELECT number, message, signature FROM messages WHERE experiment = ? AND number > ? "
         "ORDER BY number LIMIT ?"
     )
     return db.execute(query, (name, after, limit)).fetchall()
-
-
-def is_nats(where: object) -> bool:
-    """Whether a place is an address on NATS, and not the path of a file.
-
-    >>> is_nats("nats://127.0.0.1:4222"), is_nats("devote-server.db")
-    (True, False)
-    """
-    return isinstance(where, str) and where.startswith(("nats://", "tls://"))
-
-
-def open_store(where: str | Path) -> SqliteStore:
-    """The store at the path of a file, or at an address such as ``nats://127.0.0.1:4222``."""
-    if is_nats(where):
-        with naming_extras():
-            from devote.boards.jetstream.store import JetStreamStore
-        return JetStreamStore(str(where))
-    return SqliteStore(where)
 
 
 KEY = 32
@@ -851,7 +804,7 @@ def voters_above(
 ) -> list[str]:
     """The voters above a key, in order; at most ``limit``."""
     found: list[str] = []
-    first = int((after + "0" * 8)[:8], 16) * _count(db, experiment) >> 32
+    first = int((after + "0" * 8)[:8], 16) * _blocks(db, experiment) >> 32
     query = "SELECT keys FROM voters WHERE experiment = ? AND block >= ? ORDER BY block"
     for (block,) in db.execute(query, (experiment, first)):
         found += (key.hex() for key in _unpacked(block))
@@ -871,8 +824,8 @@ def add_voters(db: sqlite3.Connection, experiment: str, voters: Iterable[str]) -
             continue
         insort(keys, key)
         added += 1
-        if len(keys) > FULL or (len(keys) == 1 and not _count(db, experiment)):
-            _write_all(db, experiment, keys)
+        if len(keys) > FULL or (len(keys) == 1 and not _blocks(db, experiment)):
+            _write_blocks(db, experiment, keys)
         else:
             query = "UPDATE voters SET keys = ? WHERE experiment = ? AND block = ?"
             db.execute(query, (_packed(keys), experiment, place))
@@ -880,7 +833,7 @@ def add_voters(db: sqlite3.Connection, experiment: str, voters: Iterable[str]) -
     db.execute(query, (added, experiment))
 
 
-def _write_all(db: sqlite3.Connection, experiment: str, more: list[bytes]) -> None:
+def _write_blocks(db: sqlite3.Connection, experiment: str, more: list[bytes]) -> None:
     """Write the keys that are there and more, into as many blocks as it takes, a power of two."""
     there = db.execute("SELECT keys FROM voters WHERE experiment = ?", (experiment,)).fetchall()
     keys = sorted({*more, *(key for (block,) in there for key in _unpacked(block))})
@@ -897,14 +850,14 @@ def _write_all(db: sqlite3.Connection, experiment: str, more: list[bytes]) -> No
     db.executemany("INSERT INTO voters VALUES (?, ?, ?)", rows)
 
 
-def _count(db: sqlite3.Connection, experiment: str) -> int:
+def _blocks(db: sqlite3.Connection, experiment: str) -> int:
     query = "SELECT coalesce(max(block) + 1, 0) FROM voters WHERE experiment = ?"
     return int(db.execute(query, (experiment,)).fetchone()[0])
 
 
 def _block(db: sqlite3.Connection, experiment: str, key: bytes) -> tuple[int, list[bytes]]:
     """The place of a key's block, and the keys in it."""
-    place = _place(key, _count(db, experiment))
+    place = _place(key, _blocks(db, experiment))
     query = "SELECT keys FROM voters WHERE experiment = ? AND block = ?"
     row = db.execute(query, (experiment, place)).fetchone()
     return place, [] if row is None else _unpacked(row[0])
@@ -920,3 +873,21 @@ def _packed(keys: list[bytes]) -> bytes:
 
 def _unpacked(block: bytes) -> list[bytes]:
     return [block[at : at + KEY] for at in range(1, 1 + KEY * block[0], KEY)]
+
+
+def is_nats(where: object) -> bool:
+    """Whether a place is an address on NATS, and not the path of a file.
+
+    >>> is_nats("nats://127.0.0.1:4222"), is_nats("devote-server.db")
+    (True, False)
+    """
+    return isinstance(where, str) and where.startswith(("nats://", "tls://"))
+
+
+def open_store(where: str | Path) -> SqliteStore:
+    """The store at the path of a file, or at an address such as ``nats://127.0.0.1:4222``."""
+    if is_nats(where):
+        with naming_extras():
+            from devote.boards.jetstream.store import JetStreamStore
+        return JetStreamStore(str(where))
+    return SqliteStore(where)

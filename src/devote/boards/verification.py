@@ -1,10 +1,10 @@
 """Checks the whole log of an experiment message by message, and counts it again.
 
 Anybody can do this: all that is read is public. A server cannot alter a message (its signature
-breaks), count one twice, take one that the scheme's rules refuse, or tell a count that does not
+breaks), count one twice, take one that the scheme's rules refuse, or publish a count that does not
 follow from its log, without being found out here. It can leave messages out, or put them in
-another order, and number them anew: that shows only to somebody who remembers, a device that was
-told that its message was accepted, or a reader who kept an earlier copy of the log, or its head.
+another order, and number them anew: that shows only to somebody who remembers, a device whose
+message was accepted, or a reader who kept an earlier copy of the log, or its head.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from devote.boards.logs import (
     Log,
     LogCopy,
     Remembered,
-    Told,
+    Statement,
     begin_chain,
     extend_chain,
 )
@@ -31,7 +31,7 @@ from devote.protocol.messages import from_dict
 from devote.protocol.scheme import Status
 
 LONGEST_VALUE = 120
-"""So many characters of a value that was told are shown."""
+"""So many characters of a value of a statement are shown."""
 
 CHECKS = {
     "numbers": "messages, numbered from 1, none missing",
@@ -40,7 +40,7 @@ CHECKS = {
     "doubles": "messages posted once",
     "enrolment": "voters who are enrolled",
     "rules": "messages that the scheme allows in this order",
-    "count": "accounts of the messages that follow from them",
+    "count": "statements on the messages that follow from them",
     "memory": "messages remembered elsewhere that are there",
 }
 """Each check, and what it counts, where all is well."""
@@ -56,26 +56,6 @@ class Finding:
     check: str
     number: int | None
     text: str
-
-
-class Findings:
-    """How often each check was made, and what was wrong."""
-
-    def __init__(self) -> None:
-        self.checked: Counter[str] = Counter()
-        self.wrong: Counter[str] = Counter()
-        self._kept: list[Finding] = []
-
-    def add(self, check: str, number: int | None, text: str) -> None:
-        """Note what is wrong."""
-        self.wrong[check] += 1
-        if self.wrong[check] <= LISTED:
-            self._kept.append(Finding(check, number, text))
-
-    def kept(self) -> tuple[Finding, ...]:
-        """What was found, in the order of the checks."""
-        order = list(CHECKS)
-        return tuple(sorted(self._kept, key=lambda found: order.index(found.check)))
 
 
 @dataclass(frozen=True)
@@ -127,23 +107,23 @@ def unchecked(enrolled: int, *, remembered: bool) -> tuple[str, ...]:
 def verify_log(
     log: Log,
     *,
-    told: Iterable[Told] = (),
+    statements: Iterable[Statement] = (),
     remembered: Iterable[Remembered] = (),
     copy: LogCopy | None = None,
     progress: Callable[[int, int, str], None] = lambda done, total, label: None,
 ) -> Report:
     """Verify a log from its beginning to its end, and copy it on the way if that is wanted."""
     memories = list(remembered)
-    once_told = [item for memory in memories for item in memory.told]
-    voters = log.voters  # which also says how many the experiment is told to have
-    verification = Verification(log.experiment, voters, [*log.told, *told, *once_told])
+    earlier = [statement for memory in memories for statement in memory.statements]
+    voters = log.voters  # which also sets how many the server says are enrolled
+    verification = Verification(log.experiment, voters, [*log.statements, *statements, *earlier])
     for place, item in enumerate(log.items(), start=1):
         verification.take(item)
         if copy is not None:
             copy.keep(item)
         if place % 256 == 0:
             progress(place, log.number, "messages")
-    report = verification.report(log.told_last(), memories)
+    report = verification.report(log.last_statements, memories)
     if copy is not None:
         copy.end(report.number, report.head)
     return report
@@ -152,24 +132,35 @@ def verify_log(
 class Verification:
     """One pass over a log; ``take`` its messages in order, then ask for the ``report``.
 
-    ``voters`` are those who are listed as enrolled, ``told`` what is to follow from the log.
+    ``voters`` are those who are listed as enrolled, ``statements`` what is to follow from the log.
     """
 
     def __init__(
-        self, experiment: Experiment, voters: Collection[str], told: Iterable[Told] = ()
+        self,
+        experiment: Experiment,
+        voters: Collection[str],
+        statements: Iterable[Statement] = (),
     ) -> None:
         spec = experiment.spec
         self.experiment = experiment
         self.voters = voters
-        self._found = Findings()
+        self._checked: Counter[str] = Counter()
+        self._wrong: Counter[str] = Counter()
+        self._findings: list[Finding] = []
         self._tally = spec.scheme.tally(spec)
         self._head: bytes | None = begin_chain(experiment.scope)
         self._last = 0
         self._read = 0
         self._numbers: dict[bytes, int] = {}
-        self._speakers: set[str] = set()
-        self._to_compare = sorted(told, key=lambda item: item.number)
-        self._check_roll()
+        self._senders: set[str] = set()
+        self._to_compare = sorted(statements, key=lambda statement: statement.number)
+        self._check_enrolled()
+
+    def _find(self, check: str, number: int | None, text: str) -> None:
+        """Note what is wrong."""
+        self._wrong[check] += 1
+        if self._wrong[check] <= LISTED:
+            self._findings.append(Finding(check, number, text))
 
     def take(self, item: Any) -> None:
         """Check the next message of the log, given as JSON values, and count it if it is good."""
@@ -178,19 +169,19 @@ class Verification:
         number, signature = fields.get("number"), fields.get("signature")
         if not isinstance(number, int) or isinstance(number, bool):
             self._head = None
-            self._found.add("form", None, f"what follows message {self._last:,} has no number")
+            self._find("form", None, f"what follows message {self._last:,} has no number")
             return
         while self._to_compare and self._to_compare[0].number < number:
             self._compare(self._to_compare.pop(0))
         self._check_order(number)
-        self._found.checked["form"] += 1
+        self._checked["form"] += 1
         try:
             if not isinstance(signature, str):
                 raise ProtocolError("It has no signature.")
             message = from_dict(fields.get("message"), self.experiment.spec.n_arms)
         except ProtocolError as error:
             self._head = None
-            self._found.add("form", number, _first_line(error))
+            self._find("form", number, _first_line(error))
             return
         envelope = Envelope(message, signature)
         if self._head is not None:
@@ -199,95 +190,97 @@ class Verification:
             self._tally.add(message)
 
     def report(
-        self, told_last: Iterable[Told] = (), remembered: Iterable[Remembered] = ()
+        self, last_statements: Iterable[Statement] = (), remembered: Iterable[Remembered] = ()
     ) -> Report:
         """What was found, once the whole log has been taken."""
-        for told in (*self._to_compare, *told_last):
-            self._compare(told)
+        for statement in (*self._to_compare, *last_statements):
+            self._compare(statement)
         memories = list(remembered)
         for memory in memories:
             self._look_for(memory)
+        order = list(CHECKS)
         return Report(
             experiment=self.experiment,
             messages=self._read,
             number=self._last,
-            voters=len(self._speakers),
+            voters=len(self._senders),
             enrolled=len(self.voters),
             head=self._written_head(),
             status=self._tally.status(self.experiment.players),
             answer=self._tally.answer,
-            checked={check: self._found.checked[check] for check in CHECKS},
-            wrong={check: self._found.wrong[check] for check in CHECKS},
-            findings=self._found.kept(),
+            checked={check: self._checked[check] for check in CHECKS},
+            wrong={check: self._wrong[check] for check in CHECKS},
+            findings=tuple(sorted(self._findings, key=lambda found: order.index(found.check))),
             unchecked=unchecked(len(self.voters), remembered=bool(memories)),
         )
 
-    def _check_roll(self) -> None:
-        """As many are listed as are told of, and no more than may take part."""
+    def _check_enrolled(self) -> None:
+        """As many are listed as the server says are enrolled, and no more than may take part."""
         listed, players = len(self.voters), self.experiment.players
         if listed < self.experiment.enrolled:
-            told = f"{self.experiment.enrolled:,} voters are told to be enrolled"
-            self._found.add("enrolment", None, f"{told}, but {listed:,} are listed")
+            claimed = f"{self.experiment.enrolled:,} voters are said to be enrolled"
+            self._find("enrolment", None, f"{claimed}, but {listed:,} are listed")
         if players is not None and listed > players:
             most = f"at most {players:,} may be"
-            self._found.add("enrolment", None, f"{listed:,} voters are enrolled, but {most}")
+            self._find("enrolment", None, f"{listed:,} voters are enrolled, but {most}")
 
     def _check_order(self, number: int) -> None:
         expected = self._last + 1
         if number > expected + 1:
             missing = f"messages {expected:,} to {number - 1:,} are missing"
-            self._found.add("numbers", expected, missing)
+            self._find("numbers", expected, missing)
         elif number > expected:
-            self._found.add("numbers", expected, "it is missing")
+            self._find("numbers", expected, "it is missing")
         elif number < expected:
-            self._found.add("numbers", number, f"it comes after message {self._last:,}")
-        self._found.checked["numbers"] += 1
+            self._find("numbers", number, f"it comes after message {self._last:,}")
+        self._checked["numbers"] += 1
         self._last = max(self._last, number)
 
     def _is_good(self, number: int, envelope: Envelope) -> bool:
         """Whether the board should have taken a message; if not, the first reason is noted."""
-        message, checked = envelope.message, self._found.checked
+        message, checked = envelope.message, self._checked
         checked["signatures"] += 1
         if not verify(envelope, self.experiment.scope):
             fault = "the signature is not its voter's over this message, board and specification"
-            self._found.add("signatures", number, fault)
+            self._find("signatures", number, fault)
             return False
         checked["doubles"] += 1
         key = _key(message)
         if key in self._numbers:
-            self._found.add("doubles", number, f"it is message {self._numbers[key]:,} again")
+            self._find("doubles", number, f"it is message {self._numbers[key]:,} again")
             return False
         self._numbers[key] = number
-        checked["enrolment"] += message.voter not in self._speakers
-        self._speakers.add(message.voter)
+        checked["enrolment"] += message.voter not in self._senders
+        self._senders.add(message.voter)
         if message.voter not in self.voters:
-            self._found.add("enrolment", number, f"its voter {_name(message)} is not enrolled")
+            self._find("enrolment", number, f"its voter {_name(message)} is not enrolled")
             return False
         checked["rules"] += 1
         if reason := self._tally.refusal(message):
             fault = f"it should have been refused: {_first_line(reason)}"
-            self._found.add("rules", number, fault)
+            self._find("rules", number, fault)
             return False
         return True
 
-    def _compare(self, told: Told) -> None:
-        """Compare what was told with what the good messages so far come to."""
-        self._found.checked["count"] += 1
-        if told.number != self._last:
-            fault = f"{told.source} tells of message {told.number:,}, the log has"
-            self._found.add("count", None, f"{fault} {self._last:,} as the last up to there")
+    def _compare(self, statement: Statement) -> None:
+        """Compare a statement with what the good messages so far come to."""
+        self._checked["count"] += 1
+        form, number, source = statement.form, statement.number, statement.source
+        if number != self._last:
+            fault = f"{source} refers to message {number:,}, the log has"
+            self._find("count", None, f"{fault} {self._last:,} as the last up to there")
             return
-        # As JSON: a scheme may tell a tuple, which is a list on the other side.
-        values, known = (json.loads(json.dumps(v)) for v in (self._values(told.form), told.values))
+        # As JSON: a scheme may give a tuple, which is a list on the other side.
+        values, given = (json.loads(json.dumps(v)) for v in (self._values(form), statement.values))
         for name, value in values.items():
-            said = known.get(name)
-            if said != value and not (told.partial and name not in known):
-                what = name if name == told.form else f"{told.form}'s {name}"
-                fault = f"{told.source} tells as {what} {_short(said)} of {told.number:,} messages"
-                self._found.add("count", None, f"{fault}, the log gives {_short(value)}")
+            shown = given.get(name)
+            if shown != value and not (statement.partial and name not in given):
+                what = name if name == form else f"{form}'s {name}"
+                fault = f"{source} gives as {what} {_short(shown)} of {number:,} messages"
+                self._find("count", None, f"{fault}, the log gives {_short(value)}")
 
     def _values(self, form: Form) -> dict[str, Any]:
-        """What should be told of the messages so far."""
+        """What a statement should give of the messages so far."""
         tally, players = self._tally, self.experiment.players
         if form == "head":
             return {"head": self._written_head()}
@@ -313,25 +306,25 @@ class Verification:
         if memory.scope != self.experiment.scope:
             what = "board" if memory.scope.board != self.experiment.board else "specification"
             fault = f"{source} has another {what} under this name"
-            self._found.add("memory", None, fault)
+            self._find("memory", None, fault)
             return
         moved: list[tuple[int, int]] = []
         for number, message in memory.messages:
-            self._found.checked["memory"] += 1
+            self._checked["memory"] += 1
             now = self._numbers.get(_key(message))
             if now is None:
                 fault = f"{source} has a message of {_name(message)}, the log has not"
-                self._found.add("memory", number, fault)
+                self._find("memory", number, fault)
             elif number is not None and number != now:
                 moved.append((number, now))
         if moved:
             was, now = moved[0]
             fault = f"in {source}; it is {now:,} now, and {len(moved) - 1:,} others moved too"
-            self._found.add("memory", was, fault)
+            self._find("memory", was, fault)
         for voter in memory.voters:
             if voter not in self.voters:
                 fault = f"{source} has voter {voter[:12]}... as enrolled, the list has not"
-                self._found.add("memory", None, fault)
+                self._find("memory", None, fault)
 
 
 def _key(message: Message) -> bytes:

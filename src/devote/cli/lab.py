@@ -668,7 +668,7 @@ def privacy(given: Namespace) -> None:
 
     how: dict[str, Any] = {"runs": given.runs, **running(given)}
     if given.figure is not None:
-        from devote.studies.eta_sweep import draw_eta, sweep_eta
+        from devote.studies.sweeps import draw_eta, sweep_eta
 
         _, pictures, data = draw_sweep(given.figure, draw_eta, sweep_eta, **how)
         drawn = {"pictures": [str(path) for path in pictures], "data": str(data)}

@@ -28,7 +28,7 @@ from devote.cli.render import Cell, answer, indented, note, number, progress_bar
 from devote.errors import did_you_mean
 
 if TYPE_CHECKING:
-    from devote.boards.logs import Log, Told
+    from devote.boards.logs import Log, Statement
     from devote.boards.operator import Operator
     from devote.boards.verification import Report
     from devote.server.settings import Grant
@@ -675,14 +675,16 @@ def verify(given: Namespace) -> int:
                 )
             remembered.append(earlier.remembered())
         copy = None if given.save is None else enter(LogCopy(given.save, source))
-        report = verify_log(source, told=heads, remembered=remembered, copy=copy, progress=progress)
+        report = verify_log(
+            source, statements=heads, remembered=remembered, copy=copy, progress=progress
+        )
     answer(given.json, _report_value(report), *_report(report))
     return int(not report.ok)
 
 
-def read_head(text: str) -> "Told":
+def read_head(text: str) -> "Statement":
     """A head as another reader has printed it, with the number up to which it reaches."""
-    from devote.boards.logs import Told
+    from devote.boards.logs import Statement
 
     found = HEAD.fullmatch(text.strip())
     if found is None:
@@ -690,7 +692,7 @@ def read_head(text: str) -> "Told":
             f"--head {text!r} is not a head.\nGive one as `devote verify` prints it: a number, a "
             "colon, and 64 digits and letters from a to f."
         )
-    return Told("head", int(found[1]), {"head": found[2]}, "--head")
+    return Statement("head", int(found[1]), {"head": found[2]}, "--head")
 
 
 def _open_log(log: str, stack: ExitStack, progress: Callable[[int, int, str], None]) -> "Log":

@@ -149,7 +149,7 @@ def _sweep(given: Namespace, problem: "Problem") -> None:
     """The costs of one scheme over an axis; a picture, and its data beside it, if asked for."""
     from devote.protocol.scheme import make_scheme
     from devote.simulator import Scenario
-    from devote.studies.plan_sweep import draw_plan, sweep_plan
+    from devote.studies.sweeps import draw_plan, sweep_plan
 
     given.algorithm = given.algorithm or make_scheme(given.scheme).about.default_algorithm
     asked = Scenario(read_spec(given, problem.n_arms), problem, given.players)

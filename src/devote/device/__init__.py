@@ -14,6 +14,7 @@ from devote.boards.database import StoreError as StoreError
 from devote.boards.database import StoreFull as StoreFull
 from devote.boards.database import StoreMismatch as StoreMismatch
 from devote.boards.database import StoreReadOnly as StoreReadOnly
+from devote.device.core import DeviceStatus as DeviceStatus
 from devote.device.device import AsyncDevice as AsyncDevice
 from devote.device.device import Client as Client
 from devote.device.device import Device as Device
@@ -25,5 +26,4 @@ from devote.device.errors import RepeatedReward as RepeatedReward
 from devote.device.errors import RewardRefused as RewardRefused
 from devote.device.errors import UnclearReward as UnclearReward
 from devote.device.errors import UnknownPlay as UnknownPlay
-from devote.device.record import Choice as Choice
-from devote.device.status import DeviceStatus as DeviceStatus
+from devote.device.steps import Choice as Choice

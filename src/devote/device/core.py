@@ -3,31 +3,160 @@
 ``Core`` runs the steps, one after the other under a lock: it hands an event to ``steps``, stores
 the change, and only then returns. If the store cannot be written, memory goes back to what is
 stored and the call may be made again. Calls may come from several threads; none waits for the
-network.
+network. ``DeviceStatus`` is what a device shows of itself: how fresh its view is, and exactly what
+has left it, but nothing of a reward, nor how often an arm was played or what it paid on average.
 """
 
 import asyncio
 import random
 import threading
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Concatenate, ParamSpec, TypeAlias
 
-from devote.boards.board import Envelope, Posted
+from devote.boards.board import BoardUnavailable, Envelope, Posted, TallySnapshot
 from devote.boards.database import StoreError
 from devote.boards.identity import verify
 from devote.device import steps
 from devote.device.errors import RewardRefused
-from devote.device.record import Bookmark, Choice, Clock, Expiry, Record, new_play
-from devote.device.status import FORGED, REFUSED, DeviceStatus, Health
+from devote.device.steps import Bookmark, Choice, Clock, Expiry, Record
 from devote.device.store import Store
-from devote.protocol import ProtocolError
+from devote.protocol import Message, ProtocolError, Status
 
 P = ParamSpec("P")
 Step: TypeAlias = Callable[Concatenate[Record, P], steps.Change | None]
 
 SYSTEM_RANDOM = random.SystemRandom().random
+"""Numbers of the operating system: nobody can guess noise that is drawn from them."""
+
+REFUSED = (
+    "The board refuses a message of this device; it is kept and offered again.\n"
+    "Check that the device is enrolled in the experiment."
+)
+FORGED = "The board holds messages that are not valid.\nThey are ignored; tell its operator."
+
+FIRST_BAR, LONGEST_BAR = 15.0, 3_600.0
+"""Seconds until a board that takes nothing is asked again, the first time and at most."""
+
+EVERY = 15.0
+"""Seconds between two rounds where no server sets a pace."""
+
+LONGEST = 86_400.0
+"""A server can ask for at most so many: a broken one must not silence devices for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceStatus:
+    """A device at one moment.
+
+    Until the first join has worked (``joined``) nothing is known of the experiment but its name.
+    ``state``, ``shared`` and ``answer`` follow from the messages read so far. Until the first
+    full read of the board (``complete``) the state is open and all arms are shared. ``answer``
+    has the likeliest arm first. ``remaining`` are the arms this device has not eliminated.
+    ``sent`` and ``waiting`` are all that has left the device or will, besides its request to be
+    enrolled. A message that a restored board has lost is among both: it has left, and waits to be
+    offered again. Where answers are held back, ``reply_in`` is how many seconds it is until the
+    next one leaves; it is not among those that wait until then, so that nothing here tells whether
+    there was a reward. Ages are in seconds and times in seconds since 1970.
+
+    Paper: ``remaining`` and ``shared`` are K^n(l^n) and K(l).
+    """
+
+    experiment: str
+    voter: str = ""
+    answer: tuple[int, ...] = ()
+    shared: tuple[int, ...] = ()
+    remaining: tuple[int, ...] = ()
+    sent: tuple[Message, ...] = ()
+    waiting: tuple[Message, ...] = ()
+    state: Status = "open"
+    complete: bool = False
+    synced_ago: float | None = None
+    offline_since: float | None = None
+    degraded: tuple[str, ...] = ()
+    reply_in: float | None = None
+    joined: bool = False
+
+    @property
+    def freshness(self) -> str:
+        """How fresh the view of the board is, in words."""
+        if self.offline_since is not None:
+            since = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(self.offline_since))
+            return f"offline since {since}"
+        if self.synced_ago is None:
+            return "not synced yet"
+        return f"synced {self.synced_ago:.0f} s ago"
+
+    def __str__(self) -> str:
+        joined = "" if self.joined else "not joined yet, "
+        lines = [
+            f"{self.experiment}: {joined}{self.state}, {self.freshness}",
+            f"messages sent {len(self.sent)}, waiting {len(self.waiting)}",
+        ]
+        lines += [f"degraded: {reason.splitlines()[0]}" for reason in self.degraded]
+        return "\n".join(lines)
+
+
+@dataclass
+class Health:
+    """How the device and its board get on, and what stands in the way: None if nothing.
+
+    ``store`` is about the last step, ``sync`` about the last round with the board, ``forged``
+    about all that was read, ``rejected`` about a board that takes nothing from this device.
+
+    The server asks for a pace of ``every`` seconds, for ``streams`` or none, and, when something
+    has failed, for so many seconds of ``quiet``.
+    """
+
+    now: Callable[[], float]
+    offline_since: float | None = None
+    synced_at: float | None = None
+    store: str | None = None
+    sync: str | None = None
+    forged: str | None = None
+    rejected: str | None = None
+    every: float = EVERY
+    streams: bool = True
+    quiet: float = 0.0
+    _bars: int = 0
+    _rejected_until: float = 0.0
+
+    def synced(self) -> None:
+        """The board has been read to its end."""
+        self.synced_at, self.offline_since = self.now(), None
+
+    def offline(self, error: BaseException | None = None) -> None:
+        """The board could not be reached, or not read."""
+        if self.offline_since is None:
+            self.offline_since = self.now()
+        if isinstance(error, BoardUnavailable):
+            self.quiet = error.retry_after
+
+    def note(self, tally: TallySnapshot) -> None:
+        """Take in what the server asks for, which comes with a tally."""
+        self.every = EVERY if tally.pace is None else min(float(tally.pace), LONGEST)
+        self.streams, self.quiet = tally.streams, 0.0
+
+    @property
+    def may_post(self) -> bool:
+        """Whether it is time to try to post; a board that takes nothing is asked ever more rarely.
+
+        A closed experiment would else be asked by its whole fleet, round after round.
+        """
+        return self.rejected is None or self.now() >= self._rejected_until
+
+    def bar(self, reason: str) -> None:
+        """The board takes nothing from this device just now."""
+        wait = min(LONGEST_BAR, FIRST_BAR * 2.0 ** min(self._bars, 32))
+        self.rejected = reason
+        self._bars += 1
+        self._rejected_until = self.now() + wait
+
+    def unbar(self) -> None:
+        """The board takes messages, or is to be asked at once whether it does."""
+        self.rejected, self._bars = None, 0
 
 
 @dataclass(eq=False, repr=False)
@@ -35,10 +164,9 @@ class Core:
     """A device that has joined, by its ``store``.
 
     ``dice`` gives a uniform number in [0, 1) for each new pull, ``noise`` one for schemes that
-    blur what they send, and ``jitter`` one for each moment at which an answer leaves. Noise must
-    not be guessed, so it comes from the operating system. ``on_message`` is called when something
-    is to be posted, now or later, and must return at once. ``must_recall``: the board is to be
-    asked what it holds of this device before anything is sent.
+    blur what they send, and ``jitter`` one for each moment at which an answer leaves.
+    ``on_message`` is called when something is to be posted, now or later, and must return at once.
+    ``must_recall``: the board is to be asked what it holds of this device before anything is sent.
     """
 
     store: Store
@@ -60,7 +188,7 @@ class Core:
         self.is_in_doubt = False
         self.record = self.store.load()
         self.identity = self.record.identity
-        self.must_recall = self.record.spec.scheme.sending.noisy and not self.store.is_new
+        self.must_recall = self.record.sending.noisy and not self.store.is_new
         resumed = steps.resume(self.record, self.now(), self.jitter())
         with suppress(StoreError):  # the moments in memory hold all the same
             if resumed is not None:
@@ -71,16 +199,18 @@ class Core:
     def choose(self, u: float | None = None) -> Choice:
         """What to play: the pending choice if its reward has not come, else a new one."""
         with self.lock:
-            now = self.now()
-            self.close_question()
-            self.change(steps.expire, now, self.expiry)
-            if self.record.player.pending is None:
-                u = self.dice() if u is None else u
-                asks = self.record.spec.scheme.sending.reply_after is not None
-                draw = steps.Draw(u, self.noise(), self.jitter() if asks else 0.0, new_play())
-                self.change(steps.choose, now, draw)
+            self._settle_doubt()
+            now, sending = self.now(), self.record.sending
+            noise = self.noise() if sending.noisy else 0.0
+            if self.record.player.pending is not None:
+                self.close_question()
+                self.change(steps.expire, now, self.expiry)
+            if self.record.player.pending is not None:
+                self.change(steps.wake, noise)
             else:
-                self.change(steps.wake, self.noise())
+                u = self.dice() if u is None else u
+                jitter = 0.0 if sending.reply_after is None else self.jitter()
+                self.change(steps.choose, now, u, noise, jitter)
             choice = steps.pending(self.record)
             assert choice is not None
             return choice
@@ -92,9 +222,10 @@ class Core:
             return steps.pending(self.record)
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
-        """Learn what the choice paid, from 0 to 1; counted once or not at all, see ``Plays``."""
+        """Learn what the choice paid, from 0 to 1; counted once or not at all."""
         with self.lock:
-            self.close_question()
+            if self.record.closes is not None:
+                self.close_question()
             self.change(steps.reward, x, choice)
 
     def close_question(self) -> None:
@@ -111,11 +242,11 @@ class Core:
         with self.lock:
             record, health, now = self.record, self.health, self.now()
             spec, complete = record.spec, record.bookmark.complete
-            public = record.player.public(record.players)
-            if not complete:
-                public = spec.scheme.tally(spec).public(record.players)
+            known = record.player if complete else spec.scheme.tally(spec)
+            public = known.public(record.players)
             refused = REFUSED if steps.is_refused(record) else None
             troubles = (health.store, health.sync, health.forged, health.rejected, refused)
+            read_at = health.synced_at
             return DeviceStatus(
                 experiment=spec.name,
                 voter=self.identity.voter,
@@ -126,7 +257,7 @@ class Core:
                 waiting=tuple([e.message for e in steps.to_post(record, now)]),
                 state=public["status"],
                 complete=complete,
-                synced_ago=health.synced_ago,
+                synced_ago=None if read_at is None else max(0.0, now - read_at),
                 offline_since=health.offline_since,
                 degraded=tuple(trouble for trouble in troubles if trouble is not None),
                 reply_in=steps.leaves_in(record, now),
@@ -156,15 +287,8 @@ class Core:
 
         Returns whether everything up to ``end`` has been read.
         """
-
-        def step(record: Record) -> steps.Change | None:
-            change, is_forged = steps.read(record, posted, end, self.check)
-            if is_forged:
-                self.health.forged = FORGED
-            return change
-
         with self.lock:
-            self.change(step)
+            self.change(steps.read, posted, end, self.check)
             return end is not None and self.bookmark.number >= end
 
     def recall(self, held: Iterable[Envelope]) -> None:
@@ -217,7 +341,9 @@ class Core:
                     self.reload()
                 raise
             self.health.store = None
-            if change is not None and change.wakes:
+            if change is not None and change.forged:
+                self.health.forged = FORGED
+            if change is not None and change.sends:
                 self.on_message()
 
     def reload(self) -> None:

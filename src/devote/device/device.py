@@ -1,7 +1,8 @@
 """A device as a program uses it.
 
 ``Device`` is for programs that block, ``AsyncDevice`` for others, and ``Client`` holds many devices
-behind one connection pool and one thread. All wrap a ``Participant``.
+behind one connection pool and one thread. A device reads and sends in a task on an event loop; its
+verbs only touch the store: they work offline and never wait for the network.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
 import httpx
@@ -19,11 +20,9 @@ import httpx
 from devote.boards.board import Board, BoardRefused, BoardUnavailable, read_link
 from devote.boards.database import StoreError
 from devote.boards.http import HEADERS, HttpBoard, trusted
-from devote.device.core import SYSTEM_RANDOM, Core
+from devote.device.core import SYSTEM_RANDOM, Core, DeviceStatus, Health
 from devote.device.errors import DeviceError, JoinError, JoinRefused
-from devote.device.record import Choice, Clock, Expiry, OnExpire
-from devote.device.status import DeviceStatus, Health
-from devote.device.steps import read_tally
+from devote.device.steps import Choice, Clock, Expiry, OnExpire, read_tally
 from devote.device.store import Store
 from devote.device.sync import Pace, Terms, join, run_forever, sync_once
 from devote.errors import DevoteError
@@ -105,12 +104,8 @@ def prepare_store(path: str | Path, spec: ExperimentSpec) -> str:
         store.close()
 
 
-class Participant:
-    """One device in one experiment, from before its first join on.
-
-    ``core`` is the device without its network; None until the first join has worked. The verbs
-    only touch the store: they work offline and never wait for the network.
-    """
+class _Member:
+    """One device in one experiment, from before its first join on: what both kinds share."""
 
     def __init__(self, url: str, store: str | Path, options: JoinOptions) -> None:
         if unknown := options.keys() - JoinOptions.__annotations__.keys():
@@ -125,89 +120,77 @@ class Participant:
         )
         self._options = options
         self._clock = options.get("clock") or Clock()
-        self._pace = options.get("pace")
-        self._fallback = options.get("fallback")
-        self.board = options.get("board") or _board(self._terms, store, options.get("gossip"))
+        self._board = options.get("board") or self._make_board(store)
         self._is_removable = not Path(store).exists()
         self._store = Store.open(store)
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
         self._joining = Health(self._clock.start())
-        self.core: Core | None = None
+        self._core: Core | None = None
+
+    @property
+    def core(self) -> Core | None:
+        """The device without its network, for tests and tools; None before the first join."""
+        return self._core
+
+    @property
+    def board(self) -> Board:
+        """What it reads and posts to, for tests and tools."""
+        return self._board
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The names of the arms; none until the first join has worked."""
+        return () if self._core is None else self._core.record.spec.arm_names
+
+    def best(self) -> int | None:
+        """The arm the group has settled on, or None."""
+        return None if self._core is None else self._core.best()
+
+    def status(self) -> DeviceStatus:
+        """How fresh the view is, what has left the device, and how the group stands."""
+        if self._core is not None:
+            return self._core.status()
+        health, name = self._joining, self._terms.experiment
+        degraded = () if health.sync is None else (health.sync,)
+        return DeviceStatus(name, degraded=degraded, offline_since=health.offline_since)
+
+    def _make_board(self, store: str | Path) -> Board:
+        url = self._terms.url
+        if is_gossip(url):
+            from devote.gossip import GossipBoard
+
+            settings = self._options.get("gossip")
+            return GossipBoard(url, store, ticket=self._terms.invite, settings=settings)
+        try:
+            return HttpBoard(url)
+        except BoardRefused as error:
+            raise JoinRefused(str(error)) from None
 
     @classmethod
-    async def begin(cls, url: str, store: str | Path, options: JoinOptions) -> "Participant":
+    async def _begin(cls, url: str, store: str | Path, options: JoinOptions) -> Self:
         """Join, and go on in the background; with a fallback also if it cannot be joined yet."""
         self = cls(url, store, options)
         try:
             await self._join()
         except BaseException as error:
             is_remote = isinstance(error, DevoteError) and not isinstance(error, StoreError)
-            if self._fallback is None or not is_remote:
-                await self._close()
-                _raise_as_join_error(error)
+            if options.get("fallback") is None or not is_remote:
+                await self._end()
+                if isinstance(error, BoardUnavailable):
+                    hint = "The first join needs the board, or a fallback; later ones work offline."
+                    raise JoinError(f"{error}\n{hint}") from None
+                if isinstance(error, BoardRefused):
+                    raise JoinRefused(str(error)) from None
+                raise
             self._note(error)
         self._task = asyncio.create_task(self._run())
         return self
 
-    def choose(self) -> Choice:
-        """The arm to play; the pending choice again until its reward has come."""
-        if self.core is not None:
-            return self.core.choose()
-        assert self._fallback is not None
-        is_name = isinstance(self._fallback, str)
-        return Choice(-1 if is_name else int(self._fallback), str(self._fallback) * is_name, "")
-
-    def pending(self) -> Choice | None:
-        """The choice that awaits its reward, also after a restart."""
-        return None if self.core is None else self.core.pending()
-
-    def reward(self, x: float, choice: Choice | str | None = None) -> None:
-        """Learn what the choice paid; a fallback teaches nothing."""
-        play = choice.play if isinstance(choice, Choice) else choice
-        if self.core is not None and play != "":
-            self.core.reward(x, choice)
-
-    def status(self) -> DeviceStatus:
-        """How the device stands."""
-        if self.core is not None:
-            return self.core.status()
-        health = self._joining
-        degraded = () if health.sync is None else (health.sync,)
-        return DeviceStatus(
-            self._terms.experiment, degraded=degraded, offline_since=health.offline_since
-        )
-
-    async def sync(self, *, verify_history: bool = True) -> bool:
-        """Post and read now; returns whether that worked."""
-        if self.core is None:
-            return False
-        self.core.health.unbar()
-        return await sync_once(self.core, self.board, verify_history=verify_history)
-
-    async def close(self, grace: float) -> None:
-        """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""
-        task, self._task = self._task, None
-        if task is None:
-            return
-        task.cancel()
-        await asyncio.wait({task})
-        if grace > 0.0 and self.core is not None and self.core.waiting:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.sync(), grace)
-        await self._close()
-
-    async def _close(self) -> None:
-        await self.board.aclose()
-        if self._is_removable:
-            self._store.remove()
-        else:
-            self._store.close()
-
     async def _join(self) -> None:
         try:
-            joined = await join(self._store, self.board, self._terms)
+            joined = await join(self._store, self._board, self._terms)
         except BaseException as error:
             # A new store is removed again, unless the device may have been enrolled with its key.
             is_unsent = isinstance(error, BoardUnavailable) and not error.is_sent
@@ -218,9 +201,7 @@ class Participant:
         dice = self._options.get("dice") or SYSTEM_RANDOM
         core = Core(self._store, expiry=self._terms.expiry, clock=self._clock, dice=dice)
         self._terms.check(core.record.spec)
-        if core.record.address != self._terms.url:
-            self._store.move(self._terms.url)
-        await self.board.begin(core.identity)
+        await self._board.begin(core.identity)
         if joined is not None:
             core.health.note(joined.tally)
             try:
@@ -231,85 +212,74 @@ class Participant:
             except ProtocolError as error:
                 core.health.sync = str(error)
         core.on_message = self._on_message
-        self.core = core
+        self._core = core
 
     async def _run(self) -> None:
-        pace, failures = self._pace or JOINING, 0
-        while self.core is None:
-            await asyncio.sleep(pace.after_failures(failures, self._joining, SYSTEM_RANDOM()))
+        pace, failures = self._options.get("pace"), 0
+        while self._core is None:
             failures += 1
+            wait = (pace or JOINING).wait(self._joining, failures, SYSTEM_RANDOM())
+            await asyncio.sleep(wait)
             try:
                 await self._join()
             except Exception as error:
                 self._note(error)
-        pace = self._pace or (AT_HAND if is_gossip(self._terms.url) else Pace())
-        await run_forever(self.core, self.board, wake=self._wake, dice=SYSTEM_RANDOM, pace=pace)
+        pace = pace or (AT_HAND if is_gossip(self._terms.url) else None)
+        await run_forever(self._core, self._board, wake=self._wake, pace=pace)
 
     def _note(self, error: BaseException) -> None:
         """Keep why the first join has not worked."""
         is_known = isinstance(error, DevoteError)
-        trouble = str(error) if is_known else f"Joining failed ({type(error).__name__})."
         self._joining.offline(error)
-        self._joining.sync = trouble
+        name = type(error).__name__
+        self._joining.sync = str(error) if is_known else f"Joining failed ({name})."
 
     def _on_message(self) -> None:
         with suppress(RuntimeError):  # the loop has ended: the message is kept for the next start
             self._loop.call_soon_threadsafe(self._wake.set)
 
+    def _choose(self) -> Choice:
+        if self._core is not None:
+            return self._core.choose()
+        fallback = self._options.get("fallback")
+        assert fallback is not None
+        is_name = isinstance(fallback, str)
+        return Choice(-1 if is_name else int(fallback), str(fallback) if is_name else "", "")
 
-def _raise_as_join_error(error: BaseException) -> NoReturn:
-    if isinstance(error, BoardUnavailable):
-        hint = "The first join needs the board, or a fallback; later ones work offline."
-        raise JoinError(f"{error}\n{hint}") from None
-    if isinstance(error, BoardRefused):
-        raise JoinRefused(str(error)) from None
-    raise error
+    def _pending(self) -> Choice | None:
+        return None if self._core is None else self._core.pending()
 
+    def _reward(self, x: float, choice: Choice | str | None) -> None:
+        play = choice.play if isinstance(choice, Choice) else choice
+        if self._core is not None and play != "":  # a fallback teaches nothing
+            self._core.reward(x, choice)
 
-def _board(terms: Terms, store: str | Path, settings: "GossipSettings | None") -> Board:
-    if is_gossip(terms.url):
-        from devote.gossip import GossipBoard
+    async def _sync(self, *, verify_history: bool = True) -> bool:
+        if self._core is None:
+            return False
+        self._core.health.unbar()
+        return await sync_once(self._core, self._board, verify_history=verify_history)
 
-        return GossipBoard(terms.url, store, ticket=terms.invite, settings=settings)
-    try:
-        return HttpBoard(terms.url)
-    except BoardRefused as error:
-        raise JoinRefused(str(error)) from None
+    async def _close(self, grace: float) -> None:
+        task, self._task = self._task, None
+        if task is None:
+            return
+        task.cancel()
+        await asyncio.wait({task})
+        if grace > 0.0 and self._core is not None and self._core.waiting:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._sync(), grace)
+        await self._end()
 
-
-class _Joined:
-    """What every device can tell without waiting."""
-
-    def __init__(self, participant: Participant) -> None:
-        self._participant = participant
-
-    @property
-    def core(self) -> Core | None:
-        """The device without its network, for tests and tools; None before the first join."""
-        return self._participant.core
-
-    @property
-    def board(self) -> Board:
-        """What it reads and posts to, for tests and tools."""
-        return self._participant.board
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        """The names of the arms; none until the first join has worked."""
-        core = self._participant.core
-        return () if core is None else core.record.spec.arm_names
-
-    def best(self) -> int | None:
-        """The arm the group has settled on, or None."""
-        core = self._participant.core
-        return None if core is None else core.best()
-
-    def status(self) -> DeviceStatus:
-        """How fresh the view is, what has left the device, and how the group stands."""
-        return self._participant.status()
+    async def _end(self) -> None:
+        await self._board.aclose()
+        if self._is_removable:
+            self._store.remove()
+        else:
+            self._store.close()
 
 
-class AsyncDevice(_Joined):
+class AsyncDevice(_Member):
     """One device in one experiment; messages are read and sent by a task beside yours.
 
     ::
@@ -332,15 +302,15 @@ class AsyncDevice(_Joined):
         takes part as soon as it can. Nothing is learned from a fallback. One that is given by its
         name has the number -1, one that is given by its number has no name.
         """
-        return cls(await Participant.begin(url, store, options))
+        return await cls._begin(url, store, options)
 
     async def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""
-        return await asyncio.to_thread(self._participant.choose)
+        return await asyncio.to_thread(self._choose)
 
     async def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart; None if there is none."""
-        return await asyncio.to_thread(self._participant.pending)
+        return await asyncio.to_thread(self._pending)
 
     async def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """What the choice, or the choice whose ``play`` this text is, paid: from 0 to 1.
@@ -350,18 +320,18 @@ class AsyncDevice(_Joined):
         raises ``UnclearReward`` if one of the last 100 plays has expired, for whose reward
         this may be.
         """
-        await asyncio.to_thread(self._participant.reward, x, choice)
+        await asyncio.to_thread(self._reward, x, choice)
 
     async def sync(self, *, verify_history: bool = True) -> bool:
         """Post and read now; returns whether that worked. Never needed, for tests and tools.
 
         Without ``verify_history`` the log is read only if the tally shows a decision.
         """
-        return await self._participant.sync(verify_history=verify_history)
+        return await self._sync(verify_history=verify_history)
 
     async def close(self, grace: float = 2.0) -> None:
         """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""
-        await self._participant.close(grace)
+        await self._close(grace)
 
     async def __aenter__(self) -> Self:
         return self
@@ -405,7 +375,7 @@ class Background:
             self._loop.run_forever()
 
 
-class Device(_Joined):
+class Device(_Member):
     """One device in one experiment; it reads and sends in a background thread.
 
     ::
@@ -419,47 +389,42 @@ class Device(_Joined):
     network. Several threads may share a device; it has one pull at a time.
     """
 
-    def __init__(
-        self, participant: Participant, background: Background, on_close: Callable[[], None]
-    ) -> None:
-        super().__init__(participant)
-        self._background = background
-        self._on_close = on_close
-        self._is_closed = False
+    _background: Background
+    _after_close: Callable[[], None]
 
     @classmethod
     def join(cls, url: str, *, store: str | Path, **options: Unpack[JoinOptions]) -> Self:
         """Take part in the experiment at ``url``; see ``AsyncDevice.join``."""
         background = Background()
         try:
-            joining = Participant.begin(url, store, options)
-            return cls(background.run(joining), background, background.stop)
+            self = background.run(cls._begin(url, store, options))
         except BaseException:
             background.stop()
             raise
+        self._background, self._after_close = background, background.stop
+        return self
 
     def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""
-        return self._participant.choose()
+        return self._choose()
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart; None if there is none."""
-        return self._participant.pending()
+        return self._pending()
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """What the choice paid, from 0 to 1; see ``AsyncDevice.reward``."""
-        self._participant.reward(x, choice)
+        self._reward(x, choice)
 
     def sync(self, *, verify_history: bool = True) -> bool:
         """Post and read now, waiting for the network; see ``AsyncDevice.sync``."""
-        return self._background.run(self._participant.sync(verify_history=verify_history))
+        return self._background.run(self._sync(verify_history=verify_history))
 
     def close(self, grace: float = 2.0) -> None:
         """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._background.run(self._participant.close(grace))
-            self._on_close()
+        if self._task is not None:
+            self._background.run(self._close(grace))
+            self._after_close()
 
     def __enter__(self) -> Self:
         return self
@@ -486,12 +451,9 @@ class Client:
         self._background = Background()
         self._lock = threading.Lock()
         self._boards: dict[str, HttpBoard] = {}
-        self._joined: dict[Path, Future[Participant]] = {}
-        self._pool = httpx.AsyncClient(
-            headers=HEADERS,
-            verify=trusted(),
-            limits=httpx.Limits(max_connections=CONNECTIONS),
-        )
+        self._joined: dict[Path, Future[Device]] = {}
+        limits = httpx.Limits(max_connections=CONNECTIONS)
+        self._pool = httpx.AsyncClient(headers=HEADERS, verify=trusted(), limits=limits)
 
     def device(self, url: str, user: str = "", **options: Unpack[JoinOptions]) -> Device:
         """The device of a user in the experiment at ``url``; options as of ``AsyncDevice.join``.
@@ -505,16 +467,25 @@ class Client:
             joining = self._joined.get(path)
             if joining is None:
                 if "board" not in options and not is_gossip(address):
-                    options["board"] = self._board(address)
+                    # Devices of an experiment share what is read of it.
+                    if address not in self._boards:
+                        self._boards[address] = HttpBoard(address, self._pool, fresh=FRESH)
+                    options["board"] = self._boards[address]
                 options.setdefault("pace", SHARED)
-                joining = self._background.start(Participant.begin(url, path, options))
+                joining = self._background.start(self._begin(path, url, options))
                 self._joined[path] = joining
         try:
-            return Device(joining.result(), self._background, lambda: self._forget(path))
+            return joining.result()
         except BaseException:
             joining.cancel()
             self._forget(path)
             raise
+
+    async def _begin(self, path: Path, url: str, options: JoinOptions) -> Device:
+        device = await Device._begin(url, path, options)
+        device._background = self._background
+        device._after_close = lambda: self._forget(path)
+        return device
 
     def close(self, grace: float = 2.0) -> None:
         """Close all devices, after up to ``grace`` seconds for messages that wait."""
@@ -523,15 +494,9 @@ class Client:
         self._background.run(self._close([f.result() for f in joined.values()], grace))
         self._background.stop()
 
-    async def _close(self, participants: list[Participant], grace: float) -> None:
-        await asyncio.gather(*(each.close(grace) for each in participants))
+    async def _close(self, devices: list[Device], grace: float) -> None:
+        await asyncio.gather(*(device._close(grace) for device in devices))
         await self._pool.aclose()
-
-    def _board(self, url: str) -> HttpBoard:
-        """One board for all devices of an experiment: they share what is read of it."""
-        if url not in self._boards:
-            self._boards[url] = HttpBoard(url, self._pool, fresh=FRESH)
-        return self._boards[url]
 
     def _path(self, url: str, user: str) -> Path:
         """The store of a user; its name does not tell who that is."""

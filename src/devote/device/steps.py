@@ -1,16 +1,23 @@
-"""The steps of a device: an event changes the record and says what to save. No I/O, no clock.
+"""What a device knows, as one record, and the steps that change it. No I/O, no clock, no chance.
 
-Theory of operation. A device is a record and the events that happen to it: an arm is asked for, a
-reward comes, messages or a tally are read, a posted message has an outcome, time passes. Each step
-takes the record and an event, with the time and the random numbers that it needs, changes the
+Theory of operation. A device is a ``Record`` and the events that happen to it: an arm is asked for,
+a reward comes, messages or a tally are read, a posted message has an outcome, time passes. Each
+step takes the record and an event, with the time and the random numbers that it needs, changes the
 record, and returns a ``Change``: what to store, in one transaction, and whether there may be
 something to send once it is stored. A step that changes nothing returns None; one that refuses
-raises before it has changed anything. Whoever drives the steps saves the change before anything
-leaves the device or is returned to the app, so whatever anybody outside knows of is on disk. If the
-change cannot be saved, the record is thrown away and loaded again. ``to_post`` and ``next_moment``
-say what to send now and when to look again.
+raises before it has changed anything. Whoever drives the steps (``core``) saves the change before
+anything leaves the device or is returned to the app. If it cannot be saved, the record is thrown
+away and loaded again. ``to_post`` and ``next_moment`` say what to send now and when to look again.
 
     choose -> (wake) -> reward, close_question or expire -> settle
+
+*Time.* All moments are on one clock: seconds since 1970 as they were when the process started, plus
+what a clock that never jumps has counted since. So a wall clock that is set changes nothing while
+the process runs, and what is stored still means something after a restart (``resume``).
+
+*Plays.* A reward belongs to one play. A play that has expired is over, but its reward may still
+come, and must not be counted for the play that was chosen next. So a reward names its play, and the
+last plays are remembered with what became of them.
 
 *Deciding.* A device never decides on half of the messages. Until the board has been read to its end
 once, what was read is counted apart from the player (``unread``): it plays all arms on its own, may
@@ -22,40 +29,237 @@ Where the scheme ``reads_tally`` the player reads that instead, and has to belie
 after the choice: a reward that has not come by then is 0. Its answer leaves a little later, at a
 moment drawn together with the choice, whatever the arm pays. All work that depends on whether a
 reward came is done before that moment, so that it delays nothing then, and a second question comes
-no sooner or later because the first has had its reward. After a restart (``resume``) no wait is
-longer than the longest there is, so a wall clock that was set back in between neither sends early
-nor holds an answer for ever. An answer whose moment passed while the device was off leaves within a
-second of the start, whether it was made before or not.
+no sooner or later because the first has had its reward. After a restart no wait is longer than the
+longest there is, so a wall clock that was set back in between neither sends early nor holds an
+answer for ever. An answer whose moment passed while the device was off leaves within a second of
+the start, whether it was made before or not.
 """
 
+import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from devote.boards.admission import refusal
 from devote.boards.board import Envelope, Outcome, Posted, TallySnapshot, page_of
-from devote.device.record import Bookmark, Choice, Entry, Expiry, Fate, Record
-from devote.protocol import Message
-from devote.protocol.scheme import Tally
+from devote.boards.identity import Identity
+from devote.device.errors import (
+    DeviceError,
+    LateReward,
+    RepeatedReward,
+    UnclearReward,
+    UnknownPlay,
+)
+from devote.protocol import ExperimentSpec, Message, Player
+from devote.protocol.scheme import Sending, Tally
 from devote.protocol.wire import Scope
 
 Check: TypeAlias = Callable[[Envelope, Scope], bool]
+"""Whether a signature is good."""
+
+OnExpire: TypeAlias = Literal["drop", "zero"]
+
+Fate: TypeAlias = Literal["pending", "rewarded", "expired", "answered"]
+"""``answered``: the answer to a question is made, with a reward or because none came in time;
+which of the two is not kept.
+"""
 
 EARLIEST, LATEST = 0.05, 0.25
 """An answer leaves between 1.05 and 1.25 times ``reply_after`` seconds after the choice."""
 
+KEPT_PLAYS = 100
+"""How many plays are remembered, the latest."""
 
-class Draw(NamedTuple):
-    """What chance decides of a new play, drawn once.
+KEPT_SIGNATURES = 16
+"""Signatures a bookmark remembers: the same ones, in the same order, will not come by chance."""
 
-    ``u`` picks the arm, ``noise`` is for schemes that blur what they send, ``jitter`` gives the
-    moment of the answer; all are uniform on [0, 1). ``play`` names the play.
+
+# What a device knows.
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Where a device takes the time from."""
+
+    wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+
+    def start(self) -> Callable[[], float]:
+        """The time from now on: it begins as the wall clock's, and never jumps."""
+        offset, monotonic = self.wall() - self.monotonic(), self.monotonic
+        return lambda: offset + monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """After ``after`` seconds a pull is dropped as if it had not been, or counts as a reward of 0.
+
+    ``zero`` suits rewards that can only be seen to come (a click); ``drop`` suits a reward that
+    got lost. Without ``after`` a pull waits for ever. A pull is looked at when the next arm is
+    asked for: a late reward that comes before that still counts, one that comes after is refused.
     """
 
-    u: float
-    noise: float
-    jitter: float
+    after: float | None = None
+    on_expire: OnExpire = "drop"
+
+    def __post_init__(self) -> None:
+        if self.on_expire not in get_args(OnExpire):
+            raise DeviceError(
+                f"on_expire={self.on_expire!r} must be 'drop' or 'zero'.\n"
+                "'drop' forgets the pull, 'zero' counts it as a reward of 0."
+            )
+        if self.after is not None and not self.after > 0.0:
+            raise DeviceError(
+                f"expire_after={self.after!r} must be more than 0 seconds.\n"
+                "Leave it out for pulls that wait for ever."
+            )
+
+    def check(self, reply_after: float | None) -> None:
+        """Refuse to wait for rewards for longer than the scheme does."""
+        if self.after is not None and reply_after is not None and self.after > reply_after:
+            raise DeviceError(
+                f"expire_after={self.after:g} is longer than reply_after={reply_after:g} of this "
+                "experiment, after which a reward that has not come counts as 0.\n"
+                f"Use at most {reply_after:g} seconds, or leave expire_after out."
+            )
+
+
+class Choice(int):
+    """One play of one arm. It is the arm's number, so it indexes and compares as one.
+
+    ``name`` is the arm's name. ``play`` tells this play from all others, also from other plays
+    of the same arm: a random text of no meaning, which may travel with what is shown and be
+    given to ``reward`` in place of the choice. It is empty if nothing is learned from this one,
+    because the experiment has not been joined yet.
+
+    >>> choice = Choice(1, name="green", play="9f3c")
+    >>> ("red", "green")[choice], choice == 1, choice.name
+    ('green', True, 'green')
+    """
+
+    name: str
     play: str
+
+    def __new__(cls, arm: int, name: str, play: str) -> "Choice":
+        """A play of ``arm``; only a device makes one that it knows."""
+        choice = super().__new__(cls, arm)
+        choice.name = name
+        choice.play = play
+        return choice
+
+    @property
+    def arm(self) -> int:
+        """The arm's number, as a plain one."""
+        return int(self)
+
+    def __getnewargs__(self) -> tuple[int, str, str]:  # type: ignore[override]
+        return int(self), self.name, self.play
+
+    def __repr__(self) -> str:
+        return f"Choice({int(self)}, name={self.name!r}, play={self.play!r})"
+
+    __str__ = int.__repr__
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """How far the board has been read: all up to ``number``; ``complete`` once to its end.
+
+    The board is not trusted. Messages are numbered 1, 2, 3, ..., and a bookmark moves on only over
+    numbers that have all been read, so one that was left out is asked for again, with all that
+    come after it. ``anchor`` is the last signatures up to there: reading on from before them shows
+    whether the board is still the one that was read, or was restored from a backup and has gone on
+    otherwise.
+    """
+
+    number: int = 0
+    anchor: tuple[str, ...] = ()
+    complete: bool = False
+
+    @property
+    def read_from(self) -> int:
+        """What to pass as ``after``, so as to see the messages of the anchor again."""
+        return self.number - len(self.anchor)
+
+    def moved(
+        self, posted: Iterable[Posted], end: int | None = None
+    ) -> tuple["Bookmark", list[Posted]]:
+        """The bookmark after reading these, and the messages it has moved over, in their order.
+
+        ``end`` is given if the board was read up to that number.
+
+        >>> from devote.schemes import Vote
+        >>> third = Posted(3, Envelope(Vote("demo", 0, 1, "a"), "c3"))
+        >>> bookmark, passed = Bookmark(number=1, anchor=("a1",)).moved([third], end=3)
+        >>> bookmark.number, bookmark.complete, passed
+        (1, False, [])
+        """
+        found = {p.number: p for p in posted}
+        number, passed = self.number, []
+        while number + 1 in found:
+            number += 1
+            passed.append(found[number])
+        anchor = (*self.anchor, *(p.envelope.signature for p in passed))[-KEPT_SIGNATURES:]
+        complete = self.complete or (end is not None and number >= end)
+        return Bookmark(number, anchor, complete), passed
+
+    def holds(self, posted: Iterable[Posted]) -> bool:
+        """Whether what was read before is where it was, in what was read from ``read_from``."""
+        there = {p.number: p.envelope.signature for p in posted}
+        return self.anchor == tuple(map(there.get, range(self.read_from + 1, self.number + 1)))
+
+
+class Entry(NamedTuple):
+    """A message in the outbox and what became of it.
+
+    ``delivery`` is about the board there is now, ``has_left`` whether any board has acknowledged
+    the message: one that a restored board has lost waits again, and has left all the same.
+    It is not sent before ``leaves_at``. Nothing is ever removed, but for an answer that the board
+    shows to be another one than was sent before.
+    """
+
+    envelope: Envelope
+    delivery: Literal["waiting", "sent", "refused"] = "waiting"
+    has_left: bool = False
+    leaves_at: float | None = None
+
+
+@dataclass(eq=False, repr=False)
+class Record:
+    """One device in one experiment. Its store saves it, and only the steps change it.
+
+    ``scope`` is the board and the specification of the first join, for good. ``plays`` is a text:
+    see ``_noted``. ``pending_at`` is when the pending arm was chosen and ``reply_at`` when its
+    answer is to leave. ``outbox`` has every message that the device has produced, oldest first.
+
+    Not stored: ``unread`` counts what was read of a board that has not been read to its end yet
+    (None once it has); ``seen`` are the signatures of own messages that the board has shown;
+    ``closes`` is when a reward for the last question is too late, whether it has come or not.
+    """
+
+    scope: Scope
+    spec: ExperimentSpec
+    players: int | None
+    identity: Identity
+    player: Player
+    plays: str
+    bookmark: Bookmark
+    outbox: dict[Message, Entry]
+    pending_at: float | None = None
+    reply_at: float | None = None
+
+    unread: Tally | None = None
+    seen: set[str] = field(default_factory=set)
+    closes: float | None = None
+    sending: Sending = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sending = self.spec.scheme.sending
+
+    def __repr__(self) -> str:
+        return f"Record({self.spec.name!r})"
 
 
 class Change(NamedTuple):
@@ -64,9 +268,9 @@ class Change(NamedTuple):
     ``row`` has the changed columns of the device's row, ``outbox`` the entries that are new or
     changed, ``removed`` those that are gone, ``read`` what was read of the board. ``rewind``: the
     board is read from its beginning again; ``keep`` or ``forget`` what others have posted.
-    ``is_durable``: it must survive a power cut before the next thing happens. ``erases``: what was
-    overwritten must not stay in the files. ``reloads``: the record is to be loaded again, because
-    messages were taken back. ``wakes``: there may be something to send, now or at its moment.
+    ``erases``: what was overwritten must not stay in the files. ``reloads``: the record is to be
+    loaded again, because messages were taken back. ``sends``: there may be something to send, now
+    or at its moment. ``forged``: some of what was read is not valid.
     """
 
     row: Mapping[str, object] = MappingProxyType({})
@@ -74,38 +278,107 @@ class Change(NamedTuple):
     removed: Sequence[Message] = ()
     read: Sequence[Posted] = ()
     rewind: Literal["keep", "forget"] | None = None
-    is_durable: bool = False
     erases: bool = False
     reloads: bool = False
-    wakes: bool = False
+    sends: bool = False
+    forged: bool = False
+
+
+# Plays and what became of them: one text, 14 letters a play, of which the last may be pending.
+
+_NAME, _ENTRY = 12, 14
+_LETTERS: dict[Fate, str] = {"pending": "P", "rewarded": "R", "expired": "X", "answered": "A"}
+_FATES = {letter: fate for fate, letter in _LETTERS.items()}
+
+
+def new_play() -> str:
+    """A text that no other play has; random, so that a play lost in a power cut stays lost."""
+    return os.urandom(_NAME // 2).hex()
+
+
+def _noted(plays: str, play: str, fate: Fate) -> str:
+    """The same with what became of a play: a new one, or the last.
+
+    >>> _noted(_noted("", "9f3c00aa11bb", "pending"), "9f3c00aa11bb", "rewarded")
+    '9f3c00aa11bbR '
+    """
+    text = plays.removesuffix(f"{play}P ") + f"{play}{_LETTERS[fate]} "
+    return text[-KEPT_PLAYS * _ENTRY :]
+
+
+def _pending_play(plays: str) -> str | None:
+    return plays[-_ENTRY:][:_NAME] if plays.endswith("P ") else None
+
+
+def _fate(plays: str, play: object) -> Fate | None:
+    """What became of a play; None if it is not remembered."""
+    at = plays.find(play) if isinstance(play, str) and len(play) == _NAME else -1
+    return None if at < 0 or at % _ENTRY else _FATES[plays[at + _NAME]]
+
+
+def _check_play(plays: str, choice: Choice | str | None, *, is_asked: bool) -> None:
+    """Raise unless a reward for this choice is one for the pending play.
+
+    ``is_asked``: the pending play is a question, for which no other's reward may count.
+    """
+    if choice is None:
+        if "X" in plays or (is_asked and "A" in plays):
+            raise UnclearReward(
+                "A play has expired and its reward may still come, so it is not clear which "
+                "play this one is for.\nPass what choose() gave: reward(x, choice)."
+            )
+        return
+    fate = _fate(plays, choice.play if isinstance(choice, Choice) else choice)
+    if fate == "expired":
+        raise LateReward(
+            "This reward came too late: its play had expired and is not pending any more. "
+            "It is not counted.\nUse a longer expire_after if such rewards are to count."
+        )
+    if fate == "answered":
+        raise LateReward(
+            "This play is answered for: it has had its reward, or none came in time, which "
+            "is a reward of 0. This one is not counted.\nThere is nothing left to do."
+        )
+    if fate == "rewarded":
+        raise RepeatedReward(
+            "This play has had its reward, which counts once.\nThere is nothing left to do."
+        )
+    if fate is None:
+        raise UnknownPlay(
+            f"This is none of the last {KEPT_PLAYS} plays of this device.\n"
+            "Pass what choose() or pending() gave, or its text .play."
+        )
 
 
 # What the app does.
 
 
-def choose(record: Record, now: float, draw: Draw) -> Change:
-    """Play an arm; there must be none that awaits its reward."""
-    record.player.activate(draw.u, draw.noise, ask=_is_free(record, now))
-    after = record.spec.scheme.sending.reply_after
+def choose(record: Record, now: float, u: float, noise: float, jitter: float) -> Change:
+    """Play an arm; there must be none that awaits its reward.
+
+    ``u`` picks the arm, ``noise`` is for schemes that blur what they send, ``jitter`` gives the
+    moment of the answer; all are uniform on [0, 1) and drawn once.
+    """
+    player, after = record.player, record.sending.reply_after
+    player.activate(u, noise, ask=_is_free(record, now))
     record.pending_at, record.reply_at = now, None
-    if after is not None and record.player.is_asked:
+    if after is not None and player.is_asked:
         record.closes = now + after
-        record.reply_at = record.closes + after * (EARLIEST + (LATEST - EARLIEST) * draw.jitter)
-    return _save_play(record, "pending", draw.play, record.player.outgoing())
+        record.reply_at = record.closes + after * (EARLIEST + (LATEST - EARLIEST) * jitter)
+    return _save_play(record, "pending", new_play(), player.outgoing())
 
 
 def wake(record: Record, noise: float) -> Change:
     """The app has asked again while a play awaits its reward: that is an activation too."""
     record.player.wake(noise)
     added = _add(record, record.player.outgoing())
-    row = {"player": record.player.to_json()}
-    return Change(row, added, is_durable=bool(added), wakes=bool(added))
+    return Change({"player": record.player.to_json()}, added, sends=bool(added))
 
 
 def reward(record: Record, x: float, choice: Choice | str | None) -> Change:
     """Learn what the choice paid; a question whose time is over must have been closed."""
     is_asked = record.player.is_asked
-    record.plays.check(choice, is_asked=is_asked)
+    _check_play(record.plays, choice, is_asked=is_asked)
     return _end_play(record, "answered" if is_asked else "rewarded", record.player.reward(x))
 
 
@@ -124,7 +397,7 @@ def expire(record: Record, now: float, expiry: Expiry) -> Change | None:
     if not player.is_asked and player.may_ask and _is_free(record, now):
         # Nor later, because a play that nobody asks about has not had its reward.
         return _abandon(record, "answered")
-    if not expiry.is_due(now - record.pending_at):
+    if expiry.after is None or now - record.pending_at < expiry.after:
         return None
     if player.is_asked:
         return _abandon(record, "answered")
@@ -135,7 +408,7 @@ def expire(record: Record, now: float, expiry: Expiry) -> Change | None:
 
 def pending(record: Record) -> Choice | None:
     """The choice that awaits its reward."""
-    arm, play = record.player.pending, record.plays.pending
+    arm, play = record.player.pending, _pending_play(record.plays)
     if arm is None or play is None:
         return None
     return Choice(arm, record.spec.arm_names[arm], play)
@@ -143,7 +416,7 @@ def pending(record: Record) -> Choice | None:
 
 def _is_free(record: Record, now: float) -> bool:
     """Whether no answer is held back: only then may another question be put."""
-    return record.spec.scheme.sending.reply_after is None or not any(
+    return record.sending.reply_after is None or not any(
         _is_held(entry, now) for entry in record.outbox.values()
     )
 
@@ -154,7 +427,7 @@ def _abandon(record: Record, fate: Fate) -> Change:
 
 
 def _end_play(record: Record, fate: Fate, messages: Sequence[Message]) -> Change:
-    play = record.plays.pending
+    play = _pending_play(record.plays)
     assert play is not None  # a pending arm and its pending play are stored together
     return _save_play(record, fate, play, messages)
 
@@ -165,22 +438,18 @@ def _save_play(record: Record, fate: Fate, play: str, messages: Sequence[Message
     added = _add(record, messages, leaves_at)
     if fate != "pending":
         record.pending_at = record.reply_at = None
-    record.plays = record.plays.noted(play, fate)
+    record.plays = _noted(record.plays, play, fate)
     row = {
         "player": record.player.to_json(),
         "pending_at": record.pending_at,
         "reply_at": record.reply_at,
-        "plays": record.plays.text,
+        "plays": record.plays,
     }
     # An answer is posted when its time comes; its reward must not wake anybody.
     is_question = fate == "pending" and record.reply_at is not None
-    return Change(
-        row,
-        added,
-        is_durable=bool(added),
-        erases=bool(added) and leaves_at is not None,
-        wakes=is_question or (bool(added) and fate != "answered"),
-    )
+    is_due = bool(added) and fate != "answered"
+    erases = bool(added) and leaves_at is not None
+    return Change(row, added, erases=erases, sends=is_question or is_due)
 
 
 def _add(
@@ -226,13 +495,17 @@ def next_moment(record: Record, now: float) -> float | None:
 
     The same moments whether the question has had its reward or not.
     """
-    moments = [record.closes, *_leaving(record)]
-    return min((at for at in moments if at is not None and at > now), default=None)
+    return _next([record.closes, *_leaving(record)], now)
 
 
 def leaves_in(record: Record, now: float) -> float | None:
     """Seconds until the next answer leaves, whether it is made already or not."""
-    return min((at - now for at in _leaving(record) if at is not None and at > now), default=None)
+    moment = _next(_leaving(record), now)
+    return None if moment is None else moment - now
+
+
+def _next(moments: Iterable[float | None], now: float) -> float | None:
+    return min((at for at in moments if at is not None and at > now), default=None)
 
 
 def _leaving(record: Record) -> list[float | None]:
@@ -262,40 +535,39 @@ def _wait_again(record: Record, lost: Callable[[Entry], bool]) -> tuple[Entry, .
 # What is read.
 
 
-class Reading(NamedTuple):
-    """What came of reading, and whether some of it was not valid."""
-
-    change: Change | None
-    is_forged: bool
-
-
-def read(record: Record, posted: Iterable[Posted], end: int | None, check: Check) -> Reading:
+def read(record: Record, posted: Iterable[Posted], end: int | None, check: Check) -> Change | None:
     """Take in what was read of the board; ``end`` if it was read up to that number."""
     before = record.bookmark
-    bookmark, passed = before.moved(posted, end)
+    record.bookmark, passed = before.moved(posted, end)
     valid = [p for p in passed if _take_in(record, p.envelope, check)]
     own = (p.envelope for p in valid if p.envelope.message.voter == record.identity.voter)
     record.seen.update(envelope.signature for envelope in own)
-    record.bookmark = bookmark
-    if bookmark.complete and record.unread is not None:
-        _begin_to_decide(record, record.unread)
+    if record.bookmark.complete and record.unread is not None:
+        record.player.tally, record.unread = record.unread, None
+        for message in known_own(record):
+            record.player.receive(message)
     lost: tuple[Entry, ...] = ()
-    if end is not None and bookmark.number >= end:  # what was acknowledged but is not there
+    if end is not None and record.bookmark.number >= end:  # acknowledged, but not there
         lost = _wait_again(
             record, lambda e: e.delivery == "sent" and e.envelope.signature not in record.seen
         )
-    change = None
-    if lost or bookmark != before:
-        change = Change(_row_of(bookmark), lost, read=valid)
-    return Reading(change, len(valid) < len(passed))
+    if not lost and record.bookmark == before:
+        return None
+    return Change(_row_of(record), lost, read=valid, forged=len(valid) < len(passed))
 
 
-def _row_of(bookmark: Bookmark) -> dict[str, object]:
-    return {
-        "cursor": bookmark.number,
-        "anchor": " ".join(bookmark.anchor),
-        "complete": bookmark.complete,
-    }
+def known_own(record: Record) -> list[Message]:
+    """The own messages that the player counts before the board shows them.
+
+    Where order matters there are none: it reads them on the board, as all others do.
+    """
+    return [] if record.spec.scheme.about.needs_order else list(record.outbox)
+
+
+def _row_of(record: Record) -> dict[str, object]:
+    bookmark = record.bookmark
+    anchor = " ".join(bookmark.anchor)
+    return {"cursor": bookmark.number, "anchor": anchor, "complete": bookmark.complete}
 
 
 def _take_in(record: Record, envelope: Envelope, check: Check) -> bool:
@@ -311,16 +583,7 @@ def _take_in(record: Record, envelope: Envelope, check: Check) -> bool:
     return True
 
 
-def _begin_to_decide(record: Record, unread: Tally) -> None:
-    """The board has been read to its end: the player gets to know all of it."""
-    record.player.tally, record.unread = unread, None
-    # Where order matters the player reads its own messages on the board, as all others do.
-    if not record.spec.scheme.about.needs_order:
-        for message in record.outbox:
-            record.player.receive(message)
-
-
-def needs(record: Record, snapshot: TallySnapshot) -> bool:
+def needs_log(record: Record, snapshot: TallySnapshot) -> bool:
     """Whether the log is to be read, by what the tally shows.
 
     It need not be while the tally shows what follows from the messages that were read: further
@@ -353,8 +616,7 @@ def read_tally(record: Record, snapshot: TallySnapshot) -> Change | None:
     lost: tuple[Entry, ...] = ()
     if snapshot.number < before.number:
         lost = _wait_again(record, lambda entry: entry.delivery == "sent")
-    row = {"player": record.player.to_json(), "cursor": snapshot.number, "complete": True}
-    return Change(row, lost)
+    return Change({"player": record.player.to_json(), **_row_of(record)}, lost)
 
 
 def recall(record: Record, held: Iterable[Envelope], check: Check) -> Change | None:
@@ -372,14 +634,9 @@ def recall(record: Record, held: Iterable[Envelope], check: Check) -> Change | N
         record.player.recall(envelope.message)
     unsent = (m for m, entry in record.outbox.items() if entry.delivery != "sent")
     false = [message for message in unsent if tally.refusal(message) is not None]
-    return Change(
-        {"player": record.player.to_json()},
-        [Entry(envelope, "sent", has_left=True) for envelope in own],
-        removed=false,
-        is_durable=True,
-        erases=True,
-        reloads=True,
-    )
+    sent = [Entry(envelope, "sent", has_left=True) for envelope in own]
+    row = {"player": record.player.to_json()}
+    return Change(row, sent, removed=false, erases=True, reloads=True)
 
 
 def rewind(record: Record, *, forget: bool = False) -> Change:
@@ -390,13 +647,9 @@ def rewind(record: Record, *, forget: bool = False) -> Change:
     the board.
     """
     forget = forget or record.spec.scheme.about.needs_order
-    bookmark = Bookmark(complete=record.bookmark.complete and not forget)
-    return Change(
-        _row_of(bookmark),
-        _wait_again(record, lambda _: True),
-        rewind="forget" if forget else "keep",
-        reloads=True,
-    )
+    record.bookmark = Bookmark(complete=record.bookmark.complete and not forget)
+    again = _wait_again(record, lambda _: True)
+    return Change(_row_of(record), again, rewind="forget" if forget else "keep", reloads=True)
 
 
 # What a restart does.
@@ -407,23 +660,23 @@ def resume(record: Record, now: float, jitter: float) -> Change | None:
 
     If the clock was set back since, what is stored is corrected.
     """
-    after = record.spec.scheme.sending.reply_after
-    pending_at = None if record.pending_at is None else min(record.pending_at, now)
-    reply_at, held = record.reply_at, []
+    before = (record.pending_at, record.reply_at)
+    if record.pending_at is not None:
+        record.pending_at = min(record.pending_at, now)
+    after, moved = record.sending.reply_after, []
     if after is not None:
-        if pending_at is not None and reply_at is not None:
-            record.closes = pending_at + after
-            reply_at = _leaves_at(after, reply_at, now, jitter)
+        if record.pending_at is not None and record.reply_at is not None:
+            record.closes = record.pending_at + after
+            record.reply_at = _leaves_at(after, record.reply_at, now, jitter)
         for entry in record.outbox.values():
             if entry.delivery == "waiting" and entry.leaves_at is not None:
                 leaves_at = _leaves_at(after, entry.leaves_at, now, jitter)
-                held.append(entry._replace(leaves_at=leaves_at))
-    corrected = [entry for entry in held if entry != record.outbox[entry.envelope.message]]
-    if not corrected and (pending_at, reply_at) == (record.pending_at, record.reply_at):
+                if leaves_at != entry.leaves_at:
+                    moved.append(entry._replace(leaves_at=leaves_at))
+    if not moved and (record.pending_at, record.reply_at) == before:
         return None
-    record.pending_at, record.reply_at = pending_at, reply_at
-    row = {"pending_at": pending_at, "reply_at": reply_at}
-    return Change(row, _replace(record, corrected))
+    row = {"pending_at": record.pending_at, "reply_at": record.reply_at}
+    return Change(row, _replace(record, moved))
 
 
 def _leaves_at(after: float, leaves_at: float, now: float, jitter: float) -> float:

@@ -7,16 +7,15 @@ message is lost. Posting is idempotent, so a message that is sent again has no e
 
 A power cut is harsher than a kill. Steps that only this device knows of (a pull, a reward, what
 was read) are committed without waiting for the disk: the file stays whole, but the last such
-steps may be gone. A step that puts something into the outbox waits, and with it all steps before
-it. So a power cut may cost at most the last rewards, never a message that was sent, nor the
-memory of having sent it.
+steps may be gone. A step after which a message waits to be sent waits for the disk, and with it
+all steps before it. So a power cut may cost at most the last rewards, never a message that was
+sent, nor the memory of having sent it.
 
 The file is locked for as long as it is open: two processes never share a store. Messages read
 from the board have their own table, so a step costs the same however many there are.
 """
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
@@ -25,9 +24,8 @@ from typing import Any
 from devote.boards.board import Envelope, Experiment
 from devote.boards.database import Database, Layout, StoreError, StoreMismatch
 from devote.boards.identity import Identity
-from devote.boards.logs import Remembered, Told
-from devote.device.record import Bookmark, Entry, Plays, Record
-from devote.device.steps import Change
+from devote.boards.logs import Remembered, Statement
+from devote.device.steps import Bookmark, Change, Entry, Record, known_own
 from devote.protocol import (
     ExperimentSpec,
     LocalProtocolError,
@@ -45,13 +43,12 @@ CREATE TABLE device (
     experiment TEXT NOT NULL,
     board TEXT,
     fingerprint TEXT,
-    address TEXT,
     spec TEXT,
     players INTEGER,
     player TEXT,
+    plays TEXT NOT NULL DEFAULT '',
     pending_at REAL,
     reply_at REAL,
-    plays TEXT NOT NULL DEFAULT '',
     cursor INTEGER NOT NULL DEFAULT 0,
     anchor TEXT NOT NULL DEFAULT '',
     complete INTEGER NOT NULL DEFAULT 0
@@ -78,11 +75,6 @@ LAYOUT = Layout(
     application=0x64766F74,  # dvot
     version=1,
     tables=TABLES,
-)
-
-_ROW = (
-    "secret, board, fingerprint, spec, plays, address, players, pending_at, reply_at, cursor,"
-    " anchor, complete"
 )
 
 _PUT = (
@@ -155,84 +147,76 @@ class Store:
                 "Use a new store."
             )
 
-    def join(self, address: str, experiment: Experiment, identity: Identity) -> None:
+    def join(self, experiment: Experiment, identity: Identity) -> None:
         """Store a device that has been enrolled and has not played yet."""
         spec = experiment.spec
         player = spec.scheme.player(spec, identity.voter).to_json()
         self.bind(experiment.scope)
         with self.database.write() as db:
-            db.execute(
-                "UPDATE device SET address = ?, spec = ?, players = ?, player = ?",
-                (address, spec.to_json(), experiment.players, player),
-            )
-
-    def move(self, address: str) -> None:
-        """Store where the board is now."""
-        with self.database.write() as db:
-            db.execute("UPDATE device SET address = ?", (address,))
+            row = (spec.to_json(), experiment.players, player)
+            db.execute("UPDATE device SET spec = ?, players = ?, player = ?", row)
 
     def load(self) -> Record:
         """The record of a device that has joined; its player knows what was read."""
-        ((*fields, player),) = self._rows(f"SELECT {_ROW}, player FROM device")
+        ((secret, board, fingerprint, text, players, saved, plays, *moments, at, anchor, done),) = (
+            self._rows(
+                "SELECT secret, board, fingerprint, spec, players, player, plays, pending_at,"
+                " reply_at, cursor, anchor, complete FROM device"
+            )
+        )
         with self.database.decoding():
-            record = self._decode(*fields)
-        with self.database.decoding():
+            spec = _spec(text)
+            if spec.fingerprint != fingerprint:
+                raise ValueError("another specification")
+            identity = Identity.from_private_bytes(secret)
             try:
-                self._restore_player(record, json.loads(player))
+                player = restore_player(spec, json.loads(saved))
             except LocalProtocolError as error:
                 raise StoreMismatch(
                     f"The device store {self.path!r} cannot be used: {error}"
                 ) from None
+            record = Record(
+                Scope(board, fingerprint),
+                spec,
+                players,
+                identity,
+                player,
+                plays,
+                Bookmark(at, tuple(anchor.split()), bool(done)),
+                self._outbox(spec),
+                *moments,
+            )
+            self._read_log(record)
         return record
 
-    def _decode(
-        self, secret: bytes, board: str, fingerprint: str, text: str, plays: str, *fields: Any
-    ) -> Record:
-        address, players, pending_at, reply_at, number, anchor, complete = fields
-        spec = _spec(text)
-        if spec.fingerprint != fingerprint:
-            raise ValueError("another specification")
-        identity = Identity.from_private_bytes(secret)
-        return Record(
-            address=address,
-            scope=Scope(board, fingerprint),
-            spec=spec,
-            players=players,
-            identity=identity,
-            player=spec.scheme.player(spec, identity.voter),
-            plays=Plays(plays),
-            bookmark=Bookmark(number, tuple(anchor.split()), bool(complete)),
-            outbox={entry.envelope.message: entry for entry in self._outbox(spec)},
-            pending_at=pending_at,
-            reply_at=reply_at,
-        )
-
-    def _restore_player(self, record: Record, player: dict[str, Any]) -> None:
-        spec, scheme = record.spec, record.spec.scheme
-        log = [envelope for envelope, _ in self.log(spec)]
-        shown = [envelope.message for envelope in log]
-        # Where order matters the player reads its own messages on the board, as all others do.
-        own: list[Message] = [] if scheme.about.needs_order else list(record.outbox)
-        is_complete = record.bookmark.complete
-        record.player = restore_player(spec, player, [*shown, *own] if is_complete else own)
-        if not is_complete and not scheme.about.reads_tally:
-            record.unread = scheme.tally(spec)
-            for message in shown:
+    def _read_log(self, record: Record) -> None:
+        """Let the player know what was read, or count it apart if that is not all yet."""
+        shown = [envelope for envelope, _ in self.log(record.spec)]
+        messages = [envelope.message for envelope in shown]
+        if record.bookmark.complete:
+            for message in messages:
+                record.player.receive(message)
+        elif not record.spec.scheme.about.reads_tally:
+            record.unread = record.spec.scheme.tally(record.spec)
+            for message in messages:
                 record.unread.add(message)
+        for message in known_own(record):
+            record.player.receive(message)
         voter = record.identity.voter
-        record.seen = {each.signature for each in log if each.message.voter == voter}
+        record.seen = {each.signature for each in shown if each.message.voter == voter}
 
     def save(self, change: Change) -> None:
         """Store a step: all of it or nothing. It is in the file when this returns."""
-        values = tuple(change.row.values())
-        update = _update(tuple(change.row))
+        update, values = _update(tuple(change.row)), tuple(change.row.values())
         if not (change.outbox or change.read or change.rewind or change.removed):  # most pulls
             self.database.write_one(update, values)
             return
-        with self.database.write(durable=change.is_durable) as db:
-            if change.rewind is not None:
-                own = "" if change.rewind == "forget" else " WHERE message IN"
-                db.execute(f"DELETE FROM log{own and own + ' (SELECT message FROM outbox)'}")
+        waits = any(entry.delivery == "waiting" for entry in change.outbox)
+        with self.database.write(durable=waits) as db:
+            if change.rewind == "forget":
+                db.execute("DELETE FROM log")
+            elif change.rewind == "keep":
+                db.execute("DELETE FROM log WHERE message IN (SELECT message FROM outbox)")
                 db.execute("UPDATE log SET number = NULL")
             if values:
                 db.execute(update, values)
@@ -240,11 +224,11 @@ class Store:
                 db.execute("DELETE FROM outbox WHERE message = ?", (to_json(message),))
             for envelope, *rest in change.outbox:
                 db.execute(_PUT, (to_json(envelope.message), envelope.signature, *rest))
-            for number, envelope in [(p.number, p.envelope) for p in change.read]:
+            for number, read in [(p.number, p.envelope) for p in change.read]:
                 db.execute(
                     "INSERT INTO log VALUES (?, ?, ?) ON CONFLICT (message) DO UPDATE"
                     " SET number = excluded.number WHERE log.number IS NULL",
-                    (number, to_json(envelope.message), envelope.signature),
+                    (number, to_json(read.message), read.signature),
                 )
         if change.erases:
             with suppress(StoreError):  # the step is stored; the next one erases
@@ -258,12 +242,15 @@ class Store:
         with self.database.decoding():
             return [(Envelope(from_json(row[0], spec.n_arms), row[1]), row[2]) for row in rows]
 
-    def _outbox(self, spec: ExperimentSpec) -> Iterator[Entry]:
-        for message, signature, delivery, has_left, leaves_at in self._rows(
+    def _outbox(self, spec: ExperimentSpec) -> dict[Message, Entry]:
+        found = {}
+        for text, signature, delivery, has_left, leaves_at in self._rows(
             "SELECT message, signature, delivery, has_left, leaves_at FROM outbox ORDER BY seq"
         ):
-            envelope = Envelope(from_json(message, spec.n_arms), signature)
-            yield Entry(envelope, delivery, bool(has_left), leaves_at)
+            message = from_json(text, spec.n_arms)
+            entry = Entry(Envelope(message, signature), delivery, bool(has_left), leaves_at)
+            found[message] = entry
+        return found
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         with self.database.read() as db:
@@ -304,19 +291,13 @@ def remember(path: Path, experiment: str) -> Remembered:
                 f"The device store {str(path)!r} is not of a device that is enrolled in "
                 f"{experiment!r}.\nGive the store with which it joined."
             )
-        told = []
+        tallies = []
         if record.spec.scheme.about.reads_tally and record.bookmark.complete:
             public = record.player.public(record.players)
-            told = [Told("tally", record.bookmark.number, public, path.name, partial=True)]
-        messages: dict[Message, int | None] = {
-            envelope.message: number
-            for envelope, number in store.log(record.spec)
-            if number is not None
-        }
-        for message, entry in record.outbox.items():
-            if entry.delivery == "sent":
-                messages.setdefault(message)
-        items = [(number, message) for message, number in messages.items()]
-        return Remembered(path.name, record.scope, items, (record.identity.voter,), told)
+            tallies = [Statement("tally", record.bookmark.number, public, path.name, partial=True)]
+        shown = {e.message: number for e, number in store.log(record.spec) if number is not None}
+        sent = [message for message, entry in record.outbox.items() if entry.delivery == "sent"]
+        items = [(shown.get(message), message) for message in dict.fromkeys([*shown, *sent])]
+        return Remembered(path.name, record.scope, items, (record.identity.voter,), tallies)
     finally:
         store.close()

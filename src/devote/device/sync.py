@@ -23,10 +23,10 @@ so that devices that were cut off together do not come back together.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from devote.boards.board import (
     Board,
@@ -44,14 +44,14 @@ from devote.boards.board import (
 )
 from devote.boards.database import StoreError
 from devote.device import steps
-from devote.device.core import Core
+from devote.device.core import SYSTEM_RANDOM, Core, Health
 from devote.device.errors import DeviceError, JoinRefused
-from devote.device.record import Expiry
-from devote.device.status import Health
+from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.protocol import ExperimentSpec, ProtocolError
 
-Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Pause: TypeAlias = Callable[[float, asyncio.Event], Awaitable[None]]
+"""Wait for so many seconds, or until the event is set."""
 
 CHANGED = (
     "The experiment's specification has changed on the board; nothing is sent or read.\n"
@@ -109,10 +109,8 @@ class Terms:
                 f"{spec.name!r} has the specification {spec.fingerprint}, but this device accepts "
                 f"only {self.fingerprint}.\nAsk its operator what was changed."
             )
-        if self.privacy is None:
-            return
         proved = spec.scheme.sending.privacy
-        if proved is None or proved > self.privacy:
+        if self.privacy is not None and (proved is None or proved > self.privacy):
             offered = "no proved privacy" if proved is None else f"privacy={proved:g}"
             raise JoinRefused(
                 f"{spec.name!r} offers {offered}, but this device accepts at most "
@@ -136,7 +134,7 @@ async def join(store: Store, board: Board, terms: Terms) -> Joined | None:
         raise BoardRefused(ANOTHER)
     if joined.outcome not in ("accepted", "duplicate"):
         raise EnrolmentRefused(joined.reason or "The board refuses this device.\nAsk its operator.")
-    store.join(terms.url, joined.experiment, identity)
+    store.join(joined.experiment, identity)
     return joined
 
 
@@ -147,8 +145,8 @@ async def sync_once(core: Core, board: Board, *, verify_history: bool = True) ->
     """One round: post what waits, read how the group stands, and what is new of the log.
 
     Without ``verify_history`` the log is not read while the tally follows from what was read before
-    (``steps.needs``). Returns whether all of it worked; if not, the device's status says why. One
-    round begins when another has ended: two that both read anew would undo each other. Only the
+    (``steps.needs_log``). Returns whether all of it worked; if not, the device's status says why.
+    One round begins when another has ended: two that both read anew would undo each other. Only the
     board is awaited, so a board that never waits lets this be driven without an event loop.
     """
     health = core.health
@@ -173,7 +171,7 @@ async def sync_once(core: Core, board: Board, *, verify_history: bool = True) ->
 
 async def _round(core: Core, board: Board, *, verify_history: bool) -> bool:
     """Nothing is posted before the board is known to be ours, and what it holds of this device."""
-    scheme = core.record.spec.scheme
+    about = core.record.spec.scheme.about
     if core.must_recall:
         core.recall(await board.sent_by(core.identity.voter))
     bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
@@ -183,14 +181,14 @@ async def _round(core: Core, board: Board, *, verify_history: bool) -> bool:
     if tally.scope != core.record.scope:
         raise BoardRefused(CHANGED)
     core.health.note(tally)
-    if scheme.about.reads_tally:
+    if about.reads_tally:
         core.change(steps.read_tally, tally)
         await _post(core, board)
         return True
-    must_read = verify_history or steps.needs(core.record, tally)
+    must_read = verify_history or steps.needs_log(core.record, tally)
     if core.waiting:
         await _post(core, board)
-        must_read |= scheme.about.needs_order  # the log shows where its place is
+        must_read |= about.needs_order  # the log shows where its place is
     if not must_read:
         return True
     for read in (board.snapshot, board.latest):
@@ -270,8 +268,8 @@ class Pace:
     Without ``streams`` none is opened.
 
     >>> health = Health(lambda: 0.0)
-    >>> [Pace().after_failures(n, health, u=0.5) for n in range(4)]
-    [15.0, 30.0, 60.0, 120.0]
+    >>> [Pace().wait(health, failures, u=0.5) for failures in range(5)]
+    [15.0, 15.0, 30.0, 60.0, 120.0]
     """
 
     every: float | None = None
@@ -283,15 +281,21 @@ class Pace:
         """Seconds from round to round, on average."""
         return health.every if self.every is None else self.every
 
-    def after_round(self, health: Health, u: float) -> float:
-        """How long to wait after a round that went well: from half the pace to one and a half."""
-        return self.between(health) * (0.5 + u)
-
-    def after_failures(self, tries: int, health: Health, u: float) -> float:
-        """How long to wait after so many failures before this one."""
-        base = self.between(health) if self.base is None else self.base
-        seconds = min(max(self.cap, base), base * 2.0 ** min(tries, 32))
+    def wait(self, health: Health, failures: int, u: float) -> float:
+        """How long to wait after so many failures in a row: half more or less, by chance."""
+        every = self.between(health)
+        if failures == 0:
+            return every * (0.5 + u)
+        base = every if self.base is None else self.base
+        seconds = min(max(self.cap, base), base * 2.0 ** min(failures - 1, 32))
         return max(seconds * (0.5 + u), health.quiet * (1.0 + u))
+
+
+async def pause(seconds: float, wake: asyncio.Event) -> None:
+    """Wait for so many seconds, or until ``wake`` is set."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await wake.wait()
 
 
 async def run_forever(
@@ -299,122 +303,109 @@ async def run_forever(
     board: Board,
     *,
     wake: asyncio.Event,
-    dice: Callable[[], float],
+    dice: Callable[[], float] = SYSTEM_RANDOM,
     pace: Pace | None = None,
-    sleep: Sleep = asyncio.sleep,
+    pause: Pause = pause,
 ) -> None:
     """Keep a device in step with its board until cancelled; ``wake`` asks for a round now."""
     pace, health = pace or Pace(), core.health
     may_stream = pace.streams and not core.record.spec.scheme.about.reads_tally
-    stream: asyncio.Task[float] | None = None
-    rounds = failures = cuts = 0
-    stream_at = core.now()
+    streaming: asyncio.Task[None] | None = None
+    rounds = failures = 0
     try:
         while True:
             wake.clear()
-            tried = core.waiting
-            done = False
-            with _noting(core):
+            tried, done = core.waiting, False
+            try:
                 done = await sync_once(core, board, verify_history=rounds % CHECK_EVERY == 0)
-            if not (done and may_stream and health.streams):
-                await _cancelled(stream)
-                stream = None
-            if not done:
-                wait = pace.after_failures(failures, health, dice())
-                await _rest(core, tried, wait, sleep, asyncio.Event())  # which nobody sets
-                rounds, failures = 0, failures + 1
-                continue
-            rounds, failures = rounds + 1, 0
-            if may_stream and health.streams and stream is None and core.now() >= stream_at:
-                stream = asyncio.create_task(_listen(core, board))
-            streams = () if stream is None else (stream,)
-            await _rest(core, tried, pace.after_round(health, dice()), sleep, wake, *streams)
-            if stream is None or not stream.done():
-                cuts = cuts if stream is None else 0
-                continue
-            # All streams of a server that was stopped break at once: not all come back at once.
-            wait = pace.between(health) * 2.0 ** min(cuts, 32)
-            quiet = max(min(wait, SELDOM), stream.result()) * (0.5 + dice())
-            stream, cuts, stream_at = None, cuts + 1, core.now() + quiet
-            await _pause(pace.between(health) * dice(), sleep, wake)
+            except Exception as error:
+                _note(core, error)
+            rounds, failures = (rounds + 1, 0) if done else (0, failures + 1)
+            wants_stream = done and may_stream and health.streams
+            if streaming is not None and not wants_stream:
+                await _end(streaming)
+                streaming = None
+            elif streaming is None and wants_stream:
+                work = _stream_forever(core, board, wake, dice, pace, pause)
+                streaming = asyncio.create_task(work)
+            # After a failure nothing makes it try sooner.
+            until = wake if done else asyncio.Event()
+            await _rest(core, tried, pace.wait(health, failures, dice()), until, pause)
     finally:
-        await _cancelled(stream)
+        if streaming is not None:
+            await _end(streaming)
 
 
-@contextmanager
-def _noting(core: Core) -> Iterator[None]:
-    """Whatever goes wrong, the status says so, and the loop goes on."""
-    try:
-        yield
-    except BoardUnavailable:
-        raise
-    except Exception as error:
-        core.health.sync = f"Reading and sending failed ({type(error).__name__}).\nReport this."
+async def _rest(
+    core: Core, tried: tuple[Envelope, ...], seconds: float, wake: asyncio.Event, pause: Pause
+) -> None:
+    """Wait so long, or until woken, or until there is something to send that was not ``tried``.
+
+    Questions whose time is over are closed meanwhile.
+    """
+    while seconds > 0.0 and not wake.is_set():
+        try:
+            with suppress(StoreError):  # the core has noted it
+                core.close_question()
+        except Exception as error:
+            _note(core, error)
+        if any(envelope not in tried for envelope in core.waiting):
+            return
+        moment = core.next_in
+        wait = seconds if moment is None else min(seconds, moment)
+        await pause(wait, wake)
+        seconds -= wait
+
+
+async def _stream_forever(
+    core: Core,
+    board: Board,
+    wake: asyncio.Event,
+    dice: Callable[[], float],
+    pace: Pace,
+    pause: Pause,
+) -> None:
+    """Take in messages as they come; a stream that broke is opened again, ever more rarely."""
+    cuts, never = 0, asyncio.Event()
+    while True:
+        opened, every = core.now(), pace.between(core.health)
+        quiet = await _listen(core, board)
+        cuts = 0 if core.now() - opened > every else cuts
+        # A round finds out what broke it. All streams of a server that was stopped break at once:
+        # so that not all come back at once, each waits by chance.
+        await pause(every * dice(), never)
+        wake.set()
+        await pause(max(min(every * 2.0 ** min(cuts, 32), SELDOM), quiet) * (0.5 + dice()), never)
+        cuts += 1
 
 
 async def _listen(core: Core, board: Board) -> float:
-    """Take in messages as they come, until the stream breaks; the next round finds out why.
-
-    Returns for how many seconds the server wants no stream.
-    """
+    """Take in messages until the stream breaks; for how many seconds the server wants none."""
     events = board.stream(core.bookmark.number)
     try:
-        with _noting(core), suppress(BoardRefused, StoreError):
-            async for event in events:
-                if isinstance(event, EndOfBacklog):
-                    core.receive((), event.number)
-                else:
-                    core.receive((event,))
+        async for event in events:
+            if isinstance(event, EndOfBacklog):
+                core.receive((), event.number)
+            else:
+                core.receive((event,))
     except BoardUnavailable as error:
         return error.retry_after
+    except (BoardRefused, StoreError):
+        pass
+    except Exception as error:
+        _note(core, error)
     finally:
         if isinstance(events, AsyncGenerator):
             await events.aclose()
     return 0.0
 
 
-async def _rest(
-    core: Core,
-    tried: tuple[Envelope, ...],
-    seconds: float,
-    sleep: Sleep,
-    wake: asyncio.Event,
-    *streams: asyncio.Task[float],
-) -> None:
-    """Wait so long, or until woken, until an answer is to leave, or until a stream breaks.
-
-    ``tried`` is what the last round had to send. Questions whose time is over are closed meanwhile.
-    """
-    while seconds > 0.0:
-        with _noting(core), suppress(StoreError):  # the core has noted it
-            core.close_question()
-        if any(envelope not in tried for envelope in core.waiting):
-            return
-        moment = core.next_in
-        wait = seconds if moment is None else min(seconds, moment)
-        await _pause(wait, sleep, wake, *streams)
-        if wake.is_set() or any(stream.done() for stream in streams):
-            return
-        seconds -= wait
+def _note(core: Core, error: Exception) -> None:
+    """Whatever goes wrong, the status says so, and the loop goes on."""
+    core.health.sync = f"Reading and sending failed ({type(error).__name__}).\nReport this."
 
 
-async def _pause(
-    seconds: float, sleep: Sleep, wake: asyncio.Event, *streams: asyncio.Task[float]
-) -> None:
-    """Wait so long, or until woken, or until a stream breaks."""
-    timer = asyncio.ensure_future(sleep(seconds))
-    woken = asyncio.ensure_future(wake.wait())
-    try:
-        await asyncio.wait({timer, woken, *streams}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        await _cancelled(timer)
-        await _cancelled(woken)
-
-
-async def _cancelled(task: "asyncio.Future[Any] | None") -> None:
+async def _end(task: "asyncio.Task[None]") -> None:
     # Not a bare await: that would swallow the cancelling of whoever waits here.
-    if task is not None and not task.done():
-        task.cancel()
-        await asyncio.wait({task})
-    if task is not None and not task.cancelled():
-        task.exception()
+    task.cancel()
+    await asyncio.wait({task})

@@ -176,7 +176,7 @@ class GossipBoard(SqliteBoard):
             raise BoardUnavailable(str(error)) from error
         if item is not None:
             self._on_new([item])
-        return receipt.settled()
+        return receipt.outcome_or_raise()
 
     async def snapshot(self, after: int = 0) -> Snapshot:
         """All messages with a number above ``after``."""

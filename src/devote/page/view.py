@@ -141,7 +141,7 @@ def _device(spec: ExperimentSpec, history: History) -> dict[str, Any] | None:
         "voter": history.first,
         "count": history.sent[history.first],
         "most": history.most,
-        "messages": [_sent(spec, *said) for said in history.said],
+        "messages": [_sent(spec, *sent) for sent in history.latest],
     }
 
 

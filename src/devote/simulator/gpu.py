@@ -55,6 +55,9 @@ PASSES_AT_ONCE = 4
 PULLS_AT_ONCE = 100_000
 """Pulls of a trial between two looks."""
 
+NUMBERS = ("ended", "broadcasts", "decided", "samples", "conflicts", "suboptimal")
+"""What is read of each trial at its end: three numbers of its record, three sums over players."""
+
 SHARE_OF_MEMORY = 0.8
 PER_TRIAL = 4096
 """Bytes of a trial beside its players and messages."""
@@ -94,7 +97,7 @@ def run_on_device(
     run = _run_pulls if scenario.why_no_passes else _run_passes
     each = bytes_per_player(scenario) * scenario.n_players + PER_TRIAL
     if not scenario.why_no_passes:
-        each += 12 * room_for_messages(scenario)
+        each += 24 * room_for_messages(scenario)
     size = int(SHARE_OF_MEMORY * free_bytes()) // each
     if size < 1:
         raise SweepError(
@@ -161,23 +164,48 @@ def sweep_kernel(n_arms: int, n_ints: int, n_floats: int) -> Function:
         )
         voted = cuda.local.array(n_arms, np.int8)
         h = current_half(view.trial, rows, row)
-        if visit(setup, view, players, rows, state, voted, h, row, row % setup.n_players):
-            g = 1 - h
+        n = row % setup.n_players
+        g = 1 - h
+        before, player = players[row, h], players[row, g]
+        if visit(setup, view, before, player, rows, state, voted, h, row, n):
             for k in range(n_arms):
-                rows.alive[g, row, k] = state.alive[k]
-                rows.pulls[g, row, k] = state.pulls[k]
-                rows.sums[g, row, k] = state.sums[k]
-                rows.voted[g, row, k] = voted[k]
+                rows.alive[row, g, k] = state.alive[k]
+                rows.pulls[row, g, k] = state.pulls[k]
+                rows.sums[row, g, k] = state.sums[k]
+                rows.voted[row, g, k] = voted[k]
             for i in range(n_ints):
-                rows.ints[g, row, i] = state.ints[i]
+                rows.ints[row, g, i] = state.ints[i]
             for i in range(n_floats):
-                rows.floats[g, row, i] = state.floats[i]
+                rows.floats[row, g, i] = state.floats[i]
 
     return sweep
 
 
+def sort_kernel(counts: Any, sent_times: Any, sent_slots: Any, times: Any, slots: Any) -> None:
+    """Put the messages of each trial in the order of time, a thread for each place of a message."""
+    place, i = cuda.grid(2)
+    n = min(counts[place], times.shape[1])
+    if i >= n:
+        return
+    t, rank = sent_times[place, i], 0
+    for j in range(n):
+        other = sent_times[place, j]
+        if other < t or (other == t and j < i):
+            rank += 1
+    times[place, rank] = t
+    slots[place, rank] = sent_slots[place, i]
+
+
 def decide_kernel(
-    setup: Any, trials: Any, tally: Any, shared: Any, mail: Any, needs: Any, left: Any
+    setup: Any,
+    trials: Any,
+    tally: Any,
+    shared: Any,
+    mail: Any,
+    times: Any,
+    slots: Any,
+    needs: Any,
+    left: Any,
 ) -> None:
     """What follows from a pass, a thread for each trial."""
     place = cuda.grid(1)
@@ -185,7 +213,7 @@ def decide_kernel(
         return
     view = View(trials[place], shared[place], mail, place, needs[place])
     n = mail.counts[place]
-    end_pass(setup, view, tally[place], needs[place], mail.times[place], mail.slots[place], n)
+    end_pass(setup, view, tally[place], needs[place], times[place], slots[place], n)
     mail.counts[place] = 0
     mail.active[place] = 0
     mail.ends[place] = 0.0
@@ -200,7 +228,7 @@ def begin_kernel(
     row = cuda.grid(1)
     if row >= len(rows.half):
         return
-    players[0, row].when = 0.0
+    players[row, 0].when = 0.0
     rows.half[row] = 0
     rows.moved[row] = 0
     if row % n_players == 0:
@@ -216,13 +244,13 @@ def gather_kernel(
         return
     place = row // n_players
     h = current_half(trials[place], rows, row)
-    player = players[h, row]
+    player = players[row, h]
     first_vote[row] = player.first_vote
     cuda.atomic.add(totals, (place, 0), player.active)
     cuda.atomic.add(totals, (place, 1), player.conflicts)
     cuda.atomic.add(totals, (place, 2), player.suboptimal)
     for k in range(held.shape[1]):
-        if rows.alive[h, row, k]:
+        if rows.alive[row, h, k]:
             held[place, k] = 1
 
 
@@ -233,16 +261,16 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
     fresh = scenario.algorithm.new_state(k)
     n_ints, n_floats, n_rows = len(fresh.ints), max(1, len(fresh.floats)), n_trials * n
     rows = Rows(
-        alive=cuda.device_array((2, n_rows, k), np.int8),
-        pulls=cuda.device_array((2, n_rows, k), np.int32),
-        sums=cuda.device_array((2, n_rows, k), np.float64),
-        ints=cuda.device_array((2, n_rows, n_ints), np.int32),
-        floats=cuda.device_array((2, n_rows, n_floats), np.float64),
-        voted=cuda.device_array((2, n_rows, k), np.int8),
+        alive=cuda.device_array((n_rows, 2, k), np.int8, order="F"),
+        pulls=cuda.device_array((n_rows, 2, k), np.int32, order="F"),
+        sums=cuda.device_array((n_rows, 2, k), np.float64, order="F"),
+        ints=cuda.device_array((n_rows, 2, n_ints), np.int32, order="F"),
+        floats=cuda.device_array((n_rows, 2, n_floats), np.float64, order="F"),
+        voted=cuda.device_array((n_rows, 2, k), np.int8, order="F"),
         half=cuda.device_array(n_rows, np.int8),
         moved=cuda.device_array(n_rows, np.int8),
     )
-    players = cuda.device_array((2, n_rows), PLAYER)
+    players = cuda.device_array((n_rows, 2), PLAYER, order="F")
     room = room_for_messages(scenario)
     mail = Mail(
         counts=_zeros(n_trials, kind=np.int64),
@@ -252,11 +280,14 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
         active=_zeros(n_trials, kind=np.int64),
         faults=_zeros(n_trials, kind=np.int64),
     )
+    times, slots = cuda.device_array_like(mail.times), cuda.device_array_like(mail.slots)
     setup = setup._replace(
-        env=_to_device(setup.env),
-        spans=cuda.to_device(setup.spans),
-        good=cuda.to_device(setup.good),
+        env=_buffers_to_device(setup.env),
+        spans=_to_device(setup.spans),
+        good=_to_device(setup.good),
     )
+    # Arrays cost a launch 12 microseconds each, so the decision gets none that it does not read.
+    alike = setup._replace(env=0, spans=0, good=0)
     states = cuda.to_device(np.zeros(n_trials, TRIAL))
     shared = cuda.to_device(np.ones((n_trials, k), np.int8))
     tally, needs = _zeros(n_trials, k + 2, kind=np.int64), _zeros(n_trials, k + 2, kind=np.int64)
@@ -264,13 +295,15 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
     left = cuda.to_device(np.array([n_trials]))
     per_row = (n_rows + THREADS - 1) // THREADS, THREADS
     per_trial = (n_trials + 31) // 32, 32
+    per_message = (n_trials, (room + THREADS - 1) // THREADS), (1, THREADS)
     sweep = kernel(sweep_kernel(k, n_ints, n_floats), given)
-    decide = kernel(decide_kernel, given)
+    order, decide = kernel(sort_kernel, given), kernel(decide_kernel, given)
     kernel(begin_kernel, given)[per_row](states, players, cuda.to_device(keys), rows, n, k)
     while left.copy_to_host()[0]:
         for _ in range(PASSES_AT_ONCE):
             sweep[per_row](setup, states, players, shared, rows, mail)
-            decide[per_trial](setup, states, tally, shared, mail, needs, left)
+            order[per_message](mail.counts, mail.times, mail.slots, times, slots)
+            decide[per_trial](alike, states, tally, shared, mail, times, slots, needs, left)
         furthest = states.copy_to_host()
         samples = int(furthest["start"].max() * n)
         scenario.check_goes_on(samples, int(furthest["broadcasts"].max()))
@@ -278,24 +311,25 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
     first_vote = cuda.device_array(n_rows, np.int32)
     kernel(gather_kernel, given)[per_row](states, players, rows, n, totals, held, first_vote)
     ended, tallies, open_arms = (array.copy_to_host() for array in (states, tally, shared))
-    sums, holds, firsts = (array.copy_to_host() for array in (totals, held, first_vote))
+    sums, holds = totals.copy_to_host(), held.copy_to_host()
+    firsts = np.empty(0, np.int32) if setup.alone else first_vote.copy_to_host()
     if (ended["ended"] == FAULT).any():
         raise rule_fault(scenario.spec.algorithm)
+    numbers = zip(
+        *(ended[name].tolist() for name in NUMBERS[:3]),
+        *(sums[:, i].tolist() for i in range(3)),
+        strict=True,
+    )
     return [
         End(
-            group=end_record(
-                ended[i],
-                samples=int(sums[i, 0]),
-                conflicts=int(sums[i, 1]),
-                suboptimal=int(sums[i, 2]),
-            ),
+            group=end_record(**dict(zip(NUMBERS, values, strict=True))),
             tally=tallies[i, :k],
             by_arm=np.zeros((k, 1), dtype=np.int64),
             shared=open_arms[i],
             held=holds[i] != 0,
             first_vote=firsts[i * n : (i + 1) * n],
         )
-        for i in range(n_trials)
+        for i, values in enumerate(numbers)
     ]
 
 
@@ -372,7 +406,7 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
         *(cuda.to_device(np.stack([array] * n_trials)) for array in first.learners)
     )
     game = plan.game._replace(
-        env=_to_device(plan.game.env),
+        env=_buffers_to_device(plan.game.env),
         threshold=cuda.to_device(plan.game.threshold),
         alias=cuda.to_device(plan.game.alias),
         good=cuda.to_device(plan.game.good),
@@ -411,11 +445,16 @@ def _zeros(*shape: int, kind: Any = np.float64) -> Any:
     return cuda.to_device(np.zeros(shape, kind))
 
 
-def _to_device(environment: Any) -> Any:
+def _to_device(values: Any) -> Any:
+    """A buffer on the device; a single number travels with each launch."""
+    return cuda.to_device(values) if len(values) > 1 else tuple(values.tolist())
+
+
+def _buffers_to_device(environment: Any) -> Any:
     """An environment whose buffers are on the device."""
     return environment._replace(
         **{
-            name: cuda.to_device(values)
+            name: _to_device(values)
             for name, values in environment._asdict().items()
             if isinstance(values, np.ndarray)
         }

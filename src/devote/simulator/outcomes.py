@@ -81,5 +81,9 @@ def block_of(scenario: Scenario, runs: Sequence[End]) -> Block:
         holds_epsilon_optimal=holds,
         ending=ending,
         left=left,
-        votes=Votes.join([Votes.of(run.first_vote[None]) for run in runs]),
+        votes=(
+            Votes.of(np.stack([run.first_vote for run in runs]))
+            if broadcasts.any()
+            else Votes.none(len(runs), scenario.n_players)
+        ),
     )

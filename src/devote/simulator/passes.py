@@ -93,10 +93,10 @@ class Setup(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The learners of all players of all trials: arrays ``[half, row, ...]``.
+    """The learners of all players of all trials: arrays ``[row, half, ...]``.
 
     ``half[row]`` is the half that is committed, ``moved[row]`` whether the last pass filled the
-    other one. Records of players are apart, ``players[half, row]``.
+    other one. Records of players are apart, ``players[row, half]``.
     """
 
     alive: Any
@@ -139,13 +139,22 @@ def enter(setup: Setup, view: View, player: Any, voted: Any) -> None:
     raise NotImplementedError
 
 
-def wake(setup: Setup, view: View, state: State, player: Any, noise: float, t: float) -> None:
-    """The scheme's: what a player does before it plays."""
+def wake(
+    setup: Setup, view: View, state: State, player: Any, active: int, noise: float, t: float
+) -> None:
+    """The scheme's: what a player does before it plays, at this activation of its."""
     raise NotImplementedError
 
 
 def learn(
-    setup: Setup, view: View, state: State, player: Any, voted: Any, n: int, t: float
+    setup: Setup,
+    view: View,
+    state: State,
+    player: Any,
+    voted: Any,
+    active: int,
+    n: int,
+    t: float,
 ) -> None:
     """The scheme's: what follows when a play has eliminated n arms, ``view.out``."""
     raise NotImplementedError
@@ -192,20 +201,21 @@ def current_half(trial: Any, rows: Rows, row: int) -> int:
 def load(rows: Rows, h: int, row: int, state: State, voted: Any) -> None:
     """Copy a learner."""
     for k in range(len(state.alive)):
-        state.alive[k] = rows.alive[h, row, k]
-        state.pulls[k] = rows.pulls[h, row, k]
-        state.sums[k] = rows.sums[h, row, k]
-        voted[k] = rows.voted[h, row, k]
+        state.alive[k] = rows.alive[row, h, k]
+        state.pulls[k] = rows.pulls[row, h, k]
+        state.sums[k] = rows.sums[row, h, k]
+        voted[k] = rows.voted[row, h, k]
     for i in range(len(state.ints)):
-        state.ints[i] = rows.ints[h, row, i]
+        state.ints[i] = rows.ints[row, h, i]
     for i in range(len(state.floats)):
-        state.floats[i] = rows.floats[h, row, i]
+        state.floats[i] = rows.floats[row, h, i]
 
 
 def visit(
     setup: Setup,
     view: View,
-    players: Any,
+    before: Any,
+    player: Any,
     rows: Rows,
     state: State,
     voted: Any,
@@ -213,32 +223,34 @@ def visit(
     row: int,
     n: int,
 ) -> int:
-    """Take player n, in this row, through a pass; whether it moved, into the other half.
+    """Take player n, in this row, through a pass; whether it moved.
 
-    ``state`` and ``voted`` are its buffers during the pass.
+    ``before`` is its committed record; ``player``, ``state`` and ``voted`` are its record, learner
+    and votes during the pass.
     """
     trial = view.trial
-    before = players[h, row]
     if trial.phase == FIND:
-        if not holds_shared(rows.alive[h, row], view.shared):
+        if not holds_shared(rows.alive[row, h], view.shared):
             raise_at(view.mail.ends, view.place, before.when)
         add_at(view.mail.active, view.place, before.active)
         return 0
-    player = players[1 - h, row]
     key = player_key(trial.key, n)
     span = setup.spans[n % len(setup.spans)]
     if before.when == 0.0:
         begin(state, player, voted)
         player.when = gap(key, 0, span)
     else:
-        is_done = setup.alone and trial.phase == SCAN and rows.ints[h, row, COUNT] == 1
+        is_done = setup.alone and trial.phase == SCAN and rows.ints[row, h, COUNT] == 1
         if before.when > trial.limit or is_done:
-            enter(setup, view, before, rows.voted[h, row])
+            enter(setup, view, before, rows.voted[row, h])
             return 0
         load(rows, h, row, state, voted)
         copy_player(before, player)
     enter(setup, view, player, voted)
-    advance(setup, view, state, player, voted, n, key, span)
+    if setup.alone and trial.phase == TAIL:
+        wait(setup, trial.limit, state, player, n, key, span)
+    else:
+        advance(setup, view, state, player, voted, n, key, span)
     rows.moved[row] = 1
     return 1
 
@@ -279,11 +291,12 @@ def advance(
     t, limit = player.when, view.trial.limit
     group = setup.env.groups[n] if setup.env.n_groups > 1 else 0
     scanning_alone = setup.alone and view.trial.phase == SCAN
-    while t <= limit:
-        i = player.active
-        player.active = i + 1
+    i, suboptimal = player.active, player.suboptimal
+    is_done = False
+    while t <= limit and not is_done:
+        active = i + 1
         noise = uniform(key, i, NOISE) if setup.noisy else 0.0
-        wake(setup, view, state, player, noise, t)
+        wake(setup, view, state, player, active, noise, t)
         if state.ints[COUNT] > 1:
             arm = choose(setup.rule, state, uniform(key, i, CHOOSE))
             if arm < 0 or arm >= setup.n_arms:
@@ -295,18 +308,31 @@ def advance(
                 view.mail.faults[view.place] = 1
                 break
             if n_out > 0:
-                learn(setup, view, state, player, voted, n_out, t)
+                learn(setup, view, state, player, voted, active, n_out, t)
         else:
             arm = next_alive(state, 0)
-        player.suboptimal += 1 - setup.good[group * setup.n_arms + arm]
-        is_done = scanning_alone and state.ints[COUNT] == 1
+        suboptimal += 1 - setup.good[group * setup.n_arms + arm]
+        is_done = bool(scanning_alone and state.ints[COUNT] == 1)
         if is_done:
             raise_at(view.mail.ends, view.place, t)
             add_at(view.mail.counts, view.place, 1)
-        t += gap(key, i + 1, span)
-        if is_done:
-            break
-    player.when = t
+        t += gap(key, active, span)
+        i = active
+    player.when, player.active, player.suboptimal = t, i, suboptimal
+
+
+def wait(
+    setup: Setup, limit: float, state: State, player: Any, n: int, key: np.uint64, span: float
+) -> None:
+    """As ``advance``, for a player that is done and sends nothing: it goes on with its arm."""
+    t, i = player.when, player.active
+    while t <= limit:
+        i += 1
+        t += gap(key, i, span)
+    group = setup.env.groups[n] if setup.env.n_groups > 1 else 0
+    arm = next_alive(state, 0)
+    player.suboptimal += (i - player.active) * (1 - setup.good[group * setup.n_arms + arm])
+    player.when, player.active = t, i
 
 
 def open_trial(trial: Any, key: np.uint64, n_arms: int) -> None:
@@ -329,7 +355,8 @@ def decide(
 ) -> None:
     """After a pass in which n messages were sent: commit it or not, and say what the next is for.
 
-    There may be more messages than places for them in ``times``. ``needs`` is a buffer.
+    The messages are in the order of time; there may be more than places for them in ``times``.
+    ``needs`` is a buffer.
     """
     if trial.phase == SCAN and setup.alone:
         trial.n_done += n
@@ -343,7 +370,6 @@ def decide(
             trial.width *= 0.5
             trial.limit = trial.start + trial.width
             return
-        sort(times, slots, n)
         first, second = next_decisions(setup, trial, tally, shared, needs, times, slots, n)
         if first < math.inf:
             trial.commit = 0
@@ -427,31 +453,3 @@ def next_decisions(
             elif times[j] > first:
                 return first, times[j]
     return first, math.inf
-
-
-def sort(times: Any, slots: Any, n: int) -> None:
-    """Sort messages by time, in place (heapsort)."""
-    for i in range(n // 2 - 1, -1, -1):
-        sift_down(times, slots, i, n)
-    for last in range(n - 1, 0, -1):
-        swap(times, slots, 0, last)
-        sift_down(times, slots, 0, last)
-
-
-def sift_down(times: Any, slots: Any, i: int, n: int) -> None:
-    """Restore the heap below place i."""
-    while 2 * i + 1 < n:
-        child = 2 * i + 1
-        if child + 1 < n and times[child + 1] > times[child]:
-            child += 1
-        if times[i] >= times[child]:
-            return
-        swap(times, slots, i, child)
-        i = child
-
-
-def swap(times: Any, slots: Any, i: int, j: int) -> None:
-    """Exchange two messages."""
-    t, slot = times[i], slots[i]
-    times[i], slots[i] = times[j], slots[j]
-    times[j], slots[j] = t, slot

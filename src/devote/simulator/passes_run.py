@@ -52,9 +52,9 @@ def sweep(
         h = current_half(view.trial, rows, n)
         g = 1 - h
         state = State(
-            rows.alive[g, n], rows.pulls[g, n], rows.sums[g, n], rows.ints[g, n], rows.floats[g, n]
+            rows.alive[n, g], rows.pulls[n, g], rows.sums[n, g], rows.ints[n, g], rows.floats[n, g]
         )
-        visit(setup, view, players, rows, state, rows.voted[g, n], h, n, n)
+        visit(setup, view, players[n, h], players[n, g], rows, state, rows.voted[n, g], h, n, n)
 
 
 def end_pass(
@@ -152,12 +152,12 @@ def new_rows(scenario: Scenario, n_rows: int) -> Rows:
     """Players before the first pass, which sets what is not 0 by then."""
     fresh, k = scenario.algorithm.new_state(scenario.spec.n_arms), scenario.spec.n_arms
     return Rows(
-        alive=np.empty((2, n_rows, k), dtype=np.int8),
-        pulls=np.empty((2, n_rows, k), dtype=np.int32),
-        sums=np.empty((2, n_rows, k)),
-        ints=np.empty((2, n_rows, len(fresh.ints)), dtype=np.int32),
-        floats=np.empty((2, n_rows, max(1, len(fresh.floats)))),
-        voted=np.empty((2, n_rows, k), dtype=np.int8),
+        alive=np.empty((n_rows, 2, k), dtype=np.int8),
+        pulls=np.empty((n_rows, 2, k), dtype=np.int32),
+        sums=np.empty((n_rows, 2, k)),
+        ints=np.empty((n_rows, 2, len(fresh.ints)), dtype=np.int32),
+        floats=np.empty((n_rows, 2, max(1, len(fresh.floats)))),
+        voted=np.empty((n_rows, 2, k), dtype=np.int8),
         half=np.zeros(n_rows, dtype=np.int8),
         moved=np.zeros(n_rows, dtype=np.int8),
     )
@@ -193,7 +193,7 @@ class PassesRun:
         self.tally = np.zeros(k + 2, dtype=np.int64)
         self.shared = np.ones(k, dtype=np.int8)
         self.needs = np.zeros(k + 2, dtype=np.int64)
-        self.players = np.zeros((2, plan.scenario.n_players), dtype=PLAYER)
+        self.players = np.zeros((plan.scenario.n_players, 2), dtype=PLAYER)
         self.rows = new_rows(plan.scenario, plan.scenario.n_players)
         plan.begin(self.trials, np.uint64(trial_key(seed, trial)), k)
 
@@ -221,15 +221,14 @@ class PassesRun:
             pass
         mail.ends[0], mail.active[0] = mail.ends.max(), mail.active.sum()
         mail.faults[0] = mail.faults.max()
-        times, slots, found = mail.times[0], mail.slots[0], int(mail.counts.sum())
-        if threads > 1:
-            fits = (mail.counts <= mail.times.shape[1]).all()
-            kept = [int(c) for c in mail.counts] if fits else [0] * threads
-            times = np.concatenate([row[:c] for row, c in zip(mail.times, kept, strict=True)])
-            slots = np.concatenate([row[:c] for row, c in zip(mail.slots, kept, strict=True)])
+        fits = (mail.counts <= mail.times.shape[1]).all()
+        kept = [int(c) for c in mail.counts] if fits else [0] * threads
+        times = np.concatenate([row[:c] for row, c in zip(mail.times, kept, strict=True)])
+        slots = np.concatenate([row[:c] for row, c in zip(mail.slots, kept, strict=True)])
+        order = np.argsort(times)
         plan.end_pass(
             *(plan.setup, self.trials, self.tally, self.shared, mail, self.needs),
-            *(times, slots, found),
+            *(times[order], slots[order], int(mail.counts.sum())),
         )
 
     def _sweep(self, place: int, begin: int, end: int) -> None:
@@ -244,14 +243,16 @@ class PassesRun:
         half = rows.half ^ (rows.moved if trial["commit"] else np.int8(0))
         n, k = self.plan.setup.n_players, self.plan.setup.n_arms
         where = np.arange(n)
-        players = self.players[half, where]
+        players = self.players[where, half]
         held = np.ones(k, dtype=bool)
         if not self.plan.scenario.scheme.about.by_message:
-            held = rows.alive[half, where].any(axis=0)
+            held = rows.alive[where, half].any(axis=0)
         samples = int(players["active"].sum(dtype=np.int64))
         return End(
             group=end_record(
-                trial,
+                ended=int(trial["ended"]),
+                broadcasts=int(trial["broadcasts"]),
+                decided=int(trial["decided"]),
                 samples=samples,
                 conflicts=int(players["conflicts"].sum(dtype=np.int64)),
                 suboptimal=int(players["suboptimal"].sum(dtype=np.int64)),
@@ -264,15 +265,16 @@ class PassesRun:
         )
 
 
-def end_record(trial: Any, *, samples: int, conflicts: int, suboptimal: int) -> dict[str, int]:
+def end_record(
+    *, ended: int, broadcasts: int, decided: int, samples: int, conflicts: int, suboptimal: int
+) -> dict[str, int]:
     """The numbers of a group at the end of a trial, as in ``workspace.GROUP``."""
-    stalled = int(trial["ended"])
     return {
         "time": samples,
-        "broadcasts": int(trial["broadcasts"]),
+        "broadcasts": broadcasts,
         "conflicts": conflicts,
         "resets": 0,
         "suboptimal": suboptimal,
-        "ended": stalled or AGREED,
-        "decided": samples if stalled else int(trial["decided"]),
+        "ended": ended or AGREED,
+        "decided": samples if ended else decided,
     }

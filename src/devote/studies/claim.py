@@ -79,7 +79,7 @@ class Case:
     @property
     def outcome(self) -> bool | None:
         """True or False where all places agree, None where they do not."""
-        return agreement(self.outcomes)
+        return self.outcomes[0] if len(set(self.outcomes)) == 1 else None
 
     def to_dict(self) -> Row:
         """The case as JSON values; an end that is not there is None."""
@@ -95,19 +95,14 @@ class Case:
         }
 
 
-def agreement(outcomes: Sequence[bool | None]) -> bool | None:
-    """The outcome that all share, or None if they differ."""
-    return outcomes[0] if len(set(outcomes)) == 1 else None
-
-
 def verdict(cases: Sequence[Case]) -> Verdict:
     """What the cases together say."""
     if not cases or not all(case.estimates for case in cases):
         return "not measured"
-    outcome = agreement([case.outcome for case in cases])
-    if outcome is None:
-        return "depends"
-    return "holds" if outcome else "does not hold"
+    outcomes = {case.outcome for case in cases}
+    if outcomes == {True}:
+        return "holds"
+    return "does not hold" if outcomes == {False} else "depends"
 
 
 def with_form(cases: Iterable[Case], form: str) -> list[Case]:

@@ -7,11 +7,11 @@ from devote.problems import Problem, Split, get_problem
 from devote.simulator import Scenario
 from devote.simulator.estimates import Estimate, proportion
 from devote.simulator.trial import NEVER
+from devote.studies import style
 from devote.studies.claim import Range, Row, cases_for, judged
-from devote.studies.drawing import style
-from devote.studies.drawing.curves import EndLabel, write_labels
-from devote.studies.drawing.style import Figure
+from devote.studies.curves import EndLabel, write_labels
 from devote.studies.study import Plan, Settings, Study, Table
+from devote.studies.style import Figure
 from devote.studies.variants import DELTA, FORM, QUORUM, SER3, SUBROUTINES, UGAPEC, Variant
 
 N_PLAYERS = 64
@@ -66,8 +66,7 @@ def figure(table: Table) -> Figure:
     labels = []
     for variant, shift in zip((SER3, UGAPEC), SHIFTS, strict=True):
         colour = style.SUBROUTINES[variant.label]
-        places = [size + shift for size in SIZES]
-        estimates = found(table, variant)
+        places, estimates = [size + shift for size in SIZES], found(table, variant)
         values = [estimate.value for estimate in estimates]
         style.bars(axes, places, estimates, colour)
         axes.plot(places, values, linestyle=line, marker=marker, color=colour)

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 from devote.simulator.estimates import exact
+from devote.studies import style
 from devote.studies.claim import Case, Range, Row, judged
-from devote.studies.drawing import style
-from devote.studies.drawing.style import Figure
 from devote.studies.study import Study, Table
+from devote.studies.style import Figure
 
 Gaps = tuple[Fraction, ...]
 
@@ -40,13 +40,12 @@ def mean_gaps(gaps: Sequence[Fraction | int], remaining: Sequence[int]) -> list[
     >>> mean_gaps([1, 0, -2], remaining=[2, 2])
     [Fraction(1, 2), Fraction(-1, 4)]
     """
-    total = Fraction(0)
-    means = []
+    total, means = Fraction(0), []
     for step, n_arms in enumerate(remaining, start=1):
         window = gaps[step - 1 : step - 1 + n_arms]
         if len(window) < n_arms:
             break
-        total += sum((Fraction(gap) for gap in window), Fraction(0)) / n_arms
+        total += sum(map(Fraction, window), Fraction(0)) / n_arms
         means.append(total / step)
     return means
 
@@ -60,21 +59,19 @@ def first_switch(means: Sequence[Fraction]) -> int | None:
     return next((tau for tau, value in enumerate(means, start=1) if value <= 0), None)
 
 
-def draw_gaps(table: Table, gaps: Gaps, title: str) -> Figure:
+def draw_gaps(_: Table, gaps: Gaps, title: str) -> Figure:
     """Bars for the gap at each time, a line for the mean gap."""
     figure, (axes,) = style.panels(1, size=(7.0, 3.7), right=0.97)
     means = mean_gaps(gaps, REMAINING)
-    times = list(range(1, len(means) + 1))
+    times, heights = list(range(1, len(means) + 1)), [float(value) for value in means]
     now = [float(gap) for gap in gaps[: len(means)]]
-    heights = [float(value) for value in means]
-    below = [height < 0 for height in heights]
     axes.bar(times, now, width=0.62, color=style.FAINT, label="gap at this time")
     axes.axhline(0.0, color=style.BLACK, linewidth=0.9)
     axes.plot(times, heights, "-o", color=style.BLACK, label="mean gap of Assumption 4")
     shade: dict[str, Any] = {"color": style.GREY, "alpha": 0.4, "linewidth": 0}
+    below = [height < 0 for height in heights]
     axes.fill_between(times, heights, 0.0, where=below, interpolate=True, **shade)
-    switch = first_switch(means)
-    if switch is not None:
+    if (switch := first_switch(means)) is not None:
         axes.axvline(switch, color=style.BLACK, linewidth=1.0, dashes=(4, 3))
         text = f"switch at time {switch}: the mean gap\nis no longer positive"
         look: dict[str, Any] = {"color": style.BLACK, "fontsize": 8.5, "va": "center"}
@@ -96,14 +93,14 @@ def draw_gaps(table: Table, gaps: Gaps, title: str) -> Figure:
     return figure
 
 
-def stays_positive(table: Table) -> list[Row]:
+def stays_positive(_: Table) -> list[Row]:
     """The caption of the first figure."""
     means = enumerate(mean_gaps(POSITIVE, REMAINING), 1)
     estimates = tuple(exact(float(mean), f"time {time}") for time, mean in means)
     return [judged("mean-gap-positive", [Case("computed", estimates, Range(low=1e-6))])]
 
 
-def switches_at_7(table: Table) -> list[Row]:
+def switches_at_7(_: Table) -> list[Row]:
     """The caption of the second figure."""
     time = first_switch(mean_gaps(SWITCHING, REMAINING))
     estimates = () if time is None else (exact(time),)

@@ -45,69 +45,48 @@ def as_markdown(document: Row) -> str:
     players, left_out = (
         ", ".join(map(str, document[key])) for key in ("n_players", "missing_n_players")
     )
-    cut = [
-        f"**The range of players was cut**: the paper's N = {left_out} was not run. Verdicts that "
-        "rest on the range are marked *(range cut)*: with the whole range they may differ.",
-        "",
-    ]
-    lines = [
+    about = sum(bool(claim["by_form"]) for claim in counted(claims))
+    held = ", ".join(f"{n} hold with `{form}`" for form, n in document["hold_by_form"].items())
+    places = sum(len(case["estimates"]) for claim in counted(claims) for case in claim["cases"])
+    n_rows, per_row = len(counted(claims)), 50 * (1 - CONFIDENCE)
+    glance = [f"| “{claim['quote']}” | {_ruling(claim)} |" for claim in claims]
+    paragraphs = [
         "# The paper's claims, checked",
-        "",
         f"Written by `devote reproduce`: {document['trials']} trials, N = {players}, seed "
         f"{document['seed']}; {made_with}. `make claims` brings it, `claims.json` and the figures "
-        "up to date in `docs/`. "
-        f"{sum(document['verdicts'].values())} sentences: {counts}.",
-        "",
-        *(cut if left_out else ()),
+        f"up to date in `docs/`. {sum(document['verdicts'].values())} sentences: {counts}.",
         f"Numbers are means with their {100 * CONFIDENCE:g} % intervals, at the places where they "
         "are lowest and highest. A sentence *holds* if every interval lies within what it asks "
         "for, *does not hold* if every interval lies outside, and else *depends*; what on is said. "
-        "The verdict is that of the reading the authors meant; where another reading gives "
-        "another verdict, that one follows. `claims.json` has every number.",
-        "",
-        _forms(document),
-        "",
-        _multiplicity(claims),
-        "",
-        "## At a glance",
-        "",
-        "| the paper says | verdict |",
-        "|---|---|",
-        *(f"| “{claim['quote']}” | {_ruling(claim)} |" for claim in claims),
-        "",
-        "## In full",
-        "",
-        "| the paper says | asked for | measured | verdict |",
-        "|---|---|---|---|",
-        *map(_row, claims),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _forms(document: Row) -> str:
-    about = sum(bool(claim["by_form"]) for claim in counted(document["claims"]))
-    counts = ", ".join(f"{n} hold with `{form}`" for form, n in document["hold_by_form"].items())
-    return (
+        "The verdict is that of the reading the authors meant; where another reading gives another "
+        "verdict, that one follows. `claims.json` has every number.",
         "`active` and `union` are two valid forms of SER3's radius; the paper prints none. A "
-        f"sentence about SER3 is judged with both. Of these {about} sentences, {counts}. Figures "
+        f"sentence about SER3 is judged with both. Of these {about} sentences, {held}. Figures "
         f"are drawn with `{FORM}`, with which more hold over the paper's range. Elsewhere in this "
         "project SER3's default is `union`, which takes fewer samples; the study of DSER4 uses it "
-        "too."
-    )
-
-
-def _multiplicity(claims: Sequence[Row]) -> str:
-    judged = counted(claims)
-    places = sum(len(case["estimates"]) for claim in judged for case in claim["cases"])
-    per_row = 50 * (1 - CONFIDENCE)
-    return (
-        f"Intervals are not widened for their number: {len(judged)} rows, {places} intervals. A "
-        "wrong *holds* or *does not hold* needs an interval that misses on one side, about "
-        f"{per_row:g} % for a row whatever its places; over {len(judged)} rows that is at most "
-        f"{len(judged) * per_row / 100:.1f} wrong rows to be expected, and a family-wise error of "
-        f"at most {min(100.0, len(judged) * per_row):.0f} %. What a *depends* says of a single "
-        "place has no such protection: one interval in twenty may miss."
-    )
+        "too.",
+        f"Intervals are not widened for their number: {n_rows} rows, {places} intervals. A wrong "
+        "*holds* or *does not hold* needs an interval that misses on one side, about "
+        f"{per_row:g} % for a row whatever its places; over {n_rows} rows that is at most "
+        f"{n_rows * per_row / 100:.1f} wrong rows to be expected, and a family-wise error of at "
+        f"most {min(100.0, n_rows * per_row):.0f} %. What a *depends* says of a single place has "
+        "no such protection: one interval in twenty may miss.",
+        "## At a glance",
+        "\n".join(["| the paper says | verdict |", "|---|---|", *glance]),
+        "## In full",
+        "\n".join(
+            ["| the paper says | asked for | measured | verdict |", "|---|---|---|---|"]
+            + [_row(claim) for claim in claims]
+        ),
+    ]
+    if left_out:
+        paragraphs.insert(
+            2,
+            f"**The range of players was cut**: the paper's N = {left_out} was not run. Verdicts "
+            "that rest on the range are marked *(range cut)*: with the whole range they may "
+            "differ.",
+        )
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def _row(claim: Row) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from devote.errors import DevoteError
 from devote.simulator import Result, Scenario
 from devote.simulator.estimates import Estimate, ratio
 from devote.studies.claim import Row
-from devote.studies.drawing.style import Figure
+from devote.studies.style import Figure
 from devote.studies.variants import QUORUM, SCHEMES, SUBROUTINES, Variant
 
 PAPER_PLAYERS = (32, 64, 128, 256, 512, 1024)
@@ -22,12 +23,17 @@ PAPER_TRIALS = 20
 
 MOST_PLAYERS = 1 << 20
 
-Line = tuple[Variant, str, str]
-"""A curve: subroutine, scheme, problem."""
-
 ALONE_FACTOR = 50
 """How many times the trials asked for a single learner makes: it is cheap, and its spread is the
 question."""
+
+Floats: TypeAlias = NDArray[np.float64]
+
+Line: TypeAlias = tuple[Variant, str, str]
+"""A curve: subroutine, scheme, problem."""
+
+Plan: TypeAlias = dict[Scenario, int]
+"""Scenarios to run, and how many times each."""
 
 
 class StudyError(DevoteError, ValueError):
@@ -96,14 +102,11 @@ def parse_players(text: str) -> tuple[int, ...]:
     return tuple(start << i for i in range((end // start).bit_length()))
 
 
-Plan = dict[Scenario, int]
-"""Scenarios to run, and how many times each."""
-
-
 class Table:
     """Results by the scenario they came from: what figures and claims read.
 
-    A scenario that was not run is a ``KeyError``.
+    A scenario that was not run is a ``KeyError``. Samples are the paper's: until all players are
+    done.
     """
 
     def __init__(self, results: Iterable[Result], settings: Settings) -> None:
@@ -121,17 +124,21 @@ class Table:
         """What one study reads."""
         return Table([self[scenario] for scenario in study.scenarios(settings)], settings)
 
-    def samples(
-        self, variant: Variant, scheme: str, problem: str, n_players: int
-    ) -> NDArray[np.float64]:
+    def samples_of(self, scenario: Scenario) -> Floats:
+        """The samples of each trial."""
+        return self[scenario].samples_until_all_know.astype(np.float64)
+
+    def samples(self, variant: Variant, scheme: str, problem: str, n_players: int) -> Floats:
         """The samples of each trial of one point of a curve."""
-        return self[variant.scenario(problem, scheme, n_players)].samples_until_all_know.astype(
-            np.float64
-        )
+        return self.samples_of(variant.scenario(problem, scheme, n_players))
+
+    def shared(self, variant: Variant, problem: str = "1") -> Floats:
+        """The samples of each trial of the one learner of 0-privacy."""
+        return self.samples_of(variant.shared(problem))
 
     def trials_by_players(
         self, variant: Variant, scheme: str, problem: str, players: Iterable[int] | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """The samples of a curve, all of it by default: a row per trial, a column per number."""
         sizes = self.players if players is None else players
         return np.stack([self.samples(variant, scheme, problem, n) for n in sizes], axis=1)
@@ -143,12 +150,10 @@ class Table:
         sizes = self.players if players is None else players
         return tuple(measure(*what, n).located(f"N = {n}") for n in sizes)
 
-    def compared(
-        self, above: Line, below: Line, players: Iterable[int] | None = None
-    ) -> tuple[Estimate, ...]:
+    def compared(self, above: Line, below: Line, **players: Any) -> tuple[Estimate, ...]:
         """The samples of one curve relative to another's, at each number of players."""
         return self.at_each(
-            lambda n: ratio(self.samples(*above, n), self.samples(*below, n)), players=players
+            lambda n: ratio(self.samples(*above, n), self.samples(*below, n)), **players
         )
 
 

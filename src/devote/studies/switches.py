@@ -13,16 +13,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from devote import theory
 from devote.problems import get_problem
 from devote.simulator import Result, Scenario
 from devote.simulator.estimates import Estimate, mean, ratio
+from devote.studies import style
 from devote.studies.claim import Case, Range, Row, judged
-from devote.studies.drawing import style
-from devote.studies.drawing.style import Axes, Figure
-from devote.studies.study import Plan, Settings, Study, Table
+from devote.studies.study import Floats, Plan, Settings, Study, Table
+from devote.studies.style import Axes, Figure
 from devote.studies.variants import DELTA, QUORUM, SER3_UNION, SER4
 
 PROBLEM = get_problem("4")
@@ -68,7 +67,7 @@ def printed_phi(
     )
 
 
-def suboptimal_plays(result: Result) -> NDArray[np.float64]:
+def suboptimal_plays(result: Result) -> Floats:
     """Per trial, the plays of arms that were not epsilon-optimal up to the horizon."""
     assert result.horizon is not None
     plays = result.suboptimal_plays.astype(np.float64)
@@ -81,16 +80,15 @@ def suboptimal_plays(result: Result) -> NDArray[np.float64]:
     return plays
 
 
-def total(table: Table, phi: float | None, horizon: int = HORIZON) -> NDArray[np.float64]:
+def total(table: Table, phi: float | None, horizon: int = HORIZON) -> Floats:
     """Suboptimal plays of each trial, to a horizon."""
     return suboptimal_plays(table[scenario(table.players[0], horizon, phi)])
 
 
-def shares_over_time(table: Table, phi: float | None) -> NDArray[np.float64]:
+def shares_over_time(table: Table, phi: float | None) -> Floats:
     """The share of plays that are suboptimal: a row per trial, a column per window of time."""
-    counts = [total(table, phi, horizon) for horizon in HORIZONS]
-    so_far = np.stack([np.zeros_like(counts[0]), *counts], axis=1)
-    return np.diff(so_far, axis=1) / WINDOW
+    counts = np.stack([total(table, phi, horizon) for horizon in HORIZONS], axis=1)
+    return np.diff(counts, axis=1, prepend=0.0) / WINDOW
 
 
 def figure(table: Table) -> Figure:
@@ -117,9 +115,8 @@ def _over_time(axes: Axes, table: Table) -> None:
         (None, "DSER3", DSER3, 95.0),
         (PHI, f"DSER4, φ = {1e5 * PHI:g}·10⁻⁵", DSER4, 5.0),
     ):
-        shares = 100 * shares_over_time(table, phi)
-        estimates = [mean(column) for column in shares.T]
-        style.bars(axes, middles.tolist(), [_percentage(e) for e in estimates], colour)
+        estimates = [_percent(column) for column in shares_over_time(table, phi).T]
+        style.bars(axes, middles.tolist(), estimates, colour)
         axes.plot(middles, [e.value for e in estimates], color=colour)
         axes.text(HORIZON - 2_000, height, name, color=colour, fontsize=8.5, ha="right")
     axes.set_ylim(0, 115)
@@ -135,13 +132,13 @@ def _over_time(axes: Axes, table: Table) -> None:
 def _over_phi(axes: Axes, table: Table) -> None:
     printed = printed_phi(table.players[0])
     phis = [*PHIS, printed]
-    estimates = [mean(100 * total(table, phi) / HORIZON) for phi in phis]
-    style.bars(axes, phis, [_percentage(e) for e in estimates], DSER4)
+    estimates = [_percent(total(table, phi) / HORIZON) for phi in phis]
+    style.bars(axes, phis, estimates, DSER4)
     axes.plot(phis, [e.value for e in estimates], "-o", color=DSER4)
     axes.plot([printed], [estimates[-1].value], "o", color=style.BLACK, zorder=3)
-    without = mean(100 * total(table, None) / HORIZON)
+    without = _percent(total(table, None) / HORIZON)
     axes.axhline(without.value, color=DSER3)
-    style.bars(axes, [PHIS[0]], [_percentage(without)], DSER3)
+    style.bars(axes, [PHIS[0]], [without], DSER3)
     axes.text(PHIS[0], without.value + 1.5, "DSER3", color=DSER3, fontsize=8.5)
     leader = {"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkB": 5.0}
     look: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": 8.5}
@@ -157,15 +154,16 @@ def _over_phi(axes: Axes, table: Table) -> None:
     axes.set_title("(b) In total, against φ")
 
 
-def _percentage(estimate: Estimate) -> Estimate:
-    """The estimate with its interval cut to 0 to 100 %."""
+def _percent(shares: Floats) -> Estimate:
+    """The mean in per cent, with its interval cut to 0 to 100 %."""
+    estimate = mean(100 * shares)
     return replace(estimate, low=max(0.0, estimate.low), high=min(100.0, estimate.high))
 
 
 def claims(table: Table) -> list[Row]:
     """What section 4 says about DSER4."""
-    n = table.players[0]
-    without, printed = total(table, None), printed_phi(n)
+    n, without = table.players[0], total(table, None)
+    printed = printed_phi(n)
 
     def against(phi: float) -> Estimate:
         return ratio(total(table, phi), without).located(f"phi = {phi:.2g}")

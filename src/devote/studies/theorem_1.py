@@ -1,5 +1,7 @@
 """Theorem 1 with subroutines as bad as Property 1 allows, and what holds instead."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,10 +10,10 @@ from devote.protocol import ExperimentSpec
 from devote.schemes import Isolated, Jury
 from devote.simulator import Scenario
 from devote.simulator.estimates import Estimate, exact, proportion
+from devote.studies import style
 from devote.studies.claim import Case, Range, Row, judged
-from devote.studies.drawing import style
-from devote.studies.drawing.style import Figure
 from devote.studies.study import Plan, Settings, Study, Table
+from devote.studies.style import Figure
 from devote.studies.variants import DELTA, ETA, QUORUM
 from devote.theory import claimed_failure, lone_failure, vote_failure
 
@@ -74,10 +76,9 @@ def figure(table: Table) -> Figure:
             found = lost(table, spec, n)
             style.bars(axes, [n], [found], style.BLACK)
             axes.plot([n], [found.value], mark, color=style.BLACK, markerfacecolor=fill)
-    last = max(table.players[-1], table.players[0] + 4)
-    grid = range(QUORUM, last + 1)
-    exact = [vote_failure(n, lone=ETA, quorum=QUORUM) for n in grid]
-    axes.plot(list(grid), exact, color=style.BLACK, linewidth=1.0)
+    sizes = range(QUORUM, max(table.players[-1], table.players[0] + 4) + 1)
+    any_quorum = [vote_failure(n, lone=ETA, quorum=QUORUM) for n in sizes]
+    axes.plot(list(sizes), any_quorum, color=style.BLACK, linewidth=1.0)
     axes.axhline(CLAIMED, color=style.GREY, linestyle=(0, (4, 2)), linewidth=1.2)
     # A tick for each number that was run, on a scale that opens where all happens: next to M.
     axes.set_xscale("function", functions=(_doublings, _players))
@@ -88,15 +89,13 @@ def figure(table: Table) -> Figure:
     axes.set_ylim(-0.03, 1.05)
     axes.set_ylabel("best arm voted out")
     axes.set_title("Subroutines that fail with probability η")
+    look: dict[str, Any] = {"xycoords": "axes fraction", "va": "center", "fontsize": 8.5}
     for text, height, colour in (
         (f"decentralized:\nany {QUORUM} of N, η = {ETA:g}", 1.0, style.BLACK),
         (f"claimed, ηᴹ = {CLAIMED:.3f}", 0.115, style.GREY),
         (f"jury: {NEEDED} of {JURY.seats}, η = {WORST_JURY.eta:g}", 0.0, style.BLACK),
     ):
-        place = (1.02, (height + 0.03) / 1.08)
-        axes.annotate(
-            text, place, xycoords="axes fraction", va="center", fontsize=8.5, color=colour
-        )
+        axes.annotate(text, (1.02, (height + 0.03) / 1.08), color=colour, **look)
     style.footnote(
         drawn,
         f"Points: share of {ROUNDS * table.trials:,} runs, hollow for the jury (promised "
@@ -107,7 +106,13 @@ def figure(table: Table) -> Figure:
 
 
 def claims(table: Table) -> list[Row]:
-    """What Theorem 1 says, judged; and the same sentence for the jury."""
+    """What Theorem 1 says, judged; and the same sentence for the jury.
+
+    What the adversary of Definition 3 infers has three readings: as often as it is right, as it can
+    certify by Property 1, or by what is proved of the algorithm, which it knows. Property 1 alone
+    certifies an arm that a player keeps with probability 1 - eta, and no more: a subroutine that
+    fails with probability exactly eta has the property.
+    """
 
     def agreed(n: int) -> Estimate:
         return proportion(table[Scenario(SPEC, TIED, n)].ended("agreed"))
@@ -116,31 +121,23 @@ def claims(table: Table) -> list[Row]:
     jury = Case("jury", table.at_each(lost, table, WORST_JURY), Range(high=DELTA))
     numbers = {"needed": NEEDED, "seats": JURY.seats, "promise": PROMISE}
     numbers |= {"eta": WORST_JURY.eta, "delta": DELTA}
-    ended = table.at_each(agreed)
+    tied = Case("two tied arms", table.at_each(agreed), Range(low=0.5))
+    proved = lone_failure("ser3", n_arms=SPEC.n_arms, epsilon=SPEC.epsilon, eta=ETA).bound
+    assert proved is not None
     named = proportion(table[ALONE].epsilon_optimal).located("one player's whole vote")
+    inferred = [
+        Case(label, (estimate,), Range(high=1 - ETA), reading=reading)
+        for label, estimate, reading in (
+            ("a player who votes to the end", named, ""),
+            ("the least it can be", exact(1 - ETA), "what Property 1 certifies"),
+            ("1 - its error", exact(1 - proved), "what the proof of SER3 certifies"),
+        )
+    ]
     return [
         judged("theorem-1-failure", [failed], claimed=CLAIMED),
         judged("theorem-1-failure-of-a-jury", [jury], **numbers),
-        judged("theorem-1-ends", [Case("two tied arms", ended, Range(low=0.5))]),
-        judged("theorem-1-privacy", _privacy(named), cap=1 - ETA),
-    ]
-
-
-def _privacy(named: Estimate) -> list[Case]:
-    """What the adversary of Definition 3 infers: as often as it is right, or as it can certify.
-
-    Property 1 alone certifies an arm that a player keeps with probability 1 - eta, and no more: a
-    subroutine that fails with probability exactly eta has the property. The adversary also knows
-    the algorithm, and so whatever is proved of it.
-    """
-    cap = Range(high=1 - ETA)
-    proved = lone_failure("ser3", n_arms=SPEC.n_arms, epsilon=SPEC.epsilon, eta=ETA).bound
-    assert proved is not None
-    by_property, by_proof = exact(1 - ETA), exact(1 - proved)
-    return [
-        Case("a player who votes to the end", (named,), cap),
-        Case("the least it can be", (by_property,), cap, reading="what Property 1 certifies"),
-        Case("1 - its error", (by_proof,), cap, reading="what the proof of SER3 certifies"),
+        judged("theorem-1-ends", [tied]),
+        judged("theorem-1-privacy", inferred, cap=1 - ETA),
     ]
 
 

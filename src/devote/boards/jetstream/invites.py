@@ -1,4 +1,4 @@
-"""Invites: a bucket with one entry for each that is not used, which the first who uses it takes.
+"""Invites: a stream with one entry for each that is not used, which the first who uses it takes.
 
 An entry goes through three states, each change of which the nodes let only one server make: empty
 (not used), with a voter (taken, while that voter is being enrolled), and erased (used). A server
@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 
 from nats.js.api import DiscardPolicy, Header, StreamConfig
@@ -20,7 +21,16 @@ from devote.boards.jetstream.connection import Connection, Shared
 
 _AT_ONCE = 500
 _OUTRUN = (10071, 10164)
-"""JetStream's codes for an entry that another server has changed meanwhile."""
+"""JetStream's codes for an entry that was changed meanwhile."""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """An invite that is not used: where it is, for which voter it was taken, when it expires."""
+
+    place: int
+    voter: str
+    expires: int | None
 
 
 class Invites:
@@ -28,15 +38,15 @@ class Invites:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._stream = f"{connection.address.name}_invites"
+        self.stream = f"{connection.address.name}_invites"
         self._before = f"{connection.address.name}.invites"
-        self._probe = Shared(self.probe)
+        self._barrier = Shared(self._write_barrier)
 
     async def start(self) -> None:
         """Make the stream if it is not there."""
         await self._connection.stream(
             StreamConfig(
-                name=self._stream,
+                name=self.stream,
                 subjects=[f"{self._before}.>"],
                 max_msgs_per_subject=1,
                 discard=DiscardPolicy.OLD,
@@ -44,27 +54,30 @@ class Invites:
             )
         )
 
+    async def _write_barrier(self) -> None:
+        """Write anything: a node that has it has all that was entered before."""
+        await self._connection.js.publish(f"{self._before}.barrier", b"")
+
     async def add(self, board: str, invites: Iterable[tuple[str, int | None]]) -> None:
         """Enter the hashes of new invites; those that expire are erased by the nodes then."""
         new = iter(invites)
         while part := list(islice(new, _AT_ONCE)):
-            await asyncio.gather(*(self._write(board, h, "", 0, expires) for h, expires in part))
+            writing = (self._write(board, h, _Entry(0, "", expires)) for h, expires in part)
+            await asyncio.gather(*writing)
 
     async def revoke(self, board: str, hashes: Iterable[str]) -> int:
         """Erase invites that nobody has used or is using; returns how many there were."""
         erased = 0
         for invite in hashes:
             found = await self._read(board, invite)
-            if found is not None and not found[1]:
-                with suppress(NotFoundError):  # somebody was quicker
-                    await self._connection.js.delete_msg(self._stream, found[0])
-                    erased += 1
+            if found is not None and not found.voter:
+                erased += await self._erase(found)
         return erased
 
     async def purge(self, board: str) -> int:
         """Erase all invites of a board; returns how many there were."""
         there = await self.count(board)
-        await self._connection.js.purge_stream(self._stream, subject=f"{self._before}.{board}.*")
+        await self._connection.js.purge_stream(self.stream, subject=f"{self._before}.{board}.*")
         return there
 
     async def take(self, board: str, invite: str, voter: str) -> bool:
@@ -72,76 +85,76 @@ class Invites:
         while True:
             found = await self._read(board, invite)
             if found is None:  # a node that is behind may not know of it yet
-                await self._probe.run()
+                await self._barrier.run()
                 found = await self._read(board, invite)
-            if found is None or found[1] not in ("", voter):
+            if found is None or found.voter not in ("", voter):
                 return False
-            if found[1] == voter:
+            if found.voter == voter:
                 return True
-            try:
-                await self._write(board, invite, voter, found[0], found[2])
-            except APIError as error:
-                if error.err_code not in _OUTRUN:
-                    raise
-            else:
+            if await self._write(board, invite, _Entry(found.place, voter, found.expires)):
                 return True
 
     async def give_back(self, board: str, invite: str, voter: str) -> None:
         """Let others use an invite that was taken for a voter who was not enrolled."""
         found = await self._read(board, invite)
-        if found is not None and found[1] == voter:
-            await self._write(board, invite, "", found[0], found[2])
+        if found is not None and found.voter == voter:
+            await self._write(board, invite, _Entry(found.place, "", found.expires))
 
     async def use_up(self, board: str, invite: str, voter: str) -> None:
         """Erase an invite whose voter is enrolled."""
         found = await self._read(board, invite)
-        if found is not None and found[1] == voter:
-            try:
-                await self._connection.js.delete_msg(self._stream, found[0])
-            except NotFoundError:
-                return  # another server was quicker
+        if found is not None and found.voter == voter:
+            await self._erase(found)
 
     async def count(self, board: str) -> int:
         """How many are not used."""
-        return len(await self._there(board))
+        return len(await self._hashes(board))
 
     async def all(self, board: str) -> list[tuple[str, int | None]]:
         """The hashes of those that nobody has used or is using, and when they expire."""
-        there, found = sorted(await self._there(board)), []
+        there, found = sorted(await self._hashes(board)), []
         for first in range(0, len(there), _AT_ONCE):
             part = there[first : first + _AT_ONCE]
             rows = await asyncio.gather(*(self._read(board, each) for each in part))
-            found += [(h, row[2]) for h, row in zip(part, rows, strict=True) if row and not row[1]]
+            unused = zip(part, rows, strict=True)
+            found += [(hashed, row.expires) for hashed, row in unused if row and not row.voter]
         return found
 
-    async def _there(self, board: str) -> list[str]:
+    async def _hashes(self, board: str) -> list[str]:
         info = await self._connection.js.stream_info(
-            self._stream, subjects_filter=f"{self._before}.{board}.*"
+            self.stream, subjects_filter=f"{self._before}.{board}.*"
         )
         return [subject.rpartition(".")[2] for subject in info.state.subjects or {}]
 
-    async def _read(self, board: str, invite: str) -> tuple[int, str, int | None] | None:
-        """Where an invite is, for which voter it was taken, and when it expires."""
+    async def _read(self, board: str, invite: str) -> _Entry | None:
+        subject = f"{self._before}.{board}.{invite}"
         try:
-            found = await self._connection.js.get_last_msg(
-                self._stream, f"{self._before}.{board}.{invite}"
-            )
+            found = await self._connection.js.get_last_msg(self.stream, subject)
         except NotFoundError:
             return None
         voter, _, expires = (found.data or b"").decode().partition("@")
-        return int(found.seq or 0), voter, int(expires) if expires else None
+        return _Entry(int(found.seq or 0), voter, int(expires) if expires else None)
 
-    async def _write(
-        self, board: str, invite: str, voter: str, last: int, expires: int | None = None
-    ) -> None:
-        lasts = None if expires is None else max(1, math.ceil(expires - time.time()))
-        await self._connection.js.publish(
-            f"{self._before}.{board}.{invite}",
-            (voter if expires is None else f"{voter}@{expires}").encode(),
-            headers={Header.EXPECTED_LAST_SUBJECT_SEQUENCE: str(last)},
-            msg_ttl=lasts,
-        )
+    async def _write(self, board: str, invite: str, entry: _Entry) -> bool:
+        """Put an entry in the place of the one at its place; False if that was changed."""
+        lasts = None if entry.expires is None else max(1, math.ceil(entry.expires - time.time()))
+        ending = "" if entry.expires is None else f"@{entry.expires}"
+        try:
+            await self._connection.js.publish(
+                f"{self._before}.{board}.{invite}",
+                (entry.voter + ending).encode(),
+                headers={Header.EXPECTED_LAST_SUBJECT_SEQUENCE: str(entry.place)},
+                msg_ttl=lasts,
+            )
+        except APIError as error:
+            if error.err_code not in _OUTRUN:
+                raise
+            return False
+        return True
 
-    async def probe(self) -> None:
-        """Write anything, which a node that is cut off cannot; TimeoutError after a while."""
-        await self._connection.js.publish(f"{self._before}.barrier", b"")
+    async def _erase(self, entry: _Entry) -> bool:
+        """Erase an entry; False if somebody was quicker."""
+        with suppress(NotFoundError):
+            await self._connection.js.delete_msg(self.stream, entry.place)
+            return True
+        return False

@@ -179,7 +179,7 @@ def report_settled(setup: Setup, view: View, player: Any, voted: Any) -> None:
 
 
 def read_decision(
-    setup: Setup, view: View, state: State, player: Any, noise: float, t: float
+    setup: Setup, view: View, state: State, player: Any, active: int, noise: float, t: float
 ) -> None:
     """As ``wake``: merge what has been decided since the player was last active."""
     if player.seen != view.trial.version:
@@ -188,7 +188,14 @@ def read_decision(
 
 
 def send_votes(
-    setup: Setup, view: View, state: State, player: Any, voted: Any, n: int, t: float
+    setup: Setup,
+    view: View,
+    state: State,
+    player: Any,
+    voted: Any,
+    active: int,
+    n: int,
+    t: float,
 ) -> None:
     """As ``learn``: vote against what was eliminated, each arm once."""
     for j in range(n):
@@ -197,7 +204,7 @@ def send_votes(
             voted[arm] = 1
             record(view, t, arm)
             if player.first_vote < 0:
-                player.first_vote = player.active
+                player.first_vote = active
             if setup.can_stall and view.shared[arm]:
                 player.against += 1
                 if player.against == view.trial.n_shared - 1:

@@ -133,7 +133,7 @@ def winners(end: Ending) -> list[int]:
 
 
 def claim_or_pick(
-    setup: Setup, view: View, state: State, player: Any, noise: float, t: float
+    setup: Setup, view: View, state: State, player: Any, active: int, noise: float, t: float
 ) -> None:
     """As ``wake``."""
     trial = view.trial
@@ -142,29 +142,36 @@ def claim_or_pick(
             player.seen = 1
             player.conflicts += merge(state, view.shared)
     elif player.role == NOBODY:
-        if trial.version == 0 and player.active >= setup.scheme.seat_after:
+        if trial.version == 0 and active >= setup.scheme.seat_after:
             player.role = JUROR
             record(view, t, setup.n_arms)
     elif player.role == JUROR:
-        arm = picks_on_waking(setup.scheme, state, player.active, noise)
+        arm = picks_on_waking(setup.scheme, state, active, noise)
         if arm >= 0:
-            record_pick(setup, view, player, arm, t)
+            record_pick(setup, view, player, active, arm, t)
 
 
 def pick_when_done(
-    setup: Setup, view: View, state: State, player: Any, voted: Any, n: int, t: float
+    setup: Setup,
+    view: View,
+    state: State,
+    player: Any,
+    voted: Any,
+    active: int,
+    n: int,
+    t: float,
 ) -> None:
     """As ``learn``."""
     may_pick = view.trial.n_shared > 1 and setup.scheme.vote_after == 0
     if may_pick and state.ints[COUNT] == 1 and player.role == JUROR:
-        record_pick(setup, view, player, next_alive(state, 0), t)
+        record_pick(setup, view, player, active, next_alive(state, 0), t)
 
 
-def record_pick(setup: Setup, view: View, player: Any, arm: int, t: float) -> None:
+def record_pick(setup: Setup, view: View, player: Any, active: int, arm: int, t: float) -> None:
     """A juror picks."""
     player.role = PICKED
     if player.first_vote < 0:
-        player.first_vote = player.active
+        player.first_vote = active
     record(view, t, arm)
     record(view, t, setup.n_arms + 1)
 

@@ -60,12 +60,14 @@ def nothing_to_enter(setup: Any, view: Any, player: Any, voted: Any) -> None:
     """Where nothing happens at the beginning of a pass."""
 
 
-def nothing_before(setup: Any, view: Any, state: Any, player: Any, noise: float, t: float) -> None:
+def nothing_before(
+    setup: Any, view: Any, state: Any, player: Any, active: int, noise: float, t: float
+) -> None:
     """Where a player does nothing before it plays."""
 
 
 def nothing_after(
-    setup: Any, view: Any, state: Any, player: Any, voted: Any, n: int, t: float
+    setup: Any, view: Any, state: Any, player: Any, voted: Any, active: int, n: int, t: float
 ) -> None:
     """Where nothing follows from an elimination."""
 

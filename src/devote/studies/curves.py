@@ -2,24 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from devote.problems import get_problem
 from devote.simulator.estimates import Estimate, exact, mean
-from devote.studies.drawing import style
-from devote.studies.drawing.style import Axes, Figure
+from devote.studies import style
 from devote.studies.study import ALONE_FACTOR, Table
+from devote.studies.style import Axes, Figure
 from devote.studies.variants import DELTA, EPSILON, FORM, SCHEMES, SER3, UGAPEC, Variant
 from devote.theory import sample_lower_bound
 
 LOWER_BOUND = "Lower bound: these arms, any algorithm that errs with probability δ at most."
 
 
-LABEL_SIZE = 8.5
-
-
-@dataclass(frozen=True)
-class EndLabel:
+class EndLabel(NamedTuple):
     """A name for the line that ends at (x, y)."""
 
     x: float
@@ -63,24 +59,19 @@ def write_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
     assert figure is not None
     axes.autoscale_view()
     points = 72.0 / figure.dpi
-    ends = [axes.transData.transform((label.x, label.y)) * points for label in labels]
+    ends = [axes.transData.transform((label.x, label.y))[1] * points for label in labels]
     bottom, top = axes.bbox.y0 * points, axes.bbox.y1 * points
-    heights = spread([y for _, y in ends], LABEL_SIZE * 1.3, bottom, top)
-    leader = {
-        "arrowstyle": "-",
-        "color": style.GREY,
-        "linewidth": 0.5,
-        "shrinkA": 1.0,
-        "shrinkB": 4.0,
-    }
-    for label, (_, y), height in zip(labels, ends, heights, strict=True):
+    heights = spread(ends, style.SMALL * 1.3, bottom, top)
+    leader = {"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5}
+    leader |= {"shrinkA": 1.0, "shrinkB": 4.0}
+    for label, y, height in zip(labels, ends, heights, strict=True):
         axes.annotate(
             label.text,
             xy=(label.x, label.y),
             xytext=(22.0, height - y),
             textcoords="offset points",
             color=label.colour,
-            fontsize=LABEL_SIZE,
+            fontsize=style.SMALL,
             va="center",
             annotation_clip=False,
             arrowprops=leader,
@@ -104,13 +95,12 @@ class Curve:
     shift: float = 1.0
 
 
-def curve(table: Table, variant: Variant, *, scheme: str, problem: str, **other: Any) -> Curve:
+def curve(table: Table, variant: Variant, scheme: str, problem: str, **other: Any) -> Curve:
     """The samples of one algorithm on one problem in its own look; ``other`` replaces fields."""
     line, marker = style.LINES[scheme]
-    results = [table[variant.scenario(problem, scheme, n)] for n in table.players]
     samples = Curve(
         x=tuple(map(float, table.players)),
-        estimates=tuple(mean(result.samples_until_all_know) for result in results),
+        estimates=tuple(map(mean, table.trials_by_players(variant, scheme, problem).T)),
         label=f"{SCHEMES[scheme]} {variant.label}",
         colour=style.SUBROUTINES[variant.label],
         line=line,
@@ -119,7 +109,7 @@ def curve(table: Table, variant: Variant, *, scheme: str, problem: str, **other:
     return replace(samples, **other)
 
 
-def level(table: Table, estimate: Estimate, *, label: str, variant: Variant) -> Curve:
+def level(table: Table, estimate: Estimate, label: str, variant: Variant) -> Curve:
     """A number that does not depend on the number of players: one line, one bar."""
     ends = (float(table.players[0]), float(table.players[-1]))
     colour, line = style.SUBROUTINES[variant.label], style.dots(variant.label)
@@ -131,14 +121,12 @@ def draw_curves(axes: Axes, curves: Sequence[Curve]) -> list[EndLabel]:
     for item in curves:
         x = [item.shift * n for n in item.x]
         style.bars(axes, x, item.estimates, item.colour)
-        axes.plot(
-            x,
-            [estimate.value for estimate in item.estimates],
-            linestyle=item.line,
-            marker=item.marker or None,
-            color=item.colour,
-            linewidth=item.width,
-        )
+        look: dict[str, Any] = {
+            "linestyle": item.line,
+            "marker": item.marker or None,
+            "linewidth": item.width,
+        }
+        axes.plot(x, [estimate.value for estimate in item.estimates], color=item.colour, **look)
     return [EndLabel(c.x[-1], c.estimates[-1].value, c.label, c.colour) for c in curves]
 
 
@@ -169,15 +157,12 @@ def samples_figure(
     The lower bound is drawn where arms do not change.
     """
     drawn, (left, right) = style.panels(2, size=(10.0, 4.4), bottom=0.245)
+    both = (SER3, UGAPEC)
     curves = [
-        curve(table, variant, scheme=scheme, problem=problem)
+        curve(table, variant, scheme, problem)
         for scheme in ("decentralized", "isolated")
-        for variant in (SER3, UGAPEC)
-    ]
-    for variant in (SER3, UGAPEC):
-        pooled = mean(table[variant.shared(problem)].samples_until_all_know)
-        name = f"0-privacy {variant.label}"
-        curves.append(level(table, pooled, label=name, variant=variant))
+        for variant in both
+    ] + [level(table, mean(table.shared(v, problem)), f"0-privacy {v.label}", v) for v in both]
     steady = not get_problem(problem).drift
     draw_counts(left, table, curves, bound=problem if steady else "")
     left.set_title(f"(a) Problem {problem}: samples until all are done")

@@ -8,7 +8,7 @@ Matplotlib is imported when a figure is drawn: to know what a study runs takes n
 draw import ``Axes`` and ``Figure`` from here, as names of types.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from io import BytesIO
@@ -28,22 +28,21 @@ BLACK = "#1a1a1a"
 GREY = "#7a7a7a"
 FAINT = "#d9d9d9"
 BLUE = "#0072B2"
-VERMILLION = "#D55E00"
-GREEN = "#009E73"
-PURPLE = "#CC79A7"
-ORANGE = "#E69F00"
 SKY = "#56B4E9"
 
 SUBROUTINES = {
     "SER3": BLUE,
     "SER3 (union)": SKY,
-    "SER4": ORANGE,
-    "UGapEc": VERMILLION,
-    "Median Elimination": GREEN,
-    "Successive Elimination": PURPLE,
+    "SER4": "#E69F00",
+    "UGapEc": "#D55E00",
+    "Median Elimination": "#009E73",
+    "Successive Elimination": "#CC79A7",
 }
 Line = str | tuple[float, tuple[float, float]]
 LINES: dict[str, tuple[Line, str]] = {"decentralized": ("-", "o"), "isolated": ("--", "^")}
+
+SMALL = 8.5
+"""The size of what is written into a figure."""
 
 BARS = "Bars: 95 % intervals, where larger than the point."
 """The one measure of uncertainty: of the mean of the trials, or of a proportion."""
@@ -51,37 +50,17 @@ BARS = "Bars: 95 % intervals, where larger than the point."
 UNDATED = {"svg": "Date", "pdf": "CreationDate", "png": "Software"}
 """The formats, and what each would note that makes the same figure another file."""
 
-_RC: dict[str, Any] = {
-    "figure.dpi": 100,
-    "savefig.dpi": 150,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "font.family": "DejaVu Sans",
-    "font.size": 9.5,
-    "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titlepad": 9.0,
-    "axes.labelsize": 9.5,
-    "axes.labelcolor": BLACK,
-    "axes.edgecolor": GREY,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#ececec",
-    "grid.linewidth": 0.7,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelcolor": BLACK,
-    "ytick.labelcolor": BLACK,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 4.5,
-    # The same picture is the same file, byte for byte, wherever it is drawn.
-    "svg.hashsalt": "devote",
-    "svg.fonttype": "path",
-}
+LOOK = Path(__file__).parent / "house.mplstyle"
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in the style of this project, whatever the user's own settings of matplotlib."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rc_file(LOOK)
+        yield
 
 
 def panels(
@@ -124,62 +103,6 @@ def bars(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate], colour: 
     axes.vlines(list(x), low, high, color=colour, linewidth=1.3)
 
 
-@contextmanager
-def house_style() -> Iterator[None]:
-    """Draw in the style of this project, whatever the user's own settings of matplotlib."""
-    import matplotlib as mpl
-
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        params: dict[Any, Any] = mpl.rcParams
-        params.update(_RC)
-        yield
-
-
-def check_there() -> None:
-    """Refuse, before any work is done, if what drawing takes is not installed."""
-    for name in ("matplotlib", "PIL"):
-        if find_spec(name) is None:
-            raise ModuleNotFoundError(name=name)
-
-
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write NAME.svg, NAME.pdf and NAME.png; each appears whole or not at all."""
-    written = []
-    with house_style():
-        for suffix, undated in UNDATED.items():
-            buffer = BytesIO()
-            # The picture is packed when it has been shrunk.
-            unpacked: Any = {"pil_kwargs": {"compress_level": 0}} if suffix == "png" else {}
-            figure.savefig(buffer, format=suffix, metadata={undated: None}, **unpacked)
-            data = _shrunk(buffer) if suffix == "png" else buffer.getvalue()
-            written.append(write_whole(folder / f"{name}.{suffix}", data))
-    return written
-
-
-def _shrunk(buffer: BytesIO) -> bytes:
-    """The picture with 96 colours, which look the same and take a third of the bytes."""
-    from PIL import Image
-
-    with Image.open(buffer) as image:
-        small = image.convert("RGB").quantize(96, dither=Image.Dither.NONE)
-    shrunk = BytesIO()
-    small.save(shrunk, format="png", optimize=True)
-    return shrunk.getvalue()
-
-
-def count_text(value: float, place: int | None = None) -> str:
-    """A count, short enough for a tick.
-
-    >>> [count_text(v) for v in (500, 1000, 20000, 1e6, 3e7)]
-    ['500', '1k', '20k', '1M', '30M']
-    """
-    for size, unit in ((1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:g}{unit}"
-    return f"{value:g}"
-
-
 def players_axis(axes: Axes, players: tuple[int, ...]) -> None:
     """The number of players, on a log axis with a tick for each number that was run."""
     axes.set_xscale("log", base=2)
@@ -200,3 +123,41 @@ def counts_axis(axes: Axes, label: str) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(count_text))
     axes.set_ylabel(label)
+
+
+def count_text(value: float, place: int | None = None) -> str:
+    """A count, short enough for a tick.
+
+    >>> [count_text(v) for v in (500, 1000, 20000, 1e6, 3e7)]
+    ['500', '1k', '20k', '1M', '30M']
+    """
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
+def check_there() -> None:
+    """Refuse, before any work is done, if what drawing takes is not installed."""
+    for name in ("matplotlib", "PIL"):
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(name=name)
+
+
+def save(
+    figure: Figure, folder: Path, name: str, formats: Iterable[str] = tuple(UNDATED)
+) -> list[Path]:
+    """Write NAME.svg, NAME.pdf and NAME.png; each appears whole or not at all."""
+    from PIL import Image
+
+    written = []
+    with house_style():
+        for suffix in formats:
+            buffer = BytesIO()
+            figure.savefig(buffer, format=suffix, metadata={UNDATED[suffix]: None})
+            if suffix == "png":  # 96 colours look the same and take a third of the bytes
+                with Image.open(buffer) as image:
+                    few = image.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+                few.save(buffer := BytesIO(), format="png", optimize=True)
+            written.append(write_whole(folder / f"{name}.{suffix}", buffer.getvalue()))
+    return written
