@@ -43,14 +43,15 @@ def test_kernels_of_passes_compile(scheme):
     scenario = setting("ser3", scheme, PROBLEMS["zipf"], N)
     given, k = of_passes(scenario), scenario.spec.n_arms
     setup, rows, mail = new_setup(scenario), new_rows(scenario, T * N), new_mail(T, 64)
-    trials, players = np.zeros(T, TRIAL), np.zeros((2, T * N), PLAYER)
+    sorted_mail = mail.times, mail.slots
+    trials, players = np.zeros(T, TRIAL), np.zeros((T * N, 2), PLAYER)
     shared, tally = np.ones((T, k), np.int8), np.zeros((T, k + 2), np.int64)
     sweep = gpu.sweep_kernel(k, rows.ints.shape[2], rows.floats.shape[2])
     keys, left, totals = np.zeros(T, np.uint64), np.zeros(1, np.int64), np.zeros((T, 3), np.int64)
     held, first_vote = np.zeros((T, k), np.int8), np.zeros(T * N, np.int32)
     for kernel, arguments in (
         (sweep, (setup, trials, players, shared, rows, mail)),
-        (gpu.decide_kernel, (setup, trials, tally, shared, mail, tally, left)),
+        (gpu.decide_kernel, (setup, trials, tally, shared, mail, *sorted_mail, tally, left)),
         (gpu.begin_kernel, (trials, players, keys, rows, N, k)),
         (gpu.gather_kernel, (trials, players, rows, N, totals, held, first_vote)),
     ):

@@ -23,6 +23,7 @@ import numpy as np
 
 from devote.rules import Algorithm
 from devote.simulator import loop as event
+from devote.simulator import passes
 from devote.simulator.errors import RuleFault
 from devote.simulator.parts import Part
 
@@ -251,11 +252,15 @@ def of_event_loop(algorithm: Algorithm, part: Part) -> dict[Function, Function]:
         event.choose: algorithm.choose,
         event.observe: algorithm.observe,
         event.asks: algorithm.asks,
+        event.enter: part.enter,
         event.wake: part.wake,
         event.play: part.choose,
         event.take: part.observe,
         event.learn: part.learn,
-        event.ended: part.ended,
+        event.reset: part.reset,
+        event.needed: part.needed,
+        event.apply: part.apply,
+        passes.record: event.record,
     }
 
 

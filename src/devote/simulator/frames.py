@@ -68,7 +68,7 @@ def _frame(run: Run, events: list[Event]) -> Frame:
         samples=outcome.samples_until_all_know,
         broadcasts=outcome.broadcasts,
         term=int(run.group["term"]),
-        votes=tuple(run.tables.tally.tolist()),
+        votes=tuple(run.tables.tally[: len(shared)].tolist()),
         shared=tuple(shared.tolist()),
         asked=_asked(run) if len(alive) == 1 else tuple(shared.tolist()),
         holders=tuple(alive.sum(axis=0, dtype=np.int64).tolist()),

@@ -372,7 +372,7 @@ def pull_kernel(
     key = keys[place]
     one_learner = len(own.alive) < setup.n_players
     for _ in range(most):
-        if group.ended or group.time >= horizon:
+        if event.is_over(setup, group) or group.time >= horizon:
             return
         i = group.time
         player = event.waker(game, setup, uniform(key, i, GAP))
@@ -396,7 +396,7 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     first = Run(scenario, plan=plan)
     tables, log = first.tables, first.tables.voted
     if plan.part.keeps_log:  # which cannot grow on a device
-        each = plan.part.messages_of_a_player(plan.game.scheme)
+        each = plan.part.messages_of_a_player(plan.scheme)
         log = np.zeros((scenario.n_players * each, log.shape[1]), dtype=np.int8)
     here = tables._replace(voted=log)
     on_device = Tables(*(cuda.to_device(np.stack([array] * n_trials)) for array in here))
@@ -422,7 +422,8 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
             *(keys_there, horizon, PULLS_AT_ONCE),
         )
         groups = on_device.groups.copy_to_host()[:, 0]
-        going = groups[(groups["ended"] == 0) & (groups["time"] < horizon)]
+        ended = (groups["ended"] == FAULT) | ((groups["ended"] != 0) & (first.setup.endless == 0))
+        going = groups[~ended & (groups["time"] < horizon)]
         if not len(going):
             break
         scenario.check_goes_on(int(going["time"].max()), int(going["broadcasts"].min()))
@@ -433,7 +434,6 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     return [
         end_of(
             plan,
-            first.setup,
             State(*(array[i] for array in learned)),
             Tables(*(array[i] for array in ended)),
         )

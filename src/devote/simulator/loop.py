@@ -1,9 +1,10 @@
-"""The event loop: who wakes, what is played and paid, calling the functions that devices run.
+"""The event loop: one pull after another, as in the paper.
 
-The functions of the subroutine and of the scheme's part that are declared first stand for those of
-the run at hand: ``compiling`` puts these in their place. So there is no second implementation of
-a rule here. A call runs through one block of uniforms, or until the run ends or the trace is full,
-and can be called again to go on.
+Each pull wakes a player, plays and pays an arm, and lets the player learn, by the functions that
+devices run: those declared first stand for the functions of the run's subroutine and scheme, which
+``compiling`` puts in their place. So there is no second implementation of a rule here. A call runs
+through one block of uniforms, or until the run ends or the trace is full, and can be called again
+to go on.
 
 Paper: Algorithms 1 and 2.
 """
@@ -11,11 +12,27 @@ Paper: Algorithms 1 and 2.
 from typing import Any
 
 from devote.problems import is_suboptimal, pay, pick
-from devote.rules import RESET, Rule, State
-from devote.simulator.workspace import FAULT, Game, Setup, Tables, Workspace
+from devote.rules import COUNT, RESET, Rule, State, start
+from devote.simulator.workspace import (
+    ABOUT_ARM,
+    AGREED,
+    ELIMINATION,
+    FAULT,
+    OTHER,
+    STALLED,
+    EventView,
+    Game,
+    Setup,
+    Tables,
+    holds_shared,
+    note,
+)
 
 AT_ONCE = 4
 """Players whose rows are read together."""
+
+FAR = 8192
+"""From so many players on their rows are far away: too many for a fast cache."""
 
 
 def choose(rule: Rule, state: State, u: float) -> int:
@@ -33,21 +50,28 @@ def asks(rule: Rule, state: State, arm: int) -> bool:
     raise NotImplementedError
 
 
-def wake(work: Workspace, state: State, player: int, noise: float) -> None:
-    """The scheme's: what a player does before it plays."""
+def enter(setup: Setup, view: EventView, player: Any, voted: Any) -> None:
+    """The scheme's: for each player, when the shared arms have changed."""
     raise NotImplementedError
 
 
-def play(subroutine: Any, work: Workspace, state: State, player: int, u: float) -> int:
+def wake(
+    setup: Setup, view: EventView, state: State, player: Any, active: int, noise: float, t: float
+) -> None:
+    """The scheme's: what a player does before it plays, at this activation of its."""
+    raise NotImplementedError
+
+
+def play(subroutine: Any, view: EventView, state: State, player: Any, u: float) -> int:
     """The scheme's: which arm is played."""
     raise NotImplementedError
 
 
 def take(
     subroutine: Any,
-    work: Workspace,
+    view: EventView,
     state: State,
-    player: int,
+    player: Any,
     arm: int,
     reward: float,
     noise: float,
@@ -56,14 +80,69 @@ def take(
     raise NotImplementedError
 
 
-def learn(work: Workspace, state: State, player: int, n_out: int) -> None:
-    """The scheme's: what follows from an elimination or a reset."""
+def learn(
+    setup: Setup,
+    view: EventView,
+    state: State,
+    player: Any,
+    voted: Any,
+    active: int,
+    n: int,
+    t: float,
+) -> None:
+    """The scheme's: what follows when a play has eliminated n arms, ``view.out``."""
     raise NotImplementedError
 
 
-def ended(work: Workspace) -> int:
-    """The scheme's: AGREED, STALLED or 0; a scheme may have codes of its own above FAULT."""
+def reset(setup: Setup, view: EventView, players: Any) -> None:
+    """The scheme's: what follows when a subroutine has reset itself."""
     raise NotImplementedError
+
+
+def needed(setup: Setup, group: Any, tally: Any, shared: Any, slot: int) -> int:
+    """The scheme's: how many more messages of a slot make a decision; 0 if none do."""
+    raise NotImplementedError
+
+
+def apply(setup: Setup, group: Any, tally: Any, shared: Any) -> None:
+    """The scheme's: what follows from the messages."""
+    raise NotImplementedError
+
+
+def record(view: EventView, t: float, slot: int) -> None:
+    """Count a message at once; ``decide`` applies the decision that it makes, if it does."""
+    group, n_arms = view.trial, view.setup.n_arms
+    if needed(view.setup, group, view.tally, view.shared, slot) == 1:
+        group.pending = 1
+    view.tally[slot] += 1
+    if slot <= n_arms:
+        group.broadcasts += 1
+        if slot < n_arms:
+            note(view, ABOUT_ARM, slot)
+        else:
+            note(view, OTHER, -1)
+
+
+def decide(setup: Setup, view: EventView, learners: Any, players: Any) -> None:
+    """Apply what messages have decided; whom that settles may decide more."""
+    group = view.trial
+    while group.pending:
+        group.pending = 0
+        version = group.version
+        apply(setup, group, view.tally, view.shared)
+        for k in range(setup.n_arms):
+            if view.before[k] and not view.shared[k]:
+                note(view, ELIMINATION, k)
+            view.before[k] = view.shared[k]
+        if group.version != version and not setup.one_learner:
+            for n in range(setup.n_players):
+                enter(setup, view, players[n], view.voted[n])
+    if group.decided == 0 and (group.n_shared == 1 or group.ended == STALLED):
+        group.decided = group.time + 1
+    if group.n_shared == 1 and not setup.one_learner:
+        group.holding = 0
+        for n in range(setup.n_players):
+            group.holding += holds_shared(learners.alive[n], view.shared)
 
 
 def pull(
@@ -72,27 +151,24 @@ def pull(
     learners: Any,
     tables: Tables,
     row: int,
-    player: int,
+    place: int,
     u_choose: float,
     u_pay: float,
     u_noise: float,
 ) -> int:
-    """One activation of a player, whose learner is in this row; returns the arm it played."""
-    group = tables.groups[0]
-    work = Workspace(
+    """One activation of the player at a place, whose learner is in this row; the arm it plays."""
+    group, player = tables.groups[0], tables.players[place]
+    view = EventView(
         group,
-        tables.players,
-        learners.alive,
+        tables.shared,
+        tables.out,
+        setup,
         tables.voted,
         tables.tally,
         tables.by_arm,
-        tables.shared,
         tables.before,
-        tables.out,
         tables.events,
-        game.scheme,
-        setup.n_players,
-        setup.tracing,
+        place,
     )
     state = State(
         learners.alive[row],
@@ -102,27 +178,51 @@ def pull(
         learners.floats[row],
     )
     subroutine = (game.rule, choose, observe, asks)
-    work.players[player].active += 1
-    wake(work, state, player, u_noise)
-    arm = play(subroutine, work, state, player, u_choose)
-    if arm < 0 or arm >= len(work.tally):
+    when = 0 if setup.steady else group.time
+    one_shared = group.n_shared == 1 and not setup.one_learner
+    held = holds_shared(state.alive, view.shared) if one_shared else 0
+    was_done = 1 if state.ints[COUNT] == 1 else 0
+    active = player.active + 1
+    player.active = active
+    if player.term != group.term:
+        player.term = group.term
+        start(state)
+    wake(setup, view, state, player, active, u_noise, when)
+    arm = play(subroutine, view, state, player, u_choose)
+    if arm < 0 or arm >= setup.n_arms:
         group.ended = FAULT
         return 0
     if setup.steady:
         group.suboptimal += 1 - game.good[arm]
     else:
-        group.suboptimal += is_suboptimal(game.env, setup.epsilon, group.time, player, arm)
-    reward = pay(game.env, group.time, player, arm, u_pay)
-    n_out = take(subroutine, work, state, player, arm, reward, u_noise)
+        group.suboptimal += is_suboptimal(game.env, setup.epsilon, when, place, arm)
+    reward = pay(game.env, when, place, arm, u_pay)
+    n_out = take(subroutine, view, state, player, arm, reward, u_noise)
     if n_out != 0:
-        if n_out < RESET or n_out > len(work.tally):
+        if n_out < RESET or n_out > setup.n_arms:
             group.ended = FAULT
             return arm
-        learn(work, state, player, n_out)
+        if n_out == RESET:
+            group.resets += 1
+            reset(setup, view, tables.players)
+        else:
+            learn(setup, view, state, player, view.voted[row], active, n_out, when)
+    if group.pending:
+        decide(setup, view, learners, tables.players)
+    elif one_shared:
+        group.holding += holds_shared(state.alive, view.shared) - held
+    group.done += (1 if state.ints[COUNT] == 1 else 0) - was_done
     group.time += 1
-    if not setup.endless:
-        group.ended = ended(work)
+    if setup.alone:
+        group.ended = AGREED if group.done == len(learners.alive) else 0
+    elif group.n_shared == 1:
+        group.ended = AGREED if group.holding == setup.n_players else 0
     return arm
+
+
+def is_over(setup: Setup, group: Any) -> bool:
+    """Whether a run makes no more pulls, whatever its horizon."""
+    return bool(group.ended and (not setup.endless or group.ended == FAULT))
 
 
 def waker(game: Game, setup: Setup, u: float) -> int:
@@ -144,37 +244,29 @@ def loop(
 ) -> None:
     """Make one pull per uniform, until the run ends."""
     group = tables.groups[0]
-    one_learner = len(learners.alive) < setup.n_players
-    room = len(tables.events) - 2 * len(tables.tally) - 2
+    is_far = len(learners.alive) >= FAR
+    room = len(tables.events) - 2 * setup.n_arms - 2
     n_pulls = len(u_wake)
-    begin = 0
-    while begin < n_pulls and not group.ended:
-        end = min(begin + AT_ONCE, n_pulls)
-        if not one_learner:
+    for i in range(n_pulls):
+        if is_far and i % AT_ONCE == 0:
             group.touched = 0
-            for i in range(begin, end):
-                group.touched += touch(learners, tables, waker(game, setup, u_wake[i]))
-        for i in range(begin, end):
-            player = waker(game, setup, u_wake[i])
-            row = 0 if one_learner else player
-            arm = pull(
-                game, setup, learners, tables, row, player, u_choose[i], u_pay[i], u_noise[i]
-            )
-            if setup.counting:
-                tables.arm_pulls[arm] += 1
-                tables.player_pulls[player] += 1
-            if group.ended:
-                return
-            if setup.tracing and group.n_events > room:
-                return
-        begin = end
+            for j in range(i, min(i + AT_ONCE, n_pulls)):
+                group.touched += touch(learners, tables, waker(game, setup, u_wake[j]))
+        place = waker(game, setup, u_wake[i])
+        row = 0 if setup.one_learner else place
+        arm = pull(game, setup, learners, tables, row, place, u_choose[i], u_pay[i], u_noise[i])
+        if setup.counting:
+            tables.arm_pulls[arm] += 1
+            tables.player_pulls[place] += 1
+        if is_over(setup, group) or (setup.tracing and group.n_events > room):
+            return
 
 
 def touch(learners: Any, tables: Tables, player: int) -> int:
     """Read a word of each row of a player, so that the pulls that follow find them in the cache.
 
     The reads of several players overlap, those of the pulls themselves would not: with 65,536
-    players the loop is three times as fast.
+    players the loop is almost twice as fast.
     """
     ints, sums = learners.ints[player], learners.sums[player]
     found: int = tables.players[player].active + learners.alive[player, 0]

@@ -14,9 +14,6 @@ from devote.simulator.trial import NEVER, STATUSES
 from devote.simulator.votes import Votes
 from devote.simulator.workspace import AGREED, STALLED
 
-AT_ONCE = 8192
-"""Players that are looked at together: their memory fits a fast cache."""
-
 AGREE, STALL, UNFINISHED = range(len(STATUSES))
 
 
@@ -32,14 +29,6 @@ class End(NamedTuple):
     shared: Any
     held: Any
     first_vote: Any
-
-
-def count_holders_of(alive: Any, shared: Any) -> int:
-    """How many players' remaining arms are exactly the shared ones; some rows at a time."""
-    return sum(
-        int(np.count_nonzero((alive[begin : begin + AT_ONCE] == shared).all(axis=1)))
-        for begin in range(0, len(alive), AT_ONCE)
-    )
 
 
 def block_of(scenario: Scenario, runs: Sequence[End]) -> Block:

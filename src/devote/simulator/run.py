@@ -7,24 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from devote.problems import Uniform, is_suboptimal
-from devote.problems.rewards import Environment
+from devote.problems.rewards import REPLAY, Environment
 from devote.rules import State
 from devote.simulator.compiling import Function, event_loop
 from devote.simulator.errors import rule_fault
-from devote.simulator.outcomes import End, block_of, count_holders_of
+from devote.simulator.loop import is_over
+from devote.simulator.outcomes import End, block_of
 from devote.simulator.parts import part_of
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import NAMES, Streams
 from devote.simulator.trial import Event, Trial
 from devote.simulator.workspace import (
     FAULT,
+    GROUP,
     NEVER,
+    PLAYER,
     Game,
     Setup,
     Tables,
-    Workspace,
-    group_type,
-    player_type,
+    record_type,
 )
 
 BLOCK = 8192
@@ -84,11 +85,12 @@ class Plan:
             threshold=threshold,
             alias=alias,
             good=good_arms(env, scenario.spec.epsilon),
-            scheme=part.constants(scenario.spec, n),
         )
+        self.scheme = part.constants(scenario.spec, n)
         self.streams = Streams((*NAMES, "noise") if scenario.scheme.sending.noisy else NAMES)
         self.even = int(np.all(threshold == 1.0))
-        self.steady = int(env.n_groups == 1 and env.n_segments == 1 and not any(env.slopes))
+        changes = any(env.slopes) or (env.kind == REPLAY and not env.resampled)
+        self.steady = int(env.n_groups == 1 and env.n_segments == 1 and not changes)
 
     @property
     def loop(self) -> Function:
@@ -118,19 +120,23 @@ class Run:
         self.learners = new_learners(scenario, 1 if part.one_learner else n)
         self.setup = Setup(
             n_players=n,
+            n_arms=k,
             epsilon=scenario.spec.epsilon,
             endless=int(scenario.algorithm.endless),
             even=self.plan.even,
             steady=self.plan.steady,
+            alone=int(part.alone),
+            one_learner=int(part.one_learner),
+            can_stall=int(part.can_stall(self.plan.scheme, n)),
+            scheme=self.plan.scheme,
             tracing=int(tracing),
             counting=int(counting),
         )
-        no_votes = scenario.scheme.about.by_message and not part.one_learner
         self.tables = Tables(
-            groups=np.zeros(1, group_type(part.group)),
-            players=np.zeros(n, player_type(part.player)),
-            voted=np.zeros((BLOCK if part.keeps_log else n if no_votes else 1, k), dtype=np.int8),
-            tally=np.zeros(k, dtype=np.int64),
+            groups=np.zeros(1, record_type((*GROUP, *part.group), np.int64)).view(np.recarray),
+            players=np.zeros(n, record_type((*PLAYER, *part.player), np.int32)).view(np.recarray),
+            voted=np.zeros((BLOCK if part.keeps_log else len(self.learners.alive), k), np.int8),
+            tally=np.zeros(k + 2, dtype=np.int64),
             by_arm=np.zeros((k, part.arm_words), dtype=np.int64),
             shared=np.ones(k, dtype=np.int8),
             before=np.ones(k, dtype=np.int8),
@@ -162,7 +168,7 @@ class Run:
     def over(self) -> bool:
         """Whether the run has ended or reached its horizon."""
         horizon = self.scenario.horizon
-        return bool(self.group["ended"]) or (horizon is not None and self.samples >= horizon)
+        return is_over(self.setup, self.group) or (horizon is not None and self.samples >= horizon)
 
     def advance(self, most: int | None = None) -> None:
         """Make up to ``most`` pulls, fewer if the run ends before; without it, a block of them."""
@@ -175,7 +181,7 @@ class Run:
     def feed(self, *uniforms: NDArray[np.float64]) -> None:
         """Make one pull per row of uniforms: who wakes, what is chosen and paid, and noise."""
         left = uniforms if len(uniforms) == 4 else (*uniforms, uniforms[0])
-        while len(left[0]) and not self.group["ended"]:
+        while len(left[0]) and not is_over(self.setup, self.group):
             before = self.samples
             if self.part.keeps_log:
                 self._make_room(len(left[0]))
@@ -209,32 +215,17 @@ class Run:
 
     def end(self) -> End:
         """What says what it came to."""
-        return end_of(self.plan, self.setup, self.learners, self.tables)
+        return end_of(self.plan, self.learners, self.tables)
 
 
-def end_of(plan: Plan, setup: Setup, learners: State, tables: Tables) -> End:
-    """How a run of the event loop stands; one that never ends by itself is asked only now."""
+def end_of(plan: Plan, learners: State, tables: Tables) -> End:
+    """How a run of the event loop stands."""
     alive: Any = learners.alive
-    groups = tables.groups.copy().view(np.recarray)
-    group: Any = groups[0]
-    if not group.ended:
-        if plan.scenario.scheme.about.by_message and not plan.part.one_learner:
-            group.holding = count_holders_of(alive, tables.shared)
-        shared = {name: getattr(tables, name) for name in Workspace._fields[3:10]}
-        group.ended = plan.part.ended(
-            Workspace(
-                group=group,
-                players=tables.players.view(np.recarray),
-                alive=alive,
-                **shared,
-                scheme=plan.game.scheme,
-                n_players=setup.n_players,
-                tracing=setup.tracing,
-            )
-        )
+    k = plan.scenario.spec.n_arms
+    group = {name: int(tables.groups[name][0]) for name in tables.groups.dtype.names}
     return End(
-        group={name: int(group[name]) for name in groups.dtype.names},
-        tally=tables.tally,
+        group=group | {"conflicts": int(tables.players["conflicts"].sum(dtype=np.int64))},
+        tally=tables.tally[:k],
         by_arm=tables.by_arm,
         shared=tables.shared,
         held=alive.any(axis=0),

@@ -1,4 +1,9 @@
-"""The jury in the compiled simulator."""
+"""The jury in the compiled simulator.
+
+A slot is an arm, for picks; the next one is for claims, and the last counts all picks. While seats
+are free everybody claims one when it may; the claim that takes the last seat raises
+``trial.version``. So those who hold a claim then are the jurors.
+"""
 
 from typing import Any, NamedTuple
 
@@ -7,20 +12,9 @@ from devote.rules import COUNT, State, merge
 from devote.rules.randomizer import blur
 from devote.rules.state import next_alive
 from devote.schemes.jury.scheme import Jury
-from devote.simulator.parts.part import Ending, Part, Passes
+from devote.simulator.parts.part import Ending, Part
 from devote.simulator.passes import Setup, View, record
-from devote.simulator.workspace import (
-    AGREED,
-    ELIMINATION,
-    STALLED,
-    Workspace,
-    count_holders,
-    holds_shared,
-    note_eliminations,
-    send,
-)
-
-CLAIM, PICK = ELIMINATION + 1, ELIMINATION + 2
+from devote.simulator.workspace import STALLED
 
 NOBODY, JUROR, PICKED = range(3)
 """The roles of a player; PICKED is a juror who has picked."""
@@ -50,27 +44,6 @@ def constants(spec: ExperimentSpec, n_players: int) -> Constants:
     return Constants(scheme.seats, scheme.seat_after, needed, vote_after, truths)
 
 
-def wake(work: Workspace, state: State, player: int, noise: float) -> None:
-    """Learn of the verdict, or claim a seat, or pick."""
-    group, p = work.group, work.players[player]
-    if group.n_shared == 1:
-        if not p.knows:
-            p.knows = 1
-            held = holds_shared(state.alive, work.shared)
-            group.conflicts += merge(state, work.shared)
-            group.holding += 1 - held
-        return
-    if p.role == NOBODY:
-        if group.seated < work.scheme.seats and p.active >= work.scheme.seat_after:
-            p.role = JUROR
-            group.seated += 1
-            send(work, CLAIM, player, -1)
-    elif p.role == JUROR:
-        arm = picks_on_waking(work.scheme, state, p.active, noise)
-        if arm >= 0:
-            pick(work, player, arm)
-
-
 def picks_on_waking(scheme: Constants, state: State, active: int, noise: float) -> int:
     """The arm that a juror picks when it wakes; -1 if it does not pick now."""
     if scheme.vote_after == 0:
@@ -82,60 +55,10 @@ def picks_on_waking(scheme: Constants, state: State, active: int, noise: float) 
     return int(noise * len(state.alive))
 
 
-def learn(work: Workspace, state: State, player: int, n_out: int) -> None:
-    """A juror that is down to one arm picks it; who plays on after the verdict may hold it."""
-    group, p = work.group, work.players[player]
-    if group.n_shared > 1:
-        if work.scheme.vote_after == 0 and state.ints[COUNT] == 1 and p.role == JUROR:
-            pick(work, player, next_alive(state, 0))
-    elif not p.knows:
-        group.holding += holds_shared(state.alive, work.shared)
-
-
-def pick(work: Workspace, player: int, arm: int) -> None:
-    """Count a pick, and the verdict if it is the one that was missing."""
-    group = work.group
-    work.players[player].role = PICKED
-    work.tally[arm] += 1
-    group.picks += 1
-    send(work, PICK, player, arm)
-    if work.tally[arm] >= work.scheme.needed:
-        for k in range(len(work.tally)):
-            work.shared[k] = 1 if k == arm else 0
-        note_eliminations(work, player)
-        group.n_shared = 1
-        count_holders(work)
-    if group.n_shared == 1 or group.picks == work.scheme.seats:
-        group.decided = group.time + 1
-
-
-def ended(work: Workspace) -> int:
-    """AGREED once everybody holds the verdict, STALLED without one after all picks, or 0."""
-    group = work.group
-    if group.n_shared == 1:
-        return AGREED if group.holding == work.n_players else 0
-    return STALLED if group.picks == work.scheme.seats else 0
-
-
-def winners(end: Ending) -> list[int]:
-    """The verdict; before it all arms, most picks first; after a stall those with picks."""
-    kept = [
-        k
-        for k in range(len(end.tally))
-        if end.shared[k] and (end.tally[k] > 0 or end.code != STALLED)
-    ]
-    return sorted(kept, key=lambda k: -end.tally[k])
-
-
-# In passes a slot is an arm, for picks; the next one is for claims, and the last counts all picks.
-# While seats are free everybody claims one when it may: the passes are cut when the last is taken,
-# which raises ``trial.version``. So those who hold a claim then are the jurors.
-
-
 def claim_or_pick(
     setup: Setup, view: View, state: State, player: Any, active: int, noise: float, t: float
 ) -> None:
-    """As ``wake``."""
+    """Learn of the verdict, or claim a seat, or pick."""
     trial = view.trial
     if trial.n_shared == 1:
         if not player.seen:
@@ -161,7 +84,7 @@ def pick_when_done(
     n: int,
     t: float,
 ) -> None:
-    """As ``learn``."""
+    """A juror that is down to one arm picks it; a private one does so later."""
     may_pick = view.trial.n_shared > 1 and setup.scheme.vote_after == 0
     if may_pick and state.ints[COUNT] == 1 and player.role == JUROR:
         record_pick(setup, view, player, active, next_alive(state, 0), t)
@@ -196,25 +119,29 @@ def apply_picks(setup: Setup, trial: Any, tally: Any, shared: Any) -> None:
         trial.ended = STALLED
 
 
+def winners(end: Ending) -> list[int]:
+    """The verdict; before it all arms, most picks first; after a stall those with picks."""
+    kept = [
+        k
+        for k in range(len(end.shared))
+        if end.shared[k] and (end.tally[k] > 0 or end.code != STALLED)
+    ]
+    return sorted(kept, key=lambda k: -end.tally[k])
+
+
 PART = Part(
-    ended,
     winners,
-    wake,
-    learn,
-    group=("seated", "picks"),
-    player=("role", "knows"),
-    events=("elimination", "claim", "pick"),
+    wake=claim_or_pick,
+    learn=pick_when_done,
+    needed=messages_lacking,
+    apply=apply_picks,
+    constants=constants,
+    messages=lambda constants, n_arms: 3 * constants.seats,
+    events=("elimination", "pick", "claim"),
     sentences={
         "claim": "player {player} claims a seat",
         "pick": "player {player} picks arm {arm}",
         "elimination": "arm {arm} eliminated",
     },
-    constants=constants,
-    passes=Passes(
-        wake=claim_or_pick,
-        learn=pick_when_done,
-        needed=messages_lacking,
-        apply=apply_picks,
-        messages=lambda constants, n_arms: 3 * constants.seats,
-    ),
+    in_passes=True,
 )

@@ -3,27 +3,19 @@
 Paper: section 5.1, 0-privacy.
 """
 
-from devote.rules import COUNT, RESET, State
+from typing import Any
+
+from devote.rules import State
 from devote.simulator.parts.isolated import winners
 from devote.simulator.parts.part import Part
-from devote.simulator.workspace import AGREED, Workspace
+from devote.simulator.workspace import EventView, Setup
 
 
-def wake(work: Workspace, state: State, player: int, noise: float) -> None:
+def send_play(
+    setup: Setup, view: EventView, state: State, player: Any, active: int, noise: float, t: float
+) -> None:
     """Each play is sent to all."""
-    work.group.broadcasts += 1
+    view.trial.broadcasts += 1
 
 
-def learn(work: Workspace, state: State, player: int, n_out: int) -> None:
-    """Note whether the learner is done."""
-    work.group.done = 1 if state.ints[COUNT] == 1 else 0
-    if n_out == RESET:
-        work.group.resets += 1
-
-
-def ended(work: Workspace) -> int:
-    """Over once the learner is done."""
-    return AGREED if work.group.done else 0
-
-
-PART = Part(ended, winners, wake, learn, group=("done",), one_learner=True)
+PART = Part(winners, wake=send_play, alone=True, one_learner=True)
