@@ -111,10 +111,14 @@ crowds: setup ## thousands of streams under a small file limit, a log of 300,000
 passes: setup ## the long comparison of the engines: every subroutine in every scheme
 	@$(BIN)/python -m pytest -q -m slow tests/simulator/test_passes.py
 
-docs: setup ## the site, in build/site/index.html; needs no network
+# Without npm the formulas of the proofs stay as they are written.
+docs/site/node_modules/.package-lock.json: docs/site/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix docs/site --silent --no-audit --no-fund || true; fi
+
+docs: setup docs/site/node_modules/.package-lock.json ## the site, in build/site/index.html; reading it needs no network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "build/site/index.html"
 
-claims: setup ## the paper again: docs/claims.*, docs/figures and docs/paper_map.md, in minutes
+claims: setup ## the paper again: docs/claims.* and docs/figures, in minutes
 	@$(BIN)/python -m scripts.pages
 
 deploy: setup ## deploy/compose.yaml without containers: each of its commands as a process
