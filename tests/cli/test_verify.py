@@ -23,7 +23,7 @@ from devote.page import page
 from devote.protocol import ExperimentSpec, to_json
 from devote.schemes import Answer
 from devote.server import Settings, create_app
-from devote.server.live import LiveBoard
+from devote.server.service import LiveBoard
 
 MANY = 10_000
 VICTIM = 6_174
@@ -188,18 +188,18 @@ def test_a_tally_or_a_page_that_does_not_follow_from_the_log_is_found(
     spec, log = HONEST["decentralized"]()
     with open_store(tmp_path / "server.db") as store:
         fill(store, spec, log, len(log))
-    honest, view = LiveBoard._tell, page.view
+    honest, view = LiveBoard.snapshot, page.view
 
     def tell(self, history):
         told = honest(self, history)
         return replace(told, tally={**told.tally, "answer": [0], "shared": [0]})
 
-    monkeypatch.setattr(LiveBoard, "_tell", tell)
+    monkeypatch.setattr(LiveBoard, "snapshot", tell)
     with serving(tmp_path / "server.db") as url:
         ran = devote("verify", url)
         assert ran.code == 1
         assert "the server gives as tally's answer [0] of 6 messages, the log gives [2]" in ran.out
-    monkeypatch.setattr(LiveBoard, "_tell", honest)
+    monkeypatch.setattr(LiveBoard, "snapshot", honest)
     monkeypatch.setattr(page, "view", lambda *of: {**view(*of), "answer": ["0"]})
     with serving(tmp_path / "server.db") as url:
         ran = devote("verify", url)
@@ -219,7 +219,7 @@ def test_arms_that_a_server_falsely_asks_about_and_a_false_snapshot_are_found(
     assert counted.status() == "open"
     with open_store(tmp_path / "server.db") as store:
         fill(store, spec, log, last)
-    honest = LiveBoard._tell
+    honest = LiveBoard.snapshot
     asked = list(counted.asked)
     lies = {"asked": list(counted.shared), "snapshot": 0, "counts": [last, 0, 0, 0]}
     truths = {"asked": asked, "snapshot": last, "counts": list(counted.counts)}
@@ -229,13 +229,13 @@ def test_arms_that_a_server_falsely_asks_about_and_a_false_snapshot_are_found(
             told = honest(self, history)
             return replace(told, tally={**told.tally, name: lie})
 
-        monkeypatch.setattr(LiveBoard, "_tell", tell)
+        monkeypatch.setattr(LiveBoard, "snapshot", tell)
         with serving(tmp_path / "server.db") as url:
             ran = devote("verify", url)
         assert ran.code == 1
         wrong = f"tally's {name} {lie} of {last} messages, the log gives {truths[name]}"
         assert f"the server gives as {wrong}" in " ".join(ran.out.split())
-    monkeypatch.setattr(LiveBoard, "_tell", honest)
+    monkeypatch.setattr(LiveBoard, "snapshot", honest)
     with serving(tmp_path / "server.db") as url:
         assert devote("verify", url).code == 0
 
@@ -254,10 +254,10 @@ def test_a_survey_is_counted_again_with_the_liars_that_it_tolerates(devote, tmp_
         counted.add(log[len(counted)].message)
     last = len(counted)
     assert last < len(log) - 20
-    honest = LiveBoard._tell
+    honest = LiveBoard.snapshot
     monkeypatch.setattr(
         LiveBoard,
-        "_tell",
+        "snapshot",
         lambda self, history: replace(honest(self, history), tally=counted.public()),
     )
     with open_store(tmp_path / "early.db") as store:

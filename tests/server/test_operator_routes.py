@@ -7,7 +7,7 @@ from tests.boards.local import here
 from tests.server.live import OPERATOR, SPEC, api, enrol, identity, vote
 
 from devote.page import add_page
-from devote.page.pacing import EVERY
+from devote.page.page import EVERY
 
 ALICE = identity(1)
 URL = "/experiments/banner"
@@ -159,7 +159,7 @@ def test_a_stream_of_a_deleted_experiment_ends(tmp_path):
     async def test(server):
         service = server.app.state.service
         board = service.board("banner")
-        await board.refresh()
+        await board.catch_up()
         events = board.follow(0)
         assert b"end" in await anext(events)
         await server.client.delete(URL, headers=OPERATOR)

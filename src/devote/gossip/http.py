@@ -287,8 +287,8 @@ class Listener:
             backlog=256,
             **tls,
         )
-        self._server = server = uvicorn.Server(config)
-        guard.listed = lambda: server.server_state.connections
+        self._server = uvicorn.Server(config)
+        guard.server = self._server
         self._task = asyncio.create_task(self._run(config))
         while not self._server.started and not self._task.done():
             await asyncio.sleep(0.005)

@@ -15,14 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from devote.page.pacing import EVERY, Paced
 from devote.page.view import summarize, view
-from devote.server.answers import unless_known
-from devote.server.app import Endpoint
-from devote.server.bodies import name_of
-from devote.server.live import EventStream
-from devote.server.operator import Handler
-from devote.server.service import Service
+from devote.server.devices import event_stream
+from devote.server.http import NO_CACHE, Endpoint, Handler, name_of, send
+from devote.server.service import Document, Service, Shared
+
+EVERY = 0.2
+"""Seconds between two views, however many look and however fast messages come."""
 
 KINDS = {
     "html": "text/html; charset=utf-8",
@@ -37,73 +36,71 @@ HEADERS = {
     "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
+    **NO_CACHE,
 }
 
 
 def add_page(app: Starlette) -> None:
     """Serve the page at the root of a server, and its views below ``/views``."""
     service: Service = app.state.service
-    every = Paced(partial(_every_view, service))
-    single: dict[str, Paced] = {}
+    every = Shared(partial(_every_view, service), every=EVERY)
+    single: dict[str, Shared[Document]] = {}
 
-    async def one(service: Service, request: Request) -> Response:
+    async def read_view(service: Service, request: Request) -> Response:
         name = name_of(request)
         await service.reading(name)
-        paced = single.setdefault(name, Paced(partial(_one_view, service, name)))
-        body = await paced.get()
-        service.read(name, len(body))
-        return _tagged(body, "application/json", request)
+        shared = single.setdefault(name, Shared(partial(_one_view, service, name), every=EVERY))
+        document = await shared.get()
+        service.charge_read(name, len(document.body))
+        return send(request, document, HEADERS)
 
-    async def stream(service: Service, request: Request) -> Response:
+    async def read_stream(service: Service, request: Request) -> Response:
         board = await service.reading(name_of(request))
+        await board.catch_up()
         service.check_streams()
-        await board.refresh()
-        return EventStream(board.numbers(EVERY), patience=service.settings.patience)
+        return event_stream(board.numbers(EVERY))
 
-    async def all_(service: Service, request: Request) -> Response:
-        return _tagged(await every.get(), "application/json", request)
+    async def read_views(service: Service, request: Request) -> Response:
+        return send(request, await every.get(), HEADERS)
 
     routes: dict[str, Handler] = {
-        "/views": all_,
-        "/views/{name}": one,
-        "/views/{name}/stream": stream,
+        "/views": read_views,
+        "/views/{name}": read_view,
+        "/views/{name}/stream": read_stream,
     }
     for name in FILES:
         body = files("devote.page").joinpath("static", name).read_bytes()
         path = "/" if name == "page.html" else f"/{name}"
-        routes[path] = _file(body, KINDS[name.rpartition(".")[2]])
+        routes[path] = _file(_document(body), KINDS[name.rpartition(".")[2]])
     for path, handler in routes.items():
         app.router.routes.append(Route(path, Endpoint(service, path, {"GET": handler})))
 
 
-async def _one_view(service: Service, name: str) -> bytes:
+async def _one_view(service: Service, name: str) -> Document:
     experiment = await service.call(service.store.get, name)
     standing = await service.call(service.store.standing, name)
     seen = await service.call(service.store.look, name, partial(view, experiment))
     return _json({**seen, "standing": standing.words})
 
 
-async def _every_view(service: Service) -> bytes:
+async def _every_view(service: Service) -> Document:
     summaries = []
-    for experiment in await service.call(service.listed):
+    for experiment in await service.listed():
         summary = partial(summarize, experiment)
         summaries.append(await service.call(service.store.look, experiment.name, summary))
     return _json(summaries)
 
 
-def _json(content: Any) -> bytes:
-    return json.dumps(content, separators=(",", ":")).encode()
+def _json(content: Any) -> Document:
+    return _document(json.dumps(content, separators=(",", ":")).encode())
 
 
-def _file(body: bytes, kind: str) -> Handler:
-    async def send(service: Service, request: Request) -> Response:
-        return _tagged(body, kind, request)
-
-    return send
+def _document(body: bytes) -> Document:
+    return Document(body, blake2b(body, digest_size=12).hexdigest())
 
 
-def _tagged(body: bytes, kind: str, request: Request) -> Response:
-    """An answer that is not sent again to a browser that has it."""
-    tag = blake2b(body, digest_size=12).hexdigest()
-    known = request.headers.get("if-none-match", "")
-    return unless_known(body, kind=kind, tag=tag, known=known, **HEADERS)
+def _file(document: Document, kind: str) -> Handler:
+    async def read(service: Service, request: Request) -> Response:
+        return send(request, document, {**HEADERS, "Content-Type": kind})
+
+    return read

@@ -2,35 +2,55 @@
 
 import json
 import re
-from functools import partial
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from devote.boards.admission import UNSIGNED, Receipt, refusal
-from devote.boards.board import BOARD, Experiment, Outcome, page_of, page_tag
+from devote.boards.board import BOARD, Envelope, Experiment, Outcome, page_tag
 from devote.boards.identity import verify_enrolment, verify_join
-from devote.boards.store import Row
 from devote.protocol import ExperimentSpec
+from devote.protocol.messages import MAX_ARMS, from_dict
 from devote.protocol.wire import VERSION
-from devote.server.answers import FOR_A_DAY, FRESH, as_json, page_answer, unless_known
-from devote.server.bodies import (
-    ENROLMENT,
-    ENVELOPE,
-    JOINING,
-    Query,
-    envelope_of,
+from devote.server.http import (
+    COMPARE,
+    FOR_A_DAY,
+    FOR_GOOD,
+    FRESH,
+    NO_CACHE,
+    OBJECT,
+    TEXT,
+    Field,
+    check_page,
     name_of,
+    optional,
+    query_of,
     read_body,
+    send,
     whole,
 )
-from devote.server.limits import Refused, too_many
-from devote.server.live import EventStream, as_item
-from devote.server.service import Service
+from devote.server.limits import Refused
+from devote.server.service import Document, Service, as_item
 
 MOST = 10_000
 """Messages, or voters, in one answer at most."""
+
+ENVELOPE = {"message": OBJECT, "signature": TEXT}
+ENROLMENT = {"voter": TEXT, "signature": TEXT, "invite": optional(TEXT)}
+JOINING = {
+    "v": Field("must be 2", lambda value: type(value) is int and value == VERSION),
+    **ENROLMENT,
+    "privacy": optional(
+        Field(
+            "must be a number above 0",
+            lambda value: type(value) in (int, float) and 0 < value < 2**53,
+        )
+    ),
+    "fingerprint": optional(TEXT),
+}
 
 _KEY = re.compile("[0-9a-f]{64}")
 _SOME_OF_A_KEY = re.compile("[0-9a-f]{0,64}")
@@ -39,20 +59,20 @@ _SOME_OF_A_KEY = re.compile("[0-9a-f]{0,64}")
 async def read_health(service: Service, request: Request) -> Response:
     """Whether the server can write to its store: it does, at most once a second."""
     await service.check_health()
-    return as_json({"version": VERSION, "status": "ok"})
+    return JSONResponse({"version": VERSION, "status": "ok"})
 
 
 async def list_experiments(service: Service, request: Request) -> Response:
     """All experiments that are not archived, by name."""
-    listed = await service.call(service.listed)
-    return as_json({"version": VERSION, "experiments": [item.to_dict() for item in listed]})
+    listed = [experiment.to_dict() for experiment in await service.listed()]
+    return JSONResponse({"version": VERSION, "experiments": listed})
 
 
 async def read_experiment(service: Service, request: Request) -> Response:
     """An experiment's specification and how to enrol; any cache may keep it: it never changes."""
-    Query(request)
+    query_of(request)
     experiment = await service.call(service.store.get, name_of(request))
-    return as_json(unchanging(experiment), headers={"Cache-Control": FOR_A_DAY})
+    return JSONResponse(unchanging(experiment), headers=FOR_A_DAY)
 
 
 def unchanging(experiment: Experiment) -> dict[str, Any]:
@@ -64,7 +84,7 @@ def unchanging(experiment: Experiment) -> dict[str, Any]:
 
 async def read_standing(service: Service, request: Request) -> Response:
     """Whether an experiment is open, closed or archived, and when it ends."""
-    return as_json(vars(await service.call(service.store.standing, name_of(request))))
+    return JSONResponse(vars(await service.call(service.store.standing, name_of(request))))
 
 
 async def join(service: Service, request: Request) -> Response:
@@ -72,28 +92,26 @@ async def join(service: Service, request: Request) -> Response:
 
     Its content type needs no preflight, so a page of an origin that was not named is refused here.
     """
-    name = name_of(request)
-    service.origins.check_simple(request.headers)
+    name, store = name_of(request), service.store
+    check_page(service, request.headers)
     board = await service.reading(name)
     kinds = ("text/plain", "application/json", "")
-    given = await read_body(request, service.bodies, JOINING, service.settings.message_body, kinds)
-    experiment = await service.call(service.store.get, name)
-    receipt = _pinned(experiment.spec, given)
-    if receipt is None:
-        voter, invite = given["voter"], given.get("invite")
-        is_signed = verify_join(
-            voter=voter, experiment=name, invite=invite, signature=given["signature"]
-        )
-        receipt = await _enrol(service, name, voter, invite) if is_signed else UNSIGNED
-    _, rows = await service.call(service.store.rows_of, name, given["voter"])
-    told = board.told() or await board.tally()
-    outcome = {"outcome": receipt.outcome, "reason": receipt.reason, "cause": receipt.cause}
-    if receipt is MISMATCH:
-        outcome["outcome"] = "mismatch"
-    values = {**unchanging(experiment), **{k: v for k, v in outcome.items() if v}}
-    head = json.dumps(values)[:-1].encode()
-    body = b'%b,"tally":%b,"messages":[%b]}' % (head, told.body, _items(rows))
-    service.read(name, len(body))
+    given = await read_body(service, request, JOINING, service.settings.message_body, kinds)
+    voter, invite = given["voter"], given.get("invite")
+    experiment = await service.call(store.get, name)
+    if is_mismatch(experiment.spec, given):
+        receipt = MISMATCH
+    elif verify_join(voter=voter, experiment=name, invite=invite, signature=given["signature"]):
+        receipt = await service.enrol(name, voter, invite)
+    else:
+        receipt = UNSIGNED
+    _, rows = await service.call(store.rows_of, name, voter)
+    outcome = "mismatch" if receipt is MISMATCH else receipt.outcome
+    told = {"outcome": outcome, "reason": receipt.reason, "cause": receipt.cause}
+    values = {**unchanging(experiment), **{k: v for k, v in told.items() if v}}
+    tally, messages = (await board.tally.get()).body, ",".join(map(as_item, rows)).encode()
+    body = b'%b,"tally":%b,"messages":[%b]}' % (json.dumps(values)[:-1].encode(), tally, messages)
+    service.charge_read(name, len(body))
     return Response(body, media_type="application/json")
 
 
@@ -104,150 +122,129 @@ MISMATCH = Receipt(
 )
 
 
-def _pinned(spec: ExperimentSpec, given: dict[str, Any]) -> Receipt | None:
-    """MISMATCH if a specification is another than pinned, or hides less of what a user did."""
+def is_mismatch(spec: ExperimentSpec, given: dict[str, Any]) -> bool:
+    """Whether a specification is another than pinned, or hides less of what a user did."""
     least, fingerprint = given.get("privacy"), given.get("fingerprint")
     proved = spec.scheme.sending.privacy
     is_weaker = least is not None and (proved is None or proved > least)
-    is_other = fingerprint is not None and fingerprint != spec.fingerprint
-    return MISMATCH if is_weaker or is_other else None
+    return is_weaker or fingerprint not in (None, spec.fingerprint)
 
 
 async def enrol(service: Service, request: Request) -> Response:
     """Enrol a voter, who has signed the request; again is harmless."""
     name = name_of(request)
     await service.existing(name)
-    given = await read_body(request, service.bodies, ENROLMENT, service.settings.message_body)
+    given = await read_body(service, request, ENROLMENT, service.settings.message_body)
     voter, scope = given["voter"], service.store.scope(name)
     if not verify_enrolment(voter=voter, scope=scope, signature=given["signature"]):
         return settled(UNSIGNED)
-    return settled(await _enrol(service, name, voter, given.get("invite")))
+    return settled(await service.enrol(name, voter, given.get("invite")))
 
 
-async def _enrol(service: Service, name: str, voter: str, invite: str | None) -> Receipt:
-    if seconds := service.writes.wait(name):
-        raise too_many(seconds, "for this experiment")
-    return await service.enrol(name, voter, invite)
-
-
-def settled(receipt: Receipt, *, refused: int = 403) -> Response:
+def settled(receipt: Receipt) -> Response:
     """The outcome of a write and its status: 201 if accepted, 200 if it was there already."""
     if receipt.outcome is Outcome.REFUSED:
-        raise Refused(refused, receipt.reason, cause=receipt.cause, is_outcome=refused == 403)
+        raise Refused(403, receipt.reason, outcome="refused", cause=receipt.cause)
     status = 201 if receipt.outcome is Outcome.ACCEPTED else 200
-    return as_json({"outcome": receipt.outcome.value}, status)
+    return JSONResponse({"outcome": receipt.outcome}, status)
 
 
 async def read_voters(service: Service, request: Request) -> Response:
     """The enrolled voters above a key, in order of their keys: whose messages may count."""
-    name = name_of(request)
-    query = Query(request, "after", "limit")
-    after = query.text("after", _SOME_OF_A_KEY.fullmatch)
-    limit = query.number("limit", MOST, 1, MOST)
+    name, query = name_of(request), query_of(request, "after", "limit")
+    after, limit = query.get("after", ""), whole("limit", query.get("limit"), MOST, 1, MOST)
+    if not _SOME_OF_A_KEY.fullmatch(after):
+        raise Refused(422, f"after: must be digits of a key.\n{COMPARE}")
     await service.reading(name)
     voters = await service.call(service.store.voters, name, after, limit)
     count = (await service.call(service.store.get, name)).enrolled
-    service.read(name, 67 * len(voters))
-    return as_json({"voters": voters, "end": len(voters) < limit, "enrolled": count})
+    service.charge_read(name, 67 * len(voters))
+    return JSONResponse({"voters": voters, "end": len(voters) < limit, "enrolled": count})
 
 
 async def post_message(service: Service, request: Request) -> Response:
     """Post a signed message; again is harmless."""
-    name = name_of(request)
+    name, store = name_of(request), service.store
     await service.existing(name)
-    store = service.store
-    given = await read_body(request, service.bodies, ENVELOPE, service.settings.message_body)
-    envelope = envelope_of(given)
+    given = await read_body(service, request, ENVELOPE, service.settings.message_body)
+    envelope = Envelope(from_dict(given["message"], MAX_ARMS), given["signature"])
     if reason := refusal(envelope, store.spec(name), store.scope(name)):
         service.metrics.count_message(name, Outcome.REFUSED)
-        raise Refused(403, reason, is_outcome=True)
-    if seconds := service.voters.wait(f"{name}/{envelope.message.voter}"):
-        raise too_many(seconds, "of this voter")
-    if seconds := service.writes.wait(name):
-        raise too_many(seconds, "for this experiment")
+        raise Refused(403, reason, outcome="refused")
+    service.voters.check(f"{name}/{envelope.message.voter}", "of this voter")
     return settled(await service.post(name, envelope))
 
 
 async def read_messages(service: Service, request: Request) -> Response:
     """What is on the board above a number, as of now: the first ``limit`` of it.
 
-    With a voter, only what that one said.
+    With a voter, only what that one sent.
     """
-    name = name_of(request)
-    query = Query(request, "after", "limit", "voter")
-    after, limit = query.number("after", 0), query.number("limit", MOST, 1, MOST)
-    voter = query.text("voter", _KEY.fullmatch)
+    name, query = name_of(request), query_of(request, "after", "limit", "voter")
+    after = whole("after", query.get("after"), 0)
+    limit = whole("limit", query.get("limit"), MOST, 1, MOST)
+    voter = query.get("voter")
     await service.reading(name)
-    if not voter:
+    if voter is None:
         last, rows = await service.call(service.store.rows, name, after, limit)
         is_end = after + len(rows) >= last
+    elif _KEY.fullmatch(voter):
+        last, sent = await service.call(service.store.rows_of, name, voter)
+        found = [row for row in sent if row[0] > after]
+        rows, is_end = found[:limit], len(found) <= limit
     else:
-        last, said = await service.call(service.store.rows_of, name, voter)
-        found = [row for row in said if row[0] > after]
-        rows = found[:limit]
-        is_end = len(rows) == len(found)
-    end = b"true" if is_end else b"false"
-    body = b'{"number":%d,"messages":[%b],"end":%b}' % (last, _items(rows), end)
-    service.read(name, len(body))
-    return unless_known(
-        body,
-        kind="application/json",
-        tag=f"{last}-{page_tag(row[2] for row in rows)}",
-        known=request.headers.get("if-none-match", ""),
-    )
-
-
-def _items(rows: list[Row]) -> bytes:
-    return b",".join(as_item(*row) for row in rows)
+        raise Refused(422, f"voter: must be a key.\n{COMPARE}")
+    listed = ",".join(map(as_item, rows))
+    body = f'{{"number":{last},"messages":[{listed}],"end":{json.dumps(is_end)}}}'.encode()
+    service.charge_read(name, len(body))
+    return send(request, Document(body, f"{last}-{page_tag(row[2] for row in rows)}"), NO_CACHE)
 
 
 async def read_page(service: Service, request: Request) -> Response:
     """A page of the log: of 1,000 messages, which never changes, or the last, which grows."""
     name = name_of(request)
-    Query(request)
-    board, page = request.path_params["board"], request.path_params["page"]
+    query_of(request)
+    board, number = request.path_params["board"], whole("page", request.path_params["page"], 1, 1)
     if BOARD.fullmatch(board) is None:
-        raise Refused(422, "board: must be 32 of 0-9 a-f.\nCompare the request with /openapi.json.")
-    number = whole("page", page, 1, 1, 2**43)
+        raise Refused(422, f"board: must be 32 of 0-9 a-f.\n{COMPARE}")
     live = await service.reading(name)
     if board != service.store.scope(name).board:
         raise Refused(404, "The experiment is not on this board.\nAsk /experiments which it is on.")
-    found = await live.page(number)
-    if found is None:
-        last = page_of(live.number + 1)
-        raise Refused(404, f"Page {number} is beyond the end.\nThe last page is {last}.")
-    headers = request.headers
-    answer = page_answer(
-        found,
-        known=headers.get("if-none-match", ""),
-        encodings=headers.get("accept-encoding", ""),
-    )
-    service.read(name, len(answer.body))
+    page = await live.page(number)
+    if isinstance(page, int):
+        raise Refused(404, f"Page {number} is beyond the end.\nThe last page is {page}.")
+    answer = send(request, page, FOR_GOOD if page.is_final else FRESH)
+    service.charge_read(name, len(answer.body))
     return answer
-
-
-async def read_stream(service: Service, request: Request) -> Response:
-    """The board as server-sent events; a Last-Event-ID header goes before ``after``."""
-    name = name_of(request)
-    after = Query(request, "after").number("after", 0)
-    start = whole("last-event-id", request.headers.get("last-event-id"), after)
-    board = await service.reading(name)
-    await board.refresh(start)
-    service.check_streams()
-    count = partial(service.read, name)
-    return EventStream(board.follow(start), patience=service.settings.patience, count=count)
 
 
 async def read_tally(service: Service, request: Request) -> Response:
     """What the messages come to, in a few hundred bytes; any cache may keep it for a second."""
     name = name_of(request)
-    Query(request)
+    query_of(request)
     board = await service.reading(name)
-    told = board.told() or await board.tally()
-    return unless_known(
-        told.body,
-        kind="application/json",
-        tag=told.tag,
-        known=request.headers.get("if-none-match", ""),
-        **{"Cache-Control": FRESH},
-    )
+    return send(request, await board.tally.get(), FRESH)
+
+
+async def read_stream(service: Service, request: Request) -> Response:
+    """The board as server-sent events; a Last-Event-ID header goes before ``after``."""
+    name = name_of(request)
+    after = whole("after", query_of(request, "after").get("after"), 0)
+    start = whole("last-event-id", request.headers.get("last-event-id"), after)
+    board = await service.reading(name)
+    await board.catch_up(start)
+    service.check_streams()
+
+    async def charged() -> AsyncGenerator[bytes]:
+        async with aclosing(board.follow(start)) as events:
+            async for event in events:
+                service.charge_read(name, len(event))
+                yield event
+
+    return event_stream(charged())
+
+
+def event_stream(events: AsyncGenerator[bytes]) -> Response:
+    """Server-sent events, until either side leaves."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events, headers=headers, media_type="text/event-stream")

@@ -7,28 +7,23 @@ once the signature holds, so that nobody can use up another's by junk.
 
 Uvicorn bounds the size of a request's head, the idle time of a connection and how many there are
 (``serve``). It does not end a connection whose peer sends half a request or does not read its
-answer: ``Connections.sweep`` does, which uvicorn calls every second. It looks at the connections
-that uvicorn lists and ends those that have not moved for too long, and the ones that have idled the
-longest when there are many.
+answer: ``Connections.sweep`` does, which uvicorn calls every second.
+
+A device that listens to its peers uses this module too, without the web framework.
 """
 
 import asyncio
 import math
-import re
 import resource
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import AsyncIterable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-from devote.boards.board import VERSION_HEADER, is_address
+from devote.boards.board import is_address
 from devote.errors import DevoteError
-from devote.protocol.wire import VERSION
-
-if TYPE_CHECKING:  # a device that listens to its peers starts without the web framework
-    from starlette.datastructures import Headers
 
 
 class ServerError(DevoteError, ValueError):
@@ -38,29 +33,26 @@ class ServerError(DevoteError, ValueError):
 class Refused(DevoteError):
     """A request that is answered with an error: a status, what is wrong, and what to do.
 
-    ``cause`` is that of a receipt; ``is_outcome`` marks the board's own refusal.
+    ``facts`` are further fields of the answer.
     """
 
     def __init__(
-        self,
-        status: int,
-        text: str,
-        *,
-        cause: str | None = None,
-        is_outcome: bool = False,
-        **headers: str,
+        self, status: int, text: str, headers: Mapping[str, str] | None = None, **facts: str | None
     ) -> None:
         super().__init__(text)
         self.status = status
-        self.cause = cause
-        self.is_outcome = is_outcome
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.headers = dict(headers or {})
+        self.facts = {name: value for name, value in facts.items() if value is not None}
+
+
+# --- rates ------------------------------------------------------------------------------------
 
 
 class RateLimit:
     """A bucket of ``burst`` tokens per key, refilled at ``rate`` per second.
 
-    At most ``most`` keys are remembered, the latest; a forgotten one starts full.
+    Of a bucket it is kept when it will be full again. At most ``most`` are remembered, those
+    charged last; a forgotten one is full.
 
     >>> limit = RateLimit(rate=1.0, burst=2.0, clock=lambda: 0.0)
     >>> [limit.wait("a") for _ in range(3)], limit.wait("b")
@@ -75,43 +67,81 @@ class RateLimit:
         most: int = 100_000,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.rate = rate
-        self.burst = burst
+        self._rate = rate
+        self._burst = burst
         self._most = most
         self._clock = clock
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._full_at: dict[str, float] = {}
 
     def wait(self, key: str, cost: float = 1.0) -> float:
         """Take tokens: 0 if there were as many, else the seconds until there are."""
-        if math.isinf(self.rate):
-            return 0.0
-        tokens = self._tokens(key)
-        cost = min(cost, self.burst)
-        wait = 0.0 if tokens >= cost else (cost - tokens) / self.rate
-        self._keep(key, tokens if wait else tokens - cost)
-        return wait
+        cost, now = min(cost, self._burst), self._clock()
+        until_full = max(0.0, self._full_at.get(key, now) - now)
+        wait = until_full - (self._burst - cost) / self._rate
+        if wait > 0.0:
+            return wait
+        self.charge(key, cost)
+        return 0.0
 
     def charge(self, key: str, cost: float) -> None:
         """Take tokens for what has been done already, more than there are if need be."""
-        if cost > 0 and not math.isinf(self.rate):
-            self._keep(key, self._tokens(key) - cost)
-
-    def _tokens(self, key: str) -> float:
         now = self._clock()
-        tokens, then = self._buckets.pop(key, (self.burst, now))
-        return min(self.burst, tokens + max(0.0, now - then) * self.rate)
+        self._full_at[key] = max(now, self._full_at.pop(key, now)) + cost / self._rate
+        if len(self._full_at) > self._most:
+            del self._full_at[next(iter(self._full_at))]
 
-    def _keep(self, key: str, tokens: float) -> None:
-        self._buckets[key] = (tokens, self._clock())
-        if len(self._buckets) > self._most:
-            self._buckets.popitem(last=False)
+    def check(self, key: str, what: str, cost: float = 1.0) -> None:
+        """Take tokens, or refuse a request that came too soon."""
+        if seconds := self.wait(key, cost):
+            wait = str(math.ceil(seconds))
+            text = f"Too many requests {what}.\nTry again in {wait} s."
+            raise Refused(429, text, {"Retry-After": wait})
 
 
-def too_many(seconds: float, what: str) -> Refused:
-    """The refusal of a request that came too soon."""
-    wait = str(math.ceil(seconds))
-    return Refused(429, f"Too many requests {what}.\nTry again in {wait} s.", Retry_After=wait)
+# --- bodies -----------------------------------------------------------------------------------
 
+
+class Bodies:
+    """Receives bodies, within their size and time, and only so many at once.
+
+    Of more than that the one that has been arriving for the longest is given up: whole bodies
+    take no time, so it is one that never ends.
+    """
+
+    def __init__(self, patience: float, at_once: int) -> None:
+        self._patience = patience
+        self._at_once = at_once
+        self._arriving: OrderedDict[int, asyncio.Timeout] = OrderedDict()
+
+    async def read(self, length: str, chunks: AsyncIterable[bytes], most: int) -> bytes:
+        """A body of at most so many bytes, whose Content-Length is ``length``."""
+        too_large = Refused(413, f"The body is larger than {most} bytes.\nSend less.")
+        if not length.isdecimal() or int(length[:20]) > most:
+            raise too_large
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._patience) as limit:
+                self._begin(limit)
+                try:
+                    async for chunk in chunks:
+                        body += chunk
+                        if len(body) > most:
+                            raise too_large
+                finally:
+                    self._arriving.pop(id(limit), None)
+        except TimeoutError:
+            text = f"The body took more than {self._patience} s, or others were waiting."
+            raise Refused(408, f"{text}\nSend it again.", {"Connection": "close"}) from None
+        return bytes(body)
+
+    def _begin(self, limit: asyncio.Timeout) -> None:
+        self._arriving[id(limit)] = limit
+        if len(self._arriving) > self._at_once:
+            _, oldest = self._arriving.popitem(last=False)
+            oldest.reschedule(asyncio.get_running_loop().time())
+
+
+# --- connections ------------------------------------------------------------------------------
 
 RESERVED = 64
 """Files that are not connections: the store, its log, sockets that listen, libraries."""
@@ -154,8 +184,9 @@ class _Seen:
 class Connections:
     """The open connections of a server, of which there may be ``most``.
 
-    ``streams`` is how many of them may be streams. ``patience`` is for how many seconds a peer may
-    stall, ``of`` says whose a connection is if one peer may not have more than half of them all.
+    ``server`` is the ``uvicorn.Server`` that lists them, ``streams`` how many of them may be
+    streams. A peer may stall for ``patience`` seconds. ``of`` says whose a connection is, if one
+    peer may not have more than half of them all.
     """
 
     def __init__(
@@ -168,24 +199,27 @@ class Connections:
     ) -> None:
         self.most = most
         self.streams = self.most // 2
-        self.listed: Callable[[], Iterable[Any]] = lambda: ()
-        """The connections that are open, once uvicorn has begun to list them."""
+        self.server: Any = None
         self._patience = patience
         self._count_dropped = count_dropped
         self._of = of
         self._seen: dict[Any, _Seen] = {}
 
     def __len__(self) -> int:
-        return len(list(self.listed()))
+        return len(self.server.server_state.connections)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the server has been told to stop."""
+        return bool(self.server.should_exit)
 
     async def sweep(self) -> None:
         """End those who have stalled for too long, and idle ones if there are many."""
         now = asyncio.get_running_loop().time()
-        there = list(self.listed())
-        self._seen = {one: self._looked_at(one, now) for one in there}
-        for one in there:
-            if why := self._stalled(self._seen[one], now):
-                self._drop(one, why)
+        self._seen = {one: self._look(one, now) for one in self.server.server_state.connections}
+        for one, seen in list(self._seen.items()):
+            if now - seen.since >= self._patience and (seen.unread or not seen.is_busy):
+                self._drop(one, "unread" if seen.unread else "unasked")
         idle = [one for one, seen in self._seen.items() if not seen.is_busy]
         idle.sort(key=lambda one: self._seen[one].since)
         for one in idle[: max(0, len(self._seen) - self.most * 3 // 4)]:
@@ -201,24 +235,19 @@ class Connections:
                 held[who] -= 1
                 self._drop(one, "share")
 
-    def _looked_at(self, one: Any, now: float) -> _Seen:
+    def _look(self, one: Any, now: float) -> _Seen:
+        """What a connection is doing: a peer that reads nothing while more is sent stalls too."""
         cycle = one.cycle
         is_busy = cycle is not None and not cycle.response_complete
         unread = one.transport.get_write_buffer_size()
         before = self._seen.get(one)
-        moved = (
-            before is None
-            or before.cycle is not cycle
-            or before.is_busy != is_busy
-            or unread < before.unread
-            or (unread > 0 and before.unread == 0)
+        is_same = (
+            before is not None
+            and before.cycle is cycle
+            and before.is_busy == is_busy
+            and (unread == 0 if before.unread == 0 else unread >= before.unread)
         )
-        return _Seen(cycle, is_busy, unread, now if moved or before is None else before.since)
-
-    def _stalled(self, seen: _Seen, now: float) -> str:
-        if now - seen.since < self._patience:
-            return ""
-        return "unread" if seen.unread else "" if seen.is_busy else "unasked"
+        return _Seen(cycle, is_busy, unread, before.since if before and is_same else now)
 
     def _drop(self, one: Any, why: str) -> None:
         self._count_dropped(why)
@@ -226,18 +255,7 @@ class Connections:
         one.transport.abort()  # closing would wait for a peer who does not read
 
 
-DEVICES = {
-    "": ("GET",),
-    "/join": ("POST",),
-    "/enrolments": ("POST",),
-    "/messages": ("GET", "POST"),
-    "/tally": ("GET",),
-}
-"""What a device asks of ``/experiments/{name}``, and how."""
-
-_DEVICE_ROUTE = re.compile(r"/experiments/[^/]+(/join|/enrolments|/messages|/tally|)")
-_REMEMBERED = "7200"
-"""Seconds for which a browser need not ask again; none remembers it for longer."""
+# --- pages of other sites ---------------------------------------------------------------------
 
 
 def check_origin(origin: str) -> str:
@@ -259,61 +277,3 @@ def check_origin(origin: str) -> str:
         f"{origin!r} {fault}.\nGive each origin on its own, like https://shop.example or "
         "http://127.0.0.1:8000: no path, no *, lower case."
     )
-
-
-class Origins:
-    """Pages of other sites: which of them a browser lets talk to the routes of devices.
-
-    None, unless the operator names them. A page of a named origin may use what a device needs and
-    no more: not the operator's calls, and not the list of experiments. No answer allows cookies or
-    other credentials. A page of another origin gets the answers that anybody gets, which its
-    browser hides from it, and cannot post: a body of JSON is asked about first, and a request to
-    join, which is not, is refused.
-    """
-
-    def __init__(self, allowed: Collection[str]) -> None:
-        self._allowed = frozenset(check_origin(origin) for origin in allowed)
-
-    def methods(self, path: str) -> tuple[str, ...]:
-        """What a page of another site may do at a path, if it is of a named origin."""
-        found = _DEVICE_ROUTE.fullmatch(path)
-        return () if found is None else DEVICES[found[1]]
-
-    def grants(self, path: str, method: str, headers: "Headers") -> dict[str, str]:
-        """The headers with which an answer lets a page read it."""
-        if not self._allowed or not (methods := self.methods(path)):
-            return {}
-        granted = {"Vary": "Origin"}
-        if method in methods and headers.get("origin") in self._allowed:
-            granted["Access-Control-Allow-Origin"] = headers["origin"]
-            granted["Access-Control-Expose-Headers"] = f"{VERSION_HEADER}, Retry-After"
-        return granted
-
-    def preflight(self, path: str, headers: "Headers") -> dict[str, str] | None:
-        """The answer to what a browser asks before it posts JSON from another site; None if no.
-
-        KeyError if this is no such question, or pages may ask nothing here.
-        """
-        asked = headers["access-control-request-method"]
-        methods = self.methods(path)
-        if not self._allowed or not methods:
-            raise KeyError(path)
-        if headers.get("origin") not in self._allowed or asked not in methods:
-            return None
-        return {
-            "Access-Control-Allow-Origin": headers["origin"],
-            "Access-Control-Allow-Methods": ", ".join(methods),
-            "Access-Control-Allow-Headers": "Content-Type",
-            "Access-Control-Max-Age": _REMEMBERED,
-            VERSION_HEADER: str(VERSION),
-        }
-
-    def check_simple(self, headers: "Headers") -> None:
-        """Refuse what a browser sends without a preflight for a page of an unnamed origin."""
-        origin = headers.get("origin")
-        if origin is None or origin in self._allowed:
-            return
-        if urlsplit(origin).netloc != headers.get("host"):
-            raise Refused(
-                403, "Pages of this origin may not do this.\nThe operator allows origins by name."
-            )

@@ -3,56 +3,57 @@
 Each needs a token whose scope allows it, and is logged with that scope.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from devote.boards.board import BoardRefused, Experiment, UnknownExperiment
+from devote.boards.board import ENROLMENTS, STATES, Experiment, Outcome
 from devote.boards.database import StoreError
 from devote.boards.store import History, SqliteStore
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.wire import VERSION
-from devote.server.answers import as_json
-from devote.server.bodies import EXPERIMENT, INVITES, REVOCATION, STANDING, name_of, read_body
-from devote.server.devices import settled, unchanging
+from devote.server.devices import unchanging
+from devote.server.http import NO_ROUTE, OBJECT, Field, name_of, optional, read_body, whole_field
 from devote.server.limits import Refused
-from devote.server.metrics import CONTENT_TYPE, Seen
+from devote.server.metrics import CONTENT_TYPE
 from devote.server.service import Service
 from devote.server.settings import Settings
 
-Handler: TypeAlias = Callable[[Service, Request], Awaitable[Response]]
-
-
-def for_bearers_of(*scopes: str) -> Callable[[Handler], Handler]:
-    """Let only those call a route whose token has one of these scopes; an operator may always."""
-
-    def guard(handler: Handler) -> Handler:
-        async def guarded(service: Service, request: Request) -> Response:
-            check_admin_port(service, request)
-            request.scope["devote.scope"] = _scope_of(service, request, scopes)
-            return await handler(service, request)
-
-        return guarded
-
-    return guard
+_MOMENT = optional(whole_field(0, 2**33 - 1))
+_TEXTS = Field(
+    "must be a list of texts",
+    lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    is_required=False,
+)
+EXPERIMENT = {
+    "spec": OBJECT,
+    "enrolment": Field("must be open or invite", lambda value: value in ENROLMENTS, False),
+    "players": optional(whole_field(1)),
+}
+INVITES = {"count": whole_field(1), "expires": _MOMENT}
+STANDING = {
+    "state": Field("must be open, closed or archived", lambda v: v in (None, *STATES), False),
+    "ends": _MOMENT,
+}
+REVOCATION = {"voters": _TEXTS, "invites": _TEXTS}
 
 
 def check_admin_port(service: Service, request: Request) -> None:
     """Refuse what is not asked at the operator's own port, if there is one."""
     port = (request.scope.get("server") or (None, None))[1]
     if service.admin_port is not None and port != service.admin_port:
-        raise Refused(404, "Not Found: no such route here.\nThe routes are in /openapi.json.")
+        raise Refused(404, NO_ROUTE)
 
 
-def _scope_of(service: Service, request: Request, scopes: tuple[str, ...]) -> str:
+def allow(service: Service, request: Request, *scopes: str) -> str:
+    """The scope of a call's token, if it is one of these or the operator's; else it is refused."""
+    check_admin_port(service, request)
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     grant = service.tokens.grant_of(token.strip()) if kind.lower() == "bearer" else None
-    experiment = request.path_params.get("name", "")
-    if grant is not None and grant.allows(scopes, experiment):
+    if grant is not None and grant.allows(scopes, request.path_params.get("name", "")):
         return grant.scope
     if not service.refused_tokens.wait("all"):
         service.log.write("token_refused", scope=None if grant is None else grant.scope)
@@ -60,7 +61,7 @@ def _scope_of(service: Service, request: Request, scopes: tuple[str, ...]) -> st
         raise Refused(
             401,
             "This call needs the operator's token.\nSend it as 'Authorization: Bearer TOKEN'.",
-            WWW_Authenticate="Bearer",
+            {"WWW-Authenticate": "Bearer"},
         )
     raise Refused(
         403,
@@ -68,23 +69,20 @@ def _scope_of(service: Service, request: Request, scopes: tuple[str, ...]) -> st
     )
 
 
-def _log(service: Service, request: Request, event: str, **facts: Any) -> None:
-    service.log.write(event, **facts, scope=request.scope["devote.scope"])
-
-
-@for_bearers_of("operator")
 async def create_experiment(service: Service, request: Request) -> Response:
     """Open an experiment; 200 if the very same was there already."""
-    given = await read_body(request, service.bodies, EXPERIMENT, service.settings.body)
-    experiment = _experiment(given, service.settings)
-    most = service.settings.experiments
-    receipt = await service.call(service.store.create, experiment, most=most)
-    answer = settled(receipt, refused=409)
+    scope, settings = allow(service, request), service.settings
+    given = await read_body(service, request, EXPERIMENT, settings.body)
+    experiment = _experiment(given, settings)
+    receipt = await service.call(service.store.create, experiment, most=settings.experiments)
+    if receipt.outcome is Outcome.REFUSED:
+        raise Refused(409, receipt.reason)
     opened = await service.call(service.store.get, experiment.name)
-    if answer.status_code == 201:
-        _log(service, request, "open", experiment=opened.name, fingerprint=opened.fingerprint)
-    url = service.public_url(f"/experiments/{opened.name}")
-    return as_json({**unchanging(opened), "url": url}, answer.status_code)
+    is_new, name = receipt.outcome is Outcome.ACCEPTED, opened.name
+    if is_new:
+        service.log.write("open", experiment=name, fingerprint=opened.fingerprint, scope=scope)
+    values = {**unchanging(opened), "url": service.public_url(name)}
+    return JSONResponse(values, 201 if is_new else 200)
 
 
 def _experiment(given: dict[str, Any], settings: Settings) -> Experiment:
@@ -95,129 +93,110 @@ def _experiment(given: dict[str, Any], settings: Settings) -> Experiment:
     if players is not None and players > settings.enrolments:
         raise Refused(422, f"players must be at most {settings.enrolments}.\nUse fewer players.")
     try:
-        enrolment = given.get("enrolment", "invite")
-        return Experiment(ExperimentSpec.from_dict(given["spec"]), enrolment, players)
-    except SpecError as wrong:
-        raise Refused(422, str(wrong)) from None
+        spec = ExperimentSpec.from_dict(given["spec"])
+        return Experiment(spec, given.get("enrolment", "invite"), players)
+    except SpecError:
+        raise
     except (TypeError, ValueError, AttributeError, ArithmeticError):
         raise Refused(
             422, "The specification has a value of the wrong type.\nWrite it as in docs/fleet.md."
         ) from None
 
 
-@for_bearers_of("inviter")
 async def create_invites(service: Service, request: Request) -> Response:
     """Make single-use invites, which cannot be read again; for an inviter of the experiment too."""
-    name = name_of(request)
+    scope, name = allow(service, request, "inviter"), name_of(request)
     await service.existing(name)
-    given = await read_body(request, service.bodies, INVITES, service.settings.message_body)
+    given = await read_body(service, request, INVITES, service.settings.message_body)
     count, expires, most = given["count"], given.get("expires"), service.settings.invites
     if count > most:
         raise Refused(422, f"count must be at most {most}.\nMake the rest with another call.")
-    try:
-        made = await service.call(service.store.invite, name, count, expires)
-    except UnknownExperiment:
-        raise
-    except BoardRefused as wrong:
-        raise Refused(409, str(wrong)) from None
-    _log(service, request, "invite", experiment=name, count=count)
-    return as_json({"invites": made, "url": service.public_url(f"/experiments/{name}")}, 201)
+    made = await service.call(service.store.invite, name, count, expires)
+    service.log.write("invite", experiment=name, count=count, scope=scope)
+    return JSONResponse({"invites": made, "url": service.public_url(name)}, 201)
 
 
-@for_bearers_of("operator")
 async def revoke_all_invites(service: Service, request: Request) -> Response:
     """Let nobody enrol by any invite made so far."""
-    name = name_of(request)
+    scope, name = allow(service, request), name_of(request)
     done = asdict(await service.call(service.store.revoke_all_invites, name))
-    _log(service, request, "revoke", experiment=name, **done)
-    return as_json(done)
+    service.log.write("revoke", experiment=name, **done, scope=scope)
+    return JSONResponse(done)
 
 
-@for_bearers_of("operator")
 async def revoke(service: Service, request: Request) -> Response:
     """Take nothing more from these devices, and let nobody enrol by these invites."""
-    name = name_of(request)
-    given = await read_body(request, service.bodies, REVOCATION, service.settings.body)
+    scope, name = allow(service, request), name_of(request)
+    given = await read_body(service, request, REVOCATION, service.settings.body)
     done = asdict(await service.call(partial(service.store.revoke, name, **given)))
-    _log(service, request, "revoke", experiment=name, **done)
-    return as_json(done, 201)
+    service.log.write("revoke", experiment=name, **done, scope=scope)
+    return JSONResponse(done, 201)
 
 
-@for_bearers_of("operator")
 async def change_standing(service: Service, request: Request) -> Response:
     """Close, reopen or archive an experiment, or set its end."""
-    name = name_of(request)
-    given = await read_body(request, service.bodies, STANDING, service.settings.message_body)
+    scope, name = allow(service, request), name_of(request)
+    given = await read_body(service, request, STANDING, service.settings.message_body)
     endless = "ends" in given and given["ends"] is None
     change = partial(service.store.change, name, **{**given, "endless": endless})
-    try:
-        standing = await service.call(change)
-    except UnknownExperiment:
-        raise
-    except BoardRefused as wrong:
-        raise Refused(409, str(wrong)) from None
-    _log(service, request, standing.state, experiment=name, ends=standing.ends)
-    return as_json(vars(standing), 201)
+    standing = await service.call(change)
+    service.log.write(standing.state, experiment=name, ends=standing.ends, scope=scope)
+    return JSONResponse(vars(standing), 201)
 
 
-@for_bearers_of("operator")
 async def delete_experiment(service: Service, request: Request) -> Response:
     """Delete an experiment with all its messages; its name stays taken."""
-    name = name_of(request)
+    scope, name = allow(service, request), name_of(request)
     await service.call(service.store.delete, name)
     service.forget(name)
-    _log(service, request, "delete", experiment=name)
-    return as_json({"deleted": name})
+    service.log.write("delete", experiment=name, scope=scope)
+    return JSONResponse({"deleted": name})
 
 
-@for_bearers_of("reader")
 async def read_overview(service: Service, request: Request) -> Response:
     """All experiments with their messages, answers, invites and states; for a reader too."""
-    listed = await service.call(service.store.experiments)
-    rows = [await service.call(_overview, service.store, item) for item in listed]
-    return as_json({"version": VERSION, "experiments": rows})
+    allow(service, request, "reader")
+    store = service.store
+    rows = []
+    for experiment in await service.call(store.experiments):
+        row = await service.call(_overview, store, experiment)
+        invites, revoked = await service.call(store.counts, experiment.name)
+        del row["senders"]
+        rows.append({**row, "revoked": revoked, "invites": asdict(invites)})
+    return JSONResponse({"version": VERSION, "experiments": rows})
+
+
+async def read_metrics(service: Service, request: Request) -> Response:
+    """Counters for Prometheus."""
+    check_admin_port(service, request)
+    store, rows = service.store, []
+    for experiment in await service.call(store.experiments):
+        try:
+            rows.append(await service.call(_overview, store, experiment))
+        except StoreError:  # a metric may not take all others with it
+            rows.append(_unreadable(experiment))
+    connections = 0 if service.connections is None else len(service.connections)
+    text = service.metrics.render(rows, streams=service.listeners, connections=connections)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
 def _overview(store: SqliteStore, experiment: Experiment) -> dict[str, Any]:
+    """How an experiment stands; ``senders`` is how many voters have sent anything."""
+
     def draw(history: History) -> dict[str, Any]:
         names = experiment.spec.arm_names
         return {
             "messages": history.number,
             "status": history.tally.status(experiment.players),
             "answer": [names[arm] for arm in history.tally.answer],
+            "senders": history.voters,
         }
 
-    invites, revoked = store.counts(experiment.name)
-    return {
-        **experiment.facts,
-        **vars(store.standing(experiment.name)),
-        "enrolled": experiment.enrolled,
-        "revoked": revoked,
-        "invites": asdict(invites),
-        **store.look(experiment.name, draw),
-    }
+    standing = vars(store.standing(experiment.name))
+    seen = store.look(experiment.name, draw)
+    return {**experiment.facts, **standing, "enrolled": experiment.enrolled, **seen}
 
 
-async def read_metrics(service: Service, request: Request) -> Response:
-    """Counters for Prometheus."""
-    check_admin_port(service, request)
-    store = service.store
-    numbers = await service.call(store.numbers)
-    listed = await service.call(store.experiments)
-    seen = [await service.call(_seen, store, item, numbers.get(item.name, 0)) for item in listed]
-    connections = len(service.connections) if service.connections is not None else 0
-    text = service.metrics.render(seen, streams=service.listeners, connections=connections)
-    return Response(text, headers={"Content-Type": CONTENT_TYPE})
-
-
-def _seen(store: SqliteStore, experiment: Experiment, messages: int) -> Seen:
-    def draw(history: History) -> tuple[str, int | None]:
-        return history.tally.status(experiment.players), history.voters
-
-    try:
-        status, voters = store.look(experiment.name, draw)
-    except StoreError:  # a metric may not take all others with it
-        status, voters = "unreadable", None
-    state = store.standing(experiment.name).state
-    shown = status if state == "open" else state
-    return Seen(experiment.name, experiment.enrolled, messages, shown, voters)
+def _unreadable(experiment: Experiment) -> dict[str, Any]:
+    counted = {"enrolled": experiment.enrolled, "messages": 0, "senders": None}
+    return {"name": experiment.name, "state": "unreadable", **counted}

@@ -1,6 +1,7 @@
 """Run the server until it is told to stop: one to a store, and its streams end well."""
 
 import asyncio
+import fcntl
 import gc
 import os
 import signal
@@ -8,23 +9,18 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import uvicorn
 from starlette.applications import Starlette
 
 from devote.boards.store import SqliteStore, is_nats, open_store
 from devote.server.app import create_app
-from devote.server.events import log_warnings
-from devote.server.limits import Connections, raise_file_limit, room
+from devote.server.limits import Connections, ServerError, raise_file_limit, room
 from devote.server.service import Service
-from devote.server.settings import ServerError, Settings
-
-try:
-    import fcntl
-except ImportError:  # where there is no such lock, nothing is checked
-    fcntl = None  # type: ignore[assignment]
+from devote.server.settings import Settings
 
 # No access log, and no warning about a request, carries an address.
 _OPTIONS: dict[str, Any] = {
@@ -47,64 +43,25 @@ def only_server(store: str | Path) -> Iterator[None]:
 
     A second server would not notice what the first has accepted. A log on NATS has any number.
     """
-    lock = Path(f"{store}.lock")
-    shared = str(store) == ":memory:" or is_nats(store)
-    file = None if fcntl is None or shared else _locked(lock)
-    try:
-        yield
-    finally:
-        if file is not None:
-            with suppress(OSError):
-                lock.unlink()  # while it is held: whoever opens it from now on makes another
-            file.close()
-
-
-def _locked(lock: Path) -> IO[str] | None:
-    """The lock's file, locked; None if it cannot be made: opening the store tells why."""
-    while True:
+    path = Path(f"{store}.lock")
+    if str(store) == ":memory:" or is_nats(store) or not path.parent.is_dir():
+        yield  # opening the store tells what is wrong with it
+        return
+    with open(path, "w", opener=partial(os.open, mode=0o600)) as lock:
         try:
-            file = os.fdopen(os.open(lock, os.O_CREAT | os.O_RDWR, 0o600), "w")
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_taken = not os.path.samestat(os.fstat(lock.fileno()), path.stat())
         except OSError:
-            return None
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if lock.stat().st_ino == os.fstat(file.fileno()).st_ino:
-                return file
-        except FileNotFoundError:
-            pass  # the one who had it has just let it go
-        except OSError:
-            file.close()
+            is_taken = True
+        if is_taken:
             raise ServerError(
-                f"Another server has the store {str(lock.with_suffix(''))!r} open.\n"
+                f"Another server has the store {str(store)!r} open.\n"
                 "Stop that one, or give this one a store of its own."
-            ) from None
-        file.close()
-
-
-def check_address(host: str, port: int) -> None:
-    """Refuse an address that cannot be listened on, before anything is opened or written."""
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-    except OSError as error:
-        raise ServerError(
-            f"{host}:{port} cannot be listened on: {error.strerror}.\n"
-            "End what listens there, or give another host or port."
-        ) from None
-
-
-def check_tls(certificate: str | Path | None, key: str | Path | None) -> None:
-    """Refuse half of what TLS needs, and files that are not there."""
-    if (certificate is None) != (key is None):
-        raise ServerError(
-            "TLS needs both a certificate and its key, and one is missing.\n"
-            "Give both PEM files, or neither."
-        )
-    for file in (certificate, key):
-        if file is not None and not Path(file).is_file():
-            raise ServerError(f"{file} is not a file.\nGive the path of a PEM file.")
+            )
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)  # while it is held: whoever opens it now makes another
 
 
 class Listening(TypedDict, total=False):
@@ -120,19 +77,54 @@ class Listening(TypedDict, total=False):
     key: str | Path | None
 
 
+def listeners(**listening: Unpack[Listening]) -> list[socket.socket]:
+    """The sockets to listen on: one, and one for the operator if that has a port of its own.
+
+    Their connections send the second half of an answer without waiting for the peer to confirm the
+    first, which would take 40 ms at each request.
+    """
+    host, admin = listening.get("host", "127.0.0.1"), listening.get("admin_port")
+    bound: list[socket.socket] = []
+    for port in [listening.get("port", 8600), *([] if admin is None else [admin])]:
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            bound.append(socket.create_server((host, port), family=family))
+        except OSError as error:
+            raise ServerError(
+                f"{host}:{port} cannot be listened on: {error.strerror}.\n"
+                "End what listens there, or give another host or port."
+            ) from None
+        bound[-1].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return bound
+
+
+def check_address(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened on, before anything is opened or written."""
+    for each in listeners(host=host, port=port):
+        each.close()
+
+
+def check_tls(certificate: str | Path | None, key: str | Path | None) -> None:
+    """Refuse half of what TLS needs, and files that are not there."""
+    if (certificate is None) != (key is None):
+        raise ServerError(
+            "TLS needs both a certificate and its key, and one is missing.\n"
+            "Give both PEM files, or neither."
+        )
+    for file in (certificate, key):
+        if file is not None and not Path(file).is_file():
+            raise ServerError(f"{file} is not a file.\nGive the path of a PEM file.")
+
+
 def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Server:
     """A server for an application; without a host and a port it is at 127.0.0.1:8600."""
     certificate, key = listening.get("certificate"), listening.get("key")
     check_tls(certificate, key)
     service: Service = app.state.service
-    service.admin_port = listening.get("admin_port")
     most, at_once = room(raise_file_limit())
     guard = Connections(
-        most,
-        service.settings.patience,
-        count_dropped=service.metrics.count_dropped,
+        most, service.settings.patience, count_dropped=service.metrics.count_dropped
     )
-    service.connections = guard
     config = uvicorn.Config(
         app,
         listening.get("host", "127.0.0.1"),
@@ -144,28 +136,12 @@ def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Serve
         callback_notify=guard.sweep,
         **_OPTIONS,
     )
-    log_warnings(service.log)
+    server = guard.server = uvicorn.Server(config)
+    service.connections, service.admin_port = guard, listening.get("admin_port")
+    service.log.take_warnings()
     if guard.streams < service.settings.streams:
         service.log.write("few_files", connections=guard.most, streams=guard.streams)
-    server = uvicorn.Server(config)
-    guard.listed = lambda: server.server_state.connections
-    service.is_stopping = lambda: server.should_exit
     return server
-
-
-def listeners(**listening: Unpack[Listening]) -> list[socket.socket]:
-    """The sockets to listen on: one, and one for the operator if that has a port of its own.
-
-    Their connections send the second half of an answer without waiting for the peer to confirm the
-    first, which would take 40 ms at each request.
-    """
-    host, admin = listening.get("host", "127.0.0.1"), listening.get("admin_port")
-    ports = [listening.get("port", 8600), *([] if admin is None else [admin])]
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = [socket.create_server((host, port), family=family) for port in ports]
-    for each in bound:
-        each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return bound
 
 
 def run_server(
@@ -195,24 +171,11 @@ def run_server(
         gc.freeze()
         log = app.state.service.log
         log.write("start", experiments=len(store.experiments()))
-        with _signals_that_only_stop():
+        if threading.current_thread() is threading.main_thread():
+            # Uvicorn raises a signal again once it has stopped; it is no more than Ctrl+C.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
             asyncio.run(server.serve(listeners(**listening)))
         log.write("stop")
     finally:
         store.close()
-
-
-@contextmanager
-def _signals_that_only_stop() -> Iterator[None]:
-    """Uvicorn raises a signal again once it has stopped; here it is over then."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
-    for each in before:
-        signal.signal(each, lambda *_: None)
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

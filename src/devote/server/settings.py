@@ -3,8 +3,7 @@
 import hmac
 import os
 import secrets
-import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,11 @@ class Settings:
     patience: float = 30.0
 
     def __post_init__(self) -> None:
-        check_token(self.token)
+        if len(self.token) < LEAST_TOKEN:
+            raise ServerError(
+                f"A token of {len(self.token)} characters can be guessed; {LEAST_TOKEN} are the "
+                "least.\nLeave it out to have one made."
+            )
         if self.public_url and not is_address(self.public_url):
             raise ServerError(
                 f"public_url={self.public_url!r} is not an address.\n"
@@ -77,8 +80,7 @@ class Settings:
             )
         for name in LIMITS:
             value = getattr(self, name)
-            least_is_0 = name == "streams"
-            if not (value > 0 or (least_is_0 and value == 0)):
+            if not value > 0 and (name, value) != ("streams", 0):
                 raise ServerError(f"{name}={value!r} must be above 0.\nGive a larger number.")
 
 
@@ -98,8 +100,8 @@ def load_settings(token_file: Path, limits: Sequence[str] = (), **others: Any) -
         token_file.touch(mode=0o600)
         token_file.write_text(settings.token + "\n")
     make_private(str(token_file))
-    given = read_tokens(token_file.read_text())
-    operators = [token for token, grant in given.items() if grant.scope == "operator"]
+    tokens = read_tokens(token_file.read_text())
+    operators = [token for token, grant in tokens.items() if grant.scope == "operator"]
     return replace(settings, token=operators[0] if operators else "", token_file=token_file)
 
 
@@ -118,7 +120,7 @@ def read_limits(limits: Sequence[str]) -> Settings:
                 f"Use one of: {', '.join(LIMITS)}, as name=value."
             )
         try:
-            values[name] = int(text) if LIMITS[name] is int else float(text)
+            values[name] = LIMITS[name](text)
         except ValueError:
             raise ServerError(f"limit {word!r} needs a number.\nWrite {name}=100.") from None
     return Settings(**values)
@@ -147,16 +149,6 @@ class Grant:
         return f"{self.scope} {self.experiment}".strip()
 
 
-def check_token(token: str) -> str:
-    """A token that cannot be guessed."""
-    if len(token) < LEAST_TOKEN:
-        raise ServerError(
-            f"A token of {len(token)} characters can be guessed; {LEAST_TOKEN} are the least.\n"
-            "Leave it out to have one made."
-        )
-    return token
-
-
 def read_tokens(text: str) -> dict[str, Grant]:
     """The tokens in a file: a line each, with its scope, ``operator`` if it names none.
 
@@ -178,40 +170,27 @@ def read_tokens(text: str) -> dict[str, Grant]:
 class Tokens:
     """What callers may do, by the tokens in the settings' file, or by the settings' own.
 
-    The file is read again when it changes: so a token is added, replaced or taken away without a
-    restart, by whoever may write the file, and by no call: a stolen token cannot lock the operator
-    out. While the file is missing or cannot be read, no call is let through.
+    The file is read at each call: so a token is added, replaced or taken away without a restart,
+    by whoever may write the file, and by no call: a stolen token cannot lock the operator out.
+    While the file is missing or cannot be read, no call is let through.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._file = settings.token_file
-        self._lock = threading.Lock()
-        self._seen: tuple[int, int, int] | None = None
-        self._tokens = {settings.token: Grant("operator")}
+        self._settings = settings
 
     def grant_of(self, given: str) -> Grant | None:
         """What the bearer of a token may do; it takes as long for a near miss as for any other."""
-        with self._lock:
-            tokens = self._current()
+        tokens = {self._settings.token: Grant("operator")}
+        if self._settings.token_file is not None:
+            try:
+                tokens = read_tokens(self._settings.token_file.read_text())
+            except (OSError, UnicodeDecodeError):
+                return None
         grant = None
         for token, each in tokens.items():
             if hmac.compare_digest(given.encode(), token.encode()):
                 grant = each
         return grant
-
-    def _current(self) -> dict[str, Grant]:
-        if self._file is None:
-            return self._tokens
-        try:
-            found = self._file.stat()
-            seen = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if seen != self._seen:
-                self._tokens = read_tokens(self._file.read_text())
-                self._seen = seen
-        except (OSError, UnicodeDecodeError):
-            self._seen = None
-            return {}
-        return self._tokens
 
 
 def write_token(path: Path, grant: Grant | None = None, *, keep: bool = False) -> str:
@@ -223,9 +202,8 @@ def write_token(path: Path, grant: Grant | None = None, *, keep: bool = False) -
     token = secrets.token_urlsafe(32)
     there = read_tokens(path.read_text()) if path.exists() else {}
     others = {text: each for text, each in there.items() if keep or each != grant}
-    _write_tokens(
-        path, {token: grant, **others} if grant.scope == "operator" else {**others, token: grant}
-    )
+    made = {token: grant}
+    _write_tokens(path, {**made, **others} if grant.scope == "operator" else {**others, **made})
     return token
 
 
@@ -243,7 +221,7 @@ def remove_token(path: Path, begins: str) -> Grant:
     return grant
 
 
-def _write_tokens(path: Path, tokens: dict[str, Grant]) -> None:
+def _write_tokens(path: Path, tokens: Mapping[str, Grant]) -> None:
     """Write the file of a server's tokens, readable for its owner only: all of it or nothing.
 
     A file that is replaced keeps its owner: a server that may read the old one may read the new.
@@ -254,8 +232,7 @@ def _write_tokens(path: Path, tokens: dict[str, Grant]) -> None:
     try:
         with os.fdopen(handle, "w") as file:
             for token, grant in tokens.items():
-                scope = "" if grant.scope == "operator" else f" {grant}"
-                file.write(f"{token}{scope}\n")
+                file.write(f"{token}\n" if grant.scope == "operator" else f"{token} {grant}\n")
             file.flush()
             os.fsync(file.fileno())
             if path.exists() and os.geteuid() == 0:
