@@ -53,7 +53,7 @@ def top_two(rule, state, u):
 
 
 def observe(rule, state, arm, reward, out):
-    """Keep the leader once it leads every other arm by the width of both intervals, less epsilon."""
+    """Keep the leader once it leads every other arm by both widths, less epsilon."""
     add(state, arm, reward)
     if state.ints[COUNT] == 1 or state.pulls[least_pulled(state)] == 0:
         return 0
