@@ -15,7 +15,7 @@ GRID = 2**53
 
 @pytest.mark.parametrize("n", [2, 8, 2**20])
 def test_a_draw_below_a_power_of_two_and_what_is_left_are_exactly_independent(n):
-    """Every number is drawn by the same places, and what is left is their grid, less log2(n) bits."""
+    """Every number is drawn by as many places, and what is left has log2(n) bits less."""
     for whole in {0, 1, n // 2, n - 1}:
         places = [whole * (GRID // n) + Random(1).randrange(GRID // n) for _ in range(50)]
         for place in [*places, whole * (GRID // n), (whole + 1) * (GRID // n) - 1]:
