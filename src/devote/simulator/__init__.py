@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from devote.simulator.grids import grid
     from devote.simulator.results import Result, Results
     from devote.simulator.results_file import load_results
+    from devote.simulator.scheme_check import SchemeFault, check_scheme
     from devote.simulator.summary import Summary
     from devote.simulator.sweep import run_sweep, simulate
     from devote.simulator.trials import run_trial
@@ -28,11 +29,13 @@ _COMPILED = {
     "NeverEnds": "devote.simulator.errors",
     "Result": "devote.simulator.results",
     "ResultError": "devote.simulator.errors",
+    "SchemeFault": "devote.simulator.scheme_check",
     "Results": "devote.simulator.results",
     "Summary": "devote.simulator.summary",
     "SweepError": "devote.simulator.errors",
     "SweepInterrupted": "devote.simulator.errors",
     "check_algorithm": "devote.simulator.checking.algorithm",
+    "check_scheme": "devote.simulator.scheme_check",
     "compare": "devote.simulator.comparison",
     "grid": "devote.simulator.grids",
     "load_results": "devote.simulator.results_file",
@@ -51,11 +54,13 @@ __all__ = [
     "Results",
     "RunStatus",
     "Scenario",
+    "SchemeFault",
     "Summary",
     "SweepError",
     "SweepInterrupted",
     "Trial",
     "check_algorithm",
+    "check_scheme",
     "compare",
     "grid",
     "load_results",
