@@ -40,7 +40,7 @@ TRIALS = st.builds(
 
 
 def block_of(runs):
-    return Block.of(runs, N_ARMS, N_PLAYERS)
+    return Block.from_trials(runs, N_ARMS, N_PLAYERS)
 
 
 @given(runs=st.lists(TRIALS, max_size=6), others=st.lists(TRIALS, max_size=3), data=st.data())

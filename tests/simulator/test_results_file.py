@@ -186,7 +186,7 @@ def test_a_long_block_is_whole_or_run_again_and_damage_in_it_is_refused(tmp_path
     keeping.add(0, trials, block)
     keeping.close()
     [result] = load_results(path)
-    assert result == Result.of_block(cell, block, seed=0)
+    assert result == Result.of(cell, block, seed=0)
     content = path.read_bytes()
     place = begin + (len(content) - begin) * keep // 1_000
     path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])

@@ -53,7 +53,7 @@ class Block(Sequence[Trial]):
     records: tuple[Record | None, ...]
 
     @classmethod
-    def of(cls, runs: Sequence[Trial], n_arms: int, n_players: int) -> "Block":
+    def from_trials(cls, runs: Sequence[Trial], n_arms: int, n_players: int) -> "Block":
         """The columns of trials."""
         n = len(runs)
         left = np.full((n, n_arms), NEVER)

@@ -23,7 +23,7 @@ from devote.simulator.block import COUNTS, JUDGEMENTS, KINDS, Block
 from devote.simulator.errors import ResultError
 from devote.simulator.optimality import environment, good_arms_by_group
 from devote.simulator.scenario import Scenario
-from devote.simulator.trial import NEVER, STATUSES, Point, Record, checkpoints
+from devote.simulator.trial import NEVER, STATUSES, Point, Record, Trial, checkpoints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,10 +59,18 @@ class Result(Block):
     versions: dict[str, str] = field(default_factory=versions)
 
     @classmethod
-    def of_block(
-        cls, scenario: Scenario, block: Block, *, seed: int, made_with: dict[str, str] | None = None
+    def of(
+        cls,
+        scenario: Scenario,
+        runs: Sequence[Trial],
+        *,
+        seed: int,
+        made_with: dict[str, str] | None = None,
     ) -> "Result":
-        """The trials of a block; ``made_with`` are their versions, if not today's."""
+        """Gather trials of one scenario; ``made_with`` are their versions, if not today's."""
+        block = runs
+        if not isinstance(block, Block):
+            block = Block.from_trials(runs, scenario.spec.n_arms, scenario.n_players)
         columns: Any = {item.name: getattr(block, item.name) for item in fields(Block)}
         return cls(**columns, scenario=scenario, seed=seed, versions=made_with or versions())
 

@@ -141,7 +141,7 @@ def join_blocks(blocks: Sequence[tuple[Numbers, Block]]) -> tuple[Numbers, Block
 
 def no_trials(scenario: Scenario) -> Block:
     """The block without any trials."""
-    return Block.of([], scenario.spec.n_arms, scenario.n_players)
+    return Block.from_trials([], scenario.spec.n_arms, scenario.n_players)
 
 
 @dataclass
@@ -325,7 +325,7 @@ def load_results(path: str | Path, *, partial: bool = False) -> Results:
             there += int((numbers < cell.trials).sum())
             in_order = numbers == np.arange(len(numbers))
             block = block[: min(cell.trials, int(in_order.sum()))]
-        results.append(Result.of_block(scenario, block, seed=found.seed, made_with=found.versions))
+        results.append(Result.of(scenario, block, seed=found.seed, made_with=found.versions))
     if there < total and not partial:
         raise ResultError(
             f"{path.name} holds {there} of {total} trials.\n"

@@ -152,7 +152,7 @@ def run_sweep(
         except KeyboardInterrupt:
             raise _interrupted(finished, sum(wanted), results) from None
     return Results(
-        Result.of_block(cell, join_blocks(blocks)[1], seed=seed)
+        Result.of(cell, join_blocks(blocks)[1], seed=seed)
         for cell, blocks in zip(cells, done, strict=True)
     )
 

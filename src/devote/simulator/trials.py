@@ -60,7 +60,7 @@ def run_chunk(
     check_room(scenario)
     if scenario.runs_on == "players":
         slow = [_by_players(scenario, seed, trial, trace, record) for trial in trials]
-        block = Block.of(slow, scenario.spec.n_arms, scenario.n_players)
+        block = Block.from_trials(slow, scenario.spec.n_arms, scenario.n_players)
         return block, (time.perf_counter() - begin) / len(trials)
     if scenario.runs_on == "passes":
         return _in_passes(scenario, trials, seed, worker_count(threads))
