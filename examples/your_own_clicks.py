@@ -27,7 +27,7 @@ for arm, rewards in zip(log.arms, log.by_arm(), strict=True):
     print(f"{arm:6} shown {len(rewards):,} times")
 
 # %% [markdown]
-# Two ways to replay it, and what each assumes: `docs/problems.md`.
+# Two ways to replay it, and what each assumes: `docs/simulate.md`.
 
 # %%
 spec = ExperimentSpec(arms=log.arms, epsilon=0.15)

@@ -1,6 +1,6 @@
-"""``docs/paper_map.md``: where each part of the paper lives, and a test that holds it.
+"""A page of the site: where each part of the paper is, and a test that holds it.
 
-``python -m scripts.pages`` writes it from ``paper_map.toml``, which has the words and the names. A
+``make docs`` makes it from ``paper_map.toml``, which has the words and the names. A
 name is written there as it is defined, without its file: ``Problem.optimal``, or ``ser3:observe``
 where several modules define it. The files are looked up in the sources, so that a page never lags
 behind a module that has moved, and a name that is gone is an error.

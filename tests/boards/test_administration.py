@@ -53,6 +53,19 @@ def file(tmp_path):
         yield begun(store)
 
 
+def test_limits_are_kept(store):
+    other = here(SPEC.with_(name="other"))
+    assert "at most 1" in store.create(other, most=1).reason
+    assert "at most 1 messages" in store.post("banner", vote(ALICE, 1), most=1).reason
+    signature = BOB.sign_enrolment(store.scope("banner"))
+    full = store.enrol("banner", voter=BOB.voter, signature=signature, most=1)
+    assert "all of its 1 devices" in full.reason
+    forged = store.enrol("banner", voter=BOB.voter, signature="0" * 128)
+    assert "signature is not this voter's" in forged.reason
+    with pytest.raises(BoardRefused, match="count=0"):
+        store.invite("banner", 0)
+
+
 @pytest.mark.parametrize("state", ["closed", "archived"])
 def test_what_is_not_open_takes_nothing_new_and_is_read_on(store, state):
     assert store.change("banner", state=state) == ExperimentState(state)
@@ -63,15 +76,11 @@ def test_what_is_not_open_takes_nothing_new_and_is_read_on(store, state):
     assert store.voters("banner") == [ALICE.voter]
 
 
-def test_what_was_taken_before_the_end_is_a_duplicate_after_it(store):
-    """A device that does not know what became of its message must be told that it is there."""
+def test_what_was_taken_before_the_end_is_a_duplicate_and_reopened_it_goes_on(store):
+    """A device that does not know what became of its message must learn that it is there."""
     store.change("banner", state="closed")
     assert store.post("banner", vote(ALICE)).outcome is Outcome.DUPLICATE
     assert enrol(store, ALICE).outcome is Outcome.DUPLICATE
-
-
-def test_reopened_it_goes_on(store):
-    store.change("banner", state="closed")
     assert store.change("banner", state="open") == ExperimentState()
     assert store.post("banner", vote(ALICE, 1)).outcome is Outcome.ACCEPTED
     assert enrol(store, BOB).outcome is Outcome.ACCEPTED
@@ -82,6 +91,8 @@ def test_after_its_end_it_is_closed_by_the_clock_of_the_store(store):
     assert store.post("banner", vote(ALICE, 1)).outcome is Outcome.ACCEPTED
     store.clock = lambda: NOON + 1
     assert store.standing("banner") == ExperimentState("closed", NOON + 1)
+    with pytest.raises(BoardRefused, match="has passed"):
+        store.change("banner", ends=NOON)
     receipt = store.post("banner", vote(ALICE, 2))
     assert receipt.cause == "closed"
     assert "ended on 2027-01-15 08:00 UTC" in receipt.reason
@@ -89,12 +100,6 @@ def test_after_its_end_it_is_closed_by_the_clock_of_the_store(store):
     store.change("banner", ends=NOON + 9)
     store.clock = lambda: NOON + 10
     assert store.change("banner", state="open") == ExperimentState()
-
-
-def test_an_end_that_has_passed_is_refused(store):
-    with pytest.raises(BoardRefused, match="has passed"):
-        store.change("banner", ends=NOON)
-    assert store.standing("banner") == ExperimentState()
 
 
 def test_a_revoked_device_says_nothing_more_and_what_it_said_stays(store):
@@ -112,18 +117,13 @@ def test_a_revoked_device_says_nothing_more_and_what_it_said_stays(store):
     assert (again.devices, again.unknown) == (0, 0)
 
 
-def test_boards_tell_why_they_take_nothing(store):
-    board = SqliteBoard(store, "banner")
-    store.revoke("banner", voters=[ALICE.voter])
+def test_boards_raise_why_they_take_nothing(file):
+    board = SqliteBoard(file, "banner")
+    enrol(file, BOB)
+    file.revoke("banner", voters=[ALICE.voter])
+    file.change("banner", state="closed")
     with pytest.raises(VoterRevoked, match="has revoked this device"):
         asyncio.run(board.publish(vote(ALICE, 1)))
-    store.change("banner", state="closed")
-    enrol(store, BOB)
-    with pytest.raises(VoterRevoked):
-        asyncio.run(board.publish(vote(ALICE, 1)))
-    store.change("banner", state="open")
-    enrol(store, BOB)
-    store.change("banner", state="closed")
     with pytest.raises(ExperimentClosed, match="is closed"):
         asyncio.run(board.publish(vote(BOB, 1)))
 

@@ -1,4 +1,4 @@
-"""docs/paper_map.md maps every numbered part of the paper, to names that exist."""
+"""The page of the site on the paper maps every numbered part of it, to names that exist."""
 
 import ast
 import functools
@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from scripts import paper_map
 
 ROOT = Path(__file__).parents[2]
-MAP = (ROOT / "docs" / "paper_map.md").read_text(encoding="utf-8")
+MAP = paper_map.page()
 
 CODE = re.compile(r"`(devote[\w.]*):([\w.]+)`")
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
@@ -74,7 +75,7 @@ def exists_in_tests(path, name):
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_numbered_part_of_the_paper_has_code_and_a_test(part):
-    assert part in ROWS, f"{part} is missing from docs/paper_map.md"
+    assert part in ROWS, f"{part} is missing from scripts/paper_map.toml"
     _, _, code, tests = ROWS[part]
     assert CODE.search(code), f"{part} names no code"
     assert TEST.search(tests), f"{part} names no test"

@@ -28,12 +28,11 @@ from devote.boards.http import trusted
 ROOT = Path(__file__).parents[2]
 IMPORTED = (
     "tests.device.playing_process",
-    "tests.device.stepping_process",
     "tests.device.survey_run",
     "devote.cli.main",
-    "devote.cli.serve",
+    "devote.cli.operator",
     "devote.demo.crowd",
-    "devote.demo.gossip_crowd",
+    "devote.demo.gossip",
     "devote.page",
     "devote.server.serve",
     "httpcore",
@@ -99,7 +98,7 @@ class Nursery:
         )
 
     def start(self, what: str, *arguments: object) -> Fork:
-        """``devote`` with a command line; ``play``, ``answer`` or ``step`` for a device.
+        """``devote`` with a command line; ``play`` for a device.
 
         ``run`` for a program: where its output and its errors go, its module, its command line.
         """
@@ -171,15 +170,10 @@ def _start(log: str, what: str, *arguments: str) -> int:
             from devote.cli.main import main
 
             code = main(arguments)
-        elif what in ("play", "answer"):
-            from tests.device.playing_process import answer_as_told, play_as_told
-
-            {"play": play_as_told, "answer": answer_as_told}[what](*arguments)
-            code = 0
         else:
-            from tests.device.stepping_process import step_as_told
+            from tests.device.playing_process import play_as_told
 
-            step_as_told(*arguments)
+            play_as_told(*arguments)
             code = 0
     except BaseException:
         traceback.print_exc()

@@ -14,13 +14,12 @@ votes, so that whoever kills it then may well kill it in the middle of a step.
 import random
 import signal
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from devote.boards.board import Envelope, Outcome
 from devote.boards.http import HttpBoard
-from devote.device import Device, JoinError, RewardRefused
+from devote.device import Device, JoinError
 from devote.device.sync import Pace
 from devote.protocol import to_json
 
@@ -30,22 +29,19 @@ VOTED, HURRIED = 0.5, 0.001
 
 
 class WitnessedBoard(HttpBoard):
-    """Writes down what leaves and what was acknowledged."""
+    """Writes down what was acknowledged."""
 
     def __init__(self, url: str, store: Path) -> None:
         super().__init__(url)
-        self._left = store.with_suffix(".left").open("a", buffering=1)
         self._lines = store.with_suffix(".acknowledged").open("a", buffering=1)
 
     async def publish(self, envelope: Envelope) -> Outcome:
-        self._left.write(to_json(envelope.message) + "\n")
         outcome = await super().publish(envelope)
         if outcome is not Outcome.REFUSED:
             self._lines.write(to_json(envelope.message) + "\n")
         return outcome
 
     async def aclose(self) -> None:
-        self._left.close()
         self._lines.close()
         await super().aclose()
 
@@ -87,18 +83,3 @@ def play(url: str, store: Path, invite: str, means: list[float]) -> None:
 
 def play_as_told(url: str, store: str, invite: str, *means: Any) -> None:
     play(url, Path(store), invite, [float(mean) for mean in means])
-
-
-def answer(url: str, store: Path, invite: str, means: list[float], answers: int) -> None:
-    """Answer a survey so often, with a click or without, and end when all has left."""
-    with join(url, store, invite) as device:
-        while len(device.status().sent) < answers:
-            choice = device.choose()
-            if random.random() < means[choice]:
-                with suppress(RewardRefused):
-                    device.reward(1.0, choice)
-            time.sleep(0.02)
-
-
-def answer_as_told(url: str, store: str, invite: str, answers: str, *means: Any) -> None:
-    answer(url, Path(store), invite, [float(mean) for mean in means], int(answers))

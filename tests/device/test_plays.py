@@ -1,6 +1,5 @@
 """Which play a reward is for: named, late, twice, unknown, or not said."""
 
-import asyncio
 import copy
 import json
 import pickle
@@ -8,9 +7,9 @@ import pickle
 import pytest
 from tests.boards.local import here
 from tests.device.crashing_store import Crash, CrashingStore, Disk
-from tests.device.worlds import ME, SPEC, URL, HandClock, PretendServer, joined, set_up
+from tests.device.worlds import ME, NAMED, HandClock, joined, set_up
 
-from devote.device import AsyncDevice, Choice, Device
+from devote.device import Choice
 from devote.device.core import Core
 from devote.device.errors import (
     LateReward,
@@ -23,8 +22,6 @@ from devote.device.steps import KEPT_PLAYS as KEPT
 from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.protocol import LocalProtocolError, restore_player
-
-NAMED = SPEC.with_(arms=("rose", "green", "blue"))
 
 
 class World:
@@ -149,14 +146,16 @@ def test_the_choice_can_be_had_again_after_a_restart_and_rewarded(world):
     world.restart()
     again = world.core.pending()
     assert (again, again.name, again.play) == (1, "green", choice.play)
-    assert world.core.choose().play == choice.play
-    world.core.reward(1.0, again)
+    assert [world.core.choose().play for _ in range(3)] == [choice.play] * 3
+    world.core.reward(1.0)
     assert world.core.pending() is None
+    with pytest.raises(LocalProtocolError, match="No played arm awaits"):
+        world.core.reward(0.5)
 
 
 @pytest.mark.parametrize("restarted", [False, True])
 @pytest.mark.parametrize("pending", [False, True])
-def test_a_second_reward_for_a_play_is_refused_and_said_to_be_one(world, restarted, pending):
+def test_a_second_reward_for_a_play_is_refused_as_such(world, restarted, pending):
     choice = world.show(1)
     world.core.reward(1.0, choice)
     if pending:
@@ -167,15 +166,6 @@ def test_a_second_reward_for_a_play_is_refused_and_said_to_be_one(world, restart
     with pytest.raises(RepeatedReward, match="has had its reward"):
         world.core.reward(1.0, choice)
     assert world.core.record.player.to_dict() == before
-
-
-def test_the_old_call_is_still_good_while_nothing_has_expired(world):
-    for _ in range(20):
-        world.core.choose(0.5)
-        world.core.reward(0.5)
-    assert world.core.record.player.activations == 20
-    with pytest.raises(LocalProtocolError, match="No played arm awaits"):
-        world.core.reward(0.5)
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -223,31 +213,13 @@ def test_so_many_plays_are_remembered_and_the_file_keeps_no_more(world):
 
 def test_no_refusal_tells_of_an_arm_or_a_reward(confused):
     secret = 0.123456789
-    told = []
+    texts = []
     for choice in (confused.late, None, "nothing", confused.now, confused.now):
         try:
             confused.core.reward(secret, choice)
         except RewardRefused as error:
-            told.append(str(error))
-    assert len(told) == 4
-    for text in told:
+            texts.append(str(error))
+    assert len(texts) == 4
+    for text in texts:
         assert not any(word in text for word in ("0.123", "rose", "green", "blue", "arm "))
         assert confused.late.play not in text
-
-
-def test_both_devices_take_the_choice_and_give_it_again(tmp_path):
-    options = {"board": PretendServer(NAMED), "store": tmp_path / "device.db"}
-    with Device.join(URL, **options) as device:
-        choice = device.choose()
-        assert device.pending().play == choice.play
-
-    async def main():
-        async with await AsyncDevice.join(URL, **options) as device:
-            again = await device.pending()
-            assert (again, again.play) == (choice, choice.play)
-            await device.reward(1.0, again)
-            assert await device.pending() is None
-            with pytest.raises(RepeatedReward):
-                await device.reward(1.0, choice)
-
-    asyncio.run(main())

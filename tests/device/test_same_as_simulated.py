@@ -4,25 +4,16 @@ The wake order is fixed and each device reads the board before each pull, as the
 players do; then nothing else may differ, whether the devices are objects or processes.
 """
 
-import asyncio
-import json
-import socket
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pytest
 from tests.boards.local import here
 from tests.boards.memory import MemoryBoard
 from tests.device.fault_run import drive
-from tests.device.forks import Nursery
-from tests.device.server_process import await_health, free_port
 from tests.device.worlds import joined
 
-from devote.boards.board import Experiment
 from devote.boards.identity import Identity
-from devote.boards.sqlite import SqliteBoard
-from devote.boards.store import SqliteStore
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import sync_once
@@ -73,37 +64,6 @@ class InMemory:
         self.core.reward(x)
         assert drive(sync_once(self.core, self._board))
         return self.core.status().remaining
-
-
-class InProcess:
-    def __init__(self, nursery: Nursery, url: str, store: Path, invite: str) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        port = self._listener.getsockname()[1]
-        self.process = nursery.start("step", port, url, store, invite)
-
-    def await_joined(self) -> None:
-        with self._listener:
-            self._listener.settimeout(60.0)
-            connection, _ = self._listener.accept()
-        with connection:
-            self._lines = connection.makefile("rw")
-        self.voter = self._answer()
-
-    def choose(self, u: float) -> int:
-        print(f"choose {u.hex()}", file=self._lines, flush=True)
-        arm: int = self._answer()
-        return arm
-
-    def reward(self, x: float) -> tuple[int, ...]:
-        print(f"reward {float(x).hex()}", file=self._lines, flush=True)
-        return tuple(self._answer())
-
-    def close(self) -> None:
-        self._lines.close()
-        assert self.process.wait() == 0
-
-    def _answer(self):
-        return json.loads(self._lines.readline())
 
 
 def play(spec: ExperimentSpec, devices: Sequence[Stepped], read) -> Ending:
@@ -162,33 +122,3 @@ def test_32_devices_on_a_board_in_memory_do_what_the_simulator_does(spec):
         assert drive(sync_once(device.core, board))
         assert device.core.best() == 0
         device.core.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("spec", [VOTING, JURY], ids=["decentralized", "jury"])
-def test_32_device_processes_over_http_do_what_the_simulator_does(tmp_path, nursery, spec):
-    store = SqliteStore(tmp_path / "server.db")
-    store.create(Experiment(spec, "invite", N))
-    invites = store.invite("banner", N)
-    board = SqliteBoard(store, "banner")
-
-    def read(seen: int) -> list[Message]:
-        return [posted.envelope.message for posted in asyncio.run(board.snapshot(seen)).posted]
-
-    port = free_port()
-    server = nursery.start("devote", "serve", "--store", tmp_path / "server.db", "--port", port)
-    devices: list[InProcess] = []
-    try:
-        await_health(port, lambda: server.poll() is None)
-        url = f"http://127.0.0.1:{port}/experiments/banner"
-        devices += [InProcess(nursery, url, tmp_path / f"{n}.db", invites[n]) for n in range(N)]
-        for device in devices:
-            device.await_joined()
-        ending = play(spec, devices, read)
-        for device in devices:
-            device.close()
-    finally:
-        for process in (server, *(device.process for device in devices)):
-            process.kill()
-        store.close()
-    assert ending == simulated(spec)

@@ -1,6 +1,5 @@
 """The one file of a device: whole or refused in words, locked, durable where it must be."""
 
-import json
 import os
 import shutil
 import sqlite3
@@ -55,14 +54,6 @@ def test_the_private_key_is_readable_by_its_owner_only_and_never_shown(path):
     assert repr(ME.to_private_bytes()) not in repr(record)
 
 
-def test_two_devices_in_one_process_cannot_share_a_store(path):
-    store = Store.open(path)
-    with pytest.raises(StoreBusy, match="in use by another process"):
-        Store.open(path)
-    store.close()
-    Store.open(path).close()
-
-
 def test_two_processes_cannot_share_a_store(path):
     code = (
         "import sys; from devote.device.store import Store\n"
@@ -81,19 +72,22 @@ def test_two_processes_cannot_share_a_store(path):
     Store.open(path).close()
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
-    path = tmp_path / "photo.jpg"
-    path.write_bytes(b"not a database at all " * 500)
-    with pytest.raises(StoreCorrupt, match="is not a SQLite file"):
-        Store.open(path)
-    assert path.read_bytes() == b"not a database at all " * 500
-
-
-def test_a_database_of_another_kind_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("make", "error", "why"),
+    [
+        (lambda p: p.write_bytes(b"not a database" * 500), StoreCorrupt, "is not a SQLite file"),
+        (lambda p: edit(p, "CREATE TABLE recipes (name TEXT)"), StoreCorrupt, "not a device store"),
+        (lambda p: p.mkdir(), StoreReadOnly, "cannot be opened"),
+    ],
+    ids=["no database", "another kind", "a folder"],
+)
+def test_a_file_that_is_no_device_store_is_refused_and_left_alone(tmp_path, make, error, why):
     path = tmp_path / "other.db"
-    edit(path, "CREATE TABLE recipes (name TEXT)")
-    with pytest.raises(StoreCorrupt, match="not a device store"):
+    make(path)
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(error, match=why):
         Store.open(path)
+    assert (path.read_bytes() if path.is_file() else b"") == before
 
 
 def test_a_store_of_another_version_is_refused(path):
@@ -116,6 +110,7 @@ def test_a_damaged_file_is_refused(path):
         ("player", "{"),
         ("player", "[]"),
         ("player", '{"version": 1}'),
+        ("player", '{"version": 9}'),
         ("spec", "{}"),
         ("spec", SPEC.with_(eta=0.5).to_json()),
     ],
@@ -129,22 +124,6 @@ def test_contents_that_do_not_decode_are_refused_without_quoting_them(path, colu
     assert value not in str(caught.value) or value in "[]{}"
 
 
-def test_a_player_of_another_version_is_refused(path):
-    store = Store.open(path)
-    player = store.load().player.to_dict()
-    store.close()
-    edit(path, "UPDATE device SET player = ?", json.dumps(player | {"version": 9}))
-    store = Store.open(path)
-    with pytest.raises(StoreMismatch, match="version"):
-        Core(store)
-    store.close()
-
-
-def test_a_folder_that_is_not_there_is_said_plainly(tmp_path):
-    with pytest.raises(StoreReadOnly, match="its folder exist"):
-        Store.open(tmp_path / "nowhere" / "device.db")
-
-
 @pytest.mark.parametrize("name", ["device.db", "."])
 def test_a_store_that_cannot_be_written_is_refused(path, monkeypatch, name):
     # Pretended, because a superuser, as in a container, may write everything.
@@ -152,19 +131,6 @@ def test_a_store_that_cannot_be_written_is_refused(path, monkeypatch, name):
     monkeypatch.setattr(os, "access", lambda p, mode: os.path.realpath(p) != locked)
     with pytest.raises(StoreReadOnly, match="writable"):
         Store.open(path)
-
-
-def test_a_disk_that_turns_read_only_is_said_plainly(path):
-    store = Store.open(path)
-    core = Core(store)
-    store.database._connection.execute("PRAGMA query_only = 1")
-    with pytest.raises(StoreReadOnly, match="writable"):
-        core.choose()
-    assert "cannot be written" in core.status().degraded[0]
-    store.database._connection.execute("PRAGMA query_only = 0")
-    core.choose()
-    assert not core.status().degraded
-    core.close()
 
 
 def test_on_a_full_disk_the_step_has_not_happened_and_can_be_made_again(path, monkeypatch):

@@ -16,6 +16,7 @@ from devote.protocol import ExperimentSpec
 from devote.schemes import Vote
 
 SPEC = ExperimentSpec(arms=3, name="banner", epsilon=1.0, scheme={"quorum": 2})
+NAMED = SPEC.with_(arms=("rose", "green", "blue"))
 URL = "http://127.0.0.1:9/experiments/banner"
 ME = Identity.from_private_bytes(b"m" * 32)
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from playwright.sync_api import Error
 from tests.browser.site import CLIENT, ROOT
-from tests.docs.test_fleet_guide import FENCE, run
+from tests.docs.walk import blocks_of, environment, run
 
 from devote.demo.processes import ServerProcess
 
@@ -31,17 +31,19 @@ def test_every_block_of_the_page_runs_and_a_visitor_answers(chromium, tmp_path):
         '"127.0.0.1", 8000': f'"127.0.0.1", {shop.partition(":")[2]}',
         "reply_after = 60.0": "reply_after = 1.0",  # which is all that is done to the blocks
     }
-    checks = []
-    for name, language, text in FENCE.findall(PAGE):
+    checks, env = [], environment("browser.md", tmp_path)
+    for mark, language, text in blocks_of("browser.md"):
         for before, after in changes.items():
             text = text.replace(before, after)
-        if name:
-            (tmp_path / name).write_text(text)
+        if mark:
+            (tmp_path / mark.removeprefix("file: ")).write_text(text)
         elif language == "sh" and "verify" in text:
             checks.append(text)
         elif language == "sh":
-            run(["bash", "-euo", "pipefail", "-c", text], tmp_path)
-    backend = subprocess.Popen([sys.executable, "shop.py"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+            run(language, text, tmp_path, env)
+    backend = subprocess.Popen(
+        [sys.executable, "shop.py"], cwd=tmp_path, env=env, stderr=subprocess.DEVNULL
+    )
     try:
         with chromium.new_context() as context:
             page = context.new_page()
@@ -52,7 +54,7 @@ def test_every_block_of_the_page_runs_and_a_visitor_answers(chromium, tmp_path):
             page.click("#banner")
             page.wait_for_function("() => device.status().sent === 1")
         (check,) = checks
-        assert "All is well." in run(["bash", "-euo", "pipefail", "-c", check], tmp_path)
+        assert "All is well." in run("sh", check, tmp_path, env)
     finally:
         backend.terminate()
         backend.wait()

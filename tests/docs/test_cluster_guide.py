@@ -4,20 +4,18 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 from tests.boards.nodes import free_port
+from tests.docs.markdown import ROOT
+from tests.docs.walk import blocks_of, environment, run
 from tests.server.live import SPEC, open_store
 
 from devote.boards.board import Experiment
 from devote.boards.jetstream.connection import LEAST
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
-FENCE = re.compile(r"(?:<!-- (file: \S+|background) -->\n)?```(\w*)\n(.*?)```", re.DOTALL)
 PORTS = ("4222", "4223", "4224", "6222", "6223", "6224", "8600", "8601")
 
 
@@ -36,35 +34,28 @@ def test_every_block_of_the_guide_runs(tmp_path, background):
     with open_store(tmp_path / "devote-server.db") as store:
         store.create(Experiment(SPEC.with_(name="older")))
     ports = {port: str(free_port()) for port in PORTS}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    options = {"cwd": tmp_path, "env": {**os.environ, "PATH": path}}
-    output = ""
-    for mark, language, body in FENCE.findall(GUIDE):
-        here = re.sub("|".join(PORTS), lambda found: ports[found[0]], body)
+    env, output = environment("cluster.md", tmp_path), ""
+    for mark, language, text in blocks_of("cluster.md"):
+        here = re.sub("|".join(PORTS), lambda found: ports[found[0]], text)
         if mark.startswith("file: "):
             (tmp_path / mark.removeprefix("file: ")).write_text(here, encoding="utf-8")
         elif mark == "background":
             shell = ["bash", "-euc", here + "wait"]
-            background.append(subprocess.Popen(shell, start_new_session=True, **options))
+            background.append(
+                subprocess.Popen(shell, start_new_session=True, cwd=tmp_path, env=env)
+            )
             if "devote serve" in here:
-                _wait(ports["8600"], background)
-                _wait(ports["8601"], background)
+                _wait(ports["8600"])
+                _wait(ports["8601"])
             else:
                 time.sleep(1.0)
         elif language in ("sh", "python"):
-            shell = (
-                ["bash", "-euo", "pipefail", "-c"] if language == "sh" else [sys.executable, "-c"]
-            )
-            ran = subprocess.run(
-                [*shell, here], capture_output=True, text=True, timeout=200, check=False, **options
-            )
-            assert ran.returncode == 0, f"{here}\n{ran.stderr}"
-            output += ran.stdout
+            output += run(language, here, tmp_path, env)
     assert f"http://127.0.0.1:{ports['8600']}/experiments/banner" in output
     assert "older: 0 messages, 0 devices, 0 unused invites: moved, read back, the same" in output
 
 
-def _wait(port: str, background: list) -> None:
+def _wait(port: str) -> None:
     until = time.monotonic() + 120
     while time.monotonic() < until:
         try:
@@ -76,4 +67,5 @@ def _wait(port: str, background: list) -> None:
 
 
 def test_the_guide_names_the_oldest_version_that_will_do():
-    assert f"nats-server {LEAST[0]}.{LEAST[1]} or later" in GUIDE
+    text = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
+    assert f"nats-server {LEAST[0]}.{LEAST[1]} or later" in text

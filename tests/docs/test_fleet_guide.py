@@ -1,14 +1,12 @@
 """The fleet's guide works: its blocks run in order, in one folder, against a live server."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from tests.docs.markdown import ROOT
+from tests.docs.walk import follow
 from tests.server.live import invites
 
 from devote.boards.board import BoardRefused, Experiment
@@ -20,8 +18,7 @@ from devote.protocol import ExperimentSpec
 from devote.server import Settings
 from devote.server.settings import LIMITS
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
-FENCE = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
+OPERATE = (ROOT / "docs/operate.md").read_text(encoding="utf-8")
 SETTINGS = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \|", re.MULTILINE)
 
 
@@ -33,46 +30,26 @@ def server(tmp_path, forked_programs):
     running.stop()
 
 
-def run(command, folder):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    ran = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert ran.returncode == 0, f"{command}\n{ran.stderr}"
-    return ran.stdout
-
-
 def test_every_block_of_the_guide_runs_and_the_fleet_finds_the_best_banner(server, tmp_path):
     # The guide's server has the names that `devote serve` gives; this one is on a free port.
     (tmp_path / "devote-server.db.token").symlink_to(tmp_path / "operator.token")
     (tmp_path / "devote-server.db").symlink_to(tmp_path / "server.db")
-    printed = []
-    for name, language, body in FENCE.findall(GUIDE):
-        here = body.replace("http://127.0.0.1:8600", server.address)
-        if name:
-            (tmp_path / name).write_text(body, encoding="utf-8")
-        elif language == "sh":
-            printed.append(run(["bash", "-euo", "pipefail", "-c", here], tmp_path))
-        elif language == "python":
-            printed.append(run([sys.executable, "-W", "error", "-c", here], tmp_path))
-    output = "".join(printed)
-    assert f"{server.address}/experiments/banner\n" in output
-    assert "offline since" in output
-    assert "the answer: green" in output
-    assert output.count("All is well.") == 4  # an export, a log, its copy, and against the copy
+    changes = {"http://127.0.0.1:8600": server.address}
+    fleet = follow("fleet.md", tmp_path, changes)
+    assert f"{server.address}/experiments/banner\n" in fleet
+    assert "offline since" in fleet
+    assert "the answer: green" in fleet
+    # a log, its copy, and against the copy
+    assert follow("verify.md", tmp_path, changes).count("All is well.") == 3
+    operate = follow("operate.md", tmp_path, changes)
     for line in (
         "banner is open until 2099-12-31 18:00 UTC.",
         "banner is closed, end 2099-12-31 18:00 UTC.",
         "links.txt: 20 invites.",
         "0 devices and 20 invites are revoked.",
     ):
-        assert f"{line}\n" in output
+        assert f"{line}\n" in operate
+    assert "All is well." in operate  # an export
     with Operator(server.address, server.token) as late, pytest.raises(BoardRefused, match="token"):
         late.overview()
     fresh = (tmp_path / "operator.token").read_text().strip()
@@ -80,15 +57,15 @@ def test_every_block_of_the_guide_runs_and_the_fleet_finds_the_best_banner(serve
         assert [item["name"] for item in operator.overview()] == ["banner"]
     with urlopen(f"{server.address}/metrics") as answer:
         metrics = answer.read().decode()
-    assert all(name in metrics for name in re.findall(r"`(devote_\w+)", GUIDE))
+    assert all(name in metrics for name in re.findall(r"`(devote_\w+)", OPERATE))
     kept = SqliteStore(tmp_path / "backup.db")
     assert kept.rows("banner")[0] > 0
     assert invites(kept) == (60, 38)
     kept.close()
 
 
-def test_the_guide_names_every_limit_with_its_default():
-    table = re.split(r"^## \d+\. Limits$", GUIDE, flags=re.MULTILINE)[1].partition("\n## ")[0]
+def test_the_page_names_every_limit_with_its_default():
+    table = OPERATE.partition("\n## Limits\n")[2].partition("\n## ")[0]
     named = [name for group in SETTINGS.findall(table) for name in re.findall(r"`(\w+)`", group)]
     assert set(named) == set(LIMITS)
     for name, value in ((name, getattr(Settings(), name)) for name in LIMITS):
@@ -96,16 +73,10 @@ def test_the_guide_names_every_limit_with_its_default():
         assert f"{value:,.0f}" in row, f"{name} is {value}"
 
 
-def test_links_to_sections_lead_somewhere():
-    headings = re.findall(r"^## (.+)$", GUIDE, re.MULTILINE)
-    anchors = {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings}
-    assert set(re.findall(r"\]\(#([^)]+)\)", GUIDE)) == anchors
-
-
 def test_a_board_restored_from_a_backup_gets_its_votes_back_though_it_grew_past_the_device(
     server, tmp_path
 ):
-    """As section 7 says: noticed by what was read before, not by the number alone."""
+    """As the page says: noticed by what was read before, not by the number alone."""
     spec = ExperimentSpec(arms=["good", "bad"], name="banner", scheme={"quorum": 30})
     with Operator(server.address, server.token) as operator:
         url = operator.open(Experiment(spec, "open"))

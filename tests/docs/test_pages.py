@@ -3,17 +3,19 @@
 import re
 
 import pytest
+from scripts import survey_limits
 from tests.docs.markdown import PAGES, ROOT
-from tests.docs.notebook import blocks_of, expected_of, run_pages
+from tests.docs.notebook import blocks_of, expected_of, prints, run_pages
 
 from devote.cli.main import COMMANDS
 
+TOP = {words.split()[0] for words in COMMANDS}
 DOCS = ROOT / "docs"
 NOTEBOOKS = [
     DOCS / f"{name}.md"
     for name in (
-        *("tour", "schemes", "planner", "problems", "results"),
-        *("sweeps", "traces", "guide", "survey"),
+        *("tour", "schemes", "planner"),
+        *("simulate", "guide", "survey"),
     )
 ]
 ELSEWHERE = {
@@ -22,6 +24,8 @@ ELSEWHERE = {
     "browser.md": "test_browser_guide.py",
     "cluster.md": "test_cluster_guide.py",
     "fleet.md": "test_fleet_guide.py",
+    "operate.md": "test_fleet_guide.py",
+    "verify.md": "test_fleet_guide.py",
     "serverless.md": "test_serverless.py",
 }
 """Pages that need a server or a device, and the tests that run their blocks."""
@@ -30,10 +34,14 @@ ELSEWHERE = {
 def test_every_page_prints_what_it_says(tmp_path):
     """All pages in one test: they share a process, which compiles each rule once."""
     for page, printed in run_pages(NOTEBOOKS, tmp_path).items():
-        for said, block in zip(expected_of(page), printed, strict=True):
-            assert said in (None, block), f"{page.name} prints something else"
-    for picture in ("guide/comparison.png", "results/arms_left.png", "sweeps/sweep.png"):
+        for expected, block in zip(expected_of(page), printed, strict=True):
+            assert expected is None or prints(expected, block), f"{page.name}: {block}"
+    for picture in ("guide/comparison.png", "simulate/arms_left.png", "simulate/sweep.png"):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_survey_shows_what_its_command_measures():
+    assert survey_limits.table() in (DOCS / "survey.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -53,5 +61,5 @@ def test_commands_that_are_only_shown_exist(page):
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.M))
     for block in bare:
         assert not re.search(r"^(from|import) ", block, flags=re.M), "Python runs in a test"
-        assert set(re.findall(r"^devote ([a-z]\w*)", block, flags=re.M)) <= set(COMMANDS)
+        assert set(re.findall(r"^devote ([a-z]\w*)", block, flags=re.M)) <= TOP
         assert set(re.findall(r"^make ([a-z]+)", block, flags=re.M)) <= targets

@@ -7,12 +7,17 @@ import sys
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
+import pytest
 from tests.docs.markdown import ROOT
 
 import devote
 
+KATEX = ROOT / "docs/site/node_modules/katex"
 
-def build(folder):
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT,
@@ -24,6 +29,7 @@ def build(folder):
     )
     assert built.returncode == 0, built.stderr
     assert "WARNING" not in built.stderr
+    return folder
 
 
 class Page(HTMLParser):
@@ -45,18 +51,39 @@ class Page(HTMLParser):
             self.loads += [values[name] for name in ("src", "srcset") if name in values]
 
 
-def test_the_site_is_whole_its_links_hold_and_it_loads_nothing_from_elsewhere(tmp_path):
-    """One test, because the site is built once."""
-    build(tmp_path)
+def test_the_site_is_whole_its_links_hold_and_it_loads_nothing_from_elsewhere(site):
     # The page of an address that is not there has links from the root.
-    pages = {path: Page(path) for path in tmp_path.rglob("*.html") if path.name != "404.html"}
+    pages = {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
     stems = {path.stem for path in (ROOT / "docs").glob("*.md")}
-    assert {path.stem for path in pages} == stems | {"index", "contributing", "changelog"}
+    made = {"index", "contributing", "changelog", "paper_map"}
+    assert {path.stem for path in pages} == stems | made
     assert sum(check_links(path, page, pages) for path, page in pages.items()) > 1000
-    for sheet in tmp_path.rglob("*.css"):
+    for sheet in site.rglob("*.css"):
         assert not re.search(r"url\([\"']?https?:|@import", sheet.read_text(encoding="utf-8"))
-    reference = (tmp_path / "reference.html").read_text(encoding="utf-8")
+    reference = (site / "reference.html").read_text(encoding="utf-8")
     assert "<blockquote>" not in reference  # examples in docstrings are blocks of code
+    assert "In full" in (site / "claims.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not KATEX.exists(), reason="make docs installs KaTeX")
+def test_formulas_are_typeset_with_fonts_of_the_site(site):
+    proofs = (site / "proofs.html").read_text(encoding="utf-8")
+    assert proofs.count('class="katex"') > 300
+    assert "katex-error" not in proofs
+    assert "arithmatex" not in proofs
+    assert (site / "site/katex/fonts/KaTeX_Main-Regular.woff2").exists()
+
+
+@pytest.mark.browser
+def test_search_works_from_files_and_asks_the_network_for_nothing(site, chromium):
+    with chromium.new_context() as context:
+        page, asked = context.new_page(), []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "index.html").as_uri())
+        page.fill(".md-search__input", "supermartingale")
+        page.wait_for_selector(".md-search-result__link")
+        assert "proofs.html" in page.get_attribute(".md-search-result__link", "href")
+    assert {urlsplit(address).scheme for address in asked} <= {"file", "data", "blob"}
 
 
 def check_links(path, page, pages):

@@ -1,4 +1,4 @@
-"""The nginx of docs/caching.md, run as it stands there but for its ports and its folder."""
+"""The nginx of docs/cluster.md, run as it stands there but for its ports and its folder."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.tools import found
 
-CACHING = Path(__file__).parents[2] / "docs" / "caching.md"
+PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
 NGINX = found("nginx")
 
 
@@ -22,14 +22,14 @@ def free_port() -> int:
 
 def configuration(origin: int, port: int, folder: Path, workers: int) -> str:
     """The block of the page within what nginx needs around it."""
-    (block,) = re.findall(r"```nginx\n(.*?)```", CACHING.read_text(), re.DOTALL)
+    (block,) = re.findall(r"```nginx\n(.*?)```", PAGE.read_text(), re.DOTALL)
     changes = {
         "127.0.0.1:8600": f"127.0.0.1:{origin}",
         "listen 8080": f"listen 127.0.0.1:{port}",
         "/var/cache/nginx": str(folder),
     }
     for here, there in changes.items():
-        assert here in block, f"{here} is not in the block of {CACHING.name}"
+        assert here in block, f"{here} is not in the block of {PAGE.name}"
         block = block.replace(here, there)
     temporary = "".join(
         f"    {kind}_temp_path {folder}/{kind};\n"

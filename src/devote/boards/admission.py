@@ -3,28 +3,30 @@
 ``admit`` asks in one order: kind, experiment, signature, enrolment, revocation, closed, bounds, and
 last the rules of the scheme. A message that is there already is a duplicate also from a voter who
 was revoked since, and on a board that was closed since. ``admit_voter`` asks alike, and leaves the
-invite, which is taken or not in one step, to the store. A board answers by a ``Ledger``, which is
+invite, which is taken or not in one step, to the store. A store answers by a ``Ledger``, which is
 asked only for what the order has come to.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from devote.boards.board import (
     Envelope,
     Experiment,
     ExperimentClosed,
-    ExperimentState,
     Outcome,
     PostingRejected,
     VoterRevoked,
 )
 from devote.boards.identity import verify
-from devote.protocol import ExperimentSpec, Message, ProtocolError
+from devote.protocol import ExperimentSpec, ProtocolError
 from devote.protocol.messages import check_fields
-from devote.protocol.scheme import Tally, misplaced
+from devote.protocol.scheme import misplaced
 from devote.protocol.wire import Scope
+
+if TYPE_CHECKING:
+    from devote.boards.store import Ledger
 
 Cause: TypeAlias = Literal["closed", "revoked"]
 
@@ -75,40 +77,6 @@ REVOKED = refused(
 )
 
 
-class Ledger(Protocol):
-    """What a board knows of one experiment at one moment."""
-
-    @property
-    def experiment(self) -> Experiment:
-        """The experiment, with how many are enrolled."""
-        ...
-
-    @property
-    def tally(self) -> Tally:
-        """The tally of the messages on the board."""
-        ...
-
-    def is_enrolled(self, voter: str) -> bool:
-        """Whether a voter was ever enrolled."""
-        ...
-
-    def is_revoked(self, voter: str) -> bool:
-        """Whether nothing more is taken from a voter."""
-        ...
-
-    def standing(self) -> tuple[ExperimentState, float]:
-        """The state of the experiment, and the moment for which it is asked."""
-        ...
-
-    def number_of(self, message: Message) -> int | None:
-        """The number of a message that is on the board."""
-        ...
-
-    def count_of(self, voter: str) -> int:
-        """How many messages of a voter are on the board."""
-        ...
-
-
 def refusal(
     envelope: Envelope, spec: ExperimentSpec, scope: Scope, check: Check = verify
 ) -> str | None:
@@ -125,7 +93,7 @@ def refusal(
 
 
 def admit(
-    envelope: Envelope, ledger: Ledger, most: int | None = None, check: Check = verify
+    envelope: Envelope, ledger: "Ledger", most: int | None = None, check: Check = verify
 ) -> Receipt | None:
     """Why a message is not taken now, or None if it is; ``most`` bounds those of one voter."""
     message, experiment = envelope.message, ledger.experiment
@@ -147,7 +115,7 @@ def admit(
     return None
 
 
-def admit_voter(voter: str, ledger: Ledger, most: int | None = None) -> Receipt | None:
+def admit_voter(voter: str, ledger: "Ledger", most: int | None = None) -> Receipt | None:
     """Why a voter whose request is signed is not enrolled now, or None if it needs but an invite.
 
     ``most`` bounds the voters beside the experiment's own players.
@@ -157,7 +125,7 @@ def admit_voter(voter: str, ledger: Ledger, most: int | None = None) -> Receipt 
     return _closed(ledger) or no_place(ledger.experiment, most)
 
 
-def _closed(ledger: Ledger) -> Receipt | None:
+def _closed(ledger: "Ledger") -> Receipt | None:
     """Why an experiment takes nothing new, or None if it does."""
     state, now = ledger.standing()
     if (why := state.why_closed(ledger.experiment.name, now)) is None:

@@ -90,22 +90,22 @@ def prepare_store(path: str | Path, spec: ExperimentSpec) -> str:
     """
     from devote.gossip.credentials import scope_of
 
-    is_new = not Path(path).exists()
+    scope = scope_of(spec)
     store = Store.open(path)
     try:
         identity = store.identity(spec.name)
-        store.bind(scope_of(spec))
+        store.bind(scope)
         return identity.voter
-    except BaseException:
-        if is_new:
-            store.remove()
-        raise
     finally:
         store.close()
 
 
 class _Member:
-    """One device in one experiment, from before its first join on: what both kinds share."""
+    """One device in one experiment, from before its first join on: what both kinds share.
+
+    For tests and tools: ``board`` is what it reads and posts to, ``core`` the device without its
+    network, None before the first join.
+    """
 
     def __init__(self, url: str, store: str | Path, options: JoinOptions) -> None:
         if unknown := options.keys() - JoinOptions.__annotations__.keys():
@@ -120,39 +120,29 @@ class _Member:
         )
         self._options = options
         self._clock = options.get("clock") or Clock()
-        self._board = options.get("board") or self._make_board(store)
+        self.board = options.get("board") or self._make_board(store)
         self._is_removable = not Path(store).exists()
         self._store = Store.open(store)
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
         self._joining = Health(self._clock.start())
-        self._core: Core | None = None
-
-    @property
-    def core(self) -> Core | None:
-        """The device without its network, for tests and tools; None before the first join."""
-        return self._core
-
-    @property
-    def board(self) -> Board:
-        """What it reads and posts to, for tests and tools."""
-        return self._board
+        self.core: Core | None = None
 
     @property
     def arms(self) -> tuple[str, ...]:
         """The names of the arms; none until the first join has worked."""
-        return () if self._core is None else self._core.record.spec.arm_names
+        return () if self.core is None else self.core.record.spec.arm_names
 
     def best(self) -> int | None:
         """The arm the group has settled on, or None."""
-        return None if self._core is None else self._core.best()
+        return None if self.core is None else self.core.best()
 
     def status(self) -> DeviceStatus:
         """How fresh the view is, what has left the device, and how the group stands."""
-        if self._core is not None:
-            return self._core.status()
-        health, name = self._joining, self._terms.experiment
+        if self.core is not None:
+            return self.core.status()
+        name, health = self._terms.experiment, self._joining
         degraded = () if health.sync is None else (health.sync,)
         return DeviceStatus(name, degraded=degraded, offline_since=health.offline_since)
 
@@ -190,7 +180,7 @@ class _Member:
 
     async def _join(self) -> None:
         try:
-            joined = await join(self._store, self._board, self._terms)
+            joined = await join(self._store, self.board, self._terms)
         except BaseException as error:
             # A new store is removed again, unless the device may have been enrolled with its key.
             is_unsent = isinstance(error, BoardUnavailable) and not error.is_sent
@@ -201,7 +191,7 @@ class _Member:
         dice = self._options.get("dice") or SYSTEM_RANDOM
         core = Core(self._store, expiry=self._terms.expiry, clock=self._clock, dice=dice)
         self._terms.check(core.record.spec)
-        await self._board.begin(core.identity)
+        await self.board.begin(core.identity)
         if joined is not None:
             core.health.note(joined.tally)
             try:
@@ -212,11 +202,11 @@ class _Member:
             except ProtocolError as error:
                 core.health.sync = str(error)
         core.on_message = self._on_message
-        self._core = core
+        self.core = core
 
     async def _run(self) -> None:
         pace, failures = self._options.get("pace"), 0
-        while self._core is None:
+        while self.core is None:
             failures += 1
             wait = (pace or JOINING).wait(self._joining, failures, SYSTEM_RANDOM())
             await asyncio.sleep(wait)
@@ -225,7 +215,7 @@ class _Member:
             except Exception as error:
                 self._note(error)
         pace = pace or (AT_HAND if is_gossip(self._terms.url) else None)
-        await run_forever(self._core, self._board, wake=self._wake, pace=pace)
+        await run_forever(self.core, self.board, wake=self._wake, pace=pace)
 
     def _note(self, error: BaseException) -> None:
         """Keep why the first join has not worked."""
@@ -239,26 +229,26 @@ class _Member:
             self._loop.call_soon_threadsafe(self._wake.set)
 
     def _choose(self) -> Choice:
-        if self._core is not None:
-            return self._core.choose()
+        if self.core is not None:
+            return self.core.choose()
         fallback = self._options.get("fallback")
         assert fallback is not None
         is_name = isinstance(fallback, str)
         return Choice(-1 if is_name else int(fallback), str(fallback) if is_name else "", "")
 
     def _pending(self) -> Choice | None:
-        return None if self._core is None else self._core.pending()
+        return None if self.core is None else self.core.pending()
 
     def _reward(self, x: float, choice: Choice | str | None) -> None:
         play = choice.play if isinstance(choice, Choice) else choice
-        if self._core is not None and play != "":  # a fallback teaches nothing
-            self._core.reward(x, choice)
+        if self.core is not None and play != "":  # a fallback teaches nothing
+            self.core.reward(x, choice)
 
     async def _sync(self, *, verify_history: bool = True) -> bool:
-        if self._core is None:
+        if self.core is None:
             return False
-        self._core.health.unbar()
-        return await sync_once(self._core, self._board, verify_history=verify_history)
+        self.core.health.unbar()
+        return await sync_once(self.core, self.board, verify_history=verify_history)
 
     async def _close(self, grace: float) -> None:
         task, self._task = self._task, None
@@ -266,13 +256,13 @@ class _Member:
             return
         task.cancel()
         await asyncio.wait({task})
-        if grace > 0.0 and self._core is not None and self._core.waiting:
+        if grace > 0.0 and self.core is not None and self.core.waiting:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._sync(), grace)
         await self._end()
 
     async def _end(self) -> None:
-        await self._board.aclose()
+        await self.board.aclose()
         if self._is_removable:
             self._store.remove()
         else:
@@ -450,7 +440,7 @@ class Client:
         self._folder = Path(folder)
         self._background = Background()
         self._lock = threading.Lock()
-        self._boards: dict[str, HttpBoard] = {}
+        self.boards: dict[str, HttpBoard] = {}
         self._joined: dict[Path, Future[Device]] = {}
         limits = httpx.Limits(max_connections=CONNECTIONS)
         self._pool = httpx.AsyncClient(headers=HEADERS, verify=trusted(), limits=limits)
@@ -468,9 +458,9 @@ class Client:
             if joining is None:
                 if "board" not in options and not is_gossip(address):
                     # Devices of an experiment share what is read of it.
-                    if address not in self._boards:
-                        self._boards[address] = HttpBoard(address, self._pool, fresh=FRESH)
-                    options["board"] = self._boards[address]
+                    if address not in self.boards:
+                        self.boards[address] = HttpBoard(address, self._pool, fresh=FRESH)
+                    options["board"] = self.boards[address]
                 options.setdefault("pace", SHARED)
                 joining = self._background.start(self._begin(path, url, options))
                 self._joined[path] = joining

@@ -49,6 +49,7 @@ from devote.device.errors import (
     DeviceError,
     LateReward,
     RepeatedReward,
+    RewardRefused,
     UnclearReward,
     UnknownPlay,
 )
@@ -114,15 +115,6 @@ class Expiry:
             raise DeviceError(
                 f"expire_after={self.after!r} must be more than 0 seconds.\n"
                 "Leave it out for pulls that wait for ever."
-            )
-
-    def check(self, reply_after: float | None) -> None:
-        """Refuse to wait for rewards for longer than the scheme does."""
-        if self.after is not None and reply_after is not None and self.after > reply_after:
-            raise DeviceError(
-                f"expire_after={self.after:g} is longer than reply_after={reply_after:g} of this "
-                "experiment, after which a reward that has not come counts as 0.\n"
-                f"Use at most {reply_after:g} seconds, or leave expire_after out."
             )
 
 
@@ -316,6 +308,29 @@ def _fate(plays: str, play: object) -> Fate | None:
     return None if at < 0 or at % _ENTRY else _FATES[plays[at + _NAME]]
 
 
+_REFUSALS: dict[Fate | None, tuple[type[RewardRefused], str]] = {
+    "expired": (
+        LateReward,
+        "This reward came too late: its play had expired and is not pending any more. "
+        "It is not counted.\nUse a longer expire_after if such rewards are to count.",
+    ),
+    "answered": (
+        LateReward,
+        "This play is answered for: it has had its reward, or none came in time, which "
+        "is a reward of 0. This one is not counted.\nThere is nothing left to do.",
+    ),
+    "rewarded": (
+        RepeatedReward,
+        "This play has had its reward, which counts once.\nThere is nothing left to do.",
+    ),
+    None: (
+        UnknownPlay,
+        f"This is none of the last {KEPT_PLAYS} plays of this device.\n"
+        "Pass what choose() or pending() gave, or its text .play.",
+    ),
+}
+
+
 def _check_play(plays: str, choice: Choice | str | None, *, is_asked: bool) -> None:
     """Raise unless a reward for this choice is one for the pending play.
 
@@ -329,25 +344,9 @@ def _check_play(plays: str, choice: Choice | str | None, *, is_asked: bool) -> N
             )
         return
     fate = _fate(plays, choice.play if isinstance(choice, Choice) else choice)
-    if fate == "expired":
-        raise LateReward(
-            "This reward came too late: its play had expired and is not pending any more. "
-            "It is not counted.\nUse a longer expire_after if such rewards are to count."
-        )
-    if fate == "answered":
-        raise LateReward(
-            "This play is answered for: it has had its reward, or none came in time, which "
-            "is a reward of 0. This one is not counted.\nThere is nothing left to do."
-        )
-    if fate == "rewarded":
-        raise RepeatedReward(
-            "This play has had its reward, which counts once.\nThere is nothing left to do."
-        )
-    if fate is None:
-        raise UnknownPlay(
-            f"This is none of the last {KEPT_PLAYS} plays of this device.\n"
-            "Pass what choose() or pending() gave, or its text .play."
-        )
+    if fate != "pending":
+        kind, text = _REFUSALS[fate]
+        raise kind(text)
 
 
 # What the app does.

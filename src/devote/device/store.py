@@ -234,6 +234,10 @@ class Store:
             with suppress(StoreError):  # the step is stored; the next one erases
                 self.database.truncate_wal()
 
+    def trim(self) -> None:
+        """Give back the memory of pages that are on disk: a third of what an idle device takes."""
+        self._rows("PRAGMA shrink_memory")
+
     def log(self, spec: ExperimentSpec) -> list[tuple[Envelope, int | None]]:
         """What was read, in the board's order, with its number on the board there is now."""
         rows = self._rows(

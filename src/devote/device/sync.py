@@ -103,7 +103,13 @@ class Terms:
 
     def check(self, spec: ExperimentSpec) -> None:
         """Refuse a specification that this device does not accept."""
-        self.expiry.check(spec.scheme.sending.reply_after)
+        waits, reply_after = self.expiry.after, spec.scheme.sending.reply_after
+        if waits is not None and reply_after is not None and waits > reply_after:
+            raise DeviceError(
+                f"expire_after={waits:g} is longer than reply_after={reply_after:g} of this "
+                "experiment, after which a reward that has not come counts as 0.\n"
+                f"Use at most {reply_after:g} seconds, or leave expire_after out."
+            )
         if self.fingerprint is not None and spec.fingerprint != self.fingerprint:
             raise JoinRefused(
                 f"{spec.name!r} has the specification {spec.fingerprint}, but this device accepts "
@@ -318,6 +324,7 @@ async def run_forever(
             tried, done = core.waiting, False
             try:
                 done = await sync_once(core, board, verify_history=rounds % CHECK_EVERY == 0)
+                core.store.trim()
             except Exception as error:
                 _note(core, error)
             rounds, failures = (rounds + 1, 0) if done else (0, failures + 1)

@@ -21,20 +21,16 @@ from nats.js.errors import APIError, NotFoundError
 from devote.boards.database import StoreCorrupt, StoreError, StoreMismatch
 from devote.protocol.wire import VERSION
 
-SCHEMES = ("nats", "tls")
-DEFAULT_PORT = 4222
-
 _ADDRESS = re.compile(
-    r"(?P<scheme>[a-z]+)://(?:(?P<login>[^@/]+)@)?(?P<hosts>[^@/]+)(?:/(?P<name>.*))?"
+    r"(?P<scheme>nats|tls)://(?:(?P<login>[^@/]+)@)?(?P<hosts>[^@/]+)(?:/(?P<name>.*))?"
 )
-_HOST = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
-_PORT = re.compile(r":[0-9]+$")
+_HOST = re.compile(r"((?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]))(?::([0-9]{1,5}))?")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
 @dataclass(frozen=True)
 class NatsAddress:
-    """``nats://host:port,host:port/name``; ``name`` tells stores on the same nodes apart.
+    """``nats://host:port,host:port/name``; ``name`` separates stores on the same nodes.
 
     ``tls://`` asks for TLS; ``nats://user:password@host`` logs in, or ``nats://token@host``.
 
@@ -54,8 +50,9 @@ class NatsAddress:
     def parse(cls, text: str) -> Self:
         """Read an address; StoreError if it is none."""
         found = _ADDRESS.fullmatch(text)
-        hosts = found["hosts"].split(",") if found else []
-        if found is None or found["scheme"] not in SCHEMES or not all(map(_is_host, hosts)):
+        parts = [_HOST.fullmatch(host) for host in found["hosts"].split(",")] if found else []
+        hosts = [(part[1], int(part[2] or 4222)) for part in parts if part is not None]
+        if found is None or None in parts or not all(0 < port < 65536 for _, port in hosts):
             shown = re.sub("//[^/]*@", "//", text)
             raise StoreError(
                 f"{shown!r} is not the address of a store on NATS.\n"
@@ -67,7 +64,7 @@ class NatsAddress:
                 f"The name {name!r} in the address of a store must be 1 to 32 of A-Z a-z 0-9 _ -.\n"
                 "Give one like nats://127.0.0.1:4222/shop, or none."
             )
-        full = tuple(host if _PORT.search(host) else f"{host}:{DEFAULT_PORT}" for host in hosts)
+        full = tuple(f"{host}:{port}" for host, port in hosts)
         return cls(found["scheme"], found["login"] or "", full, name)
 
     @property
@@ -79,11 +76,6 @@ class NatsAddress:
     def __str__(self) -> str:
         """The address without the login."""
         return f"{self.scheme}://{','.join(self.hosts)}/{self.name}"
-
-
-def _is_host(text: str) -> bool:
-    found = _HOST.fullmatch(text)
-    return found is not None and 0 < int(found["port"] or DEFAULT_PORT) < 65536
 
 
 LEAST = (2, 11)

@@ -90,7 +90,7 @@ def read_sweep(path: str | Path) -> SweepFile:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SweepError(
             f"{Path(path).name} is not TOML: {error}.\n"
-            "Write lines such as n_players = [32, 64], see docs/results.md."
+            "Write lines such as n_players = [32, 64], see docs/simulate.md."
         ) from None
     trials = check.whole("trials", values.pop("trials", 20), least=1, remedy="Raise it.")
     seed = check.whole("seed", values.pop("seed", 0), least=0, remedy="Use 0, or any other.")
