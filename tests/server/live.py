@@ -20,6 +20,7 @@ from tests.boards.local import here, scope
 from devote.boards.board import Envelope, Experiment
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
+from devote.page import add_page
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import to_dict
 from devote.protocol.wire import Scope
@@ -134,7 +135,12 @@ async def api(path: Path | str, *, network: bool = False, **limits: Any) -> Asyn
 
 
 def served(
-    *, voters: int = 1, opened: Iterable[Experiment] = (), network: bool = False, **limits: Any
+    *,
+    voters: int = 1,
+    opened: Iterable[Experiment] = (),
+    network: bool = False,
+    page: bool = False,
+    **limits: Any,
 ) -> Callable[[Any], Any]:
     """Run a coroutine as a test, with a server as its first argument.
 
@@ -148,6 +154,8 @@ def served(
                 file.write_text(TOKEN + "\n")
                 made = api(tmp_path / "board.db", network=network, **{"token_file": file, **limits})
                 async with asyncio.timeout(60), made as server:
+                    if page:
+                        add_page(server.app)
                     for experiment in opened:
                         server.store.create(experiment)
                     enrol_all(server.store, [identity(n + 1) for n in range(voters)])
