@@ -13,11 +13,13 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-# uv installs in a fifth of the time, but asks only the public index unless told otherwise.
-$(VENV)/.ready: pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "devote needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+
+# uv installs in a fifth of the time, but asks only the public index unless told otherwise.
+$(VENV)/.ready: pyproject.toml | $(BIN)/python
 	@echo "Installing into $(VENV) (half a minute or so the first time) ..."
 	@$(PIP) 'uv>=0.9,<1' && $(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' || \
 		$(PIP) --no-compile -e '.[dev]'
@@ -29,12 +31,20 @@ $(VENV)/.compiled: $(VENV)/.ready
 	@$(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true
 	@touch $@
 
+# What a demonstration needs, a twentieth of what development does; `make setup` adds the rest later.
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "Installing into $(VENV) ..."
+	@$(PIP) -e '.[cli,serve,fleet]'
+	@touch $@
+
 setup: $(VENV)/.compiled ## create .venv with everything for development
 
-demo: setup ## the main job, narrated
+DEMO := $(if $(wildcard $(VENV)/.ready),$(VENV)/.ready,$(VENV)/.demo)
+
+demo: $(DEMO) ## the main job, narrated; in a terminal its page stays until Enter
 	@$(BIN)/devote demo
 
-banner: setup ## a shop whose visitors' browsers find its best banner, and the experiment's page
+banner: $(DEMO) ## a shop whose visitors' browsers find its best banner, and the experiment's page
 	@$(BIN)/python examples/banner/run.py
 
 lint: $(VENV)/.ready

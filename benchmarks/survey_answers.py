@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from devote import ExperimentSpec
 from devote.rules.randomizer import blur_reward
 from devote.schemes import Survey
-from devote.schemes.survey.messages import Answer
+from devote.schemes.survey.tally import Answer
 from devote.simulator.answers import simulate_answers
 
 RULES = ("betting", "mixture_elimination")

@@ -19,8 +19,7 @@ from backend import Shop
 
 from devote.boards.board import Experiment
 from devote.boards.operator import Operator
-from devote.demo.processes import CrowdProcess, ServerProcess
-from devote.demo.task import Task
+from devote.demo.processes import CrowdProcess, ServerProcess, Task
 from devote.protocol import ExperimentSpec
 from devote.schemes import Survey
 

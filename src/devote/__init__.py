@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from devote.simulator import (
         Result,
         check_algorithm,
+        check_scheme,
         compare,
         grid,
         load_results,
@@ -86,6 +87,7 @@ _LAZY = {
     "RepeatedReward": "devote.device",
     "Result": "devote.simulator",
     "check_algorithm": "devote.simulator",
+    "check_scheme": "devote.simulator",
     "compare": "devote.simulator",
     "grid": "devote.simulator",
     "load_results": "devote.simulator",
@@ -130,6 +132,7 @@ __all__ = [
     "Vote",
     "__version__",
     "check_algorithm",
+    "check_scheme",
     "claimed_failure",
     "compare",
     "get_problem",

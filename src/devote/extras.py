@@ -12,7 +12,6 @@ EXTRAS = {
     "scipy": "sim",
     "matplotlib": "plots",
     "PIL": "plots",
-    "typer": "cli",
     "rich": "cli",
     "starlette": "serve",
     "uvicorn": "serve",

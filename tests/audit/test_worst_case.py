@@ -15,8 +15,8 @@ from devote.rules.algorithm import Algorithm
 from devote.rules.registry import ALGORITHMS, register
 from devote.rules.state import COUNT, keep_only
 from devote.schemes import Jury
-from devote.schemes.jury.messages import Claim
-from devote.schemes.jury.player import Juror
+from devote.schemes.jury.scheme import Juror
+from devote.schemes.jury.tally import Claim
 from devote.simulator import run_players, simulate
 from devote.theory import binomial_tail, vote_failure
 
@@ -173,7 +173,7 @@ class ClaimsOnReward(Juror):
     def _learn(self, eliminated, *, was_reset):
         if not self._claimed and not self.tally.is_full:
             self._claimed = True
-            self._say([Claim(self.spec.name, self.voter)])
+            self._send([Claim(self.spec.name, self.voter)])
         super()._learn(eliminated, was_reset=was_reset)
 
 

@@ -25,8 +25,7 @@ from tests.chromium import FLAGS
 from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.verification import verify_log
-from devote.demo.processes import CrowdProcess
-from devote.demo.task import Task
+from devote.demo.processes import CrowdProcess, Task
 from devote.protocol import ExperimentSpec
 
 sys.path.insert(0, str(ROOT / "examples/banner"))
@@ -117,7 +116,7 @@ def run(
         looked(shop.origin, watch)
         while any(crowd.running for crowd in crowds):
             time.sleep(0.2)
-        assert not any(crowd.failed for crowd in crowds), crowds[0].complaints
+        assert not any(crowd.failed for crowd in crowds), crowds[0].errors
         with HttpLog(url) as log:
             report = verify_log(log)
         on_board = {message.voter for _, message in operator.messages(spec.name, spec.n_arms)}

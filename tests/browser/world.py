@@ -21,7 +21,7 @@ from devote.boards.verification import verify_log
 from devote.demo.processes import ServerProcess
 from devote.protocol import ExperimentSpec
 from devote.schemes import Survey
-from devote.schemes.survey.messages import Answer
+from devote.schemes.survey.tally import Answer
 from devote.server import Settings, create_app
 from devote.server.serve import make_server
 

@@ -79,7 +79,7 @@ def test_bad_input(devote, command, remedy, tmp_path, monkeypatch):
 
 def test_a_folder_without_permission(devote, tmp_path, monkeypatch):
     # Root may write anywhere, so that the permission itself cannot be taken away here.
-    monkeypatch.setattr("devote.cli.output_file.os.access", lambda *_: False)
+    monkeypatch.setattr("devote.cli.options.os.access", lambda *_: False)
     ran = devote("simulate", "--save", tmp_path / "x.npz")
     assert ran.code == 2
     assert "no permission" in ran.err

@@ -74,7 +74,7 @@ def test_an_empty_file_changes_nothing(served):
         ("config = 'x'", "has a key 'config' that is not known"),
         ("port = '8600'", "port = '8600' is not a whole number"),
         ("port = true", "port = True is not a whole number"),
-        ("port = 99999", "Invalid value for '--port'"),
+        ("port = 99999", "'99999' must be from 1 to 65535"),
         ("host = 3", "host = 3 is not a text"),
         ("store = ", "is not TOML"),
         ("certificate = 'c.pem'", "one is missing"),

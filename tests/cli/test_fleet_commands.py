@@ -130,7 +130,7 @@ BAD = [
     ("demo --scheme pooled", "Use one of: decentralized, jury"),
     ("demo --scheme jurry", "Did you mean 'jury'?"),
     ("demo --set seats=9", "not a parameter of decentralized, but of jury"),
-    ("experiments list --server http://127.0.0.1:1", "`devote serve` is running there"),
+    ("experiments list --server http://127.0.0.1:1", "`devote serve` runs there"),
     ("experiments list --server 127.0.0.1:1", "Give one like http://"),
     ("experiments list --server http://127.0.0.1:99999", "Give one like http://"),
     ("experiments open banner.toml", "devote-server.db.token is not there. Give --token-file"),
@@ -140,7 +140,7 @@ BAD = [
     ("experiments open banner.toml --token-file token --enrolment x", "must be open or invite"),
     (
         "experiments open banner.toml --token-file token --server http://127.0.0.1:1",
-        "`devote serve` is running there",
+        "`devote serve` runs there",
     ),
     ("invites banner", "`devote serve` printed where it is"),
     ("invites banner --token-file token --server ftp://x", "Give one like http://"),

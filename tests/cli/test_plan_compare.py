@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from devote.cli.main import load
+from devote.cli.main import COMMANDS, help_of
 
 pytestmark = pytest.mark.usefixtures("shipped_schemes")
 
@@ -153,7 +153,7 @@ def test_bad_input_is_told_in_one_line_with_what_would_work(devote, flags, words
 
 
 def examples():
-    lines = [line.strip() for line in load("plan").help.splitlines()]
+    lines = [line.strip() for line in help_of(COMMANDS["plan"]).splitlines()]
     return [line.removeprefix("devote ") for line in lines if line.startswith("devote plan")]
 
 

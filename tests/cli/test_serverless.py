@@ -84,7 +84,7 @@ def test_a_revocation_of_which_nobody_hears_says_so(here, capsys):
     assert main(["certify", "revoke", "banner.toml", "7"]) == 0
     told = capsys.readouterr()
     assert told.out == "signed: 7\n"
-    assert "nobody was told" in told.err
+    assert "no device was told" in told.err
     silent = ["certify", "revoke", "banner.toml", "7", "--tell", "127.0.0.1:9"]
     assert main(silent) != 0
     assert "does not answer" in capsys.readouterr().err

@@ -3,7 +3,7 @@ import json
 
 from rich.console import Console
 
-from devote.cli.watch_view import choose_view, picture
+from devote.cli.lab import picture, watcher
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulator import Scenario, simulate
@@ -62,8 +62,8 @@ def test_it_is_the_run_that_simulate_would_make(devote):
 
 def test_speed_limits_the_pulls_per_second(devote, monkeypatch):
     slept = []
-    monkeypatch.setattr("devote.cli.watch.time.sleep", slept.append)
-    monkeypatch.setattr("devote.cli.watch.time.monotonic", lambda: 0.0)
+    monkeypatch.setattr("devote.cli.lab.time.sleep", slept.append)
+    monkeypatch.setattr("devote.cli.lab.time.monotonic", lambda: 0.0)
     devote(*SMALL, "--speed", 2000, "--horizon", 1000)
     assert len(slept) == 9
 
@@ -73,7 +73,7 @@ def test_the_screen_shows_arms_votes_and_players_done():
         spec = ExperimentSpec(arms=3, scheme=scheme)
         scenario = Scenario(spec, Problem("toy", [0.9, 0.1, 0.1]), 32)
         out = io.StringIO()
-        with choose_view(scenario, Console(file=out, force_terminal=True, width=100)) as show:
+        with watcher(scenario, Console(file=out, force_terminal=True, width=100)) as show:
             for frame in frames(scenario, step=500):
                 show(frame)
         assert "players down to one arm" in out.getvalue()

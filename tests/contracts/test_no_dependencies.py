@@ -102,7 +102,7 @@ def test_the_version_is_told_without_extras_and_the_command_line_asks_for_its_ow
     assert (told.stdout, told.stderr) == (f"devote {devote.__version__}\n", "")
     asked = subprocess.run([*run, "simulate"], capture_output=True, text=True)
     assert asked.returncode == 2
-    assert asked.stderr.startswith("devote: This needs typer, which is not installed. Install it:")
+    assert asked.stderr.startswith("devote: This needs rich, which is not installed. Install it:")
 
 
 def test_python_m_devote_is_the_command_line():

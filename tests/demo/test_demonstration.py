@@ -6,16 +6,16 @@ import threading
 import time
 
 import pytest
+from devote.cli.demo_view import DemoView
+from devote.demo.task import Task
 from tests.server.live import open_store, serving_in_thread
 
 from devote.boards.board import Experiment
 from devote.boards.operator import Operator
-from devote.cli.demo_view import DemoView
 from devote.demo import crowd, demonstration
 from devote.demo.crowd import run_crowd
 from devote.demo.demonstration import Outcome, banner_experiment, run_demonstration
 from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
-from devote.demo.task import Task
 from devote.device import JoinError
 from devote.protocol import ExperimentSpec, SpecError, to_json
 from devote.schemes import Jury, Pick, Survey, Vote

@@ -10,12 +10,12 @@ from pathlib import Path
 from tests.deploy.by_hand import COMPOSE, DEPLOY, NATS_SERVER, Machine, command_of, entrypoint
 from tests.tools import needed
 
-from devote.cli.config import NOT_IN_A_FILE
-from devote.cli.main import load
+from devote.cli.main import COMMANDS
+from devote.cli.operator import CONFIG_EXCLUDES
 
 UNIT = (DEPLOY / "devote.service").read_text()
 CONTAINERFILE = (DEPLOY / "Containerfile").read_text()
-SERVE = {option for parameter in load("serve").params for option in parameter.opts}
+SERVE = {option.name for option in COMMANDS["serve"].options}
 
 
 def run(*command):
@@ -52,7 +52,7 @@ def test_the_example_of_a_config_file_names_known_keys_only():
     keys = re.findall(r"^#? ?([a-z-]+) = ", text.partition("[limits]")[0], re.MULTILINE)
     assert {"store", "host", "port"} <= set(keys)
     assert {f"--{key}" for key in keys} <= SERVE
-    assert NOT_IN_A_FILE.isdisjoint(keys)
+    assert CONFIG_EXCLUDES.isdisjoint(f"--{key}" for key in keys)
 
 
 def test_nats_takes_its_configuration(tmp_path):

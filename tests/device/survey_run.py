@@ -39,9 +39,8 @@ from devote.boards.identity import Identity
 from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.verification import verify_log
-from devote.demo.processes import CrowdProcess, ServerProcess
-from devote.demo.task import Task
-from devote.demo.visitors import run_visitors
+from devote.demo.crowd import run_crowd
+from devote.demo.processes import CrowdProcess, ServerProcess, Task
 from devote.protocol import ExperimentSpec, Message, to_json
 from devote.schemes import Answer, Survey
 
@@ -151,7 +150,7 @@ def run(
             crowds[-1].start()
         struck = server_kills = 0
         while any(crowd.running for crowd in crowds):
-            assert not any(crowd.failed for crowd in crowds), crowds[0].complaints
+            assert not any(crowd.failed for crowd in crowds), crowds[0].errors
             gone = sum(len(file.read_text().split()) for file in folder.glob("gone-*.txt"))
             if struck < kills and gone >= (struck + 0.5 + dice.random()) * devices / (kills + 2):
                 struck += 1
@@ -219,7 +218,7 @@ def crowd(file: Path) -> None:
                 note("acknowledged", envelope)
             return outcome
 
-    run_visitors(task, lambda _: None, threading.Event(), NotingBoard)
+    run_crowd(task, lambda _: None, threading.Event(), NotingBoard)
 
 
 def main() -> None:

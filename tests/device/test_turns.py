@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from tests.device.worlds import set_up
 
-from devote.cli.turns import ask, made_up, play
+from devote.cli.fleet import ask, made_up, play
 from devote.device.core import Core
-from devote.device.errors import DeviceError
+from devote.errors import DevoteError
 
 ARMS = ("red", "green", "blue")
 
@@ -66,7 +66,7 @@ def test_a_made_up_user_clicks_as_often_as_told_and_the_same_way_again():
 
 
 def test_a_made_up_user_needs_a_mean_for_each_arm():
-    with pytest.raises(DeviceError, match="2 means were given, but the experiment has 3 arms"):
+    with pytest.raises(DevoteError, match="2 means were given, but the experiment has 3 arms"):
         made_up((0.1, 0.2), ARMS, seed=0)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from devote.protocol import ExperimentSpec
 from devote.rules.randomizer import blur_reward
 from devote.schemes import Survey
-from devote.schemes.survey.messages import Answer
+from devote.schemes.survey.tally import Answer
 
 ARMS = ("red", "green", "blue", "grey")
 MEANS = (0.2, 0.8, 0.6, 0.1)

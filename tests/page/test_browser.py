@@ -42,8 +42,7 @@ def test_options_go_out_live_one_by_one_and_the_answer_comes_last(server, onlook
 def test_real_devices_with_hidden_clicks_bring_the_right_winner_onto_the_page(
     server, onlooker, tmp_path
 ):
-    from devote.demo.processes import CrowdProcess
-    from devote.demo.task import Task
+    from devote.demo.processes import CrowdProcess, Task
 
     server.open(SPEC.with_(arms=["worst", "best", "middling"]), players=8)
     page = onlooker("#banner")

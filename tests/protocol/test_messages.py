@@ -11,7 +11,7 @@ from devote.protocol import ExperimentSpec, RemoteProtocolError, from_json, to_j
 from devote.protocol.messages import KINDS, MAX_ARMS, Kind, Number, message, to_bytes
 from devote.protocol.wire import Scope
 from devote.schemes import Answer, Claim, Pick, Reset, Vote
-from devote.schemes.decentralized.messages import MAX_TERM
+from devote.schemes.decentralized.tally import MAX_TERM
 
 MANY = 10 * settings().max_examples
 N_ARMS = 10

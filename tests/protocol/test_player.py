@@ -18,7 +18,7 @@ from devote.protocol import (
 )
 from devote.rules.registry import ALGORITHMS
 from devote.schemes import Reset, Vote
-from devote.schemes.decentralized.messages import MAX_TERM
+from devote.schemes.decentralized.tally import MAX_TERM
 
 HUGE = 10**400  # too large for a float
 

@@ -385,7 +385,7 @@ def test_defaults_that_are_written_out_leave_the_fingerprint_as_it_is():
         ({"name": "jury", "liars": 29}, r"liars=29 of 29 jurors leave nobody to trust"),
         ({"name": "jury", "privacy": 0.0}, r"privacy=0.0 must be above 0"),
         ({"name": "jury", "privacy": 31}, r"privacy=31 hides nothing.\nUse a number from"),
-        ({"name": "jury", "privacy": 1e-9}, r"privacy=1e-09 leaves nothing to hear"),
+        ({"name": "jury", "privacy": 1e-9}, r"privacy=1e-09 leaves nothing but noise"),
         ({"name": "jury", "privacy": math.nan}, r"privacy=nan must be finite"),
         ({"name": "jury", "privacy": "4"}, r"privacy='4' must be a number"),
         ({"name": "jury", "seats": 1}, r"1 jurors cannot be sure: 2 of them .*\nUse \d+ seats"),
@@ -406,5 +406,5 @@ def test_a_jury_needs_a_subroutine_that_ends():
         lambda: ExperimentSpec(
             arms=3, algorithm="ser4", options={"phi": 0.1}, scheme="jury", eta=0.2
         ),
-        r"ser4 never ends, and a juror says which arm it ended with",
+        r"ser4 never ends, and a juror sends the arm it ended with",
     )

@@ -82,7 +82,7 @@ class Runner(Player):
 
     def _learn(self, eliminated: list[int], *, was_reset: bool) -> None:
         if eliminated and self.best is not None and not self.tally.said:
-            self._say([Finished(self.spec.name, self.best, self.voter)])
+            self._send([Finished(self.spec.name, self.best, self.voter)])
 
 
 @register_scheme

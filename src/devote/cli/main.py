@@ -1,200 +1,242 @@
-"""The entry point: which subcommands there are, loaded only when one is called.
+"""The entry point: finds the command that the words call, parses its options, and runs it.
 
-To add a subcommand, write ``cli/<name>.py`` with a function of that name (or a ``typer.Typer``, for
-commands below it), and add one line to ``COMMANDS``. A file's heavy imports belong inside its
-functions, so that ``devote --help`` stays quick.
+To add a command, write a function in the file of its group (``lab``, ``plan``, ``fleet``,
+``operator``) under ``@command``. Heavy imports belong inside the function, so that
+``devote --help`` stays quick.
 """
 
+import inspect
 import os
-import re
 import sys
+import textwrap
+import traceback
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Annotated, Any
+from shutil import get_terminal_size
+from typing import NoReturn
 
-import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+from devote import __version__
+from devote.cli import fleet, lab, operator, plan  # noqa: F401  (they register their commands)
+from devote.cli.options import COMMANDS, Command, CommandError
+from devote.cli.render import note, show
+from devote.errors import DevoteError, did_you_mean
+from devote.extras import missing_extra
 
-from devote.cli.errors import BROKEN_PIPE, bad_input
+GROUPS = {
+    "Lab": "simulate sweep plan reproduce audit watch schemes algorithms problems",
+    "Fleet": "demo device certify peers",
+    "Operator": "serve experiments invites revoke token backup restore migrate verify",
+}
+"""The commands as the help lists them."""
 
-COMMANDS = {
-    "simulate": "Run trials of one scenario: samples, messages, who won.",
-    "sweep": "A grid of scenarios from a file: grows, and goes on where it stopped.",
-    "plan": "Which scheme for your fleet, and what it will cost, before anything is deployed.",
-    "reproduce": "The paper again: its figures, and its sentences judged one by one.",
+FAMILIES = {
     "audit": "What each promise is worth: measured, with exact intervals.",
-    "watch": "One run, live in the terminal: arms, messages about them, players done.",
-    "demo": "The main job end to end: 64 real devices, a server, ten banners.",
-    "serve": "A board for devices, and the page to watch it on.",
-    "migrate": "Move experiments from a file to NATS, where servers share them.",
     "experiments": "Open, list, close, export or delete the experiments of a server.",
-    "invites": "Single-use invites to an experiment, as lines, as links or in a file.",
-    "revoke": "Take nothing more from a device, or let nobody use an invite.",
-    "token": "Replace the operator's token.",
-    "backup": "Copy a store to a file while its server runs.",
-    "restore": "Put a copy in the place of a store.",
-    "verify": "Read a whole log, check every message, and count it again.",
-    "device": "One device in the terminal, for trying things out.",
+    "token": "The tokens of a server: replace, add, list, remove.",
     "certify": "Who may vote where there is no server: keys, tickets, revocations.",
-    "peers": "Whom a device without a server knows: list, add, health.",
-    "schemes": "The ways a group can decide.",
-    "algorithms": "The subroutines there are.",
-    "problems": "The problems there are.",
+    "peers": "Whom a device without a server knows: list, add, remove, health.",
 }
-FILES = dict.fromkeys(("schemes", "algorithms", "problems"), "listings")
-FILES["restore"] = "backup"
-"""The file of a subcommand that does not have one of its own name."""
+"""Commands that have commands below them."""
 
-TAKE_RULES = {
-    "simulate",
-    "sweep",
-    "plan",
-    "audit",
-    "watch",
-    "serve",
-    "experiments",
-    "device",
-    "certify",
-    "algorithms",
-}
-"""The subcommands that take a subroutine, or a specification that names one."""
+BROKEN_PIPE = 141
+"""The exit code where nobody reads the output any more: 128 and the number of SIGPIPE."""
+
+INTERRUPTED = 130
 
 
-def load(name: str) -> Any:
-    """The subcommand of that name, ready to run."""
-    found = getattr(import_module(f"devote.cli.{FILES.get(name, name)}"), name)
-    if not isinstance(found, typer.Typer):
-        alone = typer.Typer(add_completion=False)
-        alone.command()(found)
-        found = alone
-    command: Any = get_command(found)
-    command.name = name
-    inner = getattr(command, "commands", {}).values()
-    for one in (command, *inner):
-        one.help = _space_examples(one.help or COMMANDS[name])
-    if name in TAKE_RULES:
-        for one in inner or (command,):
-            one.params.append(_import_option())
-    return command
-
-
-def _space_examples(text: str) -> str:
-    """Each example becomes a paragraph: lines of one paragraph would be joined."""
-    words, *found = re.split("^(Examples?):$", text, flags=re.M)
-    if not found:
-        return words
-    title, lines = found
-    examples = map(str.strip, lines.strip().splitlines())
-    return "\n\n".join([f"{words}[bold]{title}[/bold]", *examples])
-
-
-def _import_rules(files: list[str] | None) -> None:
-    from devote.rules import import_rules
-
-    for file in files or ():
-        import_rules(file)
-
-
-def _import_option() -> Any:
-    """``--import``, which every command that takes a subroutine has."""
-    alone = typer.Typer()
-
-    @alone.command()
-    def command(
-        files: Annotated[
-            list[str] | None,
-            typer.Option(
-                "--import",
-                metavar="FILE.py",
-                help="Import a file with a subroutine of your own first; may be repeated.",
-                callback=_import_rules,
-                is_eager=True,
-                expose_value=False,
-            ),
-        ] = None,
-    ) -> None: ...
-
-    return next(one for one in get_command(alone).params if "--import" in one.opts)
-
-
-class LazyGroup(TyperGroup):
-    """A group that lists all subcommands and imports the one that is called."""
-
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        for name, summary in COMMANDS.items():
-            self.commands[name] = TyperCommand(name, help=summary)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Let the stubs find the name or suggest the nearest, then load what is behind it."""
-        name, stub, rest = super().resolve_command(ctx, args)
-        return name, stub if name is None else load(name), rest
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the subcommand; Ctrl-C says how to go on where there is a way."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as stop:
-            if str(stop):
-                typer.echo(f"devote: {' '.join(str(stop).split())}", err=True)
-            raise
-
-
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from devote import __version__
-
-        typer.echo(f"devote {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def devote(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
-    ] = False,
-    traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where an error came from.")
-    ] = False,
-) -> None:
-    """Many devices find the best of K options together, and exchange only a few messages."""
+class _Parser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise CommandError(f"{message[:1].upper()}{message[1:]}.\nSee {self.prog} --help.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 2, and one line on stderr, on bad input."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    shows_traceback = given[:1] == ["--traceback"]
     try:
-        code = get_command(app).main(args=given, prog_name="devote", standalone_mode=False)
+        code = _run(given[1:] if shows_traceback else given)
         sys.stdout.flush()
-    except typer.Abort:
-        return 130
+    except KeyboardInterrupt as stop:
+        if str(stop):  # how to go on, where there is a way
+            note(str(stop))
+        return INTERRUPTED
     except BrokenPipeError:
-        return _nobody_reads()
+        return _end_unread()
     except SystemExit as stop:
-        # Below us a broken pipe is caught and made into an exit with code 1.
+        # rich makes a broken pipe into an exit with code 1.
         if not isinstance(stop.__context__, BrokenPipeError):
             raise
-        return _nobody_reads()
+        return _end_unread()
     except Exception as error:
-        line = bad_input(error)
-        if "--traceback" in given or line is None:
-            raise
-        if line:
-            typer.echo(f"devote: {line}", err=True)
+        message = bad_input(error)
+        if shows_traceback or message is None:
+            show(*traceback.format_exc().splitlines(), error=True)
+            return 1
+        note(message)
         return 2
-    return code if isinstance(code, int) else 0
+    return code
 
 
-def _nobody_reads() -> int:
+def bad_input(error: Exception) -> str | None:
+    """The message if this is the user's to correct, None if it is a fault of the program."""
+    if isinstance(error, ModuleNotFoundError):
+        told = missing_extra(error)
+        return None if told is None else str(told)
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}. Choose another file or folder."
+    if isinstance(error, (DevoteError, OSError)):
+        return str(error) or type(error).__name__
+    return None
+
+
+def _end_unread() -> int:
     """The reader of a pipe has left, as ``head`` does: end like any other program in a pipe."""
     # What is still buffered would be written, and fail again, when Python ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
     return BROKEN_PIPE
+
+
+def _run(given: list[str]) -> int:
+    match given:
+        case ["--version", *_]:
+            show(f"devote {__version__}")
+            return 0
+        case ["--show-completion", *_]:
+            print(completion())
+            return 0
+        case [] | ["--help" | "-h", *_]:
+            print(_overview())
+            return 0 if given else 2
+    name, rest = given[0], given[1:]
+    if name in FAMILIES:
+        if not rest or rest[0] in ("--help", "-h"):
+            print(_family(name))
+            return 0 if rest else 2
+        name, rest = f"{name} {rest[0]}", rest[1:]
+    if name not in COMMANDS:
+        known = [words for words in COMMANDS if words.count(" ") == name.count(" ")]
+        hint = did_you_mean(name, [*known, *FAMILIES])
+        raise CommandError(f"No such command {name!r}. {hint}\nSee devote --help.")
+    command, parser = COMMANDS[name], parser_of(name)
+    if "--help" in rest or "-h" in rest:
+        print(parser.format_help())
+        return 0
+    rest = join_values(rest, command)
+    found, unknown = parser.parse_known_intermixed_args(rest)
+    if getattr(found, "config", None) is not None:
+        found, unknown = parser.parse_known_intermixed_args(
+            [*operator.read_config(found.config, rest), *rest]
+        )
+    if unknown:
+        flags = [option.name for option in command.options if not option.is_argument]
+        what = "option" if unknown[0].startswith("-") else "argument"
+        hint = did_you_mean(unknown[0], flags) if what == "option" else ""
+        raise CommandError(f"No such {what} {unknown[0]}. {hint}\nSee devote {name} --help.")
+    if files := getattr(found, "import_", None):
+        from devote.rules import import_rules
+
+        for file in files:
+            import_rules(file)
+    code = command.run(found)
+    return code if isinstance(code, int) else 0
+
+
+def join_values(given: Sequence[str], command: Command) -> list[str]:
+    """The words with each value joined to its option, as a value may begin with a dash.
+
+    >>> join_values(["--means", "-.1,.4", "--json"], COMMANDS["simulate"])
+    ['--means=-.1,.4', '--json']
+    """
+    valued = {option.name for option in command.options if option.metavar}
+    joined: list[str] = []
+    rest = iter(given)
+    for word in rest:
+        value = next(rest, None) if word in valued else None
+        joined.append(word if value is None else f"{word}={value}")
+    return joined
+
+
+def parser_of(name: str) -> ArgumentParser:
+    """The parser of one command, with its help."""
+    command = COMMANDS[name]
+    text, _, examples = help_of(command).partition("\n\nExample")
+    width = min(100, get_terminal_size().columns - 2)
+    arguments = [option for option in command.options if option.is_argument]
+    parser = _Parser(
+        prog=f"devote {name}",
+        usage=" ".join([f"devote {name} [OPTIONS]", *(str(one.metavar) for one in arguments)]),
+        description="\n\n".join(textwrap.fill(part, width) for part in text.split("\n\n")),
+        epilog=f"example{examples}",
+        formatter_class=RawDescriptionHelpFormatter,
+        add_help=False,
+        allow_abbrev=False,
+    )
+    for option in command.options:
+        option.add_to(parser)
+    parser.add_argument("-h", "--help", action="store_true", help="Show this message and exit.")
+    return parser
+
+
+def help_of(command: Command) -> str:
+    """Its help: what it does, more about that, and examples."""
+    return inspect.cleandoc(command.run.__doc__ or "")
+
+
+def _summary(name: str) -> str:
+    return FAMILIES.get(name) or help_of(COMMANDS[name]).partition("\n")[0]
+
+
+def _overview() -> str:
+    shown = [
+        "usage: devote [--version] [--traceback] [--show-completion] COMMAND [OPTIONS]\n",
+        "Many devices find the best of K options together, and exchange only a few messages.",
+    ]
+    for group, names in GROUPS.items():
+        shown += ["", f"{group}:", *(f"  {name:12} {_summary(name)}" for name in names.split())]
+    shown += [
+        "",
+        "options:",
+        "  --version          Show the version.",
+        "  --traceback        Show where an error came from.",
+        "  --show-completion  Print a script of completions for bash or zsh, to be sourced.",
+        "",
+        "Every command has --help with examples.",
+    ]
+    return "\n".join(shown)
+
+
+def _family(name: str) -> str:
+    below = [words for words in COMMANDS if words.startswith(f"{name} ")]
+    rows = [f"  {words.split()[1]:12} {_summary(words)}" for words in below]
+    return "\n".join([f"usage: devote {name} COMMAND [OPTIONS]", "", FAMILIES[name], "", *rows])
+
+
+def completion() -> str:
+    """A script for bash, and for zsh with ``bashcompinit``, which completes names and options."""
+    lists = {
+        words: [option.name for option in command.options if not option.is_argument]
+        for words, command in COMMANDS.items()
+    }
+    for name in FAMILIES:
+        lists[name] = [words.split()[1] for words in COMMANDS if words.startswith(f"{name} ")]
+    cases = [
+        f'    "{words}"|"{words} -"*) list="{" ".join([*found, "--help"])}" ;;'
+        for words, found in lists.items()
+    ]
+    names = " ".join(" ".join(GROUPS.values()).split())
+    return "\n".join(
+        [
+            '[ -n "$ZSH_VERSION" ] && autoload -U +X bashcompinit && bashcompinit',
+            "_devote() {",
+            f'  local list="{names}"',
+            '  case "${COMP_WORDS[*]:1:$((COMP_CWORD < 3 ? COMP_CWORD - 1 : 2))}" in',
+            *cases,
+            "  esac",
+            '  COMPREPLY=($(compgen -W "$list" -- "${COMP_WORDS[COMP_CWORD]}"))',
+            "}",
+            "complete -o default -F _devote devote",
+        ]
+    )
 
 
 if __name__ == "__main__":

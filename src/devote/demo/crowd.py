@@ -1,79 +1,154 @@
 """A crowd of devices with made-up users, for demonstrations and tests.
 
-Each device is a real one, with its own key, store and connection. Only the users are played: who
-picks up their device next, and whether they click, comes from a problem that no device knows.
-Run as a program (``python -m devote.demo.crowd``), it goes on from the stores it finds, so it
-can be killed and started again at any moment.
+Each device is a real one, with its own key and store. Only the users are played: who picks up their
+device next, and whether they click, comes from a problem that no device knows. Either all devices
+play until they have the answer, or they are visitors of a survey: each comes, is shown an arm,
+clicks or not, and leaves when its answer has left; visitors share connections, and only some are
+awake at a time.
+
+Run as a program (``python -m devote.demo.crowd``), it goes on from the stores it finds, so it can
+be killed and started again at any moment.
 """
 
+import asyncio
 import random
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from devote.demo.task import JOIN_ATTEMPTS, JOIN_PAUSE, Task
-from devote.demo.visitors import run_visitors
-from devote.device import Device, JoinError
+import httpx
+
+from devote.boards.http import HttpBoard
+from devote.demo.processes import Task
+from devote.device import AsyncDevice, JoinError, LateReward
+from devote.device.steps import LATEST
 from devote.device.sync import Pace
 
 QUICK = Pace(every=1.0, base=0.1, cap=1.0)
-AT_ONCE = 8
+SELDOM = Pace(every=60.0, base=0.2, cap=2.0)
+JOIN_ATTEMPTS = 60
+JOIN_PAUSE = 0.5
+JOINING_AT_ONCE = 8
+VISITORS_AWAKE = 128
+"""Visitors at a time: each has files open."""
+
+FRESH = 0.5
+"""Seconds for which visitors share one read of the tally."""
 
 
-def run_crowd(task: Task, report: Callable[[int], None], stop: threading.Event) -> int:
-    """Let users come and go until every device has the answer; returns the pulls made here.
+@dataclass
+class _Crowd:
+    """Devices and their users; ``report`` gets the number of plays now and then.
 
-    ``report`` is told the pulls so far now and then. Only the crowd, which plays the users, can
-    count them.
+    Only the crowd, which plays the users, can count them.
     """
-    users = random.Random(f"{task.seed}/{min(task.invites)}/users")
-    pulls = 0
-    with ThreadPoolExecutor(AT_ONCE) as pool, ExitStack() as stack:
-        joining = [pool.submit(_join, task, n) for n in task.invites]
-        stack.callback(lambda: wait([pool.submit(_close, future) for future in joining]))
-        devices = [future.result() for future in joining]
-        while not stop.is_set() and any(device.status().state == "open" for device in devices):
-            device = users.choice(devices)
-            choice = device.choose()
-            device.reward(float(users.random() < task.means[choice]), choice)
-            pulls += 1
-            if pulls % 500 == 0:
-                report(pulls)
-        report(pulls)
-    return pulls
+
+    task: Task
+    report: Callable[[int], None]
+    stop: threading.Event
+    plays: int = 0
+
+    def __post_init__(self) -> None:
+        self.users = random.Random(f"{self.task.seed}/{min(self.task.invites)}/users")
+
+    async def run_players(self) -> None:
+        """Let users come and go until every device has the answer."""
+        slots = asyncio.Semaphore(JOINING_AT_ONCE)
+
+        async def join(n: int) -> AsyncDevice:
+            async with slots:
+                return await self._join(n, QUICK)
+
+        async with AsyncExitStack() as stack:
+            joined = await asyncio.gather(*map(join, self.task.invites), return_exceptions=True)
+            for device in joined:
+                if isinstance(device, AsyncDevice):
+                    stack.push_async_callback(device.close)
+            devices = [device for device in joined if isinstance(device, AsyncDevice)]
+            for error in joined:
+                if isinstance(error, BaseException):
+                    raise error
+            while not self.stop.is_set() and any(d.status().state == "open" for d in devices):
+                await self._play(self.users.choice(devices))
+
+    async def run_visitors(self, form: type[HttpBoard]) -> None:
+        """Let every visitor come and go who has not gone yet."""
+        log = self.task.folder / f"gone-{min(self.task.invites):05d}.txt"
+        gone = set(log.read_text().split()) if log.exists() else set()
+        coming = (n for n in self.task.invites if str(n) not in gone)
+        limits = httpx.Limits(max_connections=16)
+        async with httpx.AsyncClient(headers={"User-Agent": "devote"}, limits=limits) as client:
+            board = form(self.task.url, client, fresh=FRESH)
+            async with asyncio.TaskGroup() as group:
+                for _ in range(VISITORS_AWAKE):
+                    group.create_task(self._receive(coming, board, log))
+
+    async def _receive(self, coming: Iterator[int], board: HttpBoard, log: Path) -> None:
+        for n in coming:
+            async with await self._join(n, SELDOM, board) as device:
+                for _ in range(self.task.answers):
+                    await self._play(device)
+                    await asyncio.sleep(1.001 * (1.0 + LATEST) * self.task.reply_after)
+                    while not (self.stop.is_set() or await device.sync()):
+                        await asyncio.sleep(JOIN_PAUSE)
+            if self.stop.is_set():
+                return
+            with log.open("a") as file:
+                file.write(f"{n}\n")
+
+    async def _play(self, device: AsyncDevice) -> None:
+        choice = await device.choose()
+        with suppress(LateReward):  # on a busy machine; the answer is that of no click
+            await device.reward(float(self.users.random() < self.task.means[choice]), choice)
+        self.plays += 1
+        if self.plays % 50 == 0:
+            self.report(self.plays)
+
+    async def _join(self, n: int, pace: Pace, board: HttpBoard | None = None) -> AsyncDevice:
+        """Join, trying again for a while if the server is away just now."""
+        task, attempts = self.task, 1
+        store = task.folder / f"device-{n:05d}.db"
+        while True:
+            try:
+                return await AsyncDevice.join(
+                    task.url, store=store, invite=task.invites[n], pace=pace, board=board
+                )
+            except JoinError:
+                if attempts >= JOIN_ATTEMPTS:
+                    raise
+                attempts += 1
+                await asyncio.sleep(JOIN_PAUSE)
 
 
-def _join(task: Task, n: int) -> Device:
-    """Join, trying again for a while if the server is away just now."""
-    store, attempts = task.folder / f"device-{n:05d}.db", 1
-    while True:
-        try:
-            return Device.join(task.url, store=store, invite=task.invites[n], pace=QUICK)
-        except JoinError:
-            if attempts >= JOIN_ATTEMPTS:
-                raise
-            attempts += 1
-            time.sleep(JOIN_PAUSE)
+def run_crowd(
+    task: Task,
+    report: Callable[[int], None],
+    stop: threading.Event,
+    form: type[HttpBoard] = HttpBoard,
+) -> int:
+    """Let the users come and go; returns the plays made here."""
+    crowd = _Crowd(task, report, stop)
+    asyncio.run(crowd.run_visitors(form) if task.answers else crowd.run_players())
+    report(crowd.plays)
+    return crowd.plays
 
 
-def _close(joining: "Future[Device]") -> None:
-    if joining.exception() is None:
-        joining.result().close()
-
-
-def main() -> None:
-    """Run the devices of the task in a JSON file and print the pulls made, a number per line."""
-    task = Task.from_json(Path(sys.argv[1]).read_bytes())
+def stopped_by_signals() -> threading.Event:
+    """An event that is set when this process is asked to end."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    run = run_visitors if task.answers else run_crowd
-    run(task, lambda pulls: print(pulls, flush=True), stop)
+    return stop
+
+
+def main() -> None:
+    """Run the devices of the task in a JSON file and print the plays made, a number per line."""
+    task = Task.from_json(Path(sys.argv[1]).read_bytes())
+    run_crowd(task, lambda plays: print(plays, flush=True), stopped_by_signals())
 
 
 if __name__ == "__main__":

@@ -1,22 +1,22 @@
 """The main job end to end: a server, devices with hidden users, and messages between them.
 
-``run_demonstration`` starts real processes on this machine, watches the board as anybody could,
-and tells what happens as it happens. With chaos it kills the server and devices as it goes.
+``demonstrate`` starts real processes on this machine, watches the board as anybody could, and
+yields what happens as it happens. With chaos it kills the server and devices as it goes.
 """
 
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
 
 from devote.boards.board import BoardUnavailable, Experiment
 from devote.boards.operator import Operator
-from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess
-from devote.demo.task import Task
+from devote.demo.processes import CrowdProcess, DemonstrationError, ServerProcess, Task
 from devote.protocol import ExperimentSpec, Message, Scheme, Status, Tally, to_json
 from devote.schemes import Survey, make_scheme
 
@@ -55,7 +55,7 @@ VISITORS = 3_000
 
 @dataclass(frozen=True)
 class Happening:
-    """Something worth telling: what, when (seconds since the start), and in words."""
+    """Something that happened: what, when (seconds since the start), and in words."""
 
     kind: str
     seconds: float
@@ -85,7 +85,7 @@ class Outcome:
     @property
     def server_kills(self) -> int:
         """How often the server was killed."""
-        return self.server_starts - 1
+        return max(0, self.server_starts - 1)
 
     @property
     def crowd_kills(self) -> int:
@@ -100,9 +100,23 @@ class Outcome:
     @property
     def busiest(self) -> tuple[Message, ...]:
         """All that the device with the most messages has sent: what an eavesdropper saw of it."""
-        spoken = Counter(message.voter for message in self.messages)
-        busiest = max(spoken, key=spoken.__getitem__, default=None)
+        counts = Counter(message.voter for message in self.messages)
+        busiest = max(counts, key=counts.__getitem__, default=None)
         return tuple(message for message in self.messages if message.voter == busiest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        same = ("status", "pulls", "seconds", "server_starts", "crowd_starts")
+        return {name: getattr(self, name) for name in same} | {
+            "spec": self.experiment.spec.to_dict(),
+            "n_players": self.experiment.players,
+            "answer": list(self.tally.answer),
+            "counts": self.tally.view()["counts"],
+            "means": list(self.means),
+            "messages": len(self.messages),
+            "bytes": self.bytes_sent,
+            "kills": self.server_kills + self.crowd_kills,
+        }
 
 
 def banner_experiment(
@@ -127,27 +141,30 @@ def quickly(scheme: str | None, parameters: Sequence[str]) -> list[str]:
     return [f"reply_after={REPLY_AFTER}"] * (scheme == Survey.name) + list(parameters)
 
 
-def run_demonstration(
-    tell: Callable[[Happening], None],
+Story: TypeAlias = Generator["Happening | Outcome", None, None]
+"""What happens, and at the end what it came to; until it is closed, the server runs."""
+
+
+def demonstrate(
     experiment: Experiment,
     *,
     means: tuple[float, ...] = MEANS,
     chaos: bool = False,
     seed: int = 0,
-) -> Outcome:
-    """Run it and tell it; raises if it has not ended after some minutes."""
-    with TemporaryDirectory(prefix="devote-demo-") as name:
-        return _Demonstration(tell, experiment, means, chaos, seed, Path(name)).run()
+) -> Story:
+    """Run it, step by step as the story is read; raises if it has not ended after some minutes."""
+    with TemporaryDirectory(prefix="devote-demo-") as name, ExitStack() as running:
+        yield from _Demonstration(experiment, means, chaos, seed, Path(name), running).run()
 
 
 @dataclass
 class _Demonstration:
-    tell: Callable[[Happening], None]
     experiment: Experiment
     means: tuple[float, ...]
     chaos: bool
     seed: int
     folder: Path
+    running: ExitStack
 
     def __post_init__(self) -> None:
         self.dice = random.Random(f"{self.seed}/chaos")
@@ -157,25 +174,27 @@ class _Demonstration:
         self.tally = self.experiment.spec.scheme.tally(self.experiment.spec)
         self.started = time.monotonic()
 
-    def run(self) -> Outcome:
+    def run(self) -> Story:
         self.server.start()
-        with ExitStack() as running:
-            running.callback(self.server.stop)
-            operator = running.enter_context(Operator(self.server.address, self.server.token))
-            url = operator.open(self.experiment)
-            assert self.experiment.players is not None
-            invites = operator.invites(self.experiment.name, self.experiment.players)
-            self._say("open", f"{self.server.address}/#{self.experiment.name}")
-            share = -(-len(invites) // WORKERS)
-            for first in range(0, len(invites), share):
-                own = dict(enumerate(invites[first : first + share], first))
-                crowd = CrowdProcess(self._task(url, own))
-                crowd.start()
-                running.callback(crowd.kill)
-                self.crowds.append(crowd)
-            self._say("devices", f"{len(invites)} devices in {len(self.crowds)} processes")
-            self._watch(operator)
-        return Outcome(
+        self.running.callback(self.server.stop)
+        operator = self.running.enter_context(Operator(self.server.address, self.server.token))
+        url = operator.open(self.experiment)
+        assert self.experiment.players is not None
+        invites = operator.invites(self.experiment.name, self.experiment.players)
+        yield self._event("open", f"{self.server.address}/#{self.experiment.name}")
+        share = -(-len(invites) // WORKERS)
+        for first in range(0, len(invites), share):
+            own = dict(enumerate(invites[first : first + share], first))
+            task, scheme = Task(url, self.folder, self.means, own, self.seed), self._scheme
+            if isinstance(scheme, Survey):
+                task = replace(task, answers=scheme.answers, reply_after=scheme.reply_after)
+            crowd = CrowdProcess(task)
+            crowd.start()
+            self.running.callback(crowd.kill)
+            self.crowds.append(crowd)
+        yield self._event("devices", f"{len(invites)} devices in {len(self.crowds)} processes")
+        yield from self._watch(operator)
+        yield Outcome(
             experiment=self.experiment,
             means=self.means,
             tally=self.tally,
@@ -188,14 +207,11 @@ class _Demonstration:
             chaos=self.chaos,
         )
 
-    def _task(self, url: str, invites: dict[int, str]) -> Task:
-        task = Task(url, self.folder, self.means, invites, self.seed)
-        scheme = self.experiment.spec.scheme
-        if isinstance(scheme, Survey):
-            return replace(task, answers=scheme.answers, reply_after=scheme.reply_after)
-        return task
+    @property
+    def _scheme(self) -> Scheme:
+        return self.experiment.spec.scheme
 
-    def _watch(self, operator: Operator) -> None:
+    def _watch(self, operator: Operator) -> Iterator[Happening]:
         next_blow, messages_for_blow = time.monotonic() + FIRST_BLOW, 1
         spec, players = self.experiment.spec, self.experiment.players or 1
         needed = players if spec.votes_needed is None else spec.votes_needed * (spec.n_arms - 1)
@@ -205,17 +221,18 @@ class _Demonstration:
                 raise DemonstrationError(f"Not over after {PATIENCE:.0f} s.\nUse fewer players.")
             for crowd in self.crowds:
                 if crowd.failed:
-                    raise DemonstrationError(f"A process of devices failed.\n{crowd.complaints}")
-            self._look(operator)
+                    raise DemonstrationError(f"A process of devices failed.\n{crowd.errors}")
+            yield from self._read(operator)
             is_due = time.monotonic() > next_blow or len(self.messages) >= messages_for_blow
             if self.chaos and is_due:
-                self._strike()
+                yield self._strike()
                 messages_for_blow = len(self.messages) + share
                 next_blow = time.monotonic() + BETWEEN_BLOWS * (1.0 + 1.5 * self.dice.random())
             time.sleep(LOOK_EVERY)
-        self._look(operator)
+        yield from self._read(operator)
 
-    def _look(self, operator: Operator) -> None:
+    def _read(self, operator: Operator) -> Iterator[Happening]:
+        """The messages that have come, and what follows from them."""
         spec = self.experiment.spec
         try:
             posted = operator.messages(spec.name, spec.n_arms, len(self.messages))
@@ -225,14 +242,13 @@ class _Demonstration:
             before = self.tally.shared
             self.messages.append(message)
             self.tally.add(message)
-            self._say_what_follows([arm for arm in before if arm not in self.tally.shared])
+            if out := [arm for arm in before if arm not in self.tally.shared]:
+                yield from self._explain(out)
         if posted:
-            self._say("messages", f"{len(self.messages)} messages")
+            yield self._event("messages", f"{len(self.messages)} messages")
 
-    def _say_what_follows(self, out: list[int]) -> None:
-        """Arms that are out because of what was said of them, or because another arm has won."""
-        if not out:
-            return
+    def _explain(self, out: list[int]) -> Iterator[Happening]:
+        """Arms are out because of the messages about them, or because another arm has won."""
         names, view = self.experiment.spec.arm_names, self.tally.view()
         counts, needed = view["counts"], view["needed"]
         if needed is None:
@@ -242,12 +258,13 @@ class _Demonstration:
             against = [arm for arm in out if counts[arm] >= needed]
             why = "out, by {} votes"
         for arm in against:
-            self._say("out", f"{names[arm]} is {why.format(counts[arm])}")
+            yield self._event("out", f"{names[arm]} is {why.format(counts[arm])}")
         if not against:
             (won,) = self.tally.shared
-            self._say("answer", f"{names[won]} is the answer, {view['heading']}: {counts[won]}")
+            text = f"{names[won]} is the answer, {view['heading']}: {counts[won]}"
+            yield self._event("answer", text)
 
-    def _strike(self) -> None:
+    def _strike(self) -> Happening:
         alive = [crowd for crowd in self.crowds if crowd.running]
         victim: CrowdProcess | ServerProcess = self.server
         what = "the server; it comes back from its store"
@@ -257,7 +274,7 @@ class _Demonstration:
             what = f"devices {min(devices)} to {max(devices)}; they come back from their stores"
         victim.kill()
         victim.start()
-        self._say("chaos", f"killed {what}")
+        return self._event("chaos", f"killed {what}")
 
-    def _say(self, kind: str, text: str) -> None:
-        self.tell(Happening(kind, time.monotonic() - self.started, text))
+    def _event(self, kind: str, text: str) -> Happening:
+        return Happening(kind, time.monotonic() - self.started, text)

@@ -3,16 +3,17 @@
 They are real ones, to be killed at will; only what was started here is ever ended, by its id.
 """
 
+import json
 import secrets
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from devote.demo.task import Task
 from devote.errors import DevoteError
 
 STARTING = 30.0
@@ -20,6 +21,36 @@ STARTING = 30.0
 
 class DemonstrationError(DevoteError):
     """A process of the demonstration failed, or took too long."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Which experiment to join, what users like, and which devices to run, each with its invite.
+
+    Where devices are only asked now and then, ``answers`` says how often, and ``reply_after`` how
+    many seconds after its choice each of them answers.
+    """
+
+    url: str
+    folder: Path
+    means: tuple[float, ...]
+    invites: Mapping[int, str | None]
+    seed: int
+    answers: int = 0
+    reply_after: float = 0.0
+
+    def to_json(self) -> str:
+        """As JSON text, for another process."""
+        return json.dumps({**asdict(self), "folder": str(self.folder)})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Task":
+        """Read what ``to_json`` gave."""
+        values = json.loads(text)
+        values["folder"] = Path(values["folder"])
+        values["means"] = tuple(values["means"])
+        values["invites"] = {int(number): text for number, text in values["invites"].items()}
+        return cls(**values)
 
 
 class Program:
@@ -46,14 +77,14 @@ class Program:
         return self._process.poll() not in (None, 0)
 
     @property
-    def complaints(self) -> str:
+    def errors(self) -> str:
         """The end of the log."""
         return self._log.read_text(errors="replace").strip()[-800:]
 
     @property
-    def printed(self) -> str:
-        """What it has printed since its last start."""
-        return self._printed[-1].read_text()
+    def printed(self) -> list[str]:
+        """What each start has printed."""
+        return [file.read_text() for file in self._printed]
 
     def start(self) -> None:
         """Start it, the first time or again."""
@@ -86,8 +117,8 @@ class ServerProcess(Program):
     """
 
     def __init__(self, folder: Path, port: int | None = None, options: Sequence[str] = ()) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = port or free.getsockname()[1]
+        if port is None:
+            [port] = free_ports(1)
         self.address = f"http://127.0.0.1:{port}"
         self.token = secrets.token_urlsafe(32)
         token_file = folder / "operator.token"
@@ -95,8 +126,7 @@ class ServerProcess(Program):
         token_file.write_text(self.token)
         arguments = ["serve", "--store", str(folder / "server.db")]
         arguments += ["--port", str(port), "--token-file", str(token_file), *options]
-        name = folder / "server"
-        super().__init__(name, name.with_suffix(".log"), "devote.cli.main", *arguments)
+        super().__init__(folder / "server", folder / "server.log", "devote.cli.main", *arguments)
 
     def start(self) -> None:
         """Start, and wait until it answers."""
@@ -108,7 +138,7 @@ class ServerProcess(Program):
                     return
             except OSError:
                 time.sleep(0.05)
-        raise DemonstrationError(f"The server did not start.\n{self.complaints}")
+        raise DemonstrationError(f"The server did not start.\n{self.errors}")
 
 
 class CrowdProcess(Program):
@@ -124,5 +154,14 @@ class CrowdProcess(Program):
     @property
     def pulls(self) -> int:
         """Pulls of all starts so far, as far as they have been reported."""
-        reports = [printed.read_text().split() for printed in self._printed]
+        reports = [printed.split() for printed in self.printed]
         return sum(int(report[-1]) for report in reports if report)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine on which nobody listens, each another."""
+    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [listener.getsockname()[1] for listener in listeners]
+    for listener in listeners:
+        listener.close()
+    return ports

@@ -1,4 +1,4 @@
-"""A subroutine at work on one device: it plays, learns and eliminates, and says nothing.
+"""A subroutine at work on one device: it plays, learns and eliminates, and sends nothing.
 
 An isolated player is nothing else; the ``Player`` of any scheme has one and adds messages.
 

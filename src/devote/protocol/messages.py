@@ -36,7 +36,7 @@ class Message(Protocol):
 
     @property
     def voter(self) -> str:
-        """Who says it."""
+        """Who sends it."""
         ...
 
 
@@ -55,7 +55,7 @@ ARM = Number()
 class Kind:
     """One kind of message: its name, its form, its numbers and the names of all its fields.
 
-    ``question`` has the numbers that say what a message is about. Of a voter's messages of one
+    ``question`` has the numbers that identify what a message is about. Of a voter's messages of one
     kind about one question a board needs to take only one.
     """
 
@@ -79,7 +79,7 @@ def message(
 ) -> Callable[[type[M]], type[M]]:
     """Declare a frozen dataclass as a kind of message with these numbers among its fields.
 
-    ``question`` has those that say what it is about, all of them if it is left out. A
+    ``question`` names those that identify what it is about, all of them if it is left out. A
     name is given once and for all: one that was ever in use is not used again for another kind.
     """
 
@@ -91,7 +91,7 @@ def message(
         assert is_identifier(name), f"{name!r} cannot name a kind"
         assert name not in RESERVED, f"{name!r} names something else"
         about = tuple(sorted(numbers)) if question is None else question
-        assert numbers.keys() >= set(about), f"{name!r} asks about what it does not tell"
+        assert numbers.keys() >= set(about), f"{name!r} has a question about numbers that it lacks"
         KINDS[name] = _BY_FORM[form] = Kind(name, form, numbers, about, names)
         return form
 
@@ -154,7 +154,7 @@ def from_dict(values: object, n_arms: int) -> Message:
 
 
 _good: tuple[Any, int] = (None, 0)
-"""The message that was found good last, and for how many arms: many players are told the same."""
+"""The message that was found good last, and for how many arms: many players receive the same."""
 
 
 def check_fields(item: Message, n_arms: int) -> None:
@@ -196,7 +196,7 @@ def from_json(text: str | bytes, n_arms: int) -> Message:
 def parse_json(text: str | bytes, constant: Callable[[str], Any] | None = None) -> Any:
     """Decode a JSON text; ValueError if it is not JSON, or has a field twice or half a character.
 
-    ``constant`` says what NaN and Infinity are to be read as.
+    ``constant`` converts NaN and Infinity.
     """
     try:
         plain = text.decode() if isinstance(text, bytes) else text

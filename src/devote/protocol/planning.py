@@ -16,7 +16,7 @@ Standing: TypeAlias = Literal["proved", "measured", "claimed", "refuted"]
 class Case:
     """An experiment to be judged: its specification, its players, and what is known of its arms.
 
-    ``n_optimal`` is the number of epsilon-optimal arms and ``broken`` says which assumption of
+    ``n_optimal`` is the number of epsilon-optimal arms and ``broken`` names the assumption of
     the proofs the problem breaks; of a real fleet both are unknown, None and empty.
     ``users_differ``: all that it breaks is that arms pay all users alike.
     """
@@ -30,7 +30,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Bound:
-    """A probability of a wrong answer, what it is called, and the sentence to tell a person.
+    """A probability of a wrong answer, what it is called, and the sentence to show a person.
 
     ``if one arm is good`` is proved where exactly one arm is epsilon-optimal; elsewhere it is
     no bound.
@@ -43,7 +43,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Promise:
-    """What is promised, how firmly, and the sentence to tell a person."""
+    """What is promised, how firmly, and the sentence to show a person."""
 
     name: str
     standing: Standing
@@ -52,7 +52,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Guarantees:
-    """What can be said of a case before a run.
+    """What is known of a case before a run.
 
     ``bounds``: of the probability of a wrong answer, the boldest first; empty if nothing is known.
     ``promises``: every promise with its standing. ``message_bound``: the most messages ever
@@ -72,8 +72,8 @@ class Guarantees:
 class Wish:
     """What somebody wants of an experiment, before a scheme is chosen.
 
-    ``privacy`` is the e of local differential privacy asked for all that a device says, None for
-    none. Up to ``liars`` devices may say what they like. ``means`` is what arms are expected to
+    ``privacy`` is the e of local differential privacy asked for all that a device sends, None for
+    none. Up to ``liars`` devices may lie. ``means`` is what arms are expected to
     pay; None where that is not known.
     """
 
@@ -115,6 +115,6 @@ class Planning:
     answers_each: int | None = None
     enough_players: int | None = None
     liars_tolerated: int = 0
-    asks: str = "its plays, and what the scheme's own page says"
+    asks: str = "its plays, and what the scheme's own page describes"
     numbers: dict[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """A scheme's half on a device: a learner, a tally of what was read, messages to send; no I/O.
 
 Theory of operation. Messages come in by ``receive``; they only ever enter the tally. ``activate``
-is the one moment at which the player acts on them: the scheme reads the tally, may say something,
-and the subroutine plays one arm. ``reward`` learns, and the scheme may say something again. What
+is the one moment at which the player acts on them: the scheme reads the tally, may send something,
+and the subroutine plays one arm. ``reward`` learns, and the scheme may send something again. What
 is to be sent is fetched with ``outgoing``; ``reward`` fetches it for you. Sending is somebody
 else's business, and sending twice is harmless.
 """
@@ -112,13 +112,13 @@ class Player:
         return self.tally.public(n_players)
 
     def recall(self, message: Message) -> None:
-        """Learn that it has said this before: the board holds it, and the store has lost it."""
+        """Learn that it has sent this before: the board holds it, and the store has lost it."""
 
     def activate(self, u: float, noise: float = 0.0, *, ask: bool = True) -> int:
         """Read what has been received, then play one arm.
 
         ``u`` is the uniform number with which the subroutine plays, ``noise`` one from [0, 1)
-        for schemes that blur what they say. Without ``ask`` the play is none that is answered.
+        for schemes that blur what they send. Without ``ask`` the play is none that is answered.
 
         Paper: Algorithm 2, lines 3-13.
         """
@@ -152,7 +152,7 @@ class Player:
         """Forget a played arm whose reward will never come, as if it had not been played.
 
         The activation still counts: what a scheme does at an activation must not depend on
-        what arms pay. A scheme for which silence is an answer says it: fetch ``outgoing``.
+        what arms pay. A scheme may send an answer all the same: fetch ``outgoing``.
         """
         self.learner.abandon()
 
@@ -173,12 +173,12 @@ class Player:
         """Act on what has been received."""
 
     def _wake(self, noise: float) -> None:
-        """Say what an activation gives rise to."""
+        """Send what follows from an activation."""
 
     def _learn(self, eliminated: list[int], *, was_reset: bool) -> None:
-        """Say what a reward gives rise to."""
+        """Send what follows from a reward."""
 
-    def _say(self, messages: Iterable[Message]) -> None:
+    def _send(self, messages: Iterable[Message]) -> None:
         self._outgoing += messages
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def restore_player(
     messages: Iterable[Message] = (),
     n_players: int | None = None,
 ) -> Player:
-    """The player that ``to_dict`` saved, told these messages again."""
+    """The player that ``to_dict`` saved, given these messages again."""
     if fields.get("version") != VERSION:
         raise LocalProtocolError(
             f"A saved player of version {fields.get('version')!r} is not {VERSION}.\n"

@@ -3,7 +3,7 @@
 A scheme is a frozen dataclass. Its fields are its parameters, ``[scheme]`` in a specification.
 Three readers use it, each through a small interface:
 
-* a device drives a ``Player``: activations and rewards in, messages out, no I/O. ``sending`` says
+* a device drives a ``Player``: activations and rewards in, messages out, no I/O. ``sending`` is
   when and how the device sends them, ``learner`` what its subroutine runs with;
 * a board folds messages into a ``Tally``, in the board's order, and asks it for a status, an
   answer, a small public form and a view for the page;
@@ -11,7 +11,7 @@ Three readers use it, each through a small interface:
   anything is deployed (``protocol.planning``).
 
 ``devote.schemes`` has the schemes themselves. A new one is a file there, or anywhere that calls
-``register_scheme``; ``check_scheme`` says what is wrong with it, and ``docs/your_own_scheme.md``
+``register_scheme``; ``check_scheme`` names what is wrong with it, and ``docs/your_own_scheme.md``
 is the guide. What only the simulator needs of a scheme is in ``devote.simulator.parts``.
 """
 
@@ -216,7 +216,7 @@ class Scheme(ABC):
         )
 
     def guarantees(self, case: Case) -> Guarantees:
-        """What can be said before a run; by default that nothing is proved."""
+        """What is known before a run; by default that nothing is proved."""
         return Guarantees(
             no_sample_bound=f"Theorem 2 is about Decentralized Elimination, not about {self.name}."
         )

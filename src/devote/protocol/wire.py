@@ -1,7 +1,7 @@
 """What is signed and what is hashed, byte by byte: the one place for it.
 
-``docs/wire.md`` says the same for other languages, and ``tests/vectors`` holds examples of all of
-it, which a second implementation passes too.
+``docs/wire.md`` specifies the same for other languages, and ``tests/vectors`` holds examples of
+all of it, which a second implementation passes too.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from devote.protocol.errors import SpecError
 
 VERSION = 2
-"""The version of what devices and servers say to each other, and of what they sign."""
+"""The version of what devices and servers send each other, and of what they sign."""
 
 WHOLE = 2**53
 """Whole numbers up to this are the same in every language."""
@@ -33,7 +33,7 @@ class Scope:
 
 
 def serverless(fingerprint: str) -> Scope:
-    """Where signatures are good among devices that have no server: the specification says it all.
+    """Where signatures are good among devices without a server: it follows from the specification.
 
     >>> serverless("9f3c").board
     '990d8e4492b1ddd36be2d5eaf0c088f0'
@@ -46,7 +46,7 @@ def signed_bytes(kind: str, fields: Mapping[str, object], scope: Scope) -> bytes
     """What is signed: words with one space between them.
 
     They are the version, the kind, the scope, and the values of the fields in the order of the
-    fields' names. No value has a space in it, and the kind says which fields there are: so no two
+    fields' names. No value has a space in it, and the kind determines the fields: so no two
     messages are signed alike.
 
     >>> signed_bytes("pick", {"voter": "d75a", "arm": 4}, Scope("b0a2", "9f3c"))

@@ -5,15 +5,14 @@ itself with ``register_scheme`` from wherever it is.
 """
 
 from devote.protocol.scheme import SCHEMES, make_scheme, register_scheme
-from devote.schemes.decentralized.ballot import Ballot
-from devote.schemes.decentralized.messages import Reset, Vote
 from devote.schemes.decentralized.scheme import Decentralized
+from devote.schemes.decentralized.tally import Ballot, Reset, Vote
 from devote.schemes.isolated import Isolated, lone_spec
-from devote.schemes.jury.messages import Claim, Pick
 from devote.schemes.jury.scheme import Jury
+from devote.schemes.jury.tally import Claim, Pick
 from devote.schemes.pooled import Pooled
-from devote.schemes.survey.messages import Answer
 from devote.schemes.survey.scheme import Survey
+from devote.schemes.survey.tally import Answer
 
 for _scheme in (Decentralized, Jury, Survey, Isolated, Pooled):
     register_scheme(_scheme)

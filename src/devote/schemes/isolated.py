@@ -1,4 +1,4 @@
-"""Each player learns alone and says nothing: the paper's 1-privacy baseline.
+"""Each player learns alone and sends nothing: the paper's 1-privacy baseline.
 
 Paper: section 5.1.
 """
@@ -40,14 +40,14 @@ class NoTally(Tally):
 
 @dataclass(frozen=True)
 class Isolated(Scheme):
-    """Each player learns alone at ``delta/N`` and says nothing.
+    """Each player learns alone at ``delta/N`` and sends nothing.
 
     Paper: section 5.1, 1-privacy.
     """
 
     name: ClassVar[str] = "isolated"
     about: ClassVar[About] = About(
-        summary="each player learns alone and says nothing",
+        summary="each player learns alone and sends nothing",
         source="1-privacy",
         sends="nothing",
         by_message=False,

@@ -48,7 +48,7 @@ def check_privacy(privacy: Any, messages: int = 1, without: str = "leave it out"
     """The e of local differential privacy that a device's few messages share."""
     each = check.positive("privacy", privacy, PRIVACY) / messages
     if not LEAST <= each <= MOST:
-        fault = "hides nothing" if each > MOST else "leaves nothing to hear"
+        fault = "hides nothing" if each > MOST else "leaves nothing but noise"
         over = "" if messages == 1 else f" over {messages} answers of each device"
         raise SpecError(
             f"privacy={privacy}{over} {fault}.\n"

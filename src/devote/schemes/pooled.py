@@ -32,7 +32,7 @@ class SharedPlayer(Player):
             super().receive(message)
 
     def _learn(self, eliminated: list[int], *, was_reset: bool) -> None:
-        self._say([Sample(self.spec.name, self.voter)])
+        self._send([Sample(self.spec.name, self.voter)])
 
 
 @dataclass(frozen=True)

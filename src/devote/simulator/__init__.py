@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from devote.simulator.errors import NeverEnds, ResultError, SweepError, SweepInterrupted
     from devote.simulator.result import Result
     from devote.simulator.results import Results
+    from devote.simulator.scheme_check import SchemeFault, check_scheme
     from devote.simulator.simulation import simulate
     from devote.simulator.summary import Summary
     from devote.simulator.sweep.grid import grid
@@ -30,11 +31,13 @@ _COMPILED = {
     "NeverEnds": "devote.simulator.errors",
     "Result": "devote.simulator.result",
     "ResultError": "devote.simulator.errors",
+    "SchemeFault": "devote.simulator.scheme_check",
     "Results": "devote.simulator.results",
     "Summary": "devote.simulator.summary",
     "SweepError": "devote.simulator.errors",
     "SweepInterrupted": "devote.simulator.errors",
     "check_algorithm": "devote.simulator.checking.algorithm",
+    "check_scheme": "devote.simulator.scheme_check",
     "compare": "devote.simulator.comparison",
     "grid": "devote.simulator.sweep.grid",
     "load_results": "devote.simulator.sweep.results_file",
@@ -53,11 +56,13 @@ __all__ = [
     "Results",
     "RunStatus",
     "Scenario",
+    "SchemeFault",
     "Summary",
     "SweepError",
     "SweepInterrupted",
     "Trial",
     "check_algorithm",
+    "check_scheme",
     "compare",
     "grid",
     "load_results",

@@ -24,8 +24,7 @@ from devote.protocol import ExperimentSpec, SpecError
 from devote.rules import Algorithm, Rule, get_algorithm
 from devote.rules.randomizer import blur_reward
 from devote.rules.state import COUNT, State, next_alive
-from devote.schemes.survey.rules import uniform
-from devote.schemes.survey.tally import seeds
+from devote.schemes.survey.tally import seeds, uniform
 from devote.simulator import loop as event
 from devote.simulator.compiling import Function, compile_loop
 from devote.simulator.loop import asks, choose, observe

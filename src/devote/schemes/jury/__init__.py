@@ -1,1 +1,1 @@
-"""The jury: a few devices learn alone, each says which arm it ended with, and c of J decide."""
+"""The jury: a few devices learn alone, each sends the arm it ended with, and c of J decide."""

@@ -1,29 +1,192 @@
-"""What a jury asks for and what it is worth."""
+"""The jury: a few players learn alone and send one message each; c of J decide.
+
+A player claims a seat when it is activated for the ``seat_after``-th time, before it plays, so
+that no reward can choose the jury. A juror learns as everybody does: alone. When it is down to one
+arm it sends that arm; with ``privacy`` it sends it through randomized response, at its
+``vote_after``-th activation whatever it has learned, so that the moment reveals nothing.
+``docs/proofs.md`` has the theorem.
+"""
 
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from devote.protocol.errors import SpecError
-from devote.protocol.planning import Case, Guarantees, Planning, Wish
+from devote.protocol.messages import Message
+from devote.protocol.planning import Bound, Case, Guarantees, Planning, Promise, Wish
+from devote.protocol.player import Player
 from devote.protocol.scheme import About, Scheme, Sending, check
 from devote.protocol.spec import ExperimentSpec
-from devote.rules.randomizer import GRID, truthful
-from devote.schemes.jury import promises, sizes
-from devote.schemes.jury.messages import Claim, Pick
-from devote.schemes.jury.player import Juror
+from devote.rules import merge
+from devote.rules.randomizer import GRID, blur, truthful
+from devote.schemes.jury import sizes
 from devote.schemes.jury.sizes import LARGEST
-from devote.schemes.jury.tally import Verdict
-from devote.schemes.lone import NONE, PRIVACY, check_privacy, fewest_pulls
+from devote.schemes.jury.tally import Claim, Pick, Verdict
+from devote.schemes.lone import (
+    NONE,
+    PRIVACY,
+    check_privacy,
+    fewest_pulls,
+    one_device,
+    right_answer,
+    why_unproved,
+)
 from devote.theory import binomial_tail
+
+
+class Juror(Player):
+    """One player; a juror once its claim is among the first J on the board."""
+
+    tally: Verdict
+
+    def __init__(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> None:
+        super().__init__(spec, voter, n_players)
+        self._jury = cast("Jury", spec.scheme)
+        self._claimed = False
+        self._picked = False
+
+    @property
+    def is_juror(self) -> bool:
+        """Whether the board shows this player a seat."""
+        return self.voter in self.tally.picks
+
+    def still_wants(self, message: Message) -> bool:
+        """A claim that comes after all seats are taken is moot, and so is a second pick."""
+        if isinstance(message, Claim):
+            return self.is_juror or not self.tally.is_full
+        return self.tally.picks.get(self.voter, 0) is None
+
+    def recall(self, message: Message) -> None:
+        """A claim or a pick that is on the board has been made, and is not made again."""
+        self._claimed = True
+        self._picked = self._picked or isinstance(message, Pick)
+
+    def _read(self) -> None:
+        if self.tally.verdict is not None:
+            self.conflicts += merge(self.learner.state, self.tally.shared_mask)
+
+    def _wake(self, noise: float) -> None:
+        if self.tally.verdict is not None or self._picked:
+            return
+        if not self.is_juror:
+            if (
+                not self._claimed
+                and not self.tally.is_full
+                and self.activations >= self._jury.seat_after
+            ):
+                self._claimed = True
+                self._send([Claim(self.spec.name, self.voter)])
+        elif self._jury.privacy is None:
+            self._pick_if_done()
+        elif self.activations >= self._jury.vote_after:
+            self._pick(self._blurred(noise))
+
+    def _learn(self, eliminated: list[int], *, was_reset: bool) -> None:
+        if eliminated and self._jury.privacy is None and self.tally.verdict is None:
+            self._pick_if_done()
+
+    def _pick_if_done(self) -> None:
+        if self.is_juror and not self._picked and self.best is not None:
+            self._pick(self.best)
+
+    def _pick(self, arm: int) -> None:
+        self._picked = True
+        self._send([Pick(self.spec.name, arm, self.voter)])
+
+    def _blurred(self, noise: float) -> int:
+        n_arms = self.spec.n_arms
+        if self.best is None:
+            return int(noise * n_arms)
+        return blur(self.best, noise, self._jury.truths(n_arms), n_arms)
+
+    def _own(self) -> dict[str, Any]:
+        return {"claimed": self._claimed, "picked": self._picked}
+
+    def _restore(self, own: dict[str, Any]) -> None:
+        self._claimed, self._picked = own["claimed"], own["picked"]
+
+
+def bounds(jury: "Jury", case: Case) -> tuple[Bound, ...]:
+    """The theorem's bound; it is proved where the bound on one device is proved."""
+    spec = case.spec
+    needed = jury.votes_needed(spec)
+    value = jury.failure(spec, needed)
+    text = (
+        f"A wrong answer needs {needed - jury.liars} of {jury.seats - jury.liars} honest jurors to "
+        "pick one bad arm. They are chosen by activity alone and learn alone, each wrong with "
+        f"probability at most {jury.wrong_pick(spec):.2g}"
+    )
+    if why := why_unproved(case, spec.eta):
+        return (Bound("claimed", value, f"{text}, which is not proved here: {why}."),)
+    text += f"; up to {jury.liars} more may lie" if jury.liars else ""
+    text += ". As long as rewards do not change and pay all alike."
+    return (Bound("proved", value, text),)
+
+
+def _guarantees(jury: "Jury", case: Case) -> Guarantees:
+    """Every bound and promise with its standing."""
+    spec, needed = case.spec, jury.votes_needed(case.spec)
+    found = bounds(jury, case)
+    message_bound = 2 * jury.seats
+    can_stall = jury.seats <= spec.n_arms * (needed - 1)
+    one_answer = Promise(
+        "one answer",
+        "proved",
+        f"{jury.seats} picks of {spec.n_arms} options give one of them {needed} or more: no split "
+        "can stall.",
+    )
+    if can_stall:
+        one_answer = Promise(
+            "one answer",
+            "measured",
+            f"When no option gets {needed} picks the run ends as stalled; the more "
+            "options are nearly equal, the likelier that is.",
+        )
+    privacy = Promise(
+        "privacy",
+        "refuted",
+        "Rewards stay on the device. But a juror sends the option it ended with, when it is "
+        "done. Set privacy to hide both.",
+    )
+    if jury.privacy is not None:
+        privacy = Promise(
+            "privacy",
+            "proved",
+            f"All that a device ever sends about its options is one blurred pick, sent at its "
+            f"{jury.vote_after}th activation whatever its user did: {jury.privacy:g}-locally "
+            "differentially private towards everything the user ever does. How often the device "
+            "is used is not hidden.",
+        )
+    few_messages = Promise(
+        "few messages",
+        "proved",
+        f"At most {message_bound} messages: a claim and a pick from each of "
+        f"{jury.seats} jurors, if each claim is read before the next device wakes.",
+    )
+    return Guarantees(
+        bounds=found,
+        promises=(
+            right_answer(found, ", for any number of devices"),
+            one_device(case, spec.eta),
+            few_messages,
+            one_answer,
+            privacy,
+        ),
+        message_bound=message_bound,
+        can_stall=can_stall,
+        no_sample_bound=(
+            "Theorem 2 is about the most active players, and seats go to whoever comes first."
+        ),
+    )
+
 
 PARAMETERS = {
     "seats": "It is the number of jurors.",
     "seat_after": "It is the activation at which a device claims a seat.",
-    "liars": "It is how many jurors may say what they like.",
+    "liars": "It is how many jurors may lie.",
     "privacy": PRIVACY,
-    "vote_after": "It is the activation at which a private juror speaks.",
+    "vote_after": "It is the activation at which a private juror sends its pick.",
 }
 
 
@@ -31,14 +194,14 @@ PARAMETERS = {
 class Jury(Scheme):
     """Everybody learns alone; the first arm that enough of ``seats`` jurors pick is the answer.
 
-    A seat is claimed at the ``seat_after``-th activation. ``liars`` jurors may say what they
-    like. ``privacy`` is the e of e-local differential privacy for each juror's one message; it
-    is then sent at the ``vote_after``-th activation.
+    A seat is claimed at the ``seat_after``-th activation. Up to ``liars`` jurors may lie.
+    ``privacy`` is the e of e-local differential privacy for each juror's one message; it is then
+    sent at the ``vote_after``-th activation.
     """
 
     name: ClassVar[str] = "jury"
     about: ClassVar[About] = About(
-        summary="a few devices learn alone and say one thing each; c of J decide",
+        summary="a few devices learn alone and send one pick each; c of J decide",
         source="(this project's)",
         messages=(Claim, Pick),
         sends="claims and picks",
@@ -134,7 +297,7 @@ class Jury(Scheme):
         """Refuse a jury that can never decide, or whose jurors pick before any can be done."""
         if spec.resets:
             raise SpecError(
-                f"{spec.algorithm} never ends, and a juror says which arm it ended with.\n"
+                f"{spec.algorithm} never ends, and a juror sends the arm it ended with.\n"
                 "Use a subroutine that ends, such as ser3, or the scheme decentralized."
             )
         needed = self.votes_needed(spec)
@@ -173,7 +336,7 @@ class Jury(Scheme):
 
     def guarantees(self, case: Case) -> Guarantees:
         """The theorem of ``docs/proofs.md``, and what follows."""
-        return promises.guarantees(self, case)
+        return _guarantees(self, case)
 
     @classmethod
     def suited(cls, wish: Wish) -> ExperimentSpec:
@@ -188,7 +351,7 @@ class Jury(Scheme):
         return Planning(
             enough_players=self.seats,
             liars_tolerated=self.liars,
-            asks=f"plays; {self.seats:,} devices say one thing: {what}",
+            asks=f"plays; {self.seats:,} devices send one message: {what}",
             numbers={"seats": self.seats, "claimed at activation": self.seat_after},
         )
 

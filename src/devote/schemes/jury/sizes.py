@@ -14,7 +14,7 @@ from devote.protocol.errors import SpecError
 from devote.protocol.planning import Wish
 from devote.protocol.spec import ExperimentSpec
 from devote.rules.randomizer import GRID
-from devote.schemes.course import expected_pulls
+from devote.schemes.estimate import expected_pulls
 from devote.theory import binomial_tail
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ MOST_PLAYS = 1e8
 """No device plays so often."""
 
 SLACK = 1.75
-"""A private juror speaks after so many times the plays expected of it, if means are given."""
+"""A private juror picks after so many times the plays expected of it, if means are given."""
 
 
 def open_jury(form: "type[Jury]", wish: Wish) -> ExperimentSpec:

@@ -4,16 +4,35 @@ The first J claims in the board's order are the jury. The verdict is the first a
 again in the board's order, and stands from then on.
 """
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from devote.protocol.messages import Message
+from devote.protocol.messages import ARM, Message, message
 from devote.protocol.scheme import Status, Tally
 from devote.protocol.spec import ExperimentSpec
 from devote.rules.randomizer import GRID
-from devote.schemes.jury.messages import Claim, Pick
 
 if TYPE_CHECKING:
     from devote.schemes.jury.scheme import Jury
+
+
+@message("claim")
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``voter`` asks for a seat; the first J claims on the board have one."""
+
+    experiment: str
+    voter: str
+
+
+@message("pick", question=(), arm=ARM)
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """``voter``, a juror, ended with ``arm``; with ``privacy`` that is blurred."""
+
+    experiment: str
+    arm: int
+    voter: str
 
 
 class Verdict(Tally):

@@ -4,26 +4,94 @@ Answers wait in a queue for each arm, in the board's order, and the learner take
 it asks for. The answers about one arm are independent and alike, so this is the same as asking
 devices one by one: the result depends on each arm's own answers, not on how arms take turns.
 
-The learner says which arms it asks about; devices draw among these. When it no longer asks about
-an arm, the arm's queue is emptied. Answers about it that still come are counted, but not learned
-from: what is compared comes from the same stretch of time.
+The learner names the arms that it asks about; devices draw among these. When it no longer asks
+about an arm, the arm's queue is emptied. Answers about it that still come are counted, but not
+learned from: what is compared comes from the same stretch of time.
 """
 
 import hashlib
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from devote.protocol.learner import Learner
-from devote.protocol.messages import Message
+from devote.protocol.messages import ARM, Message, Number, message
 from devote.protocol.scheme import Estimates, Status, Tally
 from devote.protocol.spec import ExperimentSpec
+from devote.protocol.wire import WHOLE
 from devote.rules.randomizer import GRID
-from devote.schemes.survey.estimate import answers_expected
-from devote.schemes.survey.messages import Answer
-from devote.schemes.survey.rules import leader, uniform
+from devote.schemes.estimate import answers_expected
 
 if TYPE_CHECKING:
     from devote.schemes.survey.scheme import Survey
+
+
+MAX_ANSWERS = 2**16 - 1
+
+
+@message(
+    "answer",
+    question=("number",),
+    arm=ARM,
+    bit=Number(0, 1),
+    number=Number(1, MAX_ANSWERS),
+    seen=Number(0, WHOLE),
+)
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``voter`` played ``arm``; ``bit`` is what that paid, through ``rules.randomizer``.
+
+    ``number`` counts a voter's answers from 1; a voter gives one for each number, for good.
+    ``seen`` is the snapshot of the public tally from whose asked arms ``arm`` was drawn.
+    """
+
+    experiment: str
+    arm: int
+    bit: int
+    number: int
+    seen: int
+    voter: str
+
+
+def mix(x: int) -> int:
+    """Scramble 32 bits; every step can be undone, so no two numbers get the same.
+
+    Source: the constants are C. Wellons' (hash-prospector), chosen below 2^31 so that no product
+    leaves 63 bits.
+    """
+    x = x & 0xFFFFFFFF
+    x = x ^ (x >> 16)
+    x = (x * 0x21F0AAAD) & 0xFFFFFFFF
+    x = x ^ (x >> 15)
+    x = (x * 0x735A2D97) & 0xFFFFFFFF
+    return x ^ (x >> 15)
+
+
+def uniform(first: int, second: int, step: int) -> float:
+    """The number in [0, 1) with which the board's learner picks its arm at a step.
+
+    ``first`` and ``second`` come from the experiment's fingerprint, so whoever folds the same
+    log gets the same result.
+    """
+    return mix(mix(step + first) ^ second) / 4294967296.0
+
+
+def leader(counts: Sequence[int], ones: Sequence[int], shared: Sequence[int]) -> int:
+    """The arm with the highest share of ones among those asked about, the lowest index on a tie.
+
+    An arm without answers comes after all others.
+    """
+    best = -1
+    highest = -1.0
+    for k in range(len(counts)):
+        if shared[k]:
+            value = ones[k] / counts[k] if counts[k] > 0 else -0.5
+            if value > highest:
+                best = k
+                highest = value
+    return best
+
 
 RHO = 5.0
 """Where the confidence sequence of one arm is narrowest for its number of answers."""
@@ -189,7 +257,7 @@ class Answers(Tally):
         return [(ones / n - lowest) / share if n else None for n, ones in counts]
 
     def view(self) -> dict[str, Any]:
-        """Answers about each option, what they say of it, and about how many are needed."""
+        """Answers about each option, its estimate, and about how many answers are needed."""
         needed, decided = self._needed(), self.learner.best is not None
         of = " so far" if needed is None else f" of about {needed:,}"
         text = f"{len(self):,}" + (": decided" if decided else of)

@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 from devote.protocol import ExperimentSpec
 from devote.rules import State
 from devote.rules.randomizer import blur_reward
-from devote.schemes.survey.rules import leader, uniform
 from devote.schemes.survey.scheme import Survey
-from devote.schemes.survey.tally import seeds
+from devote.schemes.survey.tally import leader, seeds, uniform
 from devote.simulator.loop import record
 from devote.simulator.parts.part import Ending, Part, Subroutine
 from devote.simulator.workspace import FAULT, EventView, Setup

@@ -1,19 +1,50 @@
-"""The votes one has seen, and what follows from them.
+"""The messages of Decentralized Elimination, and what follows from the votes received.
 
-A ballot is a grow-only set keyed by (term, arm, voter). Everything it says is a function of that
+A ballot is a grow-only set keyed by (term, arm, voter). Everything it shows is a function of that
 set alone: ballots that hold the same votes agree, whatever came late, twice or in another order.
 
 Paper: Algorithm 2, lines 3-7.
 Differs from print: the shared set is derived from the votes, never changed by hand (errata 2, 3).
 """
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from devote.protocol.messages import Message
+from devote.protocol.messages import ARM, Message, Number, message
 from devote.protocol.scheme import Status, Tally
 from devote.protocol.spec import ExperimentSpec
 from devote.rules.votes import shared_set
-from devote.schemes.decentralized.messages import Reset, Vote
+
+MAX_TERM = 2**32 - 1
+
+
+@message("vote", term=Number(0, MAX_TERM), arm=ARM)
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """``voter`` estimates that ``arm`` is not epsilon-optimal.
+
+    Paper: Definition 2, ``lambda^n_k = 1``; Algorithm 2, line 18.
+    """
+
+    experiment: str
+    term: int
+    arm: int
+    voter: str
+
+
+@message("reset", term=Number(1, MAX_TERM))
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """``voter`` opens ``term``: votes of lower terms no longer count.
+
+    Paper: section 4, DSER4.
+    Differs from print: the paper leaves open how others learn of a reset (erratum 14).
+    """
+
+    experiment: str
+    term: int
+    voter: str
+
 
 Key: TypeAlias = tuple[int, int, str]
 
@@ -86,10 +117,10 @@ class Ballot(Tally):
         return None
 
     def is_early(self, message: Message) -> bool:
-        """Whether the terms in between have not been heard of yet."""
+        """Whether the terms in between have not been received yet."""
         if not isinstance(message, Vote | Reset) or not self.spec.resets:
             return False
-        if message.experiment != self.spec.name:  # else a voter could say it under any name
+        if message.experiment != self.spec.name:  # else a voter could send it under any name
             return False
         return self.term + 1 < message.term <= self.spec.last_term
 
@@ -124,7 +155,7 @@ class Ballot(Tally):
 
         Stalled: several arms are shared and every one of ``n_players`` has voted against all
         of them but at most one, so no further vote can come. Without ``n_players`` a stall
-        cannot be told.
+        cannot be detected.
 
         Paper: Algorithm 2, line 22.
         Differs from print: agreement is not assumed to come (erratum 5).
@@ -134,12 +165,12 @@ class Ballot(Tally):
         if n_players is None or len(self._by_voter) < n_players:
             return "open"
         shared = self.shared
-        silent = [
+        finished = [
             voter
             for voter, arms in self._by_voter.items()
             if len(arms.intersection(shared)) + 1 >= len(shared)
         ]
-        return "stalled" if len(silent) >= n_players else "open"
+        return "stalled" if len(finished) >= n_players else "open"
 
     def view(self) -> dict[str, Any]:
         """Votes against each option, and how many throw it out."""

@@ -1,17 +1,18 @@
-"""The course that a subroutine takes if every reward says exactly what its arm pays on average.
+"""About how long a subroutine takes, without simulating it: estimates for the page and for sizes.
 
-About how long one learner takes, without simulating it. With all arms alike it is the longest
-course there is for subroutines that stop once their bound is below epsilon: then nothing, not
-even chance, ends it sooner.
+They follow the course that a subroutine takes if every reward is exactly what its arm pays on
+average. With all arms alike it is the longest course there is for subroutines that stop once their
+bound is below epsilon: then nothing, not even chance, ends it sooner.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from devote.protocol.spec import ExperimentSpec
 from devote.rules import Rule, betting, mixture_elimination
-from devote.schemes.lone import follow
+from devote.schemes.lone import fewest_pulls, follow
 
 LONGEST = 20_000
 """Pulls after which a course that must be followed one by one is given up."""
@@ -75,3 +76,29 @@ def _first(is_enough: Callable[[int], bool], most: int | None = None) -> int:
         while not is_enough(most):
             most *= 2
     return 1 + bisect_left(range(1, most), True, key=is_enough)
+
+
+def answers_expected(spec: ExperimentSpec, means: Sequence[float] | None = None) -> int | None:
+    """About how many answers decide, if arms pay ``means``; without them, if all pay alike.
+
+    Where one arm is best it is within a quarter of the mean, as measured with betting. Where all
+    pay alike chance ends most runs sooner: with betting after half the estimate on average.
+    ``devote plan`` simulates instead. None where the subroutine has no formula and takes more
+    than ``LONGEST`` answers.
+    """
+    given = [0.5] * spec.n_arms if means is None else means
+    slope = spec.scheme.learner(spec).epsilon / spec.epsilon
+    blurred = [(1.0 - slope) / 2.0 + slope * mean for mean in given]
+    pulls = expected_pulls(spec, blurred)
+    if pulls is None:
+        return None
+    longest = max(pulls)
+    last = sum(n == longest for n in pulls)
+    # Of `last` arms that are asked about to the end, the one drawn least has to get there.
+    wait = last * math.sqrt(2.0 * longest * math.log(last)) if last > 1 else 0.0
+    return math.ceil(sum(pulls) + wait)
+
+
+def fewest_answers(spec: ExperimentSpec) -> int:
+    """No survey ends with fewer answers than this, or than ``LONGEST``, whichever is less."""
+    return fewest_pulls(spec, LONGEST)
