@@ -44,6 +44,11 @@ def test_the_survey_shows_what_its_command_measures():
     assert survey_limits.table() in (DOCS / "survey.md").read_text(encoding="utf-8")
 
 
+def test_a_page_has_at_most_1500_words_but_for_proofs_and_the_wire():
+    words = {page.stem: len(page.read_text(encoding="utf-8").split()) for page in PAGES}
+    assert {name for name, count in words.items() if count > 1500} <= {"proofs", "wire"}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_no_block_is_left_out(page):
     runs = [body for name, language, body, _ in blocks_of(page) if language in ("python", "sh")]
