@@ -4,8 +4,8 @@ import random
 from dataclasses import asdict
 from typing import Any
 
+from examples.scheme.first_to_finish import Finished
 from tests.boards.local import here, scope
-from tests.schemes.first_to_finish import Finished
 from tests.server.live import body, identity
 
 from devote.boards.board import Envelope
