@@ -15,8 +15,6 @@ from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.protocol import SpecError
 from devote.simulator import ResultError, Scenario, run_sweep
-from devote.simulator.executors import local_executor, worker_count
-from devote.simulator.gpu import check_device
 from devote.simulator.progress import Progress
 from devote.simulator.results import versions
 from devote.simulator.scenario import check_engine
@@ -78,26 +76,20 @@ def with_engine(scenario: Scenario, engine: str) -> Scenario:
 
 
 def run(
-    chosen: Sequence[Study],
-    settings: Settings,
-    folder: Path,
-    *,
-    engine: str = "auto",
-    workers: int | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
+    chosen: Sequence[Study], settings: Settings, folder: Path, *, engine: str = "auto", **how: Any
 ) -> Table:
-    """Run what is missing in the results file, and gather everything the studies read."""
+    """Run what is missing in the results file, and gather everything the studies read.
+
+    ``how``, such as ``workers``, goes to ``run_sweep``.
+    """
     planned = plan(chosen, settings)
     try:
         found = run_sweep(
             [with_engine(scenario, engine) for scenario in planned],
             trials=list(planned.values()),
             seed=settings.seed,
-            workers=workers,
-            executor=executor,
             results=folder / "trials.jsonl",
-            progress=progress,
+            **how,
         )
     except ResultError as error:
         raise StudyError(f"{error}\nThe results are in {folder}.") from None
@@ -140,26 +132,21 @@ def reproduce(
 
     Trials go to an append-only file in ``out/results``: an interrupted run goes on where it
     stopped, and a second one only draws. ``engine`` runs what it can run, any other the rest.
-    ``workers`` and ``executor`` are those of ``run_sweep``.
 
     Paper: section 5.
     """
     chosen = choose(figures)
     style.check_there()
     check_engine(engine)
-    if engine == "cuda":
-        check_device()
     asked = settings or Settings()
     folder = _folder(Path(out))
-    with local_executor(worker_count(workers)) as pool:
-        how: dict[str, Any] = {"engine": engine, "executor": executor or pool, "progress": progress}
-        table = run(chosen, asked, folder / "results", **how)
-        pages = [
-            pool.submit(draw_and_judge, study.name, table.of(study, asked), folder)
-            for study in chosen
-        ]
-        done = [page.result() for page in pages]
-    claims = [claim for _, judged in done for claim in judged]
+    how: dict[str, Any] = {"workers": workers, "executor": executor, "progress": progress}
+    table = run(chosen, asked, folder / "results", engine=engine, **how)
+    drawn: list[Path] = []
+    for study in chosen:
+        with style.house_style():
+            drawn += style.save(study.figure(table), folder, study.name)
+    claims = [claim for study in chosen for claim in study.claims(table)]
     for claim in claims:
         # Its verdict is marked if the range was cut.
         claim["missing_n_players"] = list(asked.missing) if claim["over_players"] else []
@@ -168,15 +155,7 @@ def reproduce(
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
     write_whole(folder / "claims.json", text.encode())
     write_whole(folder / "claims.md", report.as_markdown(document).encode())
-    return Reproduction(asked, folder, tuple(p for paths, _ in done for p in paths), document)
-
-
-def draw_and_judge(name: str, table: Table, folder: Path) -> tuple[list[Path], list[Row]]:
-    """Draw the figure of a study and judge its claims; in a worker, beside others."""
-    [study] = choose([name])
-    with style.house_style():
-        figure = study.figure(table)
-    return style.save(figure, folder, name), study.claims(table)
+    return Reproduction(asked, folder, tuple(drawn), document)
 
 
 def _folder(out: Path) -> Path:
