@@ -23,7 +23,7 @@ from devote import ExperimentSpec, Problem, Result, simulate
 from devote.rules import COUNT, SUBROUTINES, Algorithm, Rule, State, register
 from devote.rules.bernoulli_kl import divergence
 from devote.rules.state import add, best_mean, keep_only, least_pulled, mean
-from devote.theory.characteristic import sample_lower_bound
+from devote.theory import sample_lower_bound
 
 DELTA = 0.05
 SEED = 1

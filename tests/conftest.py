@@ -103,24 +103,14 @@ def chromium():
     return start()
 
 
-@pytest.fixture(scope="session")
-def nursery(tmp_path_factory):
-    """A process that forks others; see ``tests/device/forks.py``."""
-    from tests.device.forks import Nursery
-
-    nursery = Nursery(tmp_path_factory.mktemp("nursery") / "log.txt")
-    yield nursery
-    nursery.close()
-
-
 @pytest.fixture
-def forked_programs(nursery, monkeypatch):
+def forked_programs(monkeypatch):
     """Programs of ``devote.demo`` start in milliseconds; as commands: ``test_fleet_commands``."""
     from tests.device.forks import Forking
 
     from devote.demo import processes
 
-    monkeypatch.setattr(processes, "subprocess", Forking(nursery))
+    monkeypatch.setattr(processes, "subprocess", Forking)
 
 
 @pytest.fixture

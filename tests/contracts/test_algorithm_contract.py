@@ -15,7 +15,6 @@ from tests.rules.compiled import array_state, driver
 from tests.rules.instances import instances, play
 
 from devote.problems import Problem
-from devote.problems.rewards import REPLAY
 from devote.rules import RESET, drop, start
 from devote.rules.registry import ALGORITHMS
 from devote.rules.state import COUNT
@@ -44,11 +43,11 @@ def play_compiled(algorithm, instance, state):
     n_steps, n_arms = len(instance.uniforms), instance.n_arms
     steps = tuple(np.zeros((4, n_steps), np.int32))
     eliminated = np.zeros((n_steps, n_arms), np.int32)
-    any_problem = environment_arrays(Problem("any", [0.5] * n_arms).environment(1))
+    any_problem = environment_arrays(Problem("any", replay=instance.rewards).environment(1))
     driver(algorithm.name)(
         instance.rule(algorithm),
         state,
-        any_problem._replace(kind=REPLAY, n_rows=n_steps, table=np.array(instance.rewards).ravel()),
+        any_problem,
         0,
         *np.array([instance.uniforms, instance.uniforms]),
         np.array(instance.shared, np.int8),

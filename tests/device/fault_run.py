@@ -59,7 +59,7 @@ class SimulatedDevice:
         self.rng = random.Random(seed)
         self.disk = Disk()
         self.offset = 0.0
-        self.link = FaultyBoard(fleet.board, fleet.faults, fleet.clock, seed)
+        self.link = fleet.link(seed)
         self.core: Core | None = None
         self.left: Choice | None = None
         on_expire = self.rng.choice(("drop", "zero"))
@@ -70,7 +70,7 @@ class SimulatedDevice:
         self.noise = 0.0
         self.means = fleet.means
         self.store = CrashingStore(self.disk)
-        joined(self.store, here(fleet.spec, players=fleet.n_devices), identity)
+        joined(self.store, here(fleet.spec, players=fleet.players), identity)
         del self.disk.states[:-1]
         self.store.is_new = False  # as one that was closed and is opened again
         self._start()
@@ -125,14 +125,31 @@ class SimulatedDevice:
 class Fleet:
     """A few devices and their board."""
 
+    device = SimulatedDevice
+
     def __init__(self, seed: int) -> None:
         self.rng = rng = random.Random(seed)
         self.clock = MockClock(1e9)
         self.n_devices = rng.randint(4, 7)
+        self.players: int | None = self.n_devices
+        self.spec = self.draw_spec(seed)
+        p = rng.choice((0.02, 0.1, 0.3))
+        self.faults = Faults(
+            lost_request=p, lost_reply=p, duplicated=p, delayed=p, stale=p, shuffled=p
+        )
+        self.restores = rng.random() < 0.25
+        self.board = self._new_board()
+        self.backup = self.board.now()
+        self.devices = [self.device(self, rng.getrandbits(64)) for _ in range(self.n_devices)]
+        self.done: Counter[str] = Counter()
+
+    def draw_spec(self, seed: int) -> ExperimentSpec:
+        """An experiment, some of them with a jury; what its users like goes to ``means``."""
+        rng = self.rng
         n_arms = rng.randint(2, 4)
         self.means = [rng.choice((0.1, 0.5, 0.5, 0.9)) for _ in range(n_arms)]
         algorithm = rng.choice(ALGORITHMS)
-        self.spec = ExperimentSpec(
+        spec = ExperimentSpec(
             arms=n_arms,
             name="faulty",
             algorithm=algorithm,
@@ -142,27 +159,23 @@ class Fleet:
             options={"phi": 0.002} if algorithm == "ser4" else {},
         )
         in_jury = random.Random(f"{seed}/jury")
-        if in_jury.random() < 0.3 and algorithm != "ser4":
-            jury = Jury(
-                seats=in_jury.randint(2, self.n_devices),
-                seat_after=in_jury.choice((1, 5, 20)),
-                privacy=in_jury.choice((None, 4.0)),
-                vote_after=60,
-            )
-            delta = 0.6 if jury.privacy else 0.3
-            self.spec = self.spec.with_(scheme=jury, algorithm=algorithm, eta=0.2, delta=delta)
-        p = rng.choice((0.02, 0.1, 0.3))
-        self.faults = Faults(
-            lost_request=p, lost_reply=p, duplicated=p, delayed=p, stale=p, shuffled=p
+        if in_jury.random() >= 0.3 or algorithm == "ser4":
+            return spec
+        jury = Jury(
+            seats=in_jury.randint(2, self.n_devices),
+            seat_after=in_jury.choice((1, 5, 20)),
+            privacy=in_jury.choice((None, 4.0)),
+            vote_after=60,
         )
-        self.restores = rng.random() < 0.25
-        self.board = self._new_board()
-        self.backup = self.board.now()
-        self.devices = [SimulatedDevice(self, rng.getrandbits(64)) for _ in range(self.n_devices)]
-        self.done: Counter[str] = Counter()
+        delta = 0.6 if jury.privacy else 0.3
+        return spec.with_(scheme=jury, algorithm=algorithm, eta=0.2, delta=delta)
+
+    def link(self, seed: int) -> FaultyBoard:
+        """The network between a device and the board."""
+        return FaultyBoard(self.board, self.faults, self.clock, seed)
 
     def _new_board(self) -> PretendServer:
-        return PretendServer(self.spec, self.n_devices, enrolled=None)
+        return PretendServer(self.spec, self.players, enrolled=None)
 
     def operate(self, n_operations: int) -> None:
         operations = {

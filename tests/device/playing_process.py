@@ -13,9 +13,9 @@ votes, so that whoever kills it then may well kill it in the middle of a step.
 
 import random
 import signal
+import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from devote.boards.board import Envelope, Outcome
 from devote.boards.http import HttpBoard
@@ -81,5 +81,5 @@ def play(url: str, store: Path, invite: str, means: list[float]) -> None:
             time.sleep(HURRIED if hurried else VOTED if status.sent else pause)
 
 
-def play_as_told(url: str, store: str, invite: str, *means: Any) -> None:
-    play(url, Path(store), invite, [float(mean) for mean in means])
+if __name__ == "__main__":
+    play(sys.argv[1], Path(sys.argv[2]), sys.argv[3], [float(mean) for mean in sys.argv[4:]])

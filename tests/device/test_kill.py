@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.device.forks import Fork, Nursery
+from tests.device.forks import Fork
 
 from devote.boards.board import Experiment
 from devote.boards.sqlite import SqliteBoard
@@ -52,12 +52,10 @@ class World:
 
     def __init__(
         self,
-        nursery: Nursery,
         folder: Path,
         spec: ExperimentSpec = SPEC,
         n: int = N_DEVICES,
     ) -> None:
-        self.nursery = nursery
         self.folder = folder
         self.spec = spec
         self.store = SqliteStore(folder / "server.db")  # another process's eyes on the same file
@@ -70,13 +68,14 @@ class World:
 
     def start_server(self) -> None:
         where = ("--store", self.folder / "server.db", "--port", self.port)
-        self.server = self.nursery.start("devote", "serve", *where)
+        self.server = Fork(self.log, self.log, "devote.cli.main", "serve", *where)
         await_health(self.port, lambda: self.server.poll() is None)
 
     def start_device(self, i: int) -> Fork:
         url = f"http://127.0.0.1:{self.port}/experiments/banner"
         means = MEANS[: self.spec.n_arms]
-        return self.nursery.start("play", url, self.path(i, "db"), self.invites[i], *means)
+        what = ("tests.device.playing_process", url, self.path(i, "db"), self.invites[i], *means)
+        return Fork(self.log, self.log, *what)
 
     def path(self, i: int, suffix: str) -> Path:
         return self.folder / f"{i}.{suffix}"
@@ -117,8 +116,8 @@ class World:
         return True
 
     @property
-    def log(self) -> str:
-        return self.nursery.log.read_text()[-2000:]
+    def log(self) -> Path:
+        return self.folder / "log.txt"
 
     def close(self) -> None:
         for process in (self.server, *self.devices):
@@ -129,14 +128,14 @@ class World:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_kill_9_of_server_and_devices_loses_no_acknowledged_vote_and_counts_no_reward_twice(
-    tmp_path, nursery
+    tmp_path,
 ):
     rng = random.Random(4)
     server_kills = device_kills = 0
     for name in map(str, count()):
         # An experiment may be over before all kills are spent: then another takes the rest.
         (tmp_path / name).mkdir()
-        killed = one_experiment(nursery, tmp_path / name, rng, KILLS - server_kills)
+        killed = one_experiment(tmp_path / name, rng, KILLS - server_kills)
         server_kills += killed[0]
         device_kills += killed[1]
         if server_kills == KILLS:
@@ -144,16 +143,14 @@ def test_kill_9_of_server_and_devices_loses_no_acknowledged_vote_and_counts_no_r
     assert device_kills >= 40
 
 
-def one_experiment(
-    nursery: Nursery, folder: Path, rng: random.Random, most_kills: int
-) -> tuple[int, int]:
+def one_experiment(folder: Path, rng: random.Random, most_kills: int) -> tuple[int, int]:
     """A whole experiment under fire, checked at its end; kills of the server and of devices.
 
     It has as many arms, and so votes, as the kills that are left may take.
     """
     n_arms = min(SPEC.n_arms, 2 + most_kills * VOTES_A_KILL // N_DEVICES)
     spec = SPEC.with_(arms=n_arms)
-    world = World(nursery, folder, spec)
+    world = World(folder, spec)
     server_kills = device_kills = 0
     try:
         while server_kills < most_kills:
@@ -173,7 +170,7 @@ def one_experiment(
         for i in world.silent():
             world.devices[i].hurry()
         for device in world.devices:
-            assert device.wait(timeout=300) == 0, world.log
+            assert device.wait(timeout=300) == 0, world.log.read_text()[-2000:]
         on_board = world.on_board()
         acknowledged = world.acknowledged()
     finally:

@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.boards.local import here, scope
 from tests.boards.memory import LOCAL
 from tests.device.recording_proxy import Recording, Request, recording_proxy
@@ -24,6 +23,7 @@ from devote.device import AsyncDevice
 from devote.device.sync import Pace
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import from_dict, to_dict
+from devote.schemes import Survey
 from devote.server import Settings, create_app
 
 SPEC = ExperimentSpec(arms=4, name="banner", epsilon=1.0, scheme={"quorum": 5})
@@ -71,21 +71,36 @@ async def server(folder: Path, spec: ExperimentSpec = SPEC, players: int = PLAYE
             yield int(address.rpartition(":")[2]), invites
 
 
-def check_headers(request: Request, recording: Recording) -> None:
+def check_request(
+    request: Request, recording: Recording, voter: str, invite: str, spec: ExperimentSpec = SPEC
+) -> str:
+    """Whether a request is one of the six there are, and has nothing more; returns its name."""
     assert len(dict(request.headers)) == len(request.headers)
     headers = dict(request.headers)
     assert headers.pop("host") == recording.address.removeprefix("http://")
+    assert request.path.startswith(f"{BASE}/")
+    name = request.path.removeprefix(f"{BASE}/")
     if request.method == "POST":
         assert headers.pop("content-length") == str(len(request.body))
         join = {"content-type": "text/plain"}  # for which a browser asks nothing first
-        assert headers == HEADERS | (join if request.path == f"{BASE}/join" else JSON_HEADERS)
+        assert headers == HEADERS | (join if name == "join" else JSON_HEADERS)
+        assert request.query == ""
+        check_body(request, voter, invite, spec)
+        return name
+    assert (request.method, request.body) == ("GET", b"")
+    if name == "stream":
+        assert headers.pop("accept-encoding") == "identity"
+        headers["accept-encoding"] = "gzip"
+        assert re.fullmatch(r"after=(0|[1-9][0-9]*)", request.query)
+    elif name == "messages":
+        assert request.query == f"voter={voter}"
     else:
-        if request.path == f"{BASE}/stream":
-            assert headers.pop("accept-encoding") == "identity"
-            headers["accept-encoding"] = "gzip"
-        known = headers.pop("if-none-match", None)  # a digest of public things
-        assert known is None or (re.fullmatch('"[0-9a-f]{32}"', known) and request.path != BASE)
-        assert headers == HEADERS
+        assert name in ("tally", f"log/{LOCAL}/1")
+        assert request.query == ""
+    known = headers.pop("if-none-match", None)  # a digest of public things
+    assert known is None or re.fullmatch('"[0-9a-f]{32}"', known)
+    assert headers == HEADERS
+    return name
 
 
 def check_body(request: Request, voter: str, invite: str, spec: ExperimentSpec = SPEC) -> None:
@@ -102,23 +117,6 @@ def check_body(request: Request, voter: str, invite: str, spec: ExperimentSpec =
     assert to_dict(message) == fields["message"]
     assert message.voter == voter
     assert verify(Envelope(message, fields["signature"]), scope(spec))
-
-
-def check_request(request: Request, voter: str, invite: str, most: int) -> None:
-    """Whether a request is one of the five there are."""
-    if request.method == "POST":
-        assert request.query == ""
-        check_body(request, voter, invite)
-        return
-    assert request.method == "GET"
-    assert request.body == b""
-    if request.path in (f"{BASE}/tally", f"{BASE}/log/{LOCAL}/1"):
-        assert request.query == ""
-        return
-    assert request.path == f"{BASE}/stream"
-    after = re.fullmatch(r"after=(0|[1-9][0-9]*)", request.query)
-    assert after is not None
-    assert int(after[1]) <= most  # a number that the board gave out, the same for everybody
 
 
 def test_every_byte_of_a_whole_experiment_is_an_allowed_message(tmp_path):
@@ -147,8 +145,9 @@ def test_every_byte_of_a_whole_experiment_is_an_allowed_message(tmp_path):
             requests = recording.requests
             assert len(requests) >= 4
             for request in requests:
-                check_headers(request, recording)
-                check_request(request, voter, invite, most)
+                if check_request(request, recording, voter, invite) == "stream":
+                    # A number that the board gave out, the same for everybody.
+                    assert int(request.query.removeprefix("after=")) <= most
             posts = [r for r in requests if r.method == "POST"]
             assert sum(r.path == f"{BASE}/join" for r in posts) == 1
             votes = {r.body for r in posts if r.path == f"{BASE}/messages"}
@@ -201,7 +200,7 @@ async def played_alone(
 
 
 async def quiet(recording: Recording, device: AsyncDevice) -> None:
-    """Until the device has nothing to say and the wire has been silent for a while."""
+    """Until the device has nothing to send and the wire has been silent for a while."""
     silent, before = 0, -1
     while silent < 10 or device.core.waiting or not device.core.bookmark.complete:
         now = len(recording.sent)
@@ -221,24 +220,52 @@ def test_the_same_votes_from_other_rewards_and_other_pulls_leave_the_same_bytes(
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("pay", [lambda arm: 0.5, lambda arm: arm / 10.0])
-def test_pulls_without_a_vote_leave_no_byte(tmp_path, pay):
-    spec = SPEC.with_(epsilon=0.05)
+SURVEY = ExperimentSpec(arms=4, name="banner", scheme=Survey(1.0, reply_after=5.0))
 
-    async def main() -> None:
-        async with server(tmp_path, spec) as (port, invites), recording_proxy(port) as recording:
-            url = f"{recording.address}{BASE}"
-            device = await AsyncDevice.join(
-                url, store=tmp_path / "device.db", invite=invites[0], pace=ONLY_WHEN_WOKEN
-            )
-            async with device:
-                await quiet(recording, device)
-                before = recording.sent
-                for _ in range(60):
-                    await device.reward(pay(await device.choose()))
-                assert not device.core.waiting
-                assert device.status().sent == ()
-                await asyncio.sleep(0.2)
-                assert recording.sent == before
+
+async def answered(folder, reward, plays):
+    """One device on a server of its own: what left it, and the requests by name."""
+    folder.mkdir()
+    async with server(folder, SURVEY, 100) as (port, invites), recording_proxy(port) as recording:
+        device = await AsyncDevice.join(
+            f"{recording.address}{BASE}",
+            store=folder / "device.db",
+            invite=invites[0],
+            pace=ONLY_WHEN_WOKEN,
+            dice=random.Random(1).random,
+        )
+        device.core.noise = lambda: 0.0  # whatever the reward, the bit is 1
+        async with device:
+            await quiet(recording, device)
+            choice = await device.choose()
+            await asyncio.sleep(0.1)  # the question has woken the loop, which reads the tally
+            before = recording.sent
+            if reward is not None:
+                await device.reward(reward, choice)
+            for _ in range(plays):
+                await device.reward(1.0, await device.choose())
+            assert recording.sent == before
+            while not device.status().sent:
+                await asyncio.sleep(0.02)
+            await quiet(recording, device)
+            voter = device.status().voter
+            assert [m.bit for m in device.status().sent] == [1]
+        names = [
+            check_request(request, recording, voter, invites[0], SURVEY)
+            for request in recording.requests
+        ]
+        return without_keys(recording, voter, invites[0]), names
+
+
+def test_the_same_bytes_leave_a_device_of_a_survey_whatever_its_user_did(tmp_path):
+    async def main():
+        cases = enumerate(((None, 0), (1.0, 0), (0.0, 3)))
+        ran = await asyncio.gather(*(answered(tmp_path / str(n), *case) for n, case in cases))
+        assert len({left for left, _ in ran}) == 1
+        names = ran[0][1]
+        assert names.count("join") == 1
+        assert names[-2:] == ["tally", "messages"]
+        assert names.count("messages") == 1
+        assert "stream" not in names
 
     asyncio.run(main())

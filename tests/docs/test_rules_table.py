@@ -9,7 +9,7 @@ from tests.docs.markdown import ROOT
 from devote.rules import SUBROUTINES
 from devote.rules.bernoulli_kl import divergence
 from devote.simulator import check_algorithm
-from devote.theory.characteristic import sample_lower_bound
+from devote.theory import sample_lower_bound
 
 GUIDE = (ROOT / "docs/guide.md").read_text(encoding="utf-8")
 HEAD, _, *ROWS = (

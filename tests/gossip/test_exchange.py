@@ -16,7 +16,6 @@ from devote.gossip import GossipSettings, digests
 from devote.gossip.exchange import (
     MOST_IDS,
     MOST_ITEMS,
-    InVain,
     PeerLied,
     Unreachable,
     check_peers,
@@ -148,7 +147,7 @@ def test_a_false_digest_gets_nowhere_and_costs_a_peer_its_turn(wire):
     call = lying({"compare": false_digest, "trade": {"items": [], "want": ""}})
     for _ in range(2):
         asyncio.run(meet(a, peer, call))
-    with pytest.raises(InVain):
+    with pytest.raises(Unreachable, match="nothing new"):
         asyncio.run(meet(a, peer, call))
 
 

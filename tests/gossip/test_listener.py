@@ -16,7 +16,7 @@ from tests.server.certificates import make_authority
 from devote.device import AsyncDevice
 from devote.gossip import GossipBoard
 from devote.gossip import http as listening
-from devote.gossip.exchange import NotThisExperiment, PeerLied, Unreachable
+from devote.gossip.exchange import PeerLied, Unreachable
 from devote.gossip.http import Dialler, Listener, sender
 from devote.gossip.settings import GossipError
 from devote.page import add_page
@@ -198,7 +198,7 @@ def test_a_peer_of_another_version_is_told_apart():
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         async with server:
-            with pytest.raises(NotThisExperiment, match="speaks version '1', this end version 2"):
+            with pytest.raises(PeerLied, match="has version '1', this end version 2"):
                 await dialler(address, "/gossip/compare", b"{}")
         with pytest.raises(Unreachable):
             await dialler(address, "/gossip/compare", b"{}")

@@ -155,7 +155,7 @@ def test_a_peer_that_once_proved_itself_is_not_forgotten_but_rests(votes, book):
     for _ in range(30):
         book.note(peer, worked=False)
     assert book.known
-    assert peer.rests_until - book.round <= 8
+    assert peer.waits_until - book.round <= 8
     book.note(peer, worked=True)
     assert book.choose(turn=True) == [peer]
 

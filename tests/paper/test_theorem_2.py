@@ -101,8 +101,8 @@ def test_erratum_15_with_two_equal_arms_the_printed_bound_is_exceeded_and_not_sh
     probability = p_star(plan.scenario.problem.activity.weights(64), 28)
     # 1,270 is the most that any of 200 devices alone needed.
     printed = theorem_2_samples(1270, p_star=probability, delta=0.05)
-    assert len(plan.cost.decided) == 20
-    assert sum(time > printed for time in plan.cost.decided) >= 9
+    assert len(plan.decided) == 20
+    assert sum(time > printed for time in plan.decided) >= 9
     assert plan.bound is None
     assert "2 arms are epsilon-optimal" in plan.why_no_bound
 
@@ -113,8 +113,8 @@ def test_theorem_2_is_shown_and_kept_with_one_good_arm():
     be told from the promise; the 1,200 runs of the test above tell them apart.
     """
     plan = plan_for([0.7, 0.4, *[0.1] * 8])
-    late = sum(time > plan.bound.samples for time in plan.cost.decided)
-    assert len(plan.cost.decided) == 20
+    late = sum(time > plan.bound.samples for time in plan.decided)
+    assert len(plan.decided) == 20
     assert binomial_tail(late, 20, probability=1.0 - plan.bound.probability) >= 1e-7
 
 

@@ -1,6 +1,8 @@
+import numpy as np
 import pytest
 
-from devote.plan.plan import estimate_cost, make_plan, web_shop
+from devote.plan.forecast import run_within
+from devote.plan.plan import make_plan, web_shop
 from devote.plan.promises import case_of, failure_bounds, measured_answer
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
@@ -11,24 +13,19 @@ SPEC = ExperimentSpec(arms=3)
 TOY = Problem("toy", [0.9, 0.1, 0.1])
 
 
-def test_an_estimate_runs_the_trials_that_simulate_runs():
-    cost = estimate_cost(Scenario(SPEC, TOY, 40), trials=3, seed=5)
-    result = simulate(SPEC, TOY, 40, trials=3, seed=5, trace=True)
-    assert [
-        run.samples_until_all_know for run in cost.runs
-    ] == result.samples_until_all_know.tolist()
+def test_a_plan_runs_the_trials_that_simulate_runs_and_says_how_they_spread():
+    plan = make_plan(SPEC, TOY, 40, trials=5, seed=5)
+    result = simulate(SPEC, TOY, 40, trials=5, seed=5, trace=True)
+    until_all = result.samples_until_all_know
+    assert plan.result.samples_until_all_know.tolist() == until_all.tolist()
     last = [max(e.time for e in trace if e.kind == "elimination") for trace in result.traces]
-    assert list(cost.decided) == [time + 1 for time in last]
-
-
-def test_the_pulls_of_all_devices_add_up():
-    cost = estimate_cost(Scenario(SPEC.with_(scheme="isolated"), TOY, 1), trials=1)
-    assert set(cost.per_device().values()) == {cost.runs[0].samples_until_all_know}
-
-
-def test_devices_that_pool_are_not_told_apart():
-    cost = estimate_cost(Scenario(SPEC.with_(scheme="pooled"), TOY, 40), trials=1)
-    assert set(cost.per_device().values()) == {None}
+    assert plan.decided == [time + 1 for time in last]
+    found = plan.simulated()
+    spread = found["to_decision"]
+    assert spread["mean"] == pytest.approx(np.mean(plan.decided))
+    assert spread["low"] < spread["mean"] < spread["high"]
+    assert (spread["median"], spread["p95"]) == (sorted(plan.decided)[2], max(plan.decided))
+    assert found["per_device"]["median"] < until_all.mean() / 40 < found["per_device"]["busiest"]
 
 
 def test_erratum_7_the_claim_holds_only_where_all_must_be_wrong_together():
@@ -64,7 +61,7 @@ def test_every_promise_has_words_under_every_scheme(scheme, more):
 def test_where_every_arm_will_do_only_the_best_counts_as_right():
     spec = ExperimentSpec(arms=3, epsilon=0.4)
     scenario = Scenario(spec, Problem("near", [0.7, 0.3, 0.3]), 60)
-    words = measured_answer(scenario, estimate_cost(scenario, trials=4).runs).words
+    words = measured_answer(scenario, run_within(scenario, 4, seed=0, pulls=1e6)).words
     assert words.startswith("4 of 4 simulated runs ended with the best arm")
 
 
@@ -87,15 +84,6 @@ def test_a_plan_warns_where_every_option_passes_and_where_devices_answer_often()
     assert "only if options pay all users alike" in warning
     once = SPEC.with_(scheme={"name": "survey", "privacy": "none"})
     assert make_plan(once, TOY, 400, trials=1).warnings == ()
-
-
-def test_how_runs_spread_is_told_of_those_that_came_to_an_answer():
-    cost = estimate_cost(Scenario(SPEC, TOY, 40), trials=5, seed=5)
-    found = cost.to_dict()["to_decision"]
-    assert found["mean"] == pytest.approx(sum(cost.decided) / 5)
-    assert found["low"] < found["mean"] < found["high"]
-    assert found["p95"] == max(cost.decided)
-    assert found["median"] == sorted(cost.decided)[2]
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,6 @@ def test_segments_groups_and_drift_combine_by_the_documented_index():
         n_arms=3,
         n_groups=2,
         n_segments=2,
-        resampled=0,
-        n_rows=1,
         means=means,
         slopes=[0.0, 1e-3, -1e-3],
         starts=[0, 50],

@@ -4,8 +4,8 @@ To its device it is a board like any other. What is posted is in this device's o
 is pushed to a few peers; rounds with random peers bring the rest. The numbers and the order are
 this device's own: the schemes that can do without a server need none.
 
-Until a peer has been met since the start, and again when none answers for a while, the board says
-that it is unavailable: a device that hears of nobody must not take its own votes for everybody's.
+Until a peer has been met since the start, and again when none answers for a while, the board is
+unavailable: a device that reaches nobody must not take its own votes for everybody's.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from devote.gossip.settings import GossipError, GossipSettings, parse_url
 from devote.gossip.votes import Item, VoteSet
 
 SILENCE = 5
-"""Rounds without any answer after which a device says that it is alone."""
+"""Rounds without any answer after which a device counts as alone."""
 
 PUSH_AFTER = 0.1
 """Seconds for which new votes are gathered before they are pushed."""
@@ -210,7 +210,7 @@ class GossipBoard(SqliteBoard):
             self._meeting.pop(peer.address, None)
 
     async def _try(self, peer: Peer) -> None:
-        with suppress(StoreError):  # the device hears of it when it next uses its board
+        with suppress(StoreError):  # it shows when the device next uses its board
             await self.meet_one(peer)
 
     async def _meet_forever(self) -> None:
@@ -236,7 +236,7 @@ class GossipBoard(SqliteBoard):
             await asyncio.gather(*pushing, return_exceptions=True)
 
     def _on_new(self, items: list[Item]) -> None:
-        """Votes that were new here: tell the device, and a few peers."""
+        """Votes that were new here: wake the device, and push them to a few peers."""
         self.notifier.notify()
         loop = self._loop
         if loop is not None and len(items) <= MANY:

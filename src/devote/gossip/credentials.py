@@ -120,7 +120,7 @@ class Revocation:
         return cls(number, signature)
 
     def holds(self, spec: ExperimentSpec) -> bool:
-        """Whether the issuer of this experiment has said so."""
+        """Whether the issuer of this experiment has signed it."""
         fields = {"number": self.number}
         return is_number(self.number) and verify_fields(
             spec.issuer, "revocation", fields, scope_of(spec), self.signature

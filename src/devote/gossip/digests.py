@@ -1,7 +1,7 @@
 """Comparing two sets by a few hundred bytes.
 
 Each item has an id, 16 bytes of a hash. Ids are sorted into buckets by their first bits. A root
-stands for the whole set and a digest for each bucket: whoever has another root is told all
+stands for the whole set and a digest for each bucket: whoever has another root is sent all
 digests, and only the ids in buckets that differ are ever sent.
 """
 
@@ -55,11 +55,11 @@ def fill(ids: Iterable[bytes], count: int) -> dict[int, list[bytes]]:
 
 def summarize(ids: Iterable[bytes], count: int) -> bytes:
     """The digests of all buckets, one after the other; zeros for an empty one."""
-    told = bytearray(DIGEST * count)
+    joined = bytearray(DIGEST * count)
     for place, held in fill(ids, count).items():
         digest = hashlib.sha256(b"".join(held)).digest()[:DIGEST]
-        told[DIGEST * place : DIGEST * (place + 1)] = digest
-    return bytes(told)
+        joined[DIGEST * place : DIGEST * (place + 1)] = digest
+    return bytes(joined)
 
 
 def differing(mine: bytes, theirs: bytes) -> list[int]:

@@ -1,7 +1,7 @@
 """Finding peers on a LAN by multicast DNS (``zeroconf``), for whoever wants it.
 
 What is announced is the signed record of where a member listens, so an address that is found this
-way is one that a member told: it is checked like any other.
+way is one that a member has announced: it is checked like any other.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ def announced(record: dict[str, Any], fingerprint: str) -> Any:
 def read_announced(properties: dict[Any, Any], fingerprint: str) -> Any:
     """The record in what was announced, None if it is for another experiment or is none."""
     with suppress(ValueError, AttributeError, TypeError):
-        told = {key.decode(): (value or b"").decode() for key, value in properties.items()}
-        if told.get("f") == fingerprint[:32] and len(told) <= 8:
-            return json.loads("".join(told[name] for name in sorted(told) if name != "f"))
+        parts = {key.decode(): (value or b"").decode() for key, value in properties.items()}
+        if parts.get("f") == fingerprint[:32] and len(parts) <= 8:
+            return json.loads("".join(parts[name] for name in sorted(parts) if name != "f"))
     return None

@@ -1,4 +1,4 @@
-"""What two peers say to each other: first a root, then digests, then what the other lacks.
+"""What two peers send each other: first a root, then digests, then what the other lacks.
 
 ``Answers`` is the side that is asked and ``meet`` the side that asks; neither knows of sockets. A
 peer is believed nothing: what it sends is checked item by item, the first bad one ends the
@@ -46,16 +46,8 @@ class Unreachable(DevoteError):
     """A peer does not answer, or not now."""
 
 
-class InVain(Unreachable):
-    """A peer that differs again and again, and has nothing new."""
-
-
 class PeerLied(DevoteError):
-    """A peer answers what no honest peer of this experiment would."""
-
-
-class NotThisExperiment(PeerLied):
-    """A peer that has another specification or version."""
+    """A peer answers what no honest peer of this experiment, and of this version, would."""
 
 
 class Answers:
@@ -72,7 +64,7 @@ class Answers:
         """How many exchanges have worked, in either direction."""
 
     def introduce(self, identity: Identity, address: str, sequence: int) -> None:
-        """Say from now on where this device listens."""
+        """Announce from now on where this device listens."""
         self.identity = identity
         self.peers.me = identity.voter
         certificate = self.votes.certificates.get(identity.voter)
@@ -100,10 +92,10 @@ class Answers:
             raise ValueError("another form")
         if asked.get("me") is not None:
             self.peers.learn(asked["me"])
-        told: dict[str, Any] = {"same": theirs == self.votes.root}
-        if not told["same"]:
+        answer: dict[str, Any] = {"same": theirs == self.votes.root}
+        if not answer["same"]:
             count = digests.bucket_count(len(self.votes.items))
-            told["buckets"] = _pack(self.votes.summary(count))
+            answer["buckets"] = _pack(self.votes.summary(count))
         elif self.record is None or asked.get("me") != self.record:  # itself is no company
             self.met += 1
         if nonce is not None and self.identity is not None and self.record is not None:
@@ -111,10 +103,10 @@ class Answers:
                 raise ValueError("another form")
             fields = {"nonce": int(nonce, 16), "voter": self.identity.voter}
             proof = self.identity.sign_fields("peer", fields, self.votes.scope)
-            told["who"] = {"me": self.record, "proof": proof}
+            answer["who"] = {"me": self.record, "proof": proof}
         if asked.get("peers"):
-            told["peers"] = self.peers.hand_out()
-        return told
+            answer["peers"] = self.peers.hand_out()
+        return answer
 
     def _trade(self, asked: Any) -> dict[str, Any]:
         count, held = asked["count"], asked["held"]
@@ -157,17 +149,19 @@ async def meet(own: Answers, peer: Peer, call: Call) -> None:
     """
     moved = False
     for turn in range(TURNS):
-        told = await compare_once(own, peer, call, first=turn == 0)
-        if told["same"]:
+        answer = await compare_once(own, peer, call, first=turn == 0)
+        if answer["same"]:
             moved = True
             break
-        if not await _trade(own, peer, call, _unpack(told["buckets"])):
+        if not await _trade(own, peer, call, _unpack(answer["buckets"])):
             break
         moved = True
     peer.in_vain = 0 if moved else peer.in_vain + 1
     if peer.in_vain >= IN_VAIN:
         peer.in_vain = 0
-        raise InVain(f"{peer.address} differs again and again, and has nothing new.\nIt rests.")
+        raise Unreachable(
+            f"{peer.address} differs again and again, and has nothing new.\nIt is left alone."
+        )
     own.met += 1
 
 
@@ -180,26 +174,26 @@ async def compare_once(own: Answers, peer: Peer, call: Call, *, first: bool = Tr
             asking |= {"who": nonce, "me": own.record}
         if own.peers.wants_more():
             asking["peers"] = True
-    told = await _ask(own, peer, call, "/gossip/compare", asking)
+    answer = await _ask(own, peer, call, "/gossip/compare", asking)
     try:
-        if not isinstance(told["same"], bool):
+        if not isinstance(answer["same"], bool):
             raise TypeError
         if "who" in asking:
-            _recognize(own, peer, told.get("who"), nonce)
+            _recognize(own, peer, answer.get("who"), nonce)
         if "peers" in asking:
-            for record in told["peers"][:8]:
+            for record in answer["peers"][:8]:
                 own.peers.learn(record)
-        if not told["same"]:
-            size, rest = divmod(len(_unpack(told["buckets"])), digests.DIGEST)
+        if not answer["same"]:
+            size, rest = divmod(len(_unpack(answer["buckets"])), digests.DIGEST)
             if rest or size & (size - 1) or not digests.FEWEST <= size <= digests.MOST:
                 raise ValueError
     except (KeyError, TypeError, ValueError):
         raise PeerLied(f"{peer.address} answers what no peer does.\nIt is left alone.") from None
-    return told
+    return answer
 
 
 def _recognize(own: Answers, peer: Peer, who: Any, nonce: str) -> None:
-    """Find out which member answers; at a told address it must be the one who told it."""
+    """Find out which member answers; at an announced address it must be whoever announced it."""
     if who is None and peer.given and not peer.voter:
         return
     record = who["me"]
@@ -213,7 +207,7 @@ def _recognize(own: Answers, peer: Peer, who: Any, nonce: str) -> None:
         raise ValueError
     if certificate.number in own.votes.revoked:
         raise PeerLied(
-            f"{peer.address} is member {certificate.number}, who was revoked.\nIt rests."
+            f"{peer.address} is member {certificate.number}, who was revoked.\nIt is left alone."
         )
     if certificate.voter == own.peers.me:
         raise Unreachable(f"{peer.address} is this device itself.\nGive the address of another.")
@@ -233,9 +227,9 @@ async def _trade(own: Answers, peer: Peer, call: Call, theirs: bytes) -> bool:
         if held and left < 0:
             break
         held[str(place)] = _pack(b"".join(ids))
-    told = await _ask(own, peer, call, "/gossip/trade", {"count": count, "held": held})
+    answer = await _ask(own, peer, call, "/gossip/trade", {"count": count, "held": held})
     try:
-        items, wanted = told["items"], digests.split(_unpack(told["want"]))
+        items, wanted = answer["items"], digests.split(_unpack(answer["want"]))
         if not isinstance(items, list) or len(items) > MOST_ITEMS or len(wanted) > MOST_ITEMS:
             raise ValueError
     except (KeyError, TypeError, ValueError):
@@ -258,8 +252,8 @@ async def _trade(own: Answers, peer: Peer, call: Call, theirs: bytes) -> bool:
 
 async def push(own: Answers, peer: Peer, call: Call, items: list[Item]) -> int:
     """Hand items to a peer; returns how many were new to it."""
-    told = await _ask(own, peer, call, "/gossip/push", {"items": items})
-    new = told.get("new") if isinstance(told, dict) else None
+    answer = await _ask(own, peer, call, "/gossip/push", {"items": items})
+    new = answer.get("new") if isinstance(answer, dict) else None
     if not isinstance(new, int):
         raise PeerLied(f"{peer.address} answers what no peer does.\nIt is left alone.")
     return new
@@ -307,13 +301,13 @@ async def check_peers(own: Answers, call: Call) -> list[PeerHealth]:
 async def _check(own: Answers, peer: Peer, call: Call) -> PeerHealth:
     began = time.perf_counter()
     try:
-        told = await compare_once(own, peer, call)
+        answer = await compare_once(own, peer, call)
     except Unreachable as error:
         return PeerHealth(peer.address, peer.given, "silent", None, None, _line(error))
     except PeerLied as error:
         return PeerHealth(peer.address, peer.given, "wrong", None, None, _line(error))
-    state = "same" if told["same"] else "differs"
-    member = told["who"]["me"]["number"] if told.get("who") else None
+    state = "same" if answer["same"] else "differs"
+    member = answer["who"]["me"]["number"] if answer.get("who") else None
     return PeerHealth(peer.address, peer.given, state, member, time.perf_counter() - began)
 
 

@@ -24,7 +24,6 @@ from devote.gossip.exchange import (
     MOST_ITEMS,
     PATHS,
     Answers,
-    NotThisExperiment,
     PeerLied,
     Unreachable,
 )
@@ -89,12 +88,11 @@ class Dialler:
             trust_env=False,
             timeout=httpx.Timeout(settings.patience, connect=settings.patience / 2),
         )
-        self.requests = self.sent = self.received = 0
+        self.sent = self.received = 0
 
     async def __call__(self, address: str, path: str, body: bytes) -> bytes:
         """One request."""
         url = f"{self._settings.scheme}://{address}{path}"
-        self.requests += 1
         self.sent += len(body)
         self._client.cookies.clear()
         try:
@@ -121,12 +119,12 @@ class Dialler:
             raise Unreachable(f"{address} has too much to do.\nIt is asked again later.")
         if version != str(VERSION):
             what = "no version of devote" if version is None else f"version {version[:20]!r}"
-            raise NotThisExperiment(
-                f"{address} speaks {what}, this end version {VERSION}.\n"
+            raise PeerLied(
+                f"{address} has {what}, this end version {VERSION}.\n"
                 "Check the address, or upgrade the older of the two."
             )
         if status == 409:
-            raise NotThisExperiment(
+            raise PeerLied(
                 f"{address} takes part in another experiment or specification.\n"
                 "Give the address of a peer of this one."
             )
@@ -161,39 +159,33 @@ class GossipApp:
         self._settings = settings
         self._page = page
         self._limit = RateLimit(rate=settings.rate, burst=settings.burst, most=1_024)
-        self.requests = self.refused = self.received = self.sent = 0
+        self.refused = self.received = self.sent = 0
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http":
             return
         path, method = scope["path"], scope["method"]
-        self.requests += 1
         host = sender((scope.get("client") or ("",))[0])
         if self._limit.wait(host):
-            self.refused += 1
-            await self._reply(send, 429, {"error": "Too many requests.\nTry again later."})
-            return
-        if path not in PATHS:
-            if self._page is not None and method in ("GET", "HEAD"):
-                await self._page(scope, receive, send)
+            status, answer = 429, {"error": "Too many requests.\nTry again later."}
+        elif path in PATHS and method == "POST":
+            body = await self._read(scope, receive)
+            if body is None:
+                status, answer = 413, {"error": "The body is too large or too slow.\nSend less."}
             else:
-                await self._reply(send, 404, {"error": "There is nothing here.\nSee docs/wire.md."})
+                status, answer = await asyncio.to_thread(self._answers.answer, path, body)
+        elif path in PATHS:
+            status, answer = 405, {"error": "Peers ask by POST.\nSee docs/wire.md."}
+        elif self._page is not None and method in ("GET", "HEAD"):
+            await self._page(scope, receive, send)
             return
-        if method != "POST":
-            self.refused += 1
-            await self._reply(send, 405, {"error": "Peers ask by POST.\nSee docs/wire.md."})
-            return
-        body = await self._read(scope, receive)
-        if body is None:
-            status, told = 413, {"error": "The body is too large or too slow.\nSend less."}
         else:
-            status, told = await asyncio.to_thread(self._answers.answer, path, body)
+            status, answer = 404, {"error": "There is nothing here.\nSee docs/wire.md."}
+        self.refused += status in (405, 413, 422, 429)
         if status in (413, 422):
-            self.refused += 1
-            for _ in range(COST_OF_BAD):
-                self._limit.wait(host)
-        await self._reply(send, status, told)
+            self._limit.charge(host, COST_OF_BAD)
+        await self._reply(send, status, answer)
 
     async def _read(self, scope: Any, receive: Receive) -> bytes | None:
         length = dict(scope["headers"]).get(b"content-length", b"0")
@@ -212,8 +204,8 @@ class GossipApp:
                         return bytes(body)
         return None
 
-    async def _reply(self, send: Send, status: int, told: dict[str, Any]) -> None:
-        body = json.dumps(told, separators=(",", ":")).encode()
+    async def _reply(self, send: Send, status: int, answer: dict[str, Any]) -> None:
+        body = json.dumps(answer, separators=(",", ":")).encode()
         self.sent += len(body)
         headers = [
             (b"content-type", b"application/json"),

@@ -1,11 +1,12 @@
-"""Whom a device knows: addresses that an operator gave, and addresses that members told.
+"""Whom a device knows: addresses that an operator gave, and addresses that members announced.
 
 A member signs where it listens itself, so the only addresses that are ever dialled come from an
-operator or from somebody the issuer has certified, and each member can name one. A told address is
-an IP in an allowed network. The first time it is dialled, whoever answers must prove to be that
-very member; an address that does not is tried a few times, ever more rarely, and forgotten. All of
-a member's addresses together are tried ``IN_VAIN`` times. So a member who names somebody else's
-address costs that one a handful of small requests, and takes it from nobody who answers there.
+operator or from somebody the issuer has certified, and each member can name one. An announced
+address is an IP in an allowed network. The first time it is dialled, whoever answers must prove to
+be that very member; an address that does not is tried a few times, ever more rarely, and forgotten.
+All of a member's addresses together are tried ``IN_VAIN`` times. So a member who names somebody
+else's address costs that one a handful of small requests, and takes it from nobody who answers
+there.
 
 Rounds count, not seconds: no clock is asked.
 """
@@ -25,14 +26,14 @@ from devote.gossip.votes import VoteSet
 
 RECORD_FIELDS = {"voter", "number", "certificate", "address", "sequence", "signature"}
 HANDED = 8
-"""At most so many addresses are told at a time."""
+"""At most so many addresses are handed out at a time."""
 
-LONGEST_REST, LONGEST_REST_UNPROVEN = 8, 64
+LONGEST_WAIT, LONGEST_WAIT_UNPROVEN = 8, 64
 FORGOTTEN_AFTER = 6
-"""Rounds without a peer that failed, and failures after which a told address is forgotten."""
+"""Rounds without a peer that failed, and failures after which an announced address is forgotten."""
 
 RARELY = 64
-"""Rounds between two questions for addresses when nothing new is heard."""
+"""Rounds between two questions for addresses while nothing new comes."""
 
 IN_VAIN = 18
 """So often a member's addresses may be dialled in vain; then none is taken from it until a restart.
@@ -46,7 +47,7 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}")
 
 @dataclass
 class Peer:
-    """One address: who answers there, if a member said so, and how it went."""
+    """One address: who answers there, if a member announced it, and how it went."""
 
     address: str
     given: bool
@@ -55,7 +56,7 @@ class Peer:
     record: str = field(default="", repr=False)
     proven: bool = False
     fails: int = 0
-    rests_until: int = 0
+    waits_until: int = 0
     answered: int = 0
     """How often it has answered since the start."""
 
@@ -102,7 +103,7 @@ class PeerBook:
                 db.execute("DELETE FROM peers WHERE address = ?", (address,))
 
     def learn(self, record: Any) -> bool:
-        """Take the address that a member says to listen at; False if it may not be dialled."""
+        """Take the address that a member announces; False if it may not be dialled."""
         try:
             voter, sequence = self._check(record)
         except (GossipError, KeyError, TypeError, ValueError):
@@ -144,9 +145,9 @@ class PeerBook:
             raise ValueError("not allowed")
         if certificate.fault(self._votes.spec):
             raise ValueError("not certified")
-        said = {"address": address, "sequence": sequence, "voter": voter}
+        signed = {"address": address, "sequence": sequence, "voter": voter}
         if _SIGNATURE.fullmatch(record["signature"]) is None or not verify_fields(
-            voter, "address", said, self._votes.scope, record["signature"]
+            voter, "address", signed, self._votes.scope, record["signature"]
         ):
             raise ValueError("not signed")
         return voter, sequence
@@ -168,22 +169,22 @@ class PeerBook:
             self._drop(peer)
 
     def _drop(self, peer: Peer) -> None:
-        """Forget an address that a member told, but not how often it was dialled in vain."""
+        """Forget an announced address, but not how often it was dialled in vain."""
         if not peer.proven:
             self._in_vain[peer.voter] += peer.fails
         self.forget(peer.address)
 
     def _make_room(self) -> bool:
-        told = [peer for peer in self.known.values() if not peer.given]
-        if len(told) < self._settings.peers:
+        announced = [peer for peer in self.known.values() if not peer.given]
+        if len(announced) < self._settings.peers:
             return True
         # The ones that do not answer go first; of those that do, one now and then.
-        silent = [peer for peer in told if peer.fails or not peer.proven]
+        silent = [peer for peer in announced if peer.fails or not peer.proven]
         if silent and self._dice.random() < 0.5:
             self._drop(self._dice.choice(silent))
             return True
         if self._dice.random() < 1 / 16:
-            self._drop(self._dice.choice(told))
+            self._drop(self._dice.choice(announced))
             return True
         return False
 
@@ -206,26 +207,26 @@ class PeerBook:
         """Whom to turn to now; with ``turn`` a new round begins, and a given one may go first."""
         with self._lock:
             self.round += turn
-            ready = [peer for peer in self.known.values() if peer.rests_until <= self.round]
+            ready = [peer for peer in self.known.values() if peer.waits_until <= self.round]
             given = [peer for peer in ready if peer.given]
             if turn and given and self._dice.random() < GIVEN_SHARE:
                 return [self._dice.choice(given)]
             if turn and not ready and self.known:
-                return [min(self.known.values(), key=lambda peer: peer.rests_until)]
+                return [min(self.known.values(), key=lambda peer: peer.waits_until)]
             return self._dice.sample(ready, min(count, len(ready)))
 
     def note(self, peer: Peer, *, worked: bool, lied: bool = False) -> None:
-        """How an exchange went; a peer that lied rests for long, or is forgotten."""
+        """How an exchange went; a peer that lied is left alone for long, or is forgotten."""
         with self._lock:
             if worked:
-                peer.fails, peer.rests_until = 0, 0
+                peer.fails, peer.waits_until = 0, 0
                 peer.answered += 1
                 return
             cost = FORGOTTEN_AFTER if lied else 1
             peer.fails += cost
-            longest = LONGEST_REST if peer.proven or peer.given else LONGEST_REST_UNPROVEN
-            rest = min(2 ** min(peer.fails, 10), LONGEST_REST_UNPROVEN if lied else longest)
-            peer.rests_until = self.round + rest
+            longest = LONGEST_WAIT if peer.proven or peer.given else LONGEST_WAIT_UNPROVEN
+            wait = min(2 ** min(peer.fails, 10), LONGEST_WAIT_UNPROVEN if lied else longest)
+            peer.waits_until = self.round + wait
             if peer.given or peer.proven:
                 return
             if self.known.get(peer.address) is not peer:  # it was dropped meanwhile
@@ -248,7 +249,7 @@ class PeerBook:
 def sign_address(
     identity: Identity, certificate: Certificate, votes: VoteSet, *, address: str, sequence: int
 ) -> dict[str, Any]:
-    """What a member says of where it listens."""
+    """The record by which a member announces where it listens."""
     fields = {"address": address, "sequence": sequence, "voter": identity.voter}
     return {
         **fields,

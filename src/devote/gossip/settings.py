@@ -21,9 +21,10 @@ class GossipSettings:
 
     ``period`` is the mean time between two rounds in seconds, ``fanout`` to how many peers a new
     vote is pushed at once. ``listen`` is the host and port at which others may ask, none if empty;
-    ``announce`` the address that others are told, by default the same. ``allow`` are the networks
-    in which addresses that members tell may be dialled. ``certificate``, ``key`` and ``authority``
-    are PEM files: with them all peers speak TLS, and with ``mutual`` each shows its certificate.
+    ``announce`` the address that others are given, by default the same. ``allow`` are the networks
+    in which addresses that members announce may be dialled. ``certificate``, ``key`` and
+    ``authority`` are PEM files: with them all peers use TLS, and with ``mutual`` each shows its
+    certificate.
 
     ``peers`` bounds the addresses that are kept, ``body`` a request or an answer in bytes,
     ``patience`` the seconds one may take, ``connections`` those that are open at a time in each
@@ -75,7 +76,7 @@ class GossipSettings:
         if self.announce and not _is_ip(parse_address(self.announce, port_0=False)[0]):
             raise GossipError(
                 f"announce={self.announce!r} is a name, and devices dial no names that others "
-                "tell.\nGive an IP address, such as 10.0.0.7:7700."
+                "announce.\nGive an IP address, such as 10.0.0.7:7700."
             )
 
     @property
@@ -101,7 +102,7 @@ class GossipSettings:
         return context
 
     def may_dial(self, address: str) -> bool:
-        """Whether an address that a member told may be dialled: an IP in ``allow``, no name."""
+        """Whether an announced address may be dialled: an IP in ``allow``, no name."""
         try:
             host, _ = parse_address(address)
             number = ipaddress.ip_address(host)

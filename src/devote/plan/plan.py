@@ -8,13 +8,27 @@ import numpy as np
 
 from devote import theory
 from devote.plan.forecast import PER_SECOND, run_within, spread_of
-from devote.plan.promises import FailureBounds, case_of, failure_bounds, measured_answer, spread
+from devote.plan.promises import (
+    FailureBounds,
+    case_of,
+    failure_bounds,
+    measured_answer,
+    spread,
+    summarise,
+)
 from devote.problems import Problem, Uniform
 from devote.protocol import Case, ExperimentSpec, Promise, SpecError
 from devote.protocol.scheme import SCHEMES, check
 from devote.schemes import lone_spec
+from devote.simulator.result import Result
 from devote.simulator.scenario import Scenario
-from devote.simulator.trial import NEVER, STATUSES, Trial
+from devote.simulator.trial import NEVER, Trial
+
+SIMULATED = (
+    *("trials", "status", "samples_until_all_know", "broadcasts", "deliveries"),
+    *("epsilon_optimal", "holds_epsilon_optimal"),
+)
+"""What a plan shows of a summary of its runs."""
 
 SINGLE_RUNS = 200
 """Players simulated alone; the slowest of them stands for Theorem 2's T_Py, which is unknown."""
@@ -40,85 +54,11 @@ class SampleBound:
 
 
 @dataclass(frozen=True)
-class CostEstimate:
-    """The trials that were run, at least one; each is the same as in ``simulate``."""
-
-    asked: int
-    runs: tuple[Trial, ...]
-    one_learner: bool = False
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether the first trial was cut off: costs are then at least these."""
-        return self.runs[0].status == "unfinished"
-
-    @property
-    def decided(self) -> tuple[int, ...]:
-        """Samples after which the group had one answer, for the trials where it did.
-
-        What comes after is the wait for the last device to wake and read it.
-        """
-        return tuple(
-            run.samples for run in self.runs if run.samples != NEVER and len(run.winners) == 1
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        status = [run.status for run in self.runs]
-        decided = np.array(self.decided, dtype=np.float64)
-        columns = {
-            name: [getattr(run, name) for run in self.runs]
-            for name in (
-                *("samples_until_all_know", "broadcasts", "deliveries"),
-                *("epsilon_optimal", "holds_epsilon_optimal"),
-            )
-        }
-        return {
-            "trials": len(self.runs),
-            "trials_asked": self.asked,
-            "unfinished": self.unfinished,
-            "status": {name: status.count(name) for name in STATUSES},
-            "samples": spread(self.decided) if self.decided else None,
-            "to_decision": spread_of(decided),
-            "per_device": self.per_device(),
-            **{
-                name: spread(columns[name])
-                for name in ("samples_until_all_know", "broadcasts", "deliveries")
-            },
-            **{
-                name: float(np.mean(columns[name]))
-                for name in ("epsilon_optimal", "holds_epsilon_optimal")
-            },
-        }
-
-    def per_device(self) -> dict[str, float | None]:
-        """Pulls of the median device, of the 90th percentile and of the busiest, mean over trials.
-
-        None where all players are one learner.
-        """
-        names = ("median", "p90", "busiest")
-        if self.one_learner:
-            return dict.fromkeys(names)
-        pulls = [run.record.pulls_per_player for run in self.runs if run.record is not None]
-        quantiles = np.mean([np.quantile(one, (0.5, 0.9, 1.0)) for one in pulls], axis=0)
-        return dict(zip(names, quantiles.tolist(), strict=True))
-
-
-def estimate_cost(
-    scenario: Scenario, *, trials: int = 20, seed: int = 0, seconds: float = 5.0
-) -> CostEstimate:
-    """Run up to ``trials`` trials, with about as many pulls as ``seconds`` have time for."""
-    pulls = seconds * PER_SECOND
-    runs = run_within(scenario, trials, seed=seed, pulls=pulls, record=True)
-    one_learner = scenario.part is not None and scenario.part.one_learner
-    return CostEstimate(trials, tuple(runs), one_learner)
-
-
-@dataclass(frozen=True)
 class Plan:
     """What to expect: bounds, promises and what simulated runs cost.
 
-    ``events_per_day`` counts the events of all devices together. ``bound`` is None where
+    ``result`` has the trials that there was time for, of ``trials_asked``. ``events_per_day``
+    counts the events of all devices together. ``bound`` is None where
     Theorem 2 does not apply, and ``why_no_bound`` says why. With ``resets`` (SER4, see
     ``plan_resets``) both, and what was simulated, are about one term.
     """
@@ -128,10 +68,24 @@ class Plan:
     promises: tuple[Promise, ...]
     bound: SampleBound | None
     why_no_bound: str
-    cost: CostEstimate
+    result: Result
+    trials_asked: int
     events_per_day: float | None
-    seed: int
     resets: dict[str, Any] | None = None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the first trial was cut off: costs are then at least these."""
+        return self.result.status[0] == "unfinished"
+
+    @property
+    def decided(self) -> list[int]:
+        """Samples after which the group had one answer, for the trials where it did.
+
+        What comes after is the wait for the last device to wake and read it.
+        """
+        has_one = (self.result.samples != NEVER) & (self.result.left[:, 1] == NEVER)
+        return [int(samples) for samples in self.result.samples[has_one]]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -150,7 +104,7 @@ class Plan:
         """As JSON values."""
         spec, scheme = self.scenario.spec, self.scenario.scheme
         guarantees = scheme.guarantees(case_of(self.scenario))
-        cost, decided = self.cost.to_dict(), self.cost.decided
+        simulated, decided = self.simulated(), self.decided
 
         def days(samples: float) -> float | None:
             return None if self.events_per_day is None else samples / self.events_per_day
@@ -161,7 +115,7 @@ class Plan:
             "n_players": self.scenario.n_players,
             "scheme": scheme.name,
             "sends": scheme.about.sends,
-            "seed": self.seed,
+            "seed": self.result.seed,
             "votes_needed": spec.votes_needed,
             "facts": scheme.planning(spec).numbers,
             "message_bound": guarantees.message_bound,
@@ -172,10 +126,29 @@ class Plan:
             "resets": self.resets,
             "promises": [asdict(promise) for promise in self.promises],
             "warnings": list(self.warnings),
-            "simulated": cost,
+            "simulated": simulated,
             "events_per_day": self.events_per_day,
-            "days": days(cost["samples_until_all_know"]["mean"]),
+            "days": days(simulated["samples_until_all_know"]["mean"]),
             "days_to_decision": days(float(np.mean(decided))) if decided else None,
+        }
+
+    def simulated(self) -> dict[str, Any]:
+        """What the trials came to, and the pulls per device: means over trials of quantiles.
+
+        There are none where all players are one learner.
+        """
+        found, part = summarise(self.result, wall_seconds=0.0), self.result.scenario.part
+        per_device = dict.fromkeys(("median", "p90", "busiest"))
+        if part is None or not part.one_learner:
+            pulls = np.asarray(self.result.pulls_per_player, dtype=np.float64)
+            quantiles = np.quantile(pulls, (0.5, 0.9, 1.0), axis=1)
+            per_device = dict(zip(per_device, quantiles.mean(axis=1).tolist(), strict=True))
+        return {name: found[name] for name in SIMULATED} | {
+            "trials_asked": self.trials_asked,
+            "unfinished": self.unfinished,
+            "samples": spread(self.decided) if self.decided else None,
+            "to_decision": spread_of(np.array(self.decided, dtype=np.float64)),
+            "per_device": per_device,
         }
 
 
@@ -212,7 +185,7 @@ def make_plan(
     plan is for SER4: at the specification's phi, or at the recommended one if it names SER3.
 
     >>> plan = make_plan(ExperimentSpec(arms=3), Problem("toy", [0.8, 0.2, 0.2]), 64, trials=2)
-    >>> plan.failure.proved < 1e-40, plan.cost.unfinished
+    >>> plan.failure.proved < 1e-40, plan.unfinished
     (True, False)
     """
     _check_changes(spec, switches, horizon)
@@ -227,21 +200,22 @@ def make_plan(
         remedy = "It counts the events of all devices together."
         check.positive("events_per_day", events_per_day, remedy)
     bound, why = _bound(scenario, seed, seconds)
-    cost = estimate_cost(scenario, trials=trials, seed=seed, seconds=seconds)
+    runs = run_within(scenario, trials, seed=seed, pulls=seconds * PER_SECOND, record=True)
+    result = Result.of(scenario, runs, seed=seed)
     resets = None
     if switches is not None and horizon is not None:
-        resets = plan_resets(spec, scenario, switches, horizon, cost.runs, bound)
+        resets = plan_resets(spec, scenario, switches, horizon, runs, bound)
         scenario = Scenario(_with_resets(spec, resets["phi"]), problem, n_players, horizon)
     promises = scenario.scheme.guarantees(case_of(scenario)).promises
     return Plan(
         scenario=scenario,
         bound=bound,
         why_no_bound=why,
-        cost=cost,
+        result=result,
+        trials_asked=trials,
         failure=failure_bounds(scenario),
-        promises=(*promises, measured_answer(scenario, cost.runs)),
+        promises=(*promises, measured_answer(scenario, runs)),
         events_per_day=events_per_day,
-        seed=seed,
         resets=resets,
     )
 

@@ -42,13 +42,12 @@ def normalise(values: Iterable[Any]) -> list[float]:
     remedy = "Give each player a weight above 0."
     weights = [check.number(f"weights[{n}]", value, remedy) for n, value in enumerate(values)]
     player_count(len(weights))
-    for n, weight in enumerate(weights):
-        if weight < 0.0:
-            raise ProblemError(
-                f"weights[{n}]={weight!r} is negative, and a weight is a share of the events.\n"
-                "Give positive weights."
-            )
-    largest = max(weights)
+    lowest, largest = min(weights), max(weights)
+    if lowest < 0.0:
+        raise ProblemError(
+            f"weights[{weights.index(lowest)}]={lowest!r} is negative, and a weight is a share of "
+            "the events.\nGive positive weights."
+        )
     if largest == 0.0:
         raise ProblemError(
             f"all {len(weights)} weights are zero: nobody would ever wake.\nGive positive weights."

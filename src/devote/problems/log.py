@@ -14,12 +14,11 @@ rarest arm is n pulls long; then it starts again, so give ``horizon=n`` to stop 
 """
 
 import csv
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from devote.problems.errors import ProblemError, check
 from devote.problems.problem import Problem
@@ -70,17 +69,7 @@ def read_log(source: Any, columns: Sequence[str] = COLUMNS) -> Log:
     ``columns`` are the names of the three in a file or frame. Rewards lie in [0, 1]; times are
     numbers, or texts that sort as times do. Arms are named by what the log says, in sorted order.
     """
-    events = []
-    for number, (time, arm, reward) in enumerate(_events(source, columns), start=1):
-        try:
-            paid = check.unit("reward", float(reward))
-        except (ProblemError, TypeError, ValueError):
-            # A reward is private: the message says where it is, not what it is.
-            raise ProblemError(
-                f"event {number} of the log has a reward that is not a number in [0, 1].\n"
-                "Rescale the rewards to [0, 1] and leave out events without one."
-            ) from None
-        events.append((_time(time, number), str(arm), paid))
+    events = [_event(row, number) for number, row in enumerate(_rows(source, columns), start=1)]
     if len({type(time) for time, _, _ in events}) > 1:
         raise ProblemError("some times of the log are numbers, others not.\nUse one kind.")
     events.sort(key=lambda event: event[0])
@@ -95,46 +84,50 @@ def read_log(source: Any, columns: Sequence[str] = COLUMNS) -> Log:
     return Log(arms, played, tuple(reward for _, _, reward in events))
 
 
-def _events(source: Any, columns: Sequence[str]) -> Iterable[tuple[Any, Any, Any]]:
-    if hasattr(source, "columns"):
-        missing = [name for name in columns if name not in source.columns]
-        _refuse_missing(missing, list(source.columns))
-        return zip(*(source[name].tolist() for name in columns), strict=True)
-    if not isinstance(source, str | Path):
-        return [_triple(row, number) for number, row in enumerate(source, start=1)]
-    with Path(source).open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        known = list(reader.fieldnames or ())
-        _refuse_missing([name for name in columns if name not in known], known)
-        return [(row[columns[0]], row[columns[1]], row[columns[2]]) for row in reader]
+def _rows(source: Any, columns: Sequence[str]) -> Iterable[Any]:
+    """The columns of a file or a frame, or the rows as they are."""
+    if isinstance(source, str | Path):
+        with Path(source).open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            known, table = list(reader.fieldnames or ()), list(reader)
+        found = {name: [row[name] for row in table] for name in columns if name in known}
+    elif hasattr(source, "columns"):
+        known = list(source.columns)
+        found = {name: source[name].tolist() for name in columns if name in known}
+    else:
+        return cast("Iterable[Any]", source)
+    for name in columns:
+        if name not in found:
+            raise ProblemError(
+                f"the log has no column {name!r}, only {', '.join(map(str, known)) or 'none'}.\n"
+                "Name its columns for time, arm and reward, in this order: columns=(...)."
+            )
+    return zip(*(found[name] for name in columns), strict=True)
 
 
-def _refuse_missing(missing: Sequence[str], known: Sequence[Any]) -> None:
-    if missing:
-        raise ProblemError(
-            f"the log has no column {missing[0]!r}, only {', '.join(map(str, known)) or 'none'}.\n"
-            "Name its columns for time, arm and reward, in this order: columns=(...)."
-        )
-
-
-def _triple(row: Any, number: int) -> tuple[Any, Any, Any]:
+def _event(row: Any, number: int) -> tuple[Any, str, float]:
+    """A time, an arm and a reward, checked."""
     try:
         time, arm, reward = row
     except (TypeError, ValueError):
         raise ProblemError(
             f"event {number} of the log is not a row of three.\nGive (time, arm, reward)."
         ) from None
-    return time, arm, reward
-
-
-def _time(value: Any, number: int) -> float | str:
     try:
-        time = float(value)
+        paid = check.unit("reward", float(reward))
+    except (ProblemError, TypeError, ValueError):
+        # A reward is private: the message says where it is, not what it is.
+        raise ProblemError(
+            f"event {number} of the log has a reward that is not a number in [0, 1].\n"
+            "Rescale the rewards to [0, 1] and leave out events without one."
+        ) from None
+    try:
+        time = float(time)
     except (TypeError, ValueError):
-        return str(value)
-    if math.isnan(time):
+        time = str(time)
+    if time != time:  # not a number
         raise ProblemError(f"event {number} of the log has no time.\nGive one, or leave it out.")
-    return time
+    return time, str(arm), paid
 
 
 def made_log(

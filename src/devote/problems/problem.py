@@ -3,16 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from itertools import chain, repeat
 from typing import Any, Literal
 
-from devote.problems.activity import (
-    Activity,
-    Uniform,
-    alias_table,
-    block_sizes,
-    parse_activity,
-)
+from devote.problems.activity import Activity, Uniform, alias_table, block_sizes, parse_activity
 from devote.problems.errors import ProblemError, check, player_count
 from devote.problems.rewards import (
     BERNOULLI,
@@ -85,34 +78,45 @@ class Problem:
         self._set("groups", _group_rows(self.groups))
         if self.replay is not None:
             self._set("replay", _table_rows(self.replay))
-            self._derive([math.fsum(c) / len(c) for c in zip(*self.replay, strict=True)])
-        elif self.samples is not None:
+        if self.samples is not None:
             self._set("samples", _sample_rows(self.samples))
-            self._derive([math.fsum(row) / len(row) for row in self.samples])
-        elif self.groups:
-            arms = range(len(self.groups[0][1]))
-            self._derive([math.fsum(f * means[k] for f, means in self.groups) for k in arms])
-        else:
-            self._set("means", check.units("means", self.means))
-        if self.n_arms < 2:
+        self._set("means", self._averages() or check.units("means", self.means))
+        n_arms = self.n_arms
+        if n_arms < 2:
             raise ProblemError(
-                f"{self.n_arms} arm(s): there is nothing to choose from.\nGive at least 2 arms."
+                f"{n_arms} arm(s): there is nothing to choose from.\nGive at least 2 arms."
             )
-        self._set("switches", _switch_rows(self.switches, self.n_arms))
+        self._set("switches", _switch_rows(self.switches, n_arms))
         if self.drift is not None:
-            self._set("drift", _slopes(self.drift, self.n_arms))
+            slopes = tuple(check.number(f"drift[{k}]", slope) for k, slope in enumerate(self.drift))
+            if len(slopes) != n_arms:
+                raise ProblemError(
+                    f"drift has {len(slopes)} slopes for {n_arms} arms.\nGive one slope per arm."
+                )
+            self._set("drift", slopes)
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
-    def _derive(self, averages: list[float]) -> None:
-        derived = tuple(min(average, 1.0) for average in averages)
-        if len(self.means) and tuple(self.means) != derived:
+    def _averages(self) -> Means:
+        """The means that follow from recorded rewards or groups; empty where nothing does."""
+        weights = [fraction for fraction, _ in self.groups]
+        columns: Sequence[Means] = tuple(zip(*(means for _, means in self.groups), strict=True))
+        if weights:
+            sums = [math.fsum(f * m for f, m in zip(weights, c, strict=True)) for c in columns]
+        else:
+            sums = [math.fsum(column) / len(column) for column in self._columns()]
+        derived = tuple(min(average, 1.0) for average in sums)
+        if derived and len(self.means) and tuple(self.means) != derived:
             raise ProblemError(
                 f"means={tuple(self.means)} are not the averages of the groups, of the replay "
                 "table or of the samples.\nLeave means out: they follow from the rest."
             )
-        self._set("means", derived)
+        return derived
+
+    def _columns(self) -> Sequence[Means]:
+        """The recorded rewards of each arm."""
+        return self.samples or tuple(zip(*(self.replay or ()), strict=True))
 
     @property
     def n_arms(self) -> int:
@@ -122,9 +126,9 @@ class Problem:
     @property
     def kind(self) -> int:
         """The family of its rewards, as ``pay`` knows it."""
-        if self.samples is not None:
-            return SAMPLES
-        return KINDS[self.rewards] if self.replay is None else REPLAY
+        if self.replay is not None and self.replay_order == "time":
+            return REPLAY
+        return KINDS[self.rewards] if self.replay is None and self.samples is None else SAMPLES
 
     def environment(self, n_players: int) -> Environment:
         """The buffers behind ``pay``, as plain lists, for this many players."""
@@ -132,23 +136,18 @@ class Problem:
         blocks = block_sizes([f for f, _ in self.groups], n) if self.groups else [n]
         rows = [means for _, means in self.groups] or [self.means]
         rows += [means for _, means in self.switches]
-        replay = self.replay or ()
-        table = [reward for row in replay or self.samples or () for reward in row]
-        lengths = [1] * self.n_arms
-        if self.samples is not None:
-            lengths = [len(row) for row in self.samples]
+        columns = self._columns() or [(0.0,)] * self.n_arms
+        lengths = [len(column) for column in columns]
         return Environment(
             kind=self.kind,
             n_arms=self.n_arms,
             n_groups=len(blocks),
             n_segments=1 + len(self.switches),
-            resampled=ORDERS.index(self.replay_order),
-            n_rows=max(1, len(replay)),
             means=[mean for row in rows for mean in row],
             slopes=list(self.drift or [0.0] * self.n_arms),
             starts=[0, *(time for time, _ in self.switches)],
-            groups=list(chain.from_iterable(repeat(g, size) for g, size in enumerate(blocks))),
-            table=table or [0.0] * self.n_arms,
+            groups=[group for group, size in enumerate(blocks) for _ in range(size)],
+            table=[reward for column in columns for reward in column],
             firsts=[sum(lengths[:k]) for k in range(self.n_arms)],
             lengths=lengths,
         )
@@ -162,8 +161,7 @@ class Problem:
 
         Paper: section 2, mu_k, averaged over P_x where Assumption 2 does not hold.
         """
-        time = check.whole("t", t)
-        arms = range(self.n_arms)
+        time, arms = check.whole("t", t), range(self.n_arms)
         if not self.groups and not self.switches and self.drift is None:
             return list(self.means)
         if len(self.groups) < 2:
@@ -245,8 +243,7 @@ def _check_combination(problem: Problem) -> None:
             "groups one row each.\nUse groups or switches."
         )
     changes = len(problem.groups) or len(problem.switches) or problem.drift is not None
-    for name in ("replay", "samples"):
-        other = "samples" if name == "replay" else "replay"
+    for name, other in (("replay", "samples"), ("samples", "replay")):
         if getattr(problem, name) is not None and (
             changes or problem.rewards != "bernoulli" or getattr(problem, other) is not None
         ):
@@ -260,7 +257,13 @@ def _table_rows(rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
     """A recorded table: at least one row of rewards, all of one length."""
     if len(rows) == 0:
         raise ProblemError("the replay table has no rows.\nGive at least one row of rewards.")
-    return tuple(_rewards(row, i, n_arms=len(rows[0])) for i, row in enumerate(rows))
+    for i, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ProblemError(
+                f"row {i} of the replay table has {len(row)} rewards, the first row "
+                f"{len(rows[0])}.\nGive one reward per arm in every row."
+            )
+    return tuple(_rewards(row, f"row {i} of the replay table") for i, row in enumerate(rows))
 
 
 def _sample_rows(rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
@@ -268,7 +271,18 @@ def _sample_rows(rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
     for k, row in enumerate(rows):
         if len(row) == 0:
             raise ProblemError(f"arm {k} has no samples.\nGive each arm at least one reward.")
-    return tuple(_rewards(row, k, n_arms=len(row), what="samples") for k, row in enumerate(rows))
+    return tuple(_rewards(row, f"row {k} of samples") for k, row in enumerate(rows))
+
+
+def _rewards(row: Sequence[float], where: str) -> Means:
+    # A recorded reward is private: the message says where it is, not what it is.
+    try:
+        return check.units("reward", row)
+    except ProblemError:
+        raise ProblemError(
+            f"{where} holds a reward that is not a number in [0, 1].\n"
+            "Rescale the rewards to [0, 1] and leave out rows with gaps."
+        ) from None
 
 
 def _group_rows(groups: Sequence[Any]) -> tuple[tuple[float, Means], ...]:
@@ -302,35 +316,9 @@ def _switch_rows(switches: Sequence[Any], n_arms: int) -> tuple[tuple[int, Means
     return tuple(zip(times, rows, strict=True))
 
 
-def _slopes(values: Sequence[float], n_arms: int) -> Means:
-    """A drift: one finite slope per arm."""
-    numbers = tuple(check.number(f"drift[{k}]", slope) for k, slope in enumerate(values))
-    if len(numbers) != n_arms:
-        raise ProblemError(
-            f"drift has {len(numbers)} slopes for {n_arms} arms.\nGive one slope per arm."
-        )
-    return numbers
-
-
 def _pair(value: Any, what: str, form: str) -> tuple[Any, Any]:
     try:
         first, second = value
     except (TypeError, ValueError):
         raise ProblemError(f"{what}={value!r} is not a pair.\nGive {form}.") from None
     return first, second
-
-
-def _rewards(row: Sequence[float], i: int, *, n_arms: int, what: str = "the replay table") -> Means:
-    if len(row) != n_arms:
-        raise ProblemError(
-            f"row {i} of {what} has {len(row)} rewards, the first row {n_arms}.\n"
-            "Give one reward per arm in every row."
-        )
-    # A recorded reward is private: the message says where it is, not what it is.
-    try:
-        return check.units("reward", row)
-    except ProblemError:
-        raise ProblemError(
-            f"row {i} of {what} holds a reward that is not a number in [0, 1].\n"
-            "Rescale the rewards to [0, 1] and leave out rows with gaps."
-        ) from None

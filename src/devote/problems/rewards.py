@@ -22,10 +22,10 @@ UNIFORM = 2
 """Uniform on the widest interval around the mean that stays in [0, 1]."""
 
 REPLAY = 3
-"""Pays what a recorded table says."""
+"""Pays the arm's recorded rewards in order of time, from the first again after the last."""
 
 SAMPLES = 4
-"""Pays one of the arm's own samples, drawn at random."""
+"""Pays one of the arm's recorded rewards, drawn at random."""
 
 TOLERANCE = 1e-12
 """A mean that falls short by epsilon and a rounding error is within epsilon."""
@@ -36,8 +36,8 @@ class Environment(NamedTuple):
 
     ``means[(segment * n_groups + group) * n_arms + arm]`` holds from time ``starts[segment]``
     on, ``slopes[arm]`` is added per unit of time since the start of the run, ``groups[player]``
-    is the player's group, ``table[row * n_arms + arm]`` is a recorded reward. Of ``SAMPLES``,
-    ``table`` has ``lengths[arm]`` for each arm, from ``firsts[arm]`` on.
+    is the player's group. ``table`` has the ``lengths[arm]`` recorded rewards of each arm, from
+    ``firsts[arm]`` on.
 
     Paper: section 2, P_{x,y}.
     """
@@ -46,8 +46,6 @@ class Environment(NamedTuple):
     n_arms: int
     n_groups: int
     n_segments: int
-    resampled: int
-    n_rows: int
     means: Sequence[float]
     slopes: Sequence[float]
     starts: Sequence[int]
@@ -74,17 +72,6 @@ def segment_at(env: Environment, t: int) -> int:
     return low
 
 
-def mean_reward(env: Environment, t: int, player: int, arm: int) -> float:
-    """The mean reward of an arm for a player at time t.
-
-    For recorded rewards it is the mean over the whole table.
-
-    Paper: section 2, mu^n_k; section 5.1, problem 3, mu(t) = mu(0) - 1e-5 t.
-    Differs from print: a drifting mean is clipped to [0, 1] (erratum 13).
-    """
-    return mean_in_row(env, row_at(env, t, player), t, arm)
-
-
 def row_at(env: Environment, t: int, player: int) -> int:
     """The row of means that holds for a player at time t."""
     row = 0
@@ -108,6 +95,15 @@ def mean_in_row(env: Environment, row: int, t: int, arm: int) -> float:
     return mean
 
 
+def mean_reward(env: Environment, t: int, player: int, arm: int) -> float:
+    """The mean reward of an arm for a player at time t; of recorded rewards, of all of them.
+
+    Paper: section 2, mu^n_k; section 5.1, problem 3, mu(t) = mu(0) - 1e-5 t.
+    Differs from print: a drifting mean is clipped to [0, 1] (erratum 13).
+    """
+    return mean_in_row(env, row_at(env, t, player), t, arm)
+
+
 def beta_quantile(mean: float, u: float) -> float:
     """The u-quantile of Beta(m / (1 - m), 1); the point masses at 0 and 1 for such means."""
     if mean >= 1.0:
@@ -127,17 +123,11 @@ def pay(env: Environment, t: int, player: int, arm: int, u: float) -> float:
     kind = env.kind
     if kind == BERNOULLI:
         return 1.0 if u < mean_reward(env, t, player, arm) else 0.0
-    row = 0
-    if kind == REPLAY and env.resampled:
-        row = int(u * env.n_rows)
-    elif kind == REPLAY:
-        # max() shows the compiler that this cannot divide by zero.
-        row = t % max(env.n_rows, 1)
     mean = mean_reward(env, t, player, arm)
-    place = row * env.n_arms + arm
-    if kind == SAMPLES:
-        place = env.firsts[arm] + int(u * env.lengths[arm])
-    recorded = env.table[place]
+    # max() shows the compiler that this cannot divide by zero.
+    length = max(env.lengths[arm], 1)
+    place = t % length if kind == REPLAY else int(u * length)
+    recorded = env.table[env.firsts[arm] + place]
     if kind == BETA:
         return beta_quantile(mean, u)
     if kind == UNIFORM:

@@ -89,7 +89,7 @@ class Plan:
         self.scheme = part.constants(scenario.spec, n)
         self.streams = Streams((*NAMES, "noise") if scenario.scheme.sending.noisy else NAMES)
         self.even = int(np.all(threshold == 1.0))
-        changes = any(env.slopes) or (env.kind == REPLAY and not env.resampled)
+        changes = any(env.slopes) or env.kind == REPLAY
         self.steady = int(env.n_groups == 1 and env.n_segments == 1 and not changes)
 
     @property

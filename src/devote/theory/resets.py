@@ -7,21 +7,11 @@ that the paper prints, :func:`printed_phi`, does worse than no resets wherever i
 """
 
 import math
-from typing import TypedDict, Unpack
+from typing import Any
 
 from devote.theory.errors import check
 from devote.theory.samples import theorem_2_probability
 from devote.theory.vote import message_bound
-
-
-class Term(TypedDict):
-    """One term as :func:`theorem_2_probability` takes it: T', t, p*, delta and M."""
-
-    total: float
-    single: float
-    p_star: float
-    delta: float
-    quorum: int
 
 
 def recommended_phi(n_switches: int, *, horizon: float, plays_per_term: float) -> float:
@@ -103,8 +93,19 @@ def ser4_message_bound(
     return (resets + float(first_term)) * message_bound(quorum, n_arms)
 
 
-def ser4_failure(phi: float, *, horizon: float, **term: Unpack[Term]) -> float:
+def ser4_failure(
+    phi: float,
+    *,
+    horizon: float,
+    total: float,
+    single: float,
+    p_star: float,
+    delta: float,
+    quorum: int,
+) -> float:
     """Theorem 4's failure probability, ``delta + phi T I_{1-p*}(T' - t, 1 + t)^M``, at most 1.
+
+    T', t, p*, delta and M are those of one term, as :func:`theorem_2_probability` takes them.
 
     Paper: Theorem 4, for ``epsilon >= eta / K``.
     Differs from print: I is the regularised function (erratum 10). The print takes delta once for
@@ -117,12 +118,12 @@ def ser4_failure(phi: float, *, horizon: float, **term: Unpack[Term]) -> float:
     """
     resets = check.fraction("phi", phi) * check.positive("horizon", horizon)
     # Theorem 2's probability is (1 - delta) (1 - I)^M.
-    on_time = theorem_2_probability(**(term | {"quorum": 1}))
-    late = max(0.0, 1.0 - on_time / (1.0 - term["delta"]))
-    return min(1.0, term["delta"] + resets * late ** term["quorum"])
+    on_time = theorem_2_probability(total, single=single, p_star=p_star, delta=delta, quorum=1)
+    late = max(0.0, 1.0 - on_time / (1.0 - delta))
+    return min(1.0, delta + resets * late ** check.whole("quorum", quorum, least=1))
 
 
-def ser4_failure_over_terms(phi: float, *, horizon: float, **term: Unpack[Term]) -> float:
+def ser4_failure_over_terms(phi: float, *, horizon: float, **term: Any) -> float:
     """At most how likely some term fails: ``(1 + phi T)`` times Theorem 2's failure, at most 1.
 
     It rests on Theorem 2 for each term, and so on what that rests on (errata 7 and 15).
