@@ -4,7 +4,6 @@ import importlib
 import os
 import subprocess
 import sys
-import threading
 import types
 
 import numpy as np
@@ -15,7 +14,7 @@ from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.rules import SUBROUTINES, get_algorithm, ugapec
 from devote.rules.state import best_mean
-from devote.simulator import Scenario, compiling, loop, run_trial
+from devote.simulator import Scenario, loop, run_trial
 from devote.simulator.compiling import Linker, of_event_loop, unchanged
 from devote.simulator.parts import PARTS
 
@@ -184,27 +183,6 @@ changed = [key for key in before if after.get(key) is not before[key]]
 assert not changed, changed
 """
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_who_compiles_a_loop_is_waited_for(tmp_path):
-    done = threading.Event()
-
-    def other():
-        with compiling._locked(tmp_path / "new" / "loop.lock"):
-            done.set()
-
-    with compiling._locked(tmp_path / "new" / "loop.lock"):
-        waiting = threading.Thread(target=other)
-        waiting.start()
-        assert not done.wait(0.05)
-    waiting.join(10)
-    assert done.is_set()
-
-
-def test_where_no_lock_can_be_held_a_loop_is_compiled_all_the_same(tmp_path):
-    (tmp_path / "file").touch()
-    with compiling._locked(tmp_path / "file" / "loop.lock"):
-        pass
 
 
 def test_variables_keep_their_values_through_branches_and_loops():

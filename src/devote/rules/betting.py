@@ -14,18 +14,9 @@ Paper: not in it; Definition 4 with L = 1 and f(l) = 1. ``docs/proofs.md`` has t
 """
 
 import math
-from collections.abc import MutableSequence
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.state import (
-    COUNT,
-    Rule,
-    State,
-    add,
-    best_mean,
-    drop,
-    next_alive,
-)
+from devote.rules.state import COUNT, Out, Rule, State, add, best_mean, eliminate, next_alive
 
 LEADER = 1
 """Word of ``State.ints``: the leader and 1; 0 until a round has been judged, when all are asked."""
@@ -95,27 +86,6 @@ def log_capital(epsilon: float, wins: float, losses: float, rounds: float, s: fl
         g = min(STEP * g, LARGEST_STAKE)
 
 
-def above_log(x: float) -> float:
-    """At least ``ln(1 + x)`` for any x above -1: the first three terms of its series."""
-    return x * (1.0 - x * (0.5 - x / 3.0))
-
-
-def can_reach(
-    threshold: float, epsilon: float, wins: float, losses: float, rounds: float, s: float
-) -> bool:
-    """Whether the log capital may reach a threshold, by a bound that needs no logarithm.
-
-    It cannot where none of the shares reaches it. Most rounds are over here.
-    """
-    draws = rounds - wins - losses
-    g = min(SMALLEST_STAKE * epsilon, LARGEST_STAKE)
-    while True:
-        most = wins * above_log(g * (1.0 + s)) + losses * above_log(-g * (1.0 - s)) + draws * g * s
-        if most >= threshold or g >= LARGEST_STAKE:
-            return most >= threshold
-        g = min(STEP * g, LARGEST_STAKE)
-
-
 def is_proved(rule: Rule, wins: float, losses: float, rounds: float, s: float) -> bool:
     """Whether the capital reaches (K-1)/eta wherever up to ``rule.liars`` lies may stand.
 
@@ -132,8 +102,6 @@ def is_proved(rule: Rule, wins: float, losses: float, rounds: float, s: float) -
         return False
     wins -= undone
     losses += liars - undone
-    if not can_reach(threshold, rule.epsilon, wins, losses, rounds, s):
-        return False
     return log_capital(rule.epsilon, wins, losses, rounds, s) >= threshold
 
 
@@ -171,7 +139,7 @@ def choose(rule: Rule, state: State, u: float) -> int:
     return next_alive(state, 0)
 
 
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
     """Round the reward to a bit, and judge each round when it is complete."""
     n_out = 0
     if state.ints[COUNT] > 1 and next_asked(rule, state) < 0:
@@ -186,7 +154,7 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     return end_round(rule, state, out)
 
 
-def end_round(rule: Rule, state: State, out: MutableSequence[int]) -> int:
+def end_round(rule: Rule, state: State, out: Out) -> int:
     """Count the pairs of a complete round, judge, and begin the next one."""
     n_arms = rule.n_arms
     for j in range(n_arms):
@@ -204,39 +172,30 @@ def end_round(rule: Rule, state: State, out: MutableSequence[int]) -> int:
     return n_out
 
 
-def judge(rule: Rule, state: State, out: MutableSequence[int]) -> int:
-    """Settle and drop arms against the leader; stop once every other arm is settled.
-
-    Where neither the leader nor the counts of a pair have changed, nothing new can be proved.
-    """
+def judge(rule: Rule, state: State, out: Out) -> int:
+    """Settle and drop arms against the leader; stop once every other arm is settled."""
     n_arms = rule.n_arms
     leader = best_mean(state)
-    is_same = state.ints[LEADER] == leader + 1
     state.ints[LEADER] = leader + 1
     n_out, unsettled = 0, 0
     for a in range(n_arms):
         if a == leader or not state.alive[a]:
             continue
         settled = settled_at(n_arms, leader, a)
-        if not (is_same and state.ints[BITS + a] == 0):
-            wins = state.ints[wins_at(n_arms, leader, a)]
-            losses = state.ints[wins_at(n_arms, a, leader)]
-            rounds = state.ints[rounds_at(n_arms, leader, a)]
-            if state.ints[settled] == 0 and is_proved(rule, wins, losses, rounds, rule.epsilon):
-                state.ints[settled] = 1
-            if state.ints[settled] == 1 and is_proved(rule, wins, losses, rounds, 0.0):
-                drop(state, a)
-                out[n_out] = a
-                n_out += 1
-                continue
-        unsettled += 1 - state.ints[settled]
+        wins = state.ints[wins_at(n_arms, leader, a)]
+        losses = state.ints[wins_at(n_arms, a, leader)]
+        rounds = state.ints[rounds_at(n_arms, leader, a)]
+        if state.ints[settled] == 0 and is_proved(rule, wins, losses, rounds, rule.epsilon):
+            state.ints[settled] = 1
+        if state.ints[settled] == 0:
+            unsettled += 1
+        elif is_proved(rule, wins, losses, rounds, 0.0):
+            n_out = eliminate(state, a, out, n_out)
     if unsettled > 0:
         return n_out
     for a in range(n_arms):
         if state.alive[a] and a != leader:
-            drop(state, a)
-            out[n_out] = a
-            n_out += 1
+            n_out = eliminate(state, a, out, n_out)
     return n_out
 
 

@@ -5,11 +5,10 @@ Differs from print: the paper gives no level of the bounds; this one is its auth
 """
 
 import math
-from collections.abc import MutableSequence
 
 from devote.rules.algorithm import round_robin
 from devote.rules.bernoulli_kl import lower, upper
-from devote.rules.state import Rule, State, best_mean, drop, ends_round, mean
+from devote.rules.state import Out, Rule, State, best_mean, eliminate, ends_round, mean
 
 K1 = 11.1
 ALPHA = 1.1
@@ -29,7 +28,7 @@ def worst_mean(state: State, best: int) -> int:
     return worst
 
 
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
     """At the end of a round drop the worst arm if ``L_best > U_worst - eps``."""
     if not ends_round(state, arm, reward):
         return 0
@@ -38,9 +37,7 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     t = state.pulls[arm]
     level = exploration(rule, t) / t
     if lower(mean(state, best), level) > upper(mean(state, worst), level) - rule.epsilon:
-        drop(state, worst)
-        out[0] = worst
-        return 1
+        return eliminate(state, worst, out, 0)
     return 0
 
 

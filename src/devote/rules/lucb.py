@@ -36,14 +36,8 @@ def compare(rule: Rule, state: State) -> float:
     return highest - (mean(state, leader) - radius(beta, state.pulls[leader]))
 
 
-def stops(rule: Rule, state: State) -> bool:
-    """Whether the gap is below epsilon."""
-    return compare(rule, state) < rule.epsilon
-
-
 ALGORITHM = explore_then_commit(
     compare,
-    stops,
     name="lucb",
     summary="plays the leader and its strongest rival until their Hoeffding bounds part",
     source="Kalyanakrishnan, Tewari, Auer and Stone 2012; paper, section 3.1, L = 1",

@@ -5,26 +5,14 @@ Differs from print: L is rounded up to whole epochs, each of which drops exactly
 """
 
 import math
-from collections.abc import MutableSequence
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.state import (
-    COUNT,
-    NEXT,
-    Rule,
-    State,
-    add,
-    drop,
-    in_turn,
-    least_pulled,
-    mean,
-)
+from devote.rules.state import COUNT, Out, Rule, State, add, eliminate, least_pulled, mean
+from devote.rules.uniforms import below
 
-EPOCH, ENOUGH, N_INTS = 2, 3, 4
-"""Words of ``State.ints``: the epoch; its budget, 0 before it was asked for."""
-
+EPOCH = 1
 TIE_BREAKER = 0
-MOST = 2**31 - 1
+"""Word of ``State.floats``: the uniform number of the last pull."""
 
 
 def budget(rule: Rule, epoch: int) -> int:
@@ -43,15 +31,11 @@ def budget(rule: Rule, epoch: int) -> int:
 def choose(rule: Rule, state: State, u: float) -> int:
     """Round robin; the uniform is kept to break ties at the end of the epoch."""
     state.floats[TIE_BREAKER] = u
-    return in_turn(state)
+    return least_pulled(state)
 
 
-def drop_worst(state: State) -> int:
-    """Drop the remaining arm with the lowest mean, a random one of those that tie.
-
-    The uniform number picks one of the ties; what is left of it is uniform again and serves
-    the next call.
-    """
+def worst(state: State) -> int:
+    """The remaining arm with the lowest mean, a random one of those that tie."""
     lowest = math.inf
     n_tied = 0
     for k in range(len(state.alive)):
@@ -62,41 +46,32 @@ def drop_worst(state: State) -> int:
                 n_tied = 1
             elif value == lowest:
                 n_tied += 1
-    scaled = state.floats[TIE_BREAKER] * n_tied
-    pick = int(scaled)
-    state.floats[TIE_BREAKER] = scaled - pick
+    place, state.floats[TIE_BREAKER] = below(n_tied, state.floats[TIE_BREAKER])
+    arm = -1
     for k in range(len(state.alive)):
         if state.alive[k] and mean(state, k) == lowest:
-            if pick == 0:
-                drop(state, k)
-                return k
-            pick -= 1
-    return -1
+            if place == 0:
+                arm = k
+            place -= 1
+    return arm
 
 
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
     """At the end of an epoch drop the worst half, rounded down, and start the next afresh.
 
     Differs from print: exactly half go; dropping what lies below the median never ends when
     rewards tie.
     """
     add(state, arm, reward)
-    state.ints[NEXT] = arm + 1
-    if state.pulls[arm] < state.ints[ENOUGH]:
+    if state.pulls[least_pulled(state)] < budget(rule, state.ints[EPOCH]):
         return 0
-    enough = budget(rule, state.ints[EPOCH])
-    state.ints[ENOUGH] = min(enough, MOST)
-    if state.pulls[least_pulled(state)] < enough:
-        return 0
-    n_out = state.ints[COUNT] // 2
-    for i in range(n_out):
-        out[i] = drop_worst(state)
+    n_out = 0
+    for _ in range(state.ints[COUNT] // 2):
+        n_out = eliminate(state, worst(state), out, n_out)
     for k in range(len(state.alive)):
         state.pulls[k] = 0
         state.sums[k] = 0.0
     state.ints[EPOCH] += 1
-    state.ints[NEXT] = 0
-    state.ints[ENOUGH] = 0
     return n_out
 
 
@@ -104,7 +79,7 @@ ALGORITHM = Algorithm(
     name="median_elimination",
     summary="halves the arms each epoch after a fixed number of fresh pulls",
     source="Even-Dar, Mannor and Mansour 2002; paper, section 3.1, L = log2 K, f(l) = 2^-l",
-    n_ints=lambda n_arms: N_INTS,
+    n_ints=lambda n_arms: EPOCH + 1,
     n_floats=1,
     choose=choose,
     observe=observe,

@@ -8,20 +8,18 @@ Paper: not in it; a successive elimination in the sense of section 3.1. ``docs/p
 """
 
 import math
-from collections.abc import MutableSequence
 
-from devote.rules.algorithm import Algorithm
+from devote.rules.algorithm import round_robin
 from devote.rules.state import (
     COUNT,
     NEXT,
+    Out,
     Rule,
     State,
-    add,
     best_sum,
     drop_behind,
-    in_turn,
+    ends_round,
     keep_only,
-    next_alive,
 )
 
 RHO = 0
@@ -38,12 +36,7 @@ def bound(rule: Rule, tau: int) -> float:
     return math.sqrt(0.5 * (tau + rho) * math.log((1.0 + tau / rho) * rivals * rivals))
 
 
-def choose(rule: Rule, state: State, u: float) -> int:
-    """Round robin, by index."""
-    return in_turn(state)
-
-
-def judge(rule: Rule, state: State, tau: int, out: MutableSequence[int]) -> int:
+def judge(rule: Rule, state: State, tau: int, out: Out) -> int:
     """After round tau stop if every ``lead + eps >= b``; else drop each ``lead >= b``.
 
     Survivors have all been pulled tau times, so sums are compared with sums.
@@ -62,7 +55,7 @@ def judge(rule: Rule, state: State, tau: int, out: MutableSequence[int]) -> int:
     return drop_behind(state, best, reach, out)
 
 
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
     """Judge each round at its end.
 
     Others may have ended a round, by taking out the arms that it still lacked. Then it is judged
@@ -71,21 +64,16 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     n_out = 0
     if arm < state.ints[NEXT] and state.ints[COUNT] > 1:
         n_out = judge(rule, state, state.pulls[arm], out)
-    add(state, arm, reward)
-    following = next_alive(state, arm + 1)
-    state.ints[NEXT] = following
-    if state.ints[COUNT] == 1 or following < len(state.alive):
+    if not ends_round(state, arm, reward):
         return n_out
     state.ints[NEXT] = 0
     return judge(rule, state, state.pulls[arm], out)
 
 
-ALGORITHM = Algorithm(
+ALGORITHM = round_robin(
     name="mixture_elimination",
     summary="a pull of each survivor per round; one bound on differences that holds for ever",
     source="Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021; docs/proofs.md",
     options={"rho": 5.0},
-    n_ints=lambda n_arms: NEXT + 1,
-    choose=choose,
     observe=observe,
 )

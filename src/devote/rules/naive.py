@@ -4,10 +4,9 @@ Paper: section 3.1, a fixed design, L = 1 and f(l) = 1.
 """
 
 import math
-from collections.abc import MutableSequence
 
 from devote.rules.algorithm import round_robin
-from devote.rules.state import NEXT, Rule, State, add, best_mean, keep_only, least_pulled
+from devote.rules.state import NEXT, Out, Rule, State, add, best_mean, keep_only, least_pulled
 
 
 def budget(rule: Rule) -> int:
@@ -15,7 +14,7 @@ def budget(rule: Rule) -> int:
     return math.ceil(4.0 / (rule.epsilon * rule.epsilon) * math.log(2.0 * rule.n_arms / rule.eta))
 
 
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
     """Once every remaining arm has its budget, keep the empirical best."""
     add(state, arm, reward)
     state.ints[NEXT] = arm + 1

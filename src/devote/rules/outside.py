@@ -2,8 +2,8 @@
 
 A package offers its subroutines as entry points of the group ``devote.algorithms``; they are
 imported when a name is asked for that is not known. A file is imported by ``import_rules``.
-Another process, which has imported nothing, is told by ``homes`` and catches up by ``settle``:
-by name where the module can be imported there, from its file, or from the text of the file.
+Another process, which has imported nothing, gets ``homes`` and catches up by ``settle``: by name
+where the module can be imported there, from its file, or from the text of the file.
 """
 
 import hashlib
@@ -47,16 +47,19 @@ def import_rules(where: str | Path) -> ModuleType:
     file again changes nothing.
     """
     path = Path(where)
-    if path.suffix != ".py":
-        try:
-            module = importlib.import_module(str(where))
-        except ModuleNotFoundError as error:
-            raise AlgorithmError(
-                f"There is no module {str(where)!r} ({error}).\n"
-                "Name a file that ends in .py, or a module that is installed."
-            ) from None
-    else:
-        module = _import_file(path, path.stem)
+    if path.suffix == ".py":
+        return _import_file(path, path.stem)
+    try:
+        return _with_algorithm(importlib.import_module(str(where)))
+    except ModuleNotFoundError as error:
+        raise AlgorithmError(
+            f"There is no module {str(where)!r} ({error}).\n"
+            "Name a file that ends in .py, or a module that is installed."
+        ) from None
+
+
+def _with_algorithm(module: ModuleType) -> ModuleType:
+    """A module whose ``ALGORITHM``, if it has one, is known."""
     found = getattr(module, "ALGORITHM", None)
     if isinstance(found, Algorithm):
         register(found)
@@ -89,15 +92,13 @@ def homes() -> tuple[Home, ...]:
     """Where the subroutines come from that are not devote's own and have a file."""
     names: dict[str, list[str]] = {}
     for name, algorithm in ALGORITHMS.items():
-        module = algorithm.observe.__module__
-        if not module.startswith("devote."):
-            names.setdefault(module, []).append(name)
+        names.setdefault(algorithm.observe.__module__, []).append(name)
     found = []
     for module, known in names.items():
-        file = getattr(sys.modules.get(module), "__file__", None)
-        if file is not None and Path(file).is_file():
-            source = Path(file).read_text(encoding="utf-8")
-            found.append(Home(tuple(known), module, str(Path(file).absolute()), source))
+        file = Path(getattr(sys.modules.get(module), "__file__", None) or "")
+        if not module.startswith("devote.") and file.is_file():
+            source = file.read_text(encoding="utf-8")
+            found.append(Home(tuple(known), module, str(file.absolute()), source))
     return tuple(found)
 
 
@@ -107,28 +108,21 @@ def settle(where: Iterable[Home]) -> None:
         before = _settled.get(home.module)
         if before == home.digest or (before is None and set(home.names) <= set(ALGORITHMS)):
             continue
-        for name in home.names:
-            ALGORITHMS.pop(name, None)
+        for known in home.names:
+            ALGORITHMS.pop(known, None)
         sys.modules.pop(home.module, None)
-        _import_home(home)
+        path = Path(home.file)
+        # A script is not run again: it is imported under the name of its file.
+        name = path.stem if home.module in ("__main__", "__mp_main__") else home.module
+        if "." in name:
+            import_rules(name)
+        else:
+            if not path.is_file() or path.read_text(encoding="utf-8") != home.source:
+                path = _own_folder() / home.digest / path.name
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(home.source, encoding="utf-8")
+            _import_file(path, name)
         _settled[home.module] = home.digest
-
-
-def _import_home(home: Home) -> None:
-    path = Path(home.file)
-    # A script is not run again: it is imported under the name of its file.
-    name = path.stem if home.module in ("__main__", "__mp_main__") else home.module
-    if "." in name:
-        import_rules(name)
-        return
-    if not path.is_file() or path.read_text(encoding="utf-8") != home.source:
-        path = _own_folder() / home.digest / path.name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(home.source, encoding="utf-8")
-    module = _import_file(path, name)
-    found = getattr(module, "ALGORITHM", None)
-    if isinstance(found, Algorithm):
-        register(found)
 
 
 @cache
@@ -144,33 +138,31 @@ def _own_folder() -> Path:
 
 
 def _import_file(path: Path, name: str) -> ModuleType:
+    """Import a file under a name, or another one where that is taken."""
     file = path.absolute()
     if not file.is_file():
         raise AlgorithmError(f"{path} is not a file.\nName a Python file with a subroutine.")
-    known = sys.modules.get(name)
-    if known is not None:
-        if getattr(known, "__file__", None) == str(file):
-            return known
+    if name in sys.modules:
+        if getattr(sys.modules[name], "__file__", None) == str(file):
+            return _with_algorithm(sys.modules[name])
         name = f"devote_rule_{name}"
     if str(file.parent) not in sys.path:
         sys.path.insert(0, str(file.parent))
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except AlgorithmError:
-        del sys.modules[name]
-        raise
     except Exception as error:
+        del sys.modules[name]
+        if isinstance(error, AlgorithmError):
+            raise
         from traceback import extract_tb
 
-        del sys.modules[name]
         lines = [at.lineno for at in extract_tb(error.__traceback__) if at.filename == str(file)]
         line = lines[-1] if lines else getattr(error, "lineno", None) or 1
         raise AlgorithmError(
             f"{path.name}:{line}: {type(error).__name__}: {error}\nCorrect the file."
         ) from error
-    return module
+    return _with_algorithm(module)

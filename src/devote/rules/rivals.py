@@ -10,14 +10,14 @@ Differs from print: they stop once the gap is lower than epsilon, not higher (er
 """
 
 import math
-from collections.abc import Callable, MutableSequence
+from collections.abc import Callable
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.state import COUNT, Rule, State, add, keep_only, least_pulled
+from devote.rules.state import COUNT, Out, Rule, State, add, keep_only, least_pulled
 
-# COMPARED: how many arms remained when leader and rival were found; 0 before, which is as long as
-# a remaining arm has not been pulled.
 TOTAL, LEADER, RIVAL, COMPARED, SECOND, N_INTS = range(1, 7)
+"""Words of ``State.ints``. COMPARED: how many arms remained when leader and rival were found; 0 as
+long as a remaining arm has not been pulled. SECOND: the arm of a pair to play next and 1, or 0."""
 
 
 def radius(beta: float, pulls: int) -> float:
@@ -32,11 +32,6 @@ def note(state: State, leader: int, rival: int) -> None:
     state.ints[COMPARED] = state.ints[COUNT]
 
 
-def outdated(state: State) -> int:
-    """Whether leader and rival must be found again because an arm has gone since."""
-    return 1 if state.ints[COMPARED] != state.ints[COUNT] else 0
-
-
 def open_pair(state: State) -> int:
     """Play the leader now and the rival next."""
     state.ints[SECOND] = state.ints[RIVAL] + 1
@@ -45,19 +40,13 @@ def open_pair(state: State) -> int:
 
 def explore_then_commit(
     compare: Callable[[Rule, State], float],
-    stops: Callable[[Rule, State], bool],
     *,
     play: Callable[[State], int] = open_pair,
-    n_floats: int = 0,
     name: str,
     summary: str,
     source: str,
 ) -> Algorithm:
-    """The subroutine that stops by this comparison; ``play`` takes an arm of the pair.
-
-    A call plays one arm, so that the pair of a round is two calls. ``stops`` says whether the gap
-    is below epsilon, and keeps the pair up to date for whoever chooses next.
-    """
+    """The subroutine that stops by this comparison; ``play`` takes an arm of the pair."""
 
     def choose(rule: Rule, state: State, u: float) -> int:
         """Each arm once, then leader or rival; the second of a pair if it is still there."""
@@ -69,13 +58,11 @@ def explore_then_commit(
         state.ints[SECOND] = 0
         if arm >= 0 and state.alive[arm]:
             return arm
-        if outdated(state):
+        if state.ints[COMPARED] != state.ints[COUNT]:
             compare(rule, state)
         return play(state)
 
-    def observe(
-        rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]
-    ) -> int:
+    def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
         """Stop when the gap is below epsilon and keep the leader; tested after every pull."""
         add(state, arm, reward)
         state.ints[TOTAL] += 1
@@ -83,20 +70,8 @@ def explore_then_commit(
             return 0
         if state.ints[COMPARED] == 0 and state.pulls[least_pulled(state)] == 0:
             return 0
-        if not stops(rule, state):
+        if compare(rule, state) >= rule.epsilon:
             return 0
         return keep_only(state, state.ints[LEADER], out)
 
-    for function in (choose, observe):
-        # numba's cache on disk refers to a function by its module and its name there.
-        function.__module__ = compare.__module__
-        function.__qualname__ = f"ALGORITHM.{function.__name__}"
-    return Algorithm(
-        name,
-        summary,
-        source,
-        choose,
-        observe,
-        n_ints=lambda n_arms: N_INTS,
-        n_floats=n_floats,
-    )
+    return Algorithm(name, summary, source, choose, observe, n_ints=lambda n_arms: N_INTS)

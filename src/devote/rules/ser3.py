@@ -8,12 +8,15 @@ Paper: section 4, Theorem 3; a successive elimination (section 3.1), L = K and f
 """
 
 import math
-from collections.abc import MutableSequence
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.state import COUNT, Rule, State, best_sum, drop_behind
+from devote.rules.state import COUNT, Out, Rule, State, best_sum, drop_behind
+from devote.rules.uniforms import below
 
 TAU, LEFT, SEEN, ROW = range(1, 5)
+"""Words of ``State.ints``: the round; how many arms are left to play in it, and how many remained
+when that was counted; the first of those arms."""
+
 RADIUS = 0
 ACTIVE = 1.0
 
@@ -33,10 +36,7 @@ def radius(rule: Rule, tau: int, n_alive: int) -> float:
 
 
 def renew_row(state: State) -> None:
-    """Take arms that were dropped from outside out of the row; if none is left, begin a round.
-
-    Then all survivors are to be played, in a row by index.
-    """
+    """Take arms that were dropped from outside out of the row; if none is left, begin a round."""
     left = 0
     for i in range(state.ints[LEFT]):
         arm = state.ints[ROW + i]
@@ -54,20 +54,15 @@ def renew_row(state: State) -> None:
 
 
 def draw(state: State, u: float) -> tuple[int, float]:
-    """Draw an arm uniformly, move it to the end of the row and shorten that by one.
-
-    Returns the arm, and what is left of ``u``, which is uniform again.
-    """
+    """A uniformly drawn survivor not yet played this round, and what is left of ``u``."""
     if state.ints[SEEN] != state.ints[COUNT] or state.ints[LEFT] == 0:
         renew_row(state)
+    i, rest = below(state.ints[LEFT], u)
     last = state.ints[LEFT] - 1
-    scaled = u * (last + 1)
-    i = int(scaled)
     arm = state.ints[ROW + i]
     state.ints[ROW + i] = state.ints[ROW + last]
-    state.ints[ROW + last] = arm
     state.ints[LEFT] = last
-    return arm, scaled - i
+    return arm, rest
 
 
 def choose(rule: Rule, state: State, u: float) -> int:
@@ -75,7 +70,7 @@ def choose(rule: Rule, state: State, u: float) -> int:
     return draw(state, u)[0]
 
 
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
     """At the end of a round, from ``tau >= ln(K/eta)``, drop ``gap + eps >= 2 radius``.
 
     Survivors have all been pulled tau times, so sums are compared with sums.
@@ -83,16 +78,11 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     Paper: Assumption 4 gives ``tau >= log(K/eta)``.
     """
     state.sums[arm] += reward
-    if state.ints[LEFT] > 0 or state.ints[COUNT] == 1:
-        return 0
     tau = int(state.ints[TAU])
-    if tau < math.log(rule.n_arms / rule.eta):
+    if state.ints[LEFT] > 0 or state.ints[COUNT] == 1 or tau < math.log(rule.n_arms / rule.eta):
         return 0
-    threshold = tau * (2.0 * radius(rule, tau, state.ints[COUNT]) - rule.epsilon)
-    n_out = drop_behind(state, best_sum(state), threshold, out)
-    if n_out > 0:
-        state.ints[SEEN] = state.ints[COUNT]
-    return n_out
+    gap = tau * (2.0 * radius(rule, tau, state.ints[COUNT]) - rule.epsilon)
+    return drop_behind(state, best_sum(state), gap, out)
 
 
 ALGORITHM = Algorithm(

@@ -7,32 +7,32 @@ Paper: section 4, Theorem 4.
 Differs from print: the phi that the proof sets is worse than no resets (erratum 17).
 """
 
-from collections.abc import MutableSequence
-
 from devote.rules import ser3
 from devote.rules.algorithm import Algorithm
 from devote.rules.ser3 import draw
 from devote.rules.ser3 import observe as observe_round
-from devote.rules.state import RESET, Rule, State, start
+from devote.rules.state import RESET, Out, Rule, State, start
 
-SPARE = 0
+REST = 0
+"""Word of ``State.floats``: what the choice of the arm has left of the uniform number."""
+
 PHI = len(ser3.ALGORITHM.options)
 
 
 def choose(rule: Rule, state: State, u: float) -> int:
-    """As SER3; what is left of the uniform decides on a reset after the pull."""
-    arm, state.floats[SPARE] = draw(state, u)
+    """As SER3."""
+    arm, state.floats[REST] = draw(state, u)
     return arm
 
 
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
     """Reset with probability phi, else as SER3.
 
     Paper: Theorem 4; section 4, "when a reset occurs in SER4, Decentralized Elimination is
     reset".
     Differs from print: the active player draws the reset after its pull (erratum 14).
     """
-    if state.floats[SPARE] < rule.options[PHI]:
+    if state.floats[REST] < rule.options[PHI]:
         start(state)
         return RESET
     return observe_round(rule, state, arm, reward, out)

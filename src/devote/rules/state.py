@@ -9,7 +9,7 @@ alive each time they are called and keep no second copy that could go stale unno
 """
 
 from collections.abc import MutableSequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 COUNT = 0
 """Word of ``State.ints`` that holds the number of remaining arms; a subroutine's own follow."""
@@ -19,6 +19,9 @@ NEXT = 1
 
 RESET = -1
 """What ``observe`` returns when the subroutine has reset itself (SER4)."""
+
+Out: TypeAlias = MutableSequence[int]
+"""Where ``observe`` writes the arms that it eliminates."""
 
 
 class Rule(NamedTuple):
@@ -146,24 +149,27 @@ def best_sum(state: State) -> int:
     return best
 
 
-def drop_behind(state: State, best: int, gap: float, out: MutableSequence[int]) -> int:
-    """Drop arms whose sums are ``gap`` or more below the best's; ``out`` as in ``keep_only``."""
+def eliminate(state: State, arm: int, out: Out, n_out: int) -> int:
+    """Drop an arm and write it to ``out`` as the next one; returns how many are there now."""
+    drop(state, arm)
+    out[n_out] = arm
+    return n_out + 1
+
+
+def drop_behind(state: State, best: int, gap: float, out: Out) -> int:
+    """Drop arms whose sums are ``gap`` or more below the best's; returns how many went."""
     n_out = 0
     highest = state.sums[best]
     for k in range(len(state.alive)):
         if state.alive[k] and k != best and highest - state.sums[k] >= gap:
-            drop(state, k)
-            out[n_out] = k
-            n_out += 1
+            n_out = eliminate(state, k, out, n_out)
     return n_out
 
 
-def keep_only(state: State, arm: int, out: MutableSequence[int]) -> int:
-    """Drop every remaining arm but one, writing them to ``out``; returns how many went."""
+def keep_only(state: State, arm: int, out: Out) -> int:
+    """Drop every remaining arm but one; returns how many went."""
     n_out = 0
     for k in range(len(state.alive)):
         if state.alive[k] and k != arm:
-            drop(state, k)
-            out[n_out] = k
-            n_out += 1
+            n_out = eliminate(state, k, out, n_out)
     return n_out

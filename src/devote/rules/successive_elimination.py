@@ -6,18 +6,9 @@ it stops once the radius is at most epsilon/2.
 """
 
 import math
-from collections.abc import MutableSequence
 
 from devote.rules.algorithm import round_robin
-from devote.rules.state import (
-    Rule,
-    State,
-    best_mean,
-    drop,
-    ends_round,
-    keep_only,
-    mean,
-)
+from devote.rules.state import Out, Rule, State, best_mean, eliminate, ends_round, keep_only, mean
 
 C = 4.01
 """The constant of the radius; its authors ask for more than 4."""
@@ -29,7 +20,7 @@ def radius(rule: Rule, t: int) -> float:
     return math.sqrt(math.log(C * rule.n_arms * rounds * rounds / rule.eta) / rounds)
 
 
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
     """At the end of a round drop arms two radii below the best; stop once radius <= eps/2."""
     if not ends_round(state, arm, reward):
         return 0
@@ -42,9 +33,7 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSeque
     n_out = 0
     for k in range(len(state.alive)):
         if state.alive[k] and k != best and mean(state, k) <= threshold:
-            drop(state, k)
-            out[n_out] = k
-            n_out += 1
+            n_out = eliminate(state, k, out, n_out)
     return n_out
 
 

@@ -6,10 +6,8 @@ the last arm otherwise. It serves to audit promises: whatever holds for it, hold
 Paper: Property 1 with equality, L = 1.
 """
 
-from collections.abc import MutableSequence
-
 from devote.rules.algorithm import Algorithm
-from devote.rules.state import COUNT, Rule, State, keep_only
+from devote.rules.state import COUNT, Out, Rule, State, keep_only, next_alive
 
 COIN = 0
 
@@ -17,13 +15,10 @@ COIN = 0
 def choose(rule: Rule, state: State, u: float) -> int:
     """The first remaining arm; the uniform is kept as the coin."""
     state.floats[COIN] = u
-    for k in range(len(state.alive)):
-        if state.alive[k]:
-            return k
-    return -1
+    return next_alive(state, 0)
 
 
-def observe(rule: Rule, state: State, arm: int, reward: float, out: MutableSequence[int]) -> int:
+def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
     """Keep the last remaining arm with probability eta, else the first."""
     if state.ints[COUNT] == 1:
         return 0

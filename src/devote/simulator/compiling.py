@@ -12,9 +12,8 @@ is kept by this key, in memory and, by numba, on disk: what runs is what the fun
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dis import get_instructions
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -36,8 +35,15 @@ OPTIONS = {
 
 CONSTANTS = (bool, int, float, str, tuple, np.generic, np.ndarray)
 LIBRARIES = ("math", "numpy", "numba", "numba_cuda")
+PACKAGE = str(Path(__file__).parents[1])
 
 Function = Callable[..., Any]
+
+_wrapped: dict[tuple[Function, str], Any] = {}
+"""What functions were wrapped into, by the key of their code: loops have many in common."""
+
+_loops: dict[str, Function] = {}
+"""Compiled loops by the key of their code."""
 
 
 class Linker:
@@ -60,9 +66,11 @@ class Linker:
         """A copy whose names mean compiled functions, not wrapped itself; and its key."""
         assert isinstance(function, FunctionType)
         code = function.__code__
-        parts = [_text_of(code), str(_is_ours(function))]
+        signature = function.__defaults__, function.__kwdefaults__, function.__annotations__
+        parts = [_text_of(code), str(_is_ours(code)), repr(signature)]
         names, dotted = names_of(code)
-        namespace: dict[str, Any] = {"__builtins__": __builtins__, "__name__": function.__module__}
+        # numba looks up the module of a copy when it reads machine code from disk.
+        namespace: dict[str, Any] = {"__builtins__": __builtins__, "__name__": __name__}
         for name in names:
             if name in function.__globals__:
                 namespace[name] = self._value(name, function.__globals__[name], dotted, parts)
@@ -72,30 +80,28 @@ class Linker:
         )
         copy = FunctionType(code, namespace, function.__name__, function.__defaults__, cells)
         copy.__kwdefaults__ = function.__kwdefaults__
-        copy.__qualname__ = function.__qualname__
-        # numba's cache refers to the types of arguments by their modules.
-        says = function.__defaults__, function.__kwdefaults__, function.__annotations__
-        parts.append(repr(says))
         return copy, hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
     def _value(self, name: str, value: Any, dotted: frozenset[str], parts: list[str]) -> Any:
         """What a name stands for in a copy; what that depends on is added to ``parts``."""
         if isinstance(value, FunctionType):
-            wrapped, key = self._wrapped(self.given.get(value, value))
+            found, key = self._wrap(self.given.get(value, value))
             parts.append(f"{name}: {key}")
-            return wrapped
+            return found
         if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in LIBRARIES:
             module = ModuleType(value.__name__)
             for attribute in sorted(dotted & vars(value).keys()):
-                found = self._value(attribute, getattr(value, attribute), dotted, parts)
-                setattr(module, attribute, found)
+                setattr(
+                    module,
+                    attribute,
+                    self._value(attribute, getattr(value, attribute), dotted, parts),
+                )
             return module
         if isinstance(value, CONSTANTS):
-            plain = value.tolist() if isinstance(value, np.ndarray) else value
-            parts.append(f"{name} = {plain!r}")
+            parts.append(f"{name} = {value.tolist() if isinstance(value, np.ndarray) else value!r}")
         return value
 
-    def _wrapped(self, function: Function) -> tuple[Any, str]:
+    def _wrap(self, function: Function) -> tuple[Any, str]:
         """The compiled form of a function that another one calls, and its key."""
         if function not in self._linked:
             if function in self._open:
@@ -104,44 +110,39 @@ class Linker:
                 )
             self._open.add(function)
             copy, key = self.link(function)
-            # Loops have many functions in common: each is compiled once in a process.
-            self._linked[function] = _known.setdefault((self.wrap, key), self.wrap(copy)), key
+            if (self.wrap, key) not in _wrapped:
+                _wrapped[self.wrap, key] = self.wrap(copy)
+            self._linked[function] = _wrapped[self.wrap, key], key
         return self._linked[function]
-
-
-_known: dict[tuple[Function, str], Any] = {}
-"""Compiled functions by their key."""
 
 
 def _text_of(code: CodeType) -> str:
     """All that decides on what code does, without where it is written and its docstring."""
-    constants = code.co_consts[1 if code.co_consts and _is_doc(code) else 0 :]
+    constants = code.co_consts[1:] if isinstance(code.co_consts[0], str) else code.co_consts
     inner = [_text_of(one) if isinstance(one, CodeType) else repr(one) for one in constants]
     return repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars, inner))
 
 
-def _is_ours(function: Function) -> bool:
-    """Whether a function is of this package, none of which makes arrays."""
-    return function.__module__.startswith("devote.")
-
-
-def _is_doc(code: CodeType) -> bool:
-    """Whether the first constant may be a docstring, which changes nothing."""
-    return isinstance(code.co_consts[0], str)
+def _is_ours(code: CodeType) -> bool:
+    """Whether code is of this package, none of which makes arrays where it is called in a loop."""
+    return code.co_filename.startswith(PACKAGE)
 
 
 @lru_cache(maxsize=4096)
 def names_of(code: CodeType) -> tuple[tuple[str, ...], frozenset[str]]:
     """The global names in a function's code, and the names after a dot; in functions inside too."""
-    steps = list(get_instructions(code))
+    codes = list(_codes_in(code))
+    steps = [step for one in codes for step in get_instructions(one)]
     named = [str(step.argval) for step in steps if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
-    dotted = {str(step.argval) for step in steps if step.opname in ("LOAD_ATTR", "LOAD_METHOD")}
+    return tuple(dict.fromkeys(named)), frozenset(name for one in codes for name in one.co_names)
+
+
+def _codes_in(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function, and of the functions inside."""
+    yield code
     for const in code.co_consts:
         if isinstance(const, CodeType):
-            inner, after_dots = names_of(const)
-            named += inner
-            dotted |= after_dots
-    return tuple(dict.fromkeys(named)), frozenset(dotted)
+            yield from _codes_in(const)
 
 
 def unchanged(function: Function) -> Function:
@@ -154,7 +155,8 @@ def inlined(function: Function) -> Function:
     import numba
 
     compiler: Any = numba.njit  # its stubs do not know all of its options
-    options = OPTIONS | {"_nrt": not _is_ours(function)}  # a rule from outside may make arrays
+    # A rule from outside may make arrays, which are counted.
+    options = OPTIONS | {"_nrt": not _is_ours(function.__code__)}
     made: Function = compiler(forceinline=True, no_cpython_wrapper=True, **options)(function)
     return made
 
@@ -162,44 +164,20 @@ def inlined(function: Function) -> Function:
 def compile_loop(
     function: Function, given: dict[Function, Function], name: str, *, makes_arrays: bool = False
 ) -> Function:
-    """A loop in machine code: compiled at its first call, unless it is kept on disk."""
-    linked = _Same(*Linker(inlined, given).link(function))
-    return _compiled(linked, re.sub(r"\W", "_", name), makes_arrays)
-
-
-class _Same:
-    """A linked function, equal to all others of the same key."""
-
-    def __init__(self, function: Function, key: str) -> None:
-        self.function, self.key = function, key
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-
-@cache
-def _compiled(linked: _Same, name: str, makes_arrays: bool) -> Function:
+    """A loop as machine code, from memory or numba's cache on disk where it is there already."""
     import numba
 
-    # numba keeps an index of machine code per qualified name: the key in it makes each version of
-    # the code an entry of its own, and no two processes write the same file with other contents.
-    linked.function.__qualname__ = f"{name}_{linked.key}"
-    compiler: Any = numba.njit
-    options = OPTIONS | {"_nrt": makes_arrays}
-    compiled: Any = compiler(cache=True, nogil=True, **options)(linked.function)
-    if not hasattr(compiled, "overloads"):  # NUMBA_DISABLE_JIT=1
-        return _in_plain_python(compiled)
-
-    def call(*args: Any) -> Any:
-        if not compiled.overloads:
-            with _locked(Path(compiled.stats.cache_path) / f"{linked.key}.lock"):
-                return compiled(*args)
-        return compiled(*args)
-
-    return call
+    linked, key = Linker(inlined, given).link(function)
+    if key not in _loops:
+        # numba keeps an index of machine code per qualified name: the key in it makes each version
+        # of the code an entry of its own, and no two processes write a file with other contents.
+        linked.__qualname__ = re.sub(r"\W", "_", f"{name}_{key}")
+        compiler: Any = numba.njit
+        options = OPTIONS | {"_nrt": makes_arrays}
+        compiled = compiler(cache=True, nogil=True, **options)(linked)
+        is_plain = isinstance(compiled, FunctionType)  # NUMBA_DISABLE_JIT=1
+        _loops[key] = _in_plain_python(compiled) if is_plain else compiled
+    return _loops[key]
 
 
 def _in_plain_python(function: Function) -> Function:
@@ -220,25 +198,6 @@ def _in_plain_python(function: Function) -> Function:
             return function(*map(view, args))
 
     return call
-
-
-@contextmanager
-def _locked(lock: Path) -> Iterator[None]:
-    """Let one process compile while others that need the same code wait for it.
-
-    Does nothing where files cannot be locked: then several compile the same.
-    """
-    try:
-        import fcntl
-
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        file = lock.open("a")
-    except (ImportError, OSError):
-        yield
-        return
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def event_loop(algorithm: Algorithm, part: Part) -> Function:

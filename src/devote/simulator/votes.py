@@ -1,18 +1,13 @@
-"""Who first spoke of an arm, and when: in each of many trials, few of many players."""
+"""Who first sent a message about an arm, and when: in each of many trials, few of many players."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from devote.simulator.trial import NEVER
-
-AT_ONCE = 1 << 20
-"""Players that are looked at together: fresh memory for all takes longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,25 +31,15 @@ class Votes:
 
     @classmethod
     def of(cls, first_vote: Any) -> "Votes":
-        """From a row per trial with each player's number of pulls, ``NEVER`` for who was silent."""
+        """From a row per trial with each player's number of pulls, ``NEVER`` for who sent none."""
         n_trials, n_players = first_vote.shape
-        some = max(1, AT_ONCE // max(1, n_players))
-        blocks = [first_vote[i : i + some] for i in range(0, max(1, n_trials), some)]
-        return cls.join([cls._of_some(block) for block in blocks])
-
-    @classmethod
-    def _of_some(cls, first_vote: Any) -> "Votes":
-        n_trials, n_players = first_vote.shape
-        flat = first_vote.reshape(-1)
-        places = np.flatnonzero(flat != NEVER)
-        begins = n_players * np.arange(n_trials + 1)
-        counts = np.diff(np.searchsorted(places, begins))
-        parts = counts, places - np.repeat(begins[:-1], counts), flat[places]
-        return cls(n_players, *(part.astype(np.int32, copy=False) for part in parts))
+        trials, who = np.nonzero(first_vote != NEVER)
+        columns = np.bincount(trials, minlength=n_trials), who, first_vote[trials, who]
+        return cls(n_players, *(column.astype(np.int32, copy=False) for column in columns))
 
     @classmethod
     def none(cls, n_trials: int, n_players: int) -> "Votes":
-        """Where nobody speaks of an arm."""
+        """Where nobody sends a message about an arm."""
         empty = np.zeros(0, dtype=np.int32)
         return cls(n_players, np.zeros(n_trials, dtype=np.int32), empty, empty)
 
@@ -65,33 +50,15 @@ class Votes:
         table[np.repeat(np.arange(len(self.counts)), self.counts), self.who] = self.when
         return table
 
-    @cached_property
-    def ends(self) -> NDArray[np.int64]:
-        """Where the votes of each trial end."""
-        return np.cumsum(self.counts, dtype=np.int64)
-
     def row(self, trial: int) -> tuple[int, ...]:
         """One row of ``dense``."""
-        end = int(self.ends[trial])
-        some = slice(end - int(self.counts[trial]), end)
-
-        def pieces() -> Iterator[Iterable[int]]:
-            begin = 0
-            for player, pulls in zip(
-                self.who[some].tolist(), self.when[some].tolist(), strict=True
-            ):
-                yield repeat(NEVER, player - begin)
-                yield (pulls,)
-                begin = player + 1
-            yield repeat(NEVER, self.n_players - begin)
-
-        return tuple(chain.from_iterable(pieces()))
+        return tuple(self.take(np.array([trial])).dense[0].tolist())
 
     def take(self, trials: NDArray[np.int64]) -> "Votes":
         """Those of these trials, in this order."""
+        ends = np.cumsum(self.counts, dtype=np.int64)
         counts = self.counts[trials]
-        ends = np.cumsum(counts, dtype=np.int64)
-        shift = np.repeat(self.ends[trials] - ends, counts)
+        shift = np.repeat(ends[trials] - np.cumsum(counts, dtype=np.int64), counts)
         places = shift + np.arange(len(shift))
         return Votes(self.n_players, counts, self.who[places], self.when[places])
 
