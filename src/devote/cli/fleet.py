@@ -97,8 +97,8 @@ def demo(given: Namespace) -> None:
 
 def _wait_for_enter(page: str) -> None:
     """Until then the demonstration's server runs on."""
-    show("", f"The page stays at {page} until you press Enter or Ctrl-C.")
     with suppress(KeyboardInterrupt):
+        show("", f"The page stays at {page} until you press Enter or Ctrl-C.")
         sys.stdin.readline()
 
 
