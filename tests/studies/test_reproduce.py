@@ -68,15 +68,6 @@ def test_a_second_run_only_draws_the_very_same_files(done):
     assert [(done.folder / name).read_bytes() for name in files] == before
 
 
-def test_figures_are_the_same_whoever_draws_them(tmp_path):
-    """This process or workers of it; these two figures need no trials."""
-    names = ("mean-gap", "mean-gap-switch")
-    made = [reproduce(names, settings=TINY, out=tmp_path / str(n), workers=n) for n in (1, 4)]
-    one, other = ([path.read_bytes() for path in run.figures] for run in made)
-    assert len(one) == 6
-    assert one == other
-
-
 def test_results_of_another_run_are_refused(done):
     with pytest.raises(StudyError, match=r"holds another sweep.*\n(?s:.*)results"):
         reproduce(QUICK, settings=Settings(players=(32,), trials=2, seed=1), out=done.folder)
