@@ -28,7 +28,7 @@ from devote.simulator.progress import Progress, progress_line
 from devote.simulator.results import Result, Results
 from devote.simulator.results_file import Numbers, ResultsFile, join_blocks
 from devote.simulator.scenario import Scenario
-from devote.simulator.trials import run_chunk
+from devote.simulator.trials import run_chunk, run_pilot
 
 CHUNK_SECONDS = 0.4
 """What a chunk should take: far more than handing it out costs, and little to lose by a kill."""
@@ -56,8 +56,8 @@ def simulate(
 
     ``problem`` is a ``Problem``, the name of one or a table of its fields, as for ``grid``.
     ``horizon`` is the most pulls of a trial; what reaches it is ``unfinished``. Without one, a
-    trial that goes on past every known rule's need raises ``NeverEnds``, and a rule of your own
-    that has not voted after a million pulls is checked, see ``check_algorithm``. ``engine`` is
+    rule of your own that never votes is refused, and a trial that goes on past every known rule's
+    need raises ``NeverEnds``. ``engine`` is
     ``auto``, ``event``, ``passes`` or ``cuda``; ``result.engine`` says which ran. ``record`` keeps
     curves over time, pulls per arm and pulls per player; ``trace`` keeps every event; both need
     ``event``, which ``auto`` then takes. The rest is as in ``run_sweep``.
@@ -244,15 +244,15 @@ def _run_on(
     running: dict[Future[Any], tuple[int, list[int]]] = {}
     ended: SimpleQueue[Future[Any]] = SimpleQueue()
 
-    def submit(i: int, trials: list[int]) -> None:
-        call = pickle.dumps((run_chunk, (cells[i], trials, *how)))
+    def submit(i: int, trials: list[int], work: Callable[..., Any] = run_chunk) -> None:
+        call = pickle.dumps((work, (cells[i], trials, *how)))
         future = executor.submit(call_with_rules, where, call)
         running[future] = i, trials
         future.add_done_callback(ended.put)
 
     try:
         for i in _order(cells, waiting):
-            submit(i, [waiting[i].pop(0)])
+            submit(i, [waiting[i].pop(0)], run_pilot)
         while running:
             future = ended.get()
             i, trials = running.pop(future)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 from devote.problems import Problem
 from devote.simulator.block import Block
@@ -51,7 +52,7 @@ def run_chunk(
     begin = time.perf_counter()
     if trace or record:
         scenario = scenario.in_order()
-    check_first(scenario.algorithm)
+    check_first(scenario.algorithm, must_vote=scenario.horizon is None)
     if scenario.runs_on == "cuda":
         from devote.simulator.gpu import run_on_device
 
@@ -88,6 +89,12 @@ def run_chunk(
     if record:
         block = replace(block, records=tuple(records))
     return block, quickest
+
+
+def run_pilot(scenario: Scenario, *how: Any) -> tuple[Block, float]:
+    """``run_chunk`` with the time of compiling left out of the seconds."""
+    compile_loop(scenario)
+    return run_chunk(scenario, *how)
 
 
 def _in_passes(
