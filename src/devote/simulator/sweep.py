@@ -8,6 +8,7 @@ chunk of its own, and its time decides on the size of the next ones.
 """
 
 import pickle
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import ExitStack, closing, nullcontext
@@ -28,7 +29,7 @@ from devote.simulator.progress import Progress, progress_line
 from devote.simulator.results import Result, Results
 from devote.simulator.results_file import Numbers, ResultsFile, join_blocks
 from devote.simulator.scenario import Scenario
-from devote.simulator.trials import run_chunk, run_pilot
+from devote.simulator.trials import compile_loop, run_chunk
 
 CHUNK_SECONDS = 0.4
 """What a chunk should take: far more than handing it out costs, and little to lose by a kill."""
@@ -229,7 +230,7 @@ def _run_here(
         while trials:
             size = _chunk_size(seconds)
             some, trials = trials[:size], trials[size:]
-            block, seconds = run_chunk(cells[i], some, *how, threads=None)
+            block, seconds = run_timed(cells[i], some, *how, threads=None)
             yield i, some, block
 
 
@@ -244,15 +245,15 @@ def _run_on(
     running: dict[Future[Any], tuple[int, list[int]]] = {}
     ended: SimpleQueue[Future[Any]] = SimpleQueue()
 
-    def submit(i: int, trials: list[int], work: Callable[..., Any] = run_chunk) -> None:
-        call = pickle.dumps((work, (cells[i], trials, *how)))
+    def submit(i: int, trials: list[int]) -> None:
+        call = pickle.dumps((run_timed, (cells[i], trials, *how)))
         future = executor.submit(call_with_rules, where, call)
         running[future] = i, trials
         future.add_done_callback(ended.put)
 
     try:
         for i in _order(cells, waiting):
-            submit(i, [waiting[i].pop(0)], run_pilot)
+            submit(i, [waiting[i].pop(0)])
         while running:
             future = ended.get()
             i, trials = running.pop(future)
@@ -264,6 +265,22 @@ def _run_on(
     finally:
         for future in running:
             future.cancel()
+
+
+def run_timed(
+    scenario: Scenario,
+    trials: list[int],
+    seed: int,
+    trace: bool,
+    record: bool,
+    threads: int | None = 1,
+) -> tuple[Block, float]:
+    """Run a chunk; returns it, and the seconds that each trial took."""
+    if len(trials) == 1:  # It may be the first: the next chunks compile nothing.
+        compile_loop(scenario)
+    begin = time.perf_counter()
+    block = run_chunk(scenario, trials, seed, trace, record, threads)
+    return block, (time.perf_counter() - begin) / len(trials)
 
 
 def _chunk_size(seconds: float) -> int:
