@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from devote.problems.errors import check
 from devote.protocol import ExperimentSpec, SpecError
-from devote.rules import Algorithm, Rule, get_algorithm
+from devote.rules import Algorithm, Rule, get_algorithm, start
 from devote.rules.randomizer import blur_reward
 from devote.rules.state import COUNT, State, next_alive
 from devote.schemes.survey.tally import seeds, uniform
-from devote.simulator import loop as event
-from devote.simulator.compiling import Function, compile_loop
-from devote.simulator.loop import asks, choose, observe
+from devote.simulator.compiling import compile_loop, of_algorithm
+from devote.simulator.part import asks, choose, observe
+from devote.simulator.run import new_learners
 from devote.simulator.sweep.workers import worker_count
 from devote.simulator.trial import NEVER
 
@@ -107,22 +107,16 @@ def mean_rewards(spec: ExperimentSpec, means: Sequence[float]) -> NDArray[np.flo
 
 def new_learner(algorithm: Algorithm, n_arms: int) -> State:
     """The buffers of a learner at its start, as arrays."""
-    kinds: dict[str, Any] = {"alive": np.int8, "pulls": np.int64, "ints": np.int64}
-    buffers: dict[str, Any] = {
-        name: np.array(values or [0.0], dtype=kinds.get(name, np.float64))
-        for name, values in algorithm.new_state(n_arms)._asdict().items()
-    }
-    return State(**buffers)
+    learner = new_learners(algorithm, n_arms)
+    start(learner)
+    return learner
 
 
 def compiled_stream(algorithm: Algorithm) -> Callable[..., tuple[int, int]]:
     """``stream`` for one subroutine."""
-    given: dict[Function, Function] = {
-        event.choose: algorithm.choose,
-        event.observe: algorithm.observe,
-        event.asks: algorithm.asks,
-    }
-    return compile_loop(stream, given, f"answers_{algorithm.name}", makes_arrays=True)
+    return compile_loop(
+        stream, of_algorithm(algorithm), f"answers_{algorithm.name}", makes_arrays=True
+    )
 
 
 def stream(rule: Rule, constants: Any, means: Any, rng: Any, limits: Any, learner: State) -> Any:

@@ -9,7 +9,7 @@ With ``NUMBA_ENABLE_CUDASIM=1`` numba's simulator runs the same kernels in plain
 
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -28,14 +28,19 @@ from devote.simulator.passes import (
     PLAYER,
     TRIAL,
     Mail,
-    Rows,
     View,
     current_half,
     end_pass,
     open_trial,
     visit,
 )
-from devote.simulator.passes_run import end_record, new_setup, of_passes, room_for_messages
+from devote.simulator.passes_run import (
+    end_record,
+    new_rows,
+    new_setup,
+    of_passes,
+    room_for_messages,
+)
 from devote.simulator.room import bytes_per_player
 from devote.simulator.run import Plan, Run, end_of
 from devote.simulator.scenario import Scenario
@@ -258,18 +263,8 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
     """Trials in passes."""
     setup, given = new_setup(scenario), of_passes(scenario)
     n_trials, n, k = len(trials), scenario.n_players, scenario.spec.n_arms
-    fresh = scenario.algorithm.new_state(k)
-    n_ints, n_floats, n_rows = len(fresh.ints), max(1, len(fresh.floats)), n_trials * n
-    rows = Rows(
-        alive=cuda.device_array((n_rows, 2, k), np.int8, order="F"),
-        pulls=cuda.device_array((n_rows, 2, k), np.int32, order="F"),
-        sums=cuda.device_array((n_rows, 2, k), np.float64, order="F"),
-        ints=cuda.device_array((n_rows, 2, n_ints), np.int32, order="F"),
-        floats=cuda.device_array((n_rows, 2, n_floats), np.float64, order="F"),
-        voted=cuda.device_array((n_rows, 2, k), np.int8, order="F"),
-        half=cuda.device_array(n_rows, np.int8),
-        moved=cuda.device_array(n_rows, np.int8),
-    )
+    n_rows = n_trials * n
+    rows = new_rows(scenario, n_rows, partial(cuda.device_array, order="F"))
     players = cuda.device_array((n_rows, 2), PLAYER, order="F")
     room = room_for_messages(scenario)
     mail = Mail(
@@ -296,7 +291,7 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
     per_row = (n_rows + THREADS - 1) // THREADS, THREADS
     per_trial = (n_trials + 31) // 32, 32
     per_message = (n_trials, (room + THREADS - 1) // THREADS), (1, THREADS)
-    sweep = kernel(sweep_kernel(k, n_ints, n_floats), given)
+    sweep = kernel(sweep_kernel(k, rows.ints.shape[2], rows.floats.shape[2]), given)
     order, decide = kernel(sort_kernel, given), kernel(decide_kernel, given)
     kernel(begin_kernel, given)[per_row](states, players, cuda.to_device(keys), rows, n, k)
     while left.copy_to_host()[0]:
@@ -396,7 +391,7 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     first = Run(scenario, plan=plan)
     tables, log = first.tables, first.tables.voted
     if plan.part.keeps_log:  # which cannot grow on a device
-        each = plan.part.messages_of_a_player(plan.scheme)
+        each = plan.part.messages_of_a_player(plan.setup.scheme)
         log = np.zeros((scenario.n_players * each, log.shape[1]), dtype=np.int8)
     here = tables._replace(voted=log)
     on_device = Tables(*(cuda.to_device(np.stack([array] * n_trials)) for array in here))
@@ -433,7 +428,6 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     learned = [array.copy_to_host() for array in learners]
     return [
         end_of(
-            plan,
             State(*(array[i] for array in learned)),
             Tables(*(array[i] for array in ended)),
         )

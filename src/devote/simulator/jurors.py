@@ -20,8 +20,8 @@ from devote.rules import Rule, get_algorithm
 from devote.rules.randomizer import blur
 from devote.rules.state import COUNT, State, next_alive
 from devote.simulator.answers import mean_rewards, new_learner
-from devote.simulator.compiling import Function, compile_loop
-from devote.simulator.loop import choose, observe
+from devote.simulator.compiling import compile_loop, of_algorithm
+from devote.simulator.part import choose, observe
 from devote.simulator.sweep.workers import worker_count
 from devote.simulator.trial import NEVER
 
@@ -72,7 +72,7 @@ def simulate_jury(
     jury = cast("Jury", spec.scheme)
     algorithm = get_algorithm(spec.algorithm)
     rule = jury.learner(spec, n_players).rule
-    given: dict[Function, Function] = {choose: algorithm.choose, observe: algorithm.observe}
+    given = of_algorithm(algorithm)
     compiled = compile_loop(alone, given, f"alone_{algorithm.name}", makes_arrays=True)
     pays = mean_rewards(spec, means)
     # A private juror speaks before its `vote_after`-th play, done or not.

@@ -1,10 +1,9 @@
 """The event loop: one pull after another, as in the paper.
 
 Each pull wakes a player, plays and pays an arm, and lets the player learn, by the functions that
-devices run: those declared first stand for the functions of the run's subroutine and scheme, which
-``compiling`` puts in their place. So there is no second implementation of a rule here. A call runs
-through one block of uniforms, or until the run ends or the trace is full, and can be called again
-to go on.
+devices run: ``compiling`` puts those of the run's subroutine and scheme in the place of the ones of
+``parts.part``. So there is no second implementation of a rule here. A call runs through one block
+of uniforms, or until the run ends or the trace is full, and can be called again to go on.
 
 Paper: Algorithms 1 and 2.
 """
@@ -12,7 +11,20 @@ Paper: Algorithms 1 and 2.
 from typing import Any
 
 from devote.problems import is_suboptimal, pay, pick
-from devote.rules import COUNT, RESET, Rule, State, start
+from devote.rules import COUNT, RESET, State, start
+from devote.simulator.part import (
+    apply,
+    asks,
+    choose,
+    enter,
+    learn,
+    needed,
+    observe,
+    play,
+    reset,
+    take,
+    wake,
+)
 from devote.simulator.workspace import (
     ABOUT_ARM,
     AGREED,
@@ -33,80 +45,6 @@ AT_ONCE = 4
 
 FAR = 8192
 """From so many players on their rows are far away: too many for a fast cache."""
-
-
-def choose(rule: Rule, state: State, u: float) -> int:
-    """The subroutine's ``choose``."""
-    raise NotImplementedError
-
-
-def observe(rule: Rule, state: State, arm: int, reward: float, out: Any) -> int:
-    """The subroutine's ``observe``."""
-    raise NotImplementedError
-
-
-def asks(rule: Rule, state: State, arm: int) -> bool:
-    """The subroutine's ``asks``."""
-    raise NotImplementedError
-
-
-def enter(setup: Setup, view: EventView, player: Any, voted: Any) -> None:
-    """The scheme's: for each player, when the shared arms have changed."""
-    raise NotImplementedError
-
-
-def wake(
-    setup: Setup, view: EventView, state: State, player: Any, active: int, noise: float, t: float
-) -> None:
-    """The scheme's: what a player does before it plays, at this activation of its."""
-    raise NotImplementedError
-
-
-def play(subroutine: Any, view: EventView, state: State, player: Any, u: float) -> int:
-    """The scheme's: which arm is played."""
-    raise NotImplementedError
-
-
-def take(
-    subroutine: Any,
-    view: EventView,
-    state: State,
-    player: Any,
-    arm: int,
-    reward: float,
-    noise: float,
-) -> int:
-    """The scheme's: learn from a reward; returns how many arms it eliminates, or RESET."""
-    raise NotImplementedError
-
-
-def learn(
-    setup: Setup,
-    view: EventView,
-    state: State,
-    player: Any,
-    voted: Any,
-    active: int,
-    n: int,
-    t: float,
-) -> None:
-    """The scheme's: what follows when a play has eliminated n arms, ``view.out``."""
-    raise NotImplementedError
-
-
-def reset(setup: Setup, view: EventView, players: Any) -> None:
-    """The scheme's: what follows when a subroutine has reset itself."""
-    raise NotImplementedError
-
-
-def needed(setup: Setup, group: Any, tally: Any, shared: Any, slot: int) -> int:
-    """The scheme's: how many more messages of a slot make a decision; 0 if none do."""
-    raise NotImplementedError
-
-
-def apply(setup: Setup, group: Any, tally: Any, shared: Any) -> None:
-    """The scheme's: what follows from the messages."""
-    raise NotImplementedError
 
 
 def record(view: EventView, t: float, slot: int) -> None:

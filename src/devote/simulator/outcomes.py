@@ -7,8 +7,8 @@ import numpy as np
 
 from devote.simulator.block import Block
 from devote.simulator.optimality import judge_answers
+from devote.simulator.part import Ending
 from devote.simulator.parts import part_of
-from devote.simulator.parts.part import Ending
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import NEVER, STATUSES
 from devote.simulator.votes import Votes

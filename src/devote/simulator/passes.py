@@ -17,7 +17,7 @@ when the last one was.
 
 The functions here serve one player (``visit``) and one trial (``decide``); CPU threads
 (``passes_run``) and GPU threads (``gpu``) call them. What a scheme records, and what follows from
-it, are the placeholders declared first: see ``parts``.
+it, are the functions of ``part``, for which those of the scheme stand.
 """
 
 import math
@@ -28,9 +28,14 @@ import numpy as np
 from devote.problems import pay
 from devote.rules import COUNT, State, start
 from devote.rules.state import next_alive
-from devote.simulator.loop import choose as choose
-from devote.simulator.loop import observe as observe
 from devote.simulator.numbers import CHOOSE, NOISE, PAY, gap, player_key, uniform
+from devote.simulator.part import apply as apply
+from devote.simulator.part import choose as choose
+from devote.simulator.part import enter as enter
+from devote.simulator.part import learn as learn
+from devote.simulator.part import needed as needed
+from devote.simulator.part import observe as observe
+from devote.simulator.part import wake as wake
 from devote.simulator.workspace import FAULT, holds_shared
 
 SCAN, RERUN, FIND, TAIL, DONE = range(5)
@@ -132,42 +137,6 @@ class View(NamedTuple):
     mail: Mail
     place: int
     out: Any
-
-
-def enter(setup: Setup, view: View, player: Any, voted: Any) -> None:
-    """The scheme's: at the beginning of each pass, for each player."""
-    raise NotImplementedError
-
-
-def wake(
-    setup: Setup, view: View, state: State, player: Any, active: int, noise: float, t: float
-) -> None:
-    """The scheme's: what a player does before it plays, at this activation of its."""
-    raise NotImplementedError
-
-
-def learn(
-    setup: Setup,
-    view: View,
-    state: State,
-    player: Any,
-    voted: Any,
-    active: int,
-    n: int,
-    t: float,
-) -> None:
-    """The scheme's: what follows when a play has eliminated n arms, ``view.out``."""
-    raise NotImplementedError
-
-
-def needed(setup: Setup, trial: Any, tally: Any, shared: Any, slot: int) -> int:
-    """The scheme's: how many more messages of a slot make a decision; 0 if none do."""
-    raise NotImplementedError
-
-
-def apply(setup: Setup, trial: Any, tally: Any, shared: Any) -> None:
-    """The scheme's: what follows from the messages of a committed pass."""
-    raise NotImplementedError
 
 
 def add_at(array: Any, place: int, value: int) -> int:

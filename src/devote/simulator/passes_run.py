@@ -1,5 +1,6 @@
 """One trial in passes on the CPU: its arrays, and the threads that share its players."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,7 +12,7 @@ from devote.simulator import passes
 from devote.simulator.compiling import Function, compile_loop
 from devote.simulator.errors import rule_fault
 from devote.simulator.outcomes import End
-from devote.simulator.parts.part import Passes
+from devote.simulator.part import Passes
 from devote.simulator.passes import (
     DONE,
     PLAYER,
@@ -23,7 +24,7 @@ from devote.simulator.passes import (
     current_half,
     visit,
 )
-from devote.simulator.run import environment_arrays
+from devote.simulator.run import environment_arrays, new_learners
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
 from devote.simulator.workspace import AGREED, FAULT
@@ -148,18 +149,14 @@ def new_mail(places: int, room: int) -> Mail:
     )
 
 
-def new_rows(scenario: Scenario, n_rows: int) -> Rows:
-    """Players before the first pass, which sets what is not 0 by then."""
-    fresh, k = scenario.algorithm.new_state(scenario.spec.n_arms), scenario.spec.n_arms
+def new_rows(scenario: Scenario, n_rows: int, new: Callable[..., Any] = np.zeros) -> Rows:
+    """Players before the first pass, which starts them."""
+    k = scenario.spec.n_arms
     return Rows(
-        alive=np.empty((n_rows, 2, k), dtype=np.int8),
-        pulls=np.empty((n_rows, 2, k), dtype=np.int32),
-        sums=np.empty((n_rows, 2, k)),
-        ints=np.empty((n_rows, 2, len(fresh.ints)), dtype=np.int32),
-        floats=np.empty((n_rows, 2, max(1, len(fresh.floats)))),
-        voted=np.empty((n_rows, 2, k), dtype=np.int8),
-        half=np.zeros(n_rows, dtype=np.int8),
-        moved=np.zeros(n_rows, dtype=np.int8),
+        *new_learners(scenario.algorithm, k, n_rows, 2, new=new),
+        voted=new((n_rows, 2, k), np.int8),
+        half=new(n_rows, np.int8),
+        moved=new(n_rows, np.int8),
     )
 
 

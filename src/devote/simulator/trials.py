@@ -65,16 +65,13 @@ def run_chunk(
     if scenario.runs_on == "passes":
         return _in_passes(scenario, trials, seed, worker_count(threads))
     plan = Plan(scenario)
-    loop = plan.loop
     quickest = float("inf")
     ends: list[End] = []
     traces: list[tuple[Event, ...]] = []
     records: list[Record] = []
     for trial in trials:
         begin = time.perf_counter()
-        run = Run(
-            scenario, seed=seed, trial=trial, tracing=trace, counting=record, plan=plan, loop=loop
-        )
+        run = Run(scenario, seed=seed, trial=trial, tracing=trace, counting=record, plan=plan)
         if record:
             records.append(_play_recorded(run))
         else:

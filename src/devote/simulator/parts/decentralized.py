@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from devote.protocol import ExperimentSpec
 from devote.rules import State, merge, shared_set
-from devote.simulator.parts.part import Ending, Part
+from devote.simulator.part import Ending, Part
 from devote.simulator.passes import Setup, View, record
 from devote.simulator.workspace import OTHER, STALLED, EventView, note
 from devote.simulator.workspace import Setup as EventSetup

@@ -12,7 +12,7 @@ from devote.rules import COUNT, State, merge
 from devote.rules.randomizer import blur
 from devote.rules.state import next_alive
 from devote.schemes.jury.scheme import Jury
-from devote.simulator.parts.part import Ending, Part
+from devote.simulator.part import Ending, Part
 from devote.simulator.passes import Setup, View, record
 from devote.simulator.workspace import STALLED
 

@@ -8,7 +8,7 @@ from devote.rules.randomizer import blur_reward
 from devote.schemes.survey.scheme import Survey
 from devote.schemes.survey.tally import leader, seeds, uniform
 from devote.simulator.loop import record
-from devote.simulator.parts.part import Ending, Part, Subroutine
+from devote.simulator.part import Ending, Part, Subroutine
 from devote.simulator.workspace import FAULT, EventView, Setup
 
 USED_UP = FAULT + 1
@@ -52,7 +52,7 @@ def is_asked(view: EventView, player: Any) -> bool:
     return bool(view.trial.n_shared > 1 and player.given < view.setup.scheme.answers)
 
 
-def choose(sub: Subroutine, view: EventView, state: State, player: Any, u: float) -> int:
+def answer_about(sub: Subroutine, view: EventView, state: State, player: Any, u: float) -> int:
     """An arm that is asked about, drawn uniformly; after its answers, the one that leads."""
     if not is_asked(view, player):
         return int(view.trial.leader)
@@ -67,7 +67,7 @@ def choose(sub: Subroutine, view: EventView, state: State, player: Any, u: float
     return -1
 
 
-def observe(
+def answer(
     sub: Subroutine,
     view: EventView,
     state: State,
@@ -153,8 +153,8 @@ PART = Part(
     constants=constants,
     events=("elimination", "answer"),
     one_learner=True,
-    choose=choose,
-    observe=observe,
+    play=answer_about,
+    take=answer,
     group=("leader", "step", "wanted", "n_asked"),
     player=("given", "knows"),
     arm_words=ASKED + 1,
