@@ -86,14 +86,17 @@ def simulate_answers(
 
     def run(number: int) -> tuple[int, int]:
         rng = np.random.default_rng([seed, number])
-        return compiled(rule, constants, pays, rng, limits, new_learner(algorithm, spec.n_arms))
+        return compiled(rule, constants, pays, rng, limits, new_learners(algorithm, spec.n_arms))
 
-    numbers = range(first, first + runs)
-    found = [run(first)] if runs > 0 else []  # which compiles, before threads share the rest
-    with ThreadPoolExecutor(worker_count(None)) as threads:
-        found += threads.map(run, numbers[1:])
-    table = np.array(found, dtype=np.int64).reshape(-1, 2)
+    table = np.array(in_threads(run, first, runs), dtype=np.int64).reshape(-1, 2)
     return AnswerRuns(table[:, 0], table[:, 1])
+
+
+def in_threads(run: Callable[[int], Any], first: int, runs: int) -> list[Any]:
+    """What runs from ``first`` on return; the first one compiles, threads share the others."""
+    found = [run(first)] if runs > 0 else []
+    with ThreadPoolExecutor(worker_count(None)) as threads:
+        return found + list(threads.map(run, range(first + 1, first + runs)))
 
 
 def mean_rewards(spec: ExperimentSpec, means: Sequence[float]) -> NDArray[np.float64]:
@@ -105,13 +108,6 @@ def mean_rewards(spec: ExperimentSpec, means: Sequence[float]) -> NDArray[np.flo
     return np.asarray(check.units("means", means), dtype=np.float64)
 
 
-def new_learner(algorithm: Algorithm, n_arms: int) -> State:
-    """The buffers of a learner at its start, as arrays."""
-    learner = new_learners(algorithm, n_arms)
-    start(learner)
-    return learner
-
-
 def compiled_stream(algorithm: Algorithm) -> Callable[..., tuple[int, int]]:
     """``stream`` for one subroutine."""
     return compile_loop(
@@ -119,12 +115,12 @@ def compiled_stream(algorithm: Algorithm) -> Callable[..., tuple[int, int]]:
     )
 
 
-def stream(rule: Rule, constants: Any, means: Any, rng: Any, limits: Any, learner: State) -> Any:
+def stream(rule: Rule, constants: Any, means: Any, rng: Any, limits: Any, state: State) -> Any:
     """One run: how many answers came, and the arm that won, -1 if none did."""
     n_arms = rule.n_arms
     truths, one, two = constants
     most, stale, crowd, lag = limits
-    state = State(learner.alive, learner.pulls, learner.sums, learner.ints, learner.floats)
+    start(state)
     room = 64  # answers about an arm that may wait, until its queue is made longer
     queue = np.zeros((n_arms, room), dtype=np.int8)
     begin = np.zeros(n_arms, dtype=np.int64)

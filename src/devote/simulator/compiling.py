@@ -208,9 +208,14 @@ def event_loop(algorithm: Algorithm, part: Part) -> Function:
 
 def of_event_loop(algorithm: Algorithm, part: Part) -> dict[Function, Function]:
     """What the functions that the event loop names stand for."""
+    return {**of_scheme(algorithm, part), passes.record: event.record}
+
+
+def of_scheme(algorithm: Algorithm, part: Part) -> dict[Function, Function]:
+    """What the functions of a subroutine and of a scheme stand for."""
     names = ("enter", "wake", "play", "take", "learn", "reset", "needed", "apply")
     scheme = {getattr(placeholders, name): getattr(part, name) for name in names}
-    return {**of_algorithm(algorithm), **scheme, passes.record: event.record}
+    return {**of_algorithm(algorithm), **scheme}
 
 
 def of_algorithm(algorithm: Algorithm) -> dict[Function, Function]:

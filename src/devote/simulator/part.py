@@ -139,11 +139,3 @@ class Part:
     arm_words: int = 1
     keeps_log: bool = False
     messages_of_a_player: Callable[[Any], int] = lambda constants: 1
-
-    @property
-    def passes(self) -> "Part | None":
-        """The part, where the passes engine can run it."""
-        return self if self.in_passes else None
-
-
-Passes = Part

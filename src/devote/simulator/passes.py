@@ -29,13 +29,7 @@ from devote.problems import pay
 from devote.rules import COUNT, State, start
 from devote.rules.state import next_alive
 from devote.simulator.numbers import CHOOSE, NOISE, PAY, gap, player_key, uniform
-from devote.simulator.part import apply as apply
-from devote.simulator.part import choose as choose
-from devote.simulator.part import enter as enter
-from devote.simulator.part import learn as learn
-from devote.simulator.part import needed as needed
-from devote.simulator.part import observe as observe
-from devote.simulator.part import wake as wake
+from devote.simulator.part import apply, choose, enter, learn, needed, observe, wake
 from devote.simulator.workspace import FAULT, holds_shared
 
 SCAN, RERUN, FIND, TAIL, DONE = range(5)

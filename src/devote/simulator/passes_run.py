@@ -9,10 +9,9 @@ import numpy as np
 from devote.problems import Uniform, is_suboptimal
 from devote.rules import State
 from devote.simulator import passes
-from devote.simulator.compiling import Function, compile_loop
+from devote.simulator.compiling import Function, compile_loop, of_scheme
 from devote.simulator.errors import rule_fault
 from devote.simulator.outcomes import End
-from devote.simulator.part import Passes
 from devote.simulator.passes import (
     DONE,
     PLAYER,
@@ -80,32 +79,17 @@ def begin(trials: Any, key: Any, n_arms: int) -> None:
 
 
 def of_passes(scenario: Scenario) -> dict[Function, Function]:
-    """What the placeholders of ``passes`` stand for."""
-    part, algorithm = passes_of(scenario), scenario.algorithm
-    return {
-        passes.choose: algorithm.choose,
-        passes.observe: algorithm.observe,
-        passes.enter: part.enter,
-        passes.wake: part.wake,
-        passes.learn: part.learn,
-        passes.needed: part.needed,
-        passes.apply: part.apply,
-    }
-
-
-def passes_of(scenario: Scenario) -> Passes:
-    """The scheme's part of the passes."""
+    """What the functions that passes name stand for."""
     assert scenario.part is not None
-    assert scenario.part.passes is not None
-    return scenario.part.passes
+    return of_scheme(scenario.algorithm, scenario.part)
 
 
 def new_setup(scenario: Scenario) -> Setup:
     """The constants of a scenario."""
     assert scenario.part is not None
-    part, problem, n = passes_of(scenario), scenario.problem, scenario.n_players
+    part, problem, n = scenario.part, scenario.problem, scenario.n_players
     env = problem.environment(n)
-    constants = scenario.part.constants(scenario.spec, n)
+    constants = part.constants(scenario.spec, n)
     spans = np.ones(1)
     if not isinstance(problem.activity, Uniform):
         spans = 1.0 / (n * np.array(problem.activity.weights(n)))
@@ -133,7 +117,7 @@ def room_for_messages(scenario: Scenario) -> int:
     """Messages of a pass that a place has room for; of more, the window is made shorter."""
     assert scenario.part is not None
     constants = scenario.part.constants(scenario.spec, scenario.n_players)
-    each = passes_of(scenario).messages(constants, scenario.spec.n_arms)
+    each = scenario.part.messages(constants, scenario.spec.n_arms)
     return SPARE_MESSAGES + 4 * each
 
 
