@@ -6,9 +6,7 @@ import subprocess
 import sys
 import types
 
-import numpy as np
 import pytest
-from tests.rules.compiled import compiled
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
@@ -183,32 +181,3 @@ changed = [key for key in before if after.get(key) is not before[key]]
 assert not changed, changed
 """
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_variables_keep_their_values_through_branches_and_loops():
-    def wander(words, out):
-        last, seen = -1, 0
-        for i in range(len(words)):
-            word = words[i]
-            if word > 2:
-                if seen == 0:
-                    continue
-                double = 2 * word
-                last = double + seen
-            else:
-                seen, double = seen + 1, word
-            for j in range(word):
-                if j + double > 5:
-                    break
-                last += j
-            out[i] = last * 100 + seen * 10 + double
-        out[-1] = last
-
-    quick = compiled(wander)
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        words = rng.integers(0, 6, 12)
-        expected, found = np.zeros((2, 13), np.int64)
-        wander(words, expected)
-        quick(words, found)
-        assert found.tolist() == expected.tolist()
