@@ -15,6 +15,7 @@ from devote.rules.state import best_mean
 from devote.simulator import Scenario, loop, run_trial
 from devote.simulator.compiling import Linker, of_event_loop, unchanged
 from devote.simulator.parts import PARTS
+from devote.simulator.run import Run
 
 RULE = """
 from devote.rules import COUNT, Algorithm, register
@@ -116,6 +117,18 @@ def test_an_edited_rule_is_the_rule_that_runs(rule_in_files):
     assert made.pulls() == 40
 
 
+def test_a_run_goes_on_with_the_rule_that_it_began_with(rule_in_files):
+    made = rule_in_files
+    spec = ExperimentSpec(arms=2, algorithm=made.name, scheme="isolated")
+    run = Run(Scenario(spec, Problem("two", (0.9, 0.1)), 1, engine="event"))
+    run.advance(50)
+    made.module.enough = compile_threshold(300)
+    while not run.over:
+        run.advance()
+    assert run.samples == 200
+    assert made.pulls() == 600
+
+
 def compile_threshold(limit):
     """A function with a constant in its closure."""
 
@@ -170,14 +183,19 @@ def inventory():
 
 numba.njit(lambda x: x + 1)(1)
 before = inventory()
-from devote.problems import PROBLEMS
+from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulator import Scenario, run_trial
-for engine in ("event",):
-    spec = ExperimentSpec(arms=10, scheme={"quorum": 2})
-    run_trial(Scenario(spec, PROBLEMS["1"], 4, engine=engine), seed=2, trial=0)
+from devote.simulator.answers import simulate_answers
+from devote.simulator.jurors import simulate_jury
+for engine in ("event", "passes", "cuda"):
+    spec = ExperimentSpec(arms=2, epsilon=0.9, scheme={"quorum": 2})
+    run_trial(Scenario(spec, Problem("two", (0.9, 0.1)), 3, engine=engine), seed=2, trial=0)
+simulate_answers(ExperimentSpec(arms=2, scheme="survey"), (0.9, 0.1), runs=1)
+simulate_jury(ExperimentSpec(arms=2, scheme="jury"), (0.9, 0.1), 100, runs=1)
 after = inventory()
 changed = [key for key in before if after.get(key) is not before[key]]
 assert not changed, changed
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=env, check=True)
