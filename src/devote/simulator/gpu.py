@@ -37,15 +37,14 @@ from devote.simulator.passes import (
 from devote.simulator.passes_run import (
     end_record,
     new_rows,
-    new_setup,
     of_passes,
     room_for_messages,
 )
 from devote.simulator.room import bytes_per_player
-from devote.simulator.run import Plan, Run, end_of
+from devote.simulator.run import Plan, Run, end_of, new_setup
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
-from devote.simulator.workspace import FAULT, Tables
+from devote.simulator.workspace import FAULT, Setup, Tables
 
 try:
     from numba import cuda
@@ -276,12 +275,8 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
         faults=_zeros(n_trials, kind=np.int64),
     )
     times, slots = cuda.device_array_like(mail.times), cuda.device_array_like(mail.slots)
-    setup = setup._replace(
-        env=_buffers_to_device(setup.env),
-        spans=_to_device(setup.spans),
-        good=_to_device(setup.good),
-    )
-    # Arrays cost a launch 12 microseconds each, so the decision gets none that it does not read.
+    # Arrays cost a launch 12 microseconds each, so no kernel gets any that it does not read.
+    setup = _setup_to_device(setup._replace(threshold=0, alias=0))
     alike = setup._replace(env=0, spans=0, good=0)
     states = cuda.to_device(np.zeros(n_trials, TRIAL))
     shared = cuda.to_device(np.ones((n_trials, k), np.int8))
@@ -329,7 +324,6 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
 
 
 def pull_kernel(
-    game: Any,
     setup: Any,
     learners: Any,
     groups: Any,
@@ -365,15 +359,13 @@ def pull_kernel(
     )
     group = groups[place, 0]
     key = keys[place]
-    one_learner = len(own.alive) < setup.n_players
     for _ in range(most):
         if event.is_over(setup, group) or group.time >= horizon:
             return
         i = group.time
-        player = event.waker(game, setup, uniform(key, i, GAP))
-        row = 0 if one_learner else player
+        player = event.waker(setup, uniform(key, i, GAP))
+        row = 0 if setup.one_learner else player
         event.pull(
-            game,
             setup,
             own,
             mine,
@@ -400,12 +392,7 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     learners: Any = State(
         *(cuda.to_device(np.stack([array] * n_trials)) for array in first.learners)
     )
-    game = plan.game._replace(
-        env=_buffers_to_device(plan.game.env),
-        threshold=cuda.to_device(plan.game.threshold),
-        alias=cuda.to_device(plan.game.alias),
-        good=cuda.to_device(plan.game.good),
-    )
+    setup = _setup_to_device(plan.setup)
     keys = np.array([trial_key(seed, trial) for trial in trials], dtype=np.uint64)
     launch = kernel(pull_kernel, of_event_loop(scenario.algorithm, plan.part))
     per_trial = (n_trials + 31) // 32, 32
@@ -413,11 +400,11 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     keys_there = cuda.to_device(keys)
     while True:
         launch[per_trial](
-            *(game, first.setup, learners, on_device.groups, on_device.players, plain),
+            *(setup, learners, on_device.groups, on_device.players, plain),
             *(keys_there, horizon, PULLS_AT_ONCE),
         )
         groups = on_device.groups.copy_to_host()[:, 0]
-        ended = (groups["ended"] == FAULT) | ((groups["ended"] != 0) & (first.setup.endless == 0))
+        ended = (groups["ended"] == FAULT) | ((groups["ended"] != 0) & (setup.endless == 0))
         going = groups[~ended & (groups["time"] < horizon)]
         if not len(going):
             break
@@ -444,12 +431,15 @@ def _to_device(values: Any) -> Any:
     return cuda.to_device(values) if len(values) > 1 else tuple(values.tolist())
 
 
-def _buffers_to_device(environment: Any) -> Any:
-    """An environment whose buffers are on the device."""
-    return environment._replace(
-        **{
-            name: _to_device(values)
-            for name, values in environment._asdict().items()
-            if isinstance(values, np.ndarray)
-        }
-    )
+def _buffers_to_device(record: Any) -> Any:
+    """A named tuple whose arrays are on the device."""
+    arrays = {
+        name: value for name, value in record._asdict().items() if isinstance(value, np.ndarray)
+    }
+    return record._replace(**{name: _to_device(values) for name, values in arrays.items()})
+
+
+def _setup_to_device(setup: Setup) -> Setup:
+    """The constants of a run, with all arrays on the device."""
+    moved: Setup = _buffers_to_device(setup._replace(env=_buffers_to_device(setup.env)))
+    return moved

@@ -33,7 +33,6 @@ from devote.simulator.workspace import (
     OTHER,
     STALLED,
     EventView,
-    Game,
     Setup,
     Tables,
     holds_shared,
@@ -84,7 +83,6 @@ def decide(setup: Setup, view: EventView, learners: Any, players: Any) -> None:
 
 
 def pull(
-    game: Game,
     setup: Setup,
     learners: Any,
     tables: Tables,
@@ -115,7 +113,7 @@ def pull(
         learners.ints[row],
         learners.floats[row],
     )
-    subroutine = (game.rule, choose, observe, asks)
+    subroutine = (setup.rule, choose, observe, asks)
     when = 0 if setup.steady else group.time
     one_shared = group.n_shared == 1 and not setup.one_learner
     held = holds_shared(state.alive, view.shared) if one_shared else 0
@@ -131,10 +129,10 @@ def pull(
         group.ended = FAULT
         return 0
     if setup.steady:
-        group.suboptimal += 1 - game.good[arm]
+        group.suboptimal += 1 - setup.good[arm]
     else:
-        group.suboptimal += is_suboptimal(game.env, setup.epsilon, when, place, arm)
-    reward = pay(game.env, when, place, arm, u_pay)
+        group.suboptimal += is_suboptimal(setup.env, setup.epsilon, when, place, arm)
+    reward = pay(setup.env, when, place, arm, u_pay)
     n_out = take(subroutine, view, state, player, arm, reward, u_noise)
     if n_out != 0:
         if n_out < RESET or n_out > setup.n_arms:
@@ -163,15 +161,14 @@ def is_over(setup: Setup, group: Any) -> bool:
     return bool(group.ended and (not setup.endless or group.ended == FAULT))
 
 
-def waker(game: Game, setup: Setup, u: float) -> int:
+def waker(setup: Setup, u: float) -> int:
     """The player that a uniform wakes."""
     if setup.even:
         return int(u * setup.n_players)
-    return pick(game.threshold, game.alias, u)
+    return pick(setup.threshold, setup.alias, u)
 
 
 def loop(
-    game: Game,
     setup: Setup,
     learners: Any,
     tables: Tables,
@@ -189,10 +186,10 @@ def loop(
         if is_far and i % AT_ONCE == 0:
             group.touched = 0
             for j in range(i, min(i + AT_ONCE, n_pulls)):
-                group.touched += touch(learners, tables, waker(game, setup, u_wake[j]))
-        place = waker(game, setup, u_wake[i])
+                group.touched += touch(learners, tables, waker(setup, u_wake[j]))
+        place = waker(setup, u_wake[i])
         row = 0 if setup.one_learner else place
-        arm = pull(game, setup, learners, tables, row, place, u_choose[i], u_pay[i], u_noise[i])
+        arm = pull(setup, learners, tables, row, place, u_choose[i], u_pay[i], u_noise[i])
         if setup.counting:
             tables.arm_pulls[arm] += 1
             tables.player_pulls[place] += 1

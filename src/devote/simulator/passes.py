@@ -30,7 +30,7 @@ from devote.rules import COUNT, State, start
 from devote.rules.state import next_alive
 from devote.simulator.numbers import CHOOSE, NOISE, PAY, gap, player_key, uniform
 from devote.simulator.part import apply, choose, enter, learn, needed, observe, wake
-from devote.simulator.workspace import FAULT, holds_shared
+from devote.simulator.workspace import FAULT, Setup, holds_shared
 
 SCAN, RERUN, FIND, TAIL, DONE = range(5)
 """What a pass of a trial is for: to look for a decision; to stop at it; to find out when the last
@@ -70,25 +70,6 @@ PLAYER = np.dtype(
     ],
     align=True,
 )
-
-
-class Setup(NamedTuple):
-    """Constants of a run.
-
-    ``alone``: nobody sends anything. ``can_stall``: all may have spoken without an answer.
-    ``good[row * n_arms + arm]``: the arm is epsilon-optimal for that group of players.
-    """
-
-    n_players: int
-    n_arms: int
-    noisy: int
-    alone: int
-    can_stall: int
-    env: Any
-    rule: Any
-    scheme: Any
-    spans: Any
-    good: Any
 
 
 class Rows(NamedTuple):

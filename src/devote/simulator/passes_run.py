@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from devote.problems import Uniform, is_suboptimal
 from devote.rules import State
 from devote.simulator import passes
 from devote.simulator.compiling import Function, compile_loop, of_scheme
@@ -18,15 +17,14 @@ from devote.simulator.passes import (
     TRIAL,
     Mail,
     Rows,
-    Setup,
     View,
     current_half,
     visit,
 )
-from devote.simulator.run import environment_arrays, new_learners
+from devote.simulator.run import new_learners, new_setup
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
-from devote.simulator.workspace import AGREED, FAULT
+from devote.simulator.workspace import AGREED, FAULT, Setup
 
 ROWS_PER_THREAD = 2048
 """A thread has at least so many players: fewer are not worth handing out."""
@@ -82,35 +80,6 @@ def of_passes(scenario: Scenario) -> dict[Function, Function]:
     """What the functions that passes name stand for."""
     assert scenario.part is not None
     return of_scheme(scenario.algorithm, scenario.part)
-
-
-def new_setup(scenario: Scenario) -> Setup:
-    """The constants of a scenario."""
-    assert scenario.part is not None
-    part, problem, n = scenario.part, scenario.problem, scenario.n_players
-    env = problem.environment(n)
-    constants = part.constants(scenario.spec, n)
-    spans = np.ones(1)
-    if not isinstance(problem.activity, Uniform):
-        spans = 1.0 / (n * np.array(problem.activity.weights(n)))
-    firsts = [env.groups.index(group) for group in range(env.n_groups)]
-    bad = [
-        is_suboptimal(env, scenario.spec.epsilon, 0, first, arm)
-        for first in firsts
-        for arm in range(env.n_arms)
-    ]
-    return Setup(
-        n_players=n,
-        n_arms=env.n_arms,
-        noisy=int(scenario.scheme.sending.noisy),
-        alone=int(part.alone),
-        can_stall=int(part.can_stall(constants, n)),
-        env=environment_arrays(env),
-        rule=scenario.rule,
-        scheme=constants,
-        spans=spans,
-        good=1 - np.array(bad, dtype=np.int64),
-    )
 
 
 def room_for_messages(scenario: Scenario) -> int:

@@ -14,7 +14,6 @@ from devote.simulator.compiling import event_loop
 from devote.simulator.errors import rule_fault
 from devote.simulator.loop import is_over
 from devote.simulator.outcomes import End, block_of
-from devote.simulator.parts import part_of
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import NAMES, Streams
 from devote.simulator.trial import Event, Trial
@@ -23,7 +22,6 @@ from devote.simulator.workspace import (
     GROUP,
     NEVER,
     PLAYER,
-    Game,
     Setup,
     Tables,
     record_type,
@@ -48,12 +46,6 @@ def environment_arrays(environment: Environment) -> Any:
     return environment._replace(**buffers)
 
 
-def good_arms(environment: Environment, epsilon: float) -> Any:
-    """1 for each arm that is epsilon-optimal for the first player at first, else 0."""
-    bad = [is_suboptimal(environment, epsilon, 0, 0, arm) for arm in range(environment.n_arms)]
-    return 1 - np.array(bad, dtype=np.int64)
-
-
 def new_learners(
     algorithm: Algorithm, n_arms: int, *shape: int, new: Callable[..., Any] = np.zeros
 ) -> State:
@@ -63,45 +55,55 @@ def new_learners(
     return State(*(new((*shape, size), kind) for size, kind in zip(sizes, kinds, strict=True)))
 
 
+def new_setup(scenario: Scenario) -> Setup:
+    """The constants of a scenario."""
+    part, problem, n = scenario.part, scenario.problem, scenario.n_players
+    assert part is not None
+    env, epsilon = problem.environment(n), scenario.spec.epsilon
+    threshold, alias, spans = [1.0], [0], [1.0]
+    if not isinstance(problem.activity, Uniform):
+        threshold, alias = problem.waking(n)
+        spans = [1.0 / (n * weight) if weight else np.inf for weight in problem.activity.weights(n)]
+    constants = part.constants(scenario.spec, n)
+    firsts = [env.groups.index(group) for group in range(env.n_groups)]
+    arms = range(env.n_arms)
+    bad = [is_suboptimal(env, epsilon, 0, first, arm) for first in firsts for arm in arms]
+    changes = any(env.slopes) or env.kind == REPLAY
+    return Setup(
+        n_players=n,
+        n_arms=env.n_arms,
+        epsilon=epsilon,
+        endless=int(scenario.algorithm.endless),
+        even=int(min(threshold) == 1.0),
+        steady=int(env.n_groups == 1 and env.n_segments == 1 and not changes),
+        noisy=int(scenario.scheme.sending.noisy),
+        alone=int(part.alone),
+        one_learner=int(part.one_learner),
+        can_stall=int(part.can_stall(constants, n)),
+        tracing=0,
+        counting=0,
+        env=environment_arrays(env),
+        rule=scenario.rule,
+        scheme=constants,
+        good=1 - np.array(bad, dtype=np.int64),
+        threshold=np.array(threshold),
+        alias=np.array(alias),
+        spans=np.array(spans),
+    )
+
+
 class Plan:
-    """What all trials of a scenario have in common: the loop, what is played, and generators.
+    """What all trials of a scenario have in common: the loop, constants, and generators.
 
     It serves one run at a time.
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        part = part_of(scenario.scheme)
-        assert part is not None
-        self.scenario, self.part = scenario, part
-        problem, n = scenario.problem, scenario.n_players
-        uniform = isinstance(problem.activity, Uniform)
-        threshold, alias = map(np.array, ([1.0], [0]) if uniform else problem.waking(n))
-        env = problem.environment(n)
-        self.game = Game(
-            env=environment_arrays(env),
-            rule=scenario.rule,
-            threshold=threshold,
-            alias=alias,
-            good=good_arms(env, scenario.spec.epsilon),
-        )
-        constants = part.constants(scenario.spec, n)
-        changes = any(env.slopes) or env.kind == REPLAY
-        self.setup = Setup(
-            n_players=n,
-            n_arms=env.n_arms,
-            epsilon=scenario.spec.epsilon,
-            endless=int(scenario.algorithm.endless),
-            even=int(np.all(threshold == 1.0)),
-            steady=int(env.n_groups == 1 and env.n_segments == 1 and not changes),
-            alone=int(part.alone),
-            one_learner=int(part.one_learner),
-            can_stall=int(part.can_stall(constants, n)),
-            scheme=constants,
-            tracing=0,
-            counting=0,
-        )
-        self.streams = Streams((*NAMES, "noise") if scenario.scheme.sending.noisy else NAMES)
-        self.loop = event_loop(scenario.algorithm, part)
+        assert scenario.part is not None
+        self.scenario, self.part = scenario, scenario.part
+        self.setup = new_setup(scenario)
+        self.streams = Streams((*NAMES, "noise") if self.setup.noisy else NAMES)
+        self.loop = event_loop(scenario.algorithm, self.part)
 
 
 class Run:
@@ -178,7 +180,7 @@ class Run:
             before = self.samples
             if self.part.keeps_log:
                 self._make_room(len(left[0]))
-            self.plan.loop(self.plan.game, self.setup, self.learners, self.tables, *left)
+            self.plan.loop(self.setup, self.learners, self.tables, *left)
             if self.group["ended"] == FAULT:
                 raise rule_fault(self.scenario.spec.algorithm)
             self._take_events()

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 from devote.protocol import ExperimentSpec
 from devote.rules import State, merge, shared_set
 from devote.simulator.part import Ending, Part
-from devote.simulator.passes import Setup, View, record
-from devote.simulator.workspace import OTHER, STALLED, EventView, note
-from devote.simulator.workspace import Setup as EventSetup
+from devote.simulator.passes import View, record
+from devote.simulator.workspace import OTHER, STALLED, EventView, Setup, note
 
 
 class Constants(NamedTuple):
@@ -110,7 +109,7 @@ def apply_votes(setup: Setup, trial: Any, tally: Any, shared: Any) -> None:
         trial.ended = STALLED
 
 
-def open_term(setup: EventSetup, view: EventView, players: Any) -> None:
+def open_term(setup: Setup, view: EventView, players: Any) -> None:
     """A reset: votes so far no longer count.
 
     Paper: section 4, DSER4; erratum 14.

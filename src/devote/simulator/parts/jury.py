@@ -13,8 +13,8 @@ from devote.rules.randomizer import blur
 from devote.rules.state import next_alive
 from devote.schemes.jury.scheme import Jury
 from devote.simulator.part import Ending, Part
-from devote.simulator.passes import Setup, View, record
-from devote.simulator.workspace import STALLED
+from devote.simulator.passes import View, record
+from devote.simulator.workspace import STALLED, Setup
 
 NOBODY, JUROR, PICKED = range(3)
 """The roles of a player; PICKED is a juror who has picked."""
