@@ -48,10 +48,10 @@ FAR = 8192
 
 def record(view: EventView, t: float, slot: int) -> None:
     """Count a message at once; ``decide`` applies the decision that it makes, if it does."""
-    group, n_arms = view.trial, view.setup.n_arms
-    if needed(view.setup, group, view.tally, view.shared, slot) == 1:
+    group, n_arms, tally = view.trial, view.setup.n_arms, view.tables.tally
+    if needed(view.setup, group, tally, view.shared, slot) == 1:
         group.pending = 1
-    view.tally[slot] += 1
+    tally[slot] += 1
     if slot <= n_arms:
         group.broadcasts += 1
         if slot < n_arms:
@@ -60,20 +60,20 @@ def record(view: EventView, t: float, slot: int) -> None:
             note(view, OTHER, -1)
 
 
-def decide(setup: Setup, view: EventView, learners: Any, players: Any) -> None:
+def decide(setup: Setup, view: EventView, learners: Any) -> None:
     """Apply what messages have decided; whom that settles may decide more."""
-    group = view.trial
+    group, tables = view.trial, view.tables
     while group.pending:
         group.pending = 0
         version = group.version
-        apply(setup, group, view.tally, view.shared)
+        apply(setup, group, tables.tally, view.shared)
         for k in range(setup.n_arms):
-            if view.before[k] and not view.shared[k]:
+            if tables.before[k] and not view.shared[k]:
                 note(view, ELIMINATION, k)
-            view.before[k] = view.shared[k]
+            tables.before[k] = view.shared[k]
         if group.version != version and not setup.one_learner:
             for n in range(setup.n_players):
-                enter(setup, view, players[n], view.voted[n])
+                enter(setup, view, tables.players[n], tables.voted[n])
     if group.decided == 0 and (group.n_shared == 1 or group.ended == STALLED):
         group.decided = group.time + 1
     if group.n_shared == 1 and not setup.one_learner:
@@ -94,18 +94,7 @@ def pull(
 ) -> int:
     """One activation of the player at a place, whose learner is in this row; the arm it plays."""
     group, player = tables.groups[0], tables.players[place]
-    view = EventView(
-        group,
-        tables.shared,
-        tables.out,
-        setup,
-        tables.voted,
-        tables.tally,
-        tables.by_arm,
-        tables.before,
-        tables.events,
-        place,
-    )
+    view = EventView(group, tables.shared, tables.out, setup, tables, place)
     state = State(
         learners.alive[row],
         learners.pulls[row],
@@ -140,11 +129,11 @@ def pull(
             return arm
         if n_out == RESET:
             group.resets += 1
-            reset(setup, view, tables.players)
+            reset(setup, view)
         else:
-            learn(setup, view, state, player, view.voted[row], active, n_out, when)
+            learn(setup, view, state, player, tables.voted[row], active, n_out, when)
     if group.pending:
-        decide(setup, view, learners, tables.players)
+        decide(setup, view, learners)
     elif one_shared:
         group.holding += holds_shared(state.alive, view.shared) - held
     group.done += (1 if state.ints[COUNT] == 1 else 0) - was_done

@@ -82,7 +82,7 @@ def learn(
     """What follows when a play has eliminated n arms, ``view.out``."""
 
 
-def reset(setup: Any, view: Any, players: Any) -> None:
+def reset(setup: Any, view: Any) -> None:
     """What follows when a player's subroutine has reset itself."""
 
 

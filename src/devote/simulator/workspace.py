@@ -113,19 +113,14 @@ class Tables(NamedTuple):
 class EventView(NamedTuple):
     """What a scheme's functions read and write during a pull of player ``place``.
 
-    The first three are as in ``passes.View``, so that the same functions serve both engines; the
-    rest is from ``Tables``.
+    The first three are as in ``passes.View``, so that the same functions serve both engines.
     """
 
     trial: Any
     shared: Any
     out: Any
     setup: Setup
-    voted: Any
-    tally: Any
-    by_arm: Any
-    before: Any
-    events: Any
+    tables: Tables
     place: int
 
 
@@ -133,7 +128,7 @@ def note(view: EventView, kind: int, arm: int) -> None:
     """Write an event to the trace, if there is one."""
     group = view.trial
     if view.setup.tracing:
-        row = view.events[group.n_events]
+        row = view.tables.events[group.n_events]
         row[0] = group.time
         row[1] = kind
         row[2] = view.place
