@@ -135,7 +135,7 @@ def record(view: View, t: float, slot: int) -> None:
 
 
 def current_half(trial: Any, rows: Rows, row: int) -> int:
-    """The half of a row that is committed, after what was decided on the last pass."""
+    """The half of a row that is committed; swaps halves where the last pass was committed."""
     if trial.commit and rows.moved[row]:
         rows.half[row] = 1 - rows.half[row]
     rows.moved[row] = 0
