@@ -1,7 +1,7 @@
 """Conditional reads of a tally through nginx, with the load generator beside it.
 
 Run ``python -m benchmarks.cached_reads`` in the root of the repository; it needs Debian's nginx and
-wrk. The server, nginx with one worker and the block of docs/cluster.md, and wrk share this machine.
+wrk. The server, nginx with one worker and deploy/cache.conf, and wrk share this machine.
 Told are the reads answered per second, on the clock and by processor time, how many of them reached
 the server, and what travelled.
 """

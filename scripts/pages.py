@@ -36,9 +36,13 @@ def pages() -> dict[Path, str]:
 
 
 def at_a_glance(document: dict[str, Any]) -> str:
-    """The page of claims without its long table, which the site and ``claims.json`` have."""
-    glance, _, _ = report.as_markdown(document).partition("\n## In full\n")
-    return f"{glance}\nThe site (`make docs`) has every number behind these verdicts.\n"
+    """The verdicts; the site has the whole page, and ``claims.json`` every number."""
+    words, _, tables = report.as_markdown(document).partition("\n## At a glance\n")
+    title, made = words.split("\n\n")[:2]
+    rows = [line.strip("| ").split(" | ") for line in tables.partition("\n## ")[0].splitlines()[3:]]
+    verdicts = "\n".join(f"- {row[0]}: {row[1].partition(' (')[0]}" for row in rows if row[1:])
+    also = "The site (`make docs`) has other readings, and the numbers behind each verdict."
+    return f"{title}\n\n{made} {also}\n\n{verdicts}\n"
 
 
 def counts(verdicts: dict[str, int]) -> str:

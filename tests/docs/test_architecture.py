@@ -6,7 +6,7 @@ import pytest
 from tests.docs.markdown import ROOT
 
 TEXT = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| (\d+) \| `([^`]+)` \| (.*) \|$", TEXT, re.MULTILINE)
+ROWS = re.findall(r"^(\d+)\. `([^`]+)`: (.*)$", TEXT, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("number", "place", "words"), ROWS)

@@ -73,8 +73,8 @@ def _is_asked(page, address):
 def test_the_page_names_every_code_of_an_error():
     codes = re.findall(r'^  \| "(\w+)"', ERRORS, re.MULTILINE)
     assert len(codes) == 15
-    table = PAGE.partition("\n| `code` |")[2].partition("\n## ")[0]
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == codes
+    named = PAGE.partition("\nEach `code`")[2].partition("\n## ")[0]
+    assert re.findall(r"^- `(\w+)`: ", named, re.MULTILINE) == codes
 
 
 def test_the_example_has_the_fifty_lines_it_promises():

@@ -67,5 +67,5 @@ def _wait(port: str) -> None:
 
 
 def test_the_guide_names_the_oldest_version_that_will_do():
-    text = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
-    assert f"nats-server {LEAST[0]}.{LEAST[1]} or later" in text
+    words = (ROOT / "docs/cluster.md").read_text(encoding="utf-8").split()
+    assert f"nats-server {LEAST[0]}.{LEAST[1]} or later" in " ".join(words)

@@ -15,7 +15,7 @@ NOTEBOOKS = [
     DOCS / f"{name}.md"
     for name in (
         *("tour", "schemes", "planner"),
-        *("simulate", "guide", "survey"),
+        *("simulate", "guide", "your_own_scheme", "survey"),
     )
 ]
 ELSEWHERE = {
@@ -42,6 +42,11 @@ def test_every_page_prints_what_it_says(tmp_path):
 
 def test_the_survey_shows_what_its_command_measures():
     assert survey_limits.table() in (DOCS / "survey.md").read_text(encoding="utf-8")
+
+
+def test_a_page_has_at_most_1500_words_but_for_proofs_and_the_wire():
+    words = {page.stem: len(page.read_text(encoding="utf-8").split()) for page in PAGES}
+    assert {name for name, count in words.items() if count > 1500} <= {"proofs", "wire"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,7 +1,6 @@
-"""The nginx of docs/cluster.md, run as it stands there but for its ports and its folder."""
+"""The nginx of deploy/cache.conf, run as it is but for its ports and its folder."""
 
 import os
-import re
 import socket
 import subprocess
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from tests.tools import found
 
-PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
+CACHE = Path(__file__).parents[2] / "deploy" / "cache.conf"
 NGINX = found("nginx")
 
 
@@ -21,15 +20,15 @@ def free_port() -> int:
 
 
 def configuration(origin: int, port: int, folder: Path, workers: int) -> str:
-    """The block of the page within what nginx needs around it."""
-    (block,) = re.findall(r"```nginx\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    """The file within what nginx needs around it."""
+    block = CACHE.read_text()
     changes = {
         "127.0.0.1:8600": f"127.0.0.1:{origin}",
         "listen 8080": f"listen 127.0.0.1:{port}",
         "/var/cache/nginx": str(folder),
     }
     for here, there in changes.items():
-        assert here in block, f"{here} is not in the block of {PAGE.name}"
+        assert here in block, f"{here} is not in {CACHE.name}"
         block = block.replace(here, there)
     temporary = "".join(
         f"    {kind}_temp_path {folder}/{kind};\n"

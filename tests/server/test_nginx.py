@@ -1,4 +1,4 @@
-"""Debian's nginx with the block of docs/cluster.md: the fleet reads there, the server rests."""
+"""Debian's nginx with deploy/cache.conf: the fleet reads there, the server rests."""
 
 import asyncio
 import time

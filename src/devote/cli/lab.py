@@ -153,7 +153,7 @@ def _costs(summary: dict[str, Any]) -> RenderableType:
         for name, value, meaning in rows
         if value
     ]
-    return table("brrd", ("per trial", "mean", "± std", ""), shown)
+    return table("brrd", "per trial,mean,± std,", shown)
 
 
 def _endings(summary: dict[str, Any]) -> RenderableType:
@@ -182,7 +182,7 @@ def _endings(summary: dict[str, Any]) -> RenderableType:
         ]
     else:
         rows.append(("good answers", first, good))
-    return table("brd", ("", "", ""), rows, show_header=False)
+    return table("brd", ",,", rows, show_header=False)
 
 
 def _mean_words(summary: dict[str, Any], arm: int) -> str:
@@ -430,7 +430,7 @@ def picture(asked: "Scenario", frame: "Frame") -> RenderableType:
     text = _ending(frame) if frame.over else f"running, {frame.n_shared} arms left"
     text += f", term {frame.term}" if frame.term else ""
     colour = ENDINGS[frame.status][0] if frame.over else "cyan"
-    progress = table("l", ("", "", ""), rows, show_header=False)
+    progress = table("l", ",,", rows, show_header=False)
     return panel(
         [(asked.label, "bold")],
         [arms, progress, words((text, f"bold {colour}"))],
@@ -497,7 +497,7 @@ def _reproduction(done: "Reproduction") -> Iterator[Cell]:
         verdict = words((claim["verdict"], VERDICTS.get(claim["verdict"], "dim")), cut)
         rows.append((claim["quote"], verdict, "; ".join(claim["depends_on"])))
     look = {"title": "The paper's claims", "title_justify": "left", "padding": (0, 2, 0, 0)}
-    yield table("lLl", ("the paper says", "verdict", "on"), rows, **look)
+    yield table("lLl", "the paper says,verdict,on", rows, **look)
     if done.settings.missing:
         left_out = ", ".join(map(str, done.settings.missing))
         text = f"(cut): the paper's N = {left_out} was not run, and verdicts may differ."
@@ -529,31 +529,21 @@ def correctness(given: Namespace) -> None:
     """
     from devote.audit import audit_correctness, audit_worst_case, hard_problems
     from devote.audit.worst_case import PLAYERS as WORST_CASE_PLAYERS
-    from devote.simulator import Scenario
     from devote.studies import parse_players
 
     sizes = () if given.players is None else parse_players(given.players)
-    measuring = {
-        "precision": given.precision,
-        "confidence": given.confidence,
-        "allow_long": given.yes,
-        **running(given),
-    }
+    how = {"precision": given.precision, "confidence": given.confidence, "allow_long": given.yes}
+    how |= running(given)
+    problems = hard_problems(given.epsilon) if given.hard else (read_problem(given),)
     rows: Sequence[Correctness | Refusal]
     with progress_bar() as progress:
-        measuring["progress"] = progress
+        how["progress"] = progress
         if given.worst_case:
-            asked = {"eta": given.eta, "delta": given.delta}
-            rows = audit_worst_case(players=sizes or WORST_CASE_PLAYERS, **asked, **measuring)
+            bounds = {"eta": given.eta, "delta": given.delta}
+            rows = audit_worst_case(players=sizes or WORST_CASE_PLAYERS, **bounds, **how)
         else:
-            problems = hard_problems(given.epsilon) if given.hard else (read_problem(given),)
             rows = [
-                audit_correctness(
-                    Scenario(
-                        read_spec(given, problem.n_arms), problem, n, given.horizon, given.engine
-                    ),
-                    **measuring,
-                )
+                audit_correctness(read_scenario(given, problem, n), **how)
                 for problem in problems
                 for n in sizes or (64,)
             ]
@@ -588,28 +578,14 @@ def _correctness(rows: "Sequence[Correctness | Refusal]", delta: float) -> Itera
             )
         )
         notes |= _notes(row)
-    heads = [
-        "problem",
-        "scheme",
-        "N",
-        "runs",
-        "failed",
-        "interval",
-        "claimed",
-        "proved",
-        "stalled",
-        "lone",
-    ]
-    # What all rows share, of the columns that say what was run, is said once.
-    held = [{row[place] for row in shown} - {"-"} for place in range(2)]
-    same = [place for place in range(2) if len(held[place]) == 1]
-    if same:
-        yield ", ".join(f"{heads[place]} {next(iter(held[place]))}" for place in same)
-        yield ""
-    kept = [place for place in range(len(heads)) if place not in same]
-    layout = "L" * (2 - len(same)) + "r"
-    cells = ([row[place] for place in kept] for row in shown)
-    yield table(layout, [heads[place] for place in kept], cells, **CLOSE)
+    heads = "problem,scheme,N,runs,failed,interval,claimed,proved,stalled,lone"
+    columns = list(zip(heads.split(","), zip(*shown, strict=True), strict=True))
+    same = [column for column in columns[:2] if len(set(column[1]) - {"-"}) == 1]
+    for head, cells in same:  # said once, where all rows share it
+        yield words(f"{head} {next(iter(set(cells) - {'-'}))}")
+    kept = [column for column in columns if column not in same]
+    rest = zip(*(cells for _, cells in kept), strict=True)
+    yield table("L" * (2 - len(same)) + "r", [head for head, _ in kept], rest, **CLOSE)
     yield lines(
         "",
         "failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
@@ -688,10 +664,7 @@ def privacy(given: Namespace) -> None:
     return answer(given.json, value, *_leaks(leaks, spec.eta))
 
 
-STAND_IN = {
-    "group": "its players form no groups",
-    "activity": "its players wake equally often",
-}
+STAND_IN = {"group": "its players form no groups", "activity": "its players wake equally often"}
 
 
 def _leaks(leaks: "Sequence[Leak]", eta: float) -> Iterator[Cell]:
@@ -716,12 +689,13 @@ def _leaks(leaks: "Sequence[Leak]", eta: float) -> Iterator[Cell]:
             near = (f"{count.near.value:.3f}", _interval(count.near))
             error = (f"{count.error:.1%}", f"[{low:.1%} {high:.1%}]", f"{count.blind:.1%}")
             counts.append(("estimated", sees, *error, *near, f"{count.blind_near.value:.3f}"))
-    heads = "question,sees,success,interval,without,cap,DP eps"
-    yield Group(table("LLr", heads.split(","), success), "")
-    heads = "success among,sees,who voted,all but one,silent"
-    yield Group(table("LLr", heads.split(","), among), "")
+    yield table("LLr", "question,sees,success,interval,without,cap,DP eps", success)
+    yield ""
+    yield table("LLr", "success among,sees,who voted,all but one,silent", among)
     heads = "activations,sees,error,interval,without,near,interval,without"
-    yield Group(table("LLr", heads.split(","), counts, **CLOSE), "")
+    yield ""
+    yield table("LLr", heads, counts, **CLOSE)
+    yield ""
     for question, leak in {leak.question: leak for leak in leaks}.items():
         why = f" (in place of yours: {STAND_IN[question]})" if leak.stand_in else ""
         yield words(f"{question}: problem {leak.problem}{why}")
@@ -757,7 +731,7 @@ def _exposure(rows: "Sequence[Exposure]", runs: int) -> Iterator[Cell]:
         )
         for row in rows
     ]
-    yield table("LrrrL", ("secret", "success", "interval", "e at least", "from"), shown)
+    yield table("LrrrL", "secret,success,interval,e at least,from", shown)
     verdict = (f"Nothing seen of {runs:,} devices in each world breaks the promise.", "")
     if broken := [row.secret for row in rows if row.is_broken]:
         verdict = (f"The promise is broken: {', '.join(broken)}.", "red")

@@ -293,13 +293,16 @@ def read_spec(given: Namespace, n_arms: int) -> "ExperimentSpec":
     )
 
 
-def read_scenario(given: Namespace) -> "Scenario":
-    """The whole scenario."""
+def read_scenario(
+    given: Namespace, problem: "Problem | None" = None, n_players: int | None = None
+) -> "Scenario":
+    """The whole scenario, with another problem or number of players in place of those given."""
     from devote.simulator import Scenario
 
-    problem = read_problem(given)
+    problem = problem or read_problem(given)
     spec = read_spec(given, problem.n_arms)
-    return Scenario(spec, problem, given.players, given.horizon, getattr(given, "engine", "auto"))
+    n_players = given.players if n_players is None else n_players
+    return Scenario(spec, problem, n_players, given.horizon, getattr(given, "engine", "auto"))
 
 
 def running(given: Namespace) -> dict[str, Any]:
