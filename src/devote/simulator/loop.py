@@ -2,7 +2,7 @@
 
 Each pull wakes a player, plays and pays an arm, and lets the player learn, by the functions that
 devices run: ``compiling`` puts those of the run's subroutine and scheme in the place of the ones of
-``parts.part``. So there is no second implementation of a rule here. A call runs through one block
+``part``. So there is no second implementation of a rule here. A call runs through one block
 of uniforms, or until the run ends or the trace is full, and can be called again to go on.
 
 Paper: Algorithms 1 and 2.
