@@ -26,9 +26,9 @@ from devote.rules.randomizer import blur_reward
 from devote.rules.state import COUNT, State, next_alive
 from devote.schemes.survey.tally import seeds, uniform
 from devote.simulator.compiling import compile_loop, of_algorithm
+from devote.simulator.executors import worker_count
 from devote.simulator.part import asks, choose, observe
 from devote.simulator.run import new_learners
-from devote.simulator.sweep.workers import worker_count
 from devote.simulator.trial import NEVER
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from devote.rules import COUNT, Algorithm, State
 from devote.simulator.compiling import event_loop
 from devote.simulator.errors import rule_fault
 from devote.simulator.loop import is_over
-from devote.simulator.outcomes import End, block_of
+from devote.simulator.outcomes import End, block_of, own_answers
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import NAMES, Streams
 from devote.simulator.trial import Event, Trial
@@ -208,11 +208,12 @@ class Run:
 
     def end(self) -> End:
         """What says what it came to."""
-        return end_of(self.learners, self.tables)
+        return end_of(self.setup, self.learners, self.tables)
 
 
-def end_of(learners: Any, tables: Tables) -> End:
+def end_of(setup: Setup, learners: Any, tables: Tables) -> End:
     """How a run of the event loop stands."""
+    apart = setup.alone and not setup.one_learner
     group = {name: int(tables.groups[name][0]) for name in tables.groups.dtype.names}
     return End(
         group=group | {"conflicts": int(tables.players["conflicts"].sum(dtype=np.int64))},
@@ -221,4 +222,5 @@ def end_of(learners: Any, tables: Tables) -> End:
         shared=tables.shared,
         held=learners.alive.any(axis=0),
         first_vote=tables.players["first_vote"],
+        player_answers=own_answers(learners.alive) if apart else (),
     )
