@@ -3,9 +3,9 @@
 The player is drawn at random in each run, so that runs, and with them the successes that are
 counted, are independent.
 
-The first adversary needs no training: whoever knows the algorithm knows what a vote means. The others learn
-from runs of their own (they know the algorithm, so they can simulate it) how often each thing they
-see goes with each thing they want to know, and guess the likelier.
+The first adversary needs no training: whoever knows the algorithm knows what a vote means. The
+others learn from runs of their own (they know the algorithm, so they can simulate it) how often each
+thing they see goes with each thing they want to know, and guess the likelier.
 
 Paper: Definition 3.
 """
@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 from devote.audit.rates import Rate, rate_of, to_json
 from devote.problems import mean_reward, optimal_arms
 from devote.simulator import Scenario
+from devote.simulator.executors import in_chunks, local_executor, worker_count
 from devote.simulator.run import Run
-from devote.simulator.sweep.workers import in_chunks, local_executor, worker_count
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def view_runs(
     """Trials 0, 1, ... of a scenario, each through the eyes of an adversary."""
     count = worker_count(workers)
     size = max(1, min(50, runs // count))
-    with local_executor(count) as (executor, _):
+    with local_executor(count) as executor:
         parts = in_chunks(executor, size, view_chunk, scenario, range(runs), seed, voters)
     return [view for part in parts for view in part]
 

@@ -28,7 +28,7 @@ from devote.audit.rates import AuditError, Progress, Rate, epsilon_lower_bound, 
 from devote.audit.watched import SECRETS, Copy, Make, Secret, SimulatedDevice, Wire, World, watch
 from devote.checks import Checks
 from devote.protocol import ExperimentSpec
-from devote.simulator.sweep.workers import in_chunks, local_executor, worker_count
+from devote.simulator.executors import in_chunks, local_executor, worker_count
 
 Reader: TypeAlias = Callable[[Wire], Hashable]
 Weigh: TypeAlias = Callable[[Wire], float]
@@ -196,7 +196,7 @@ def audit_exposure(
     seen: dict[World, list[Wire]] = {}
     count = worker_count(workers)
     size = max(1, min(200, runs // count))
-    with local_executor(count) as (executor, _):
+    with local_executor(count) as executor:
         for done, world in enumerate(worlds):
             if progress is not None:
                 progress(done, len(worlds), world.name)
