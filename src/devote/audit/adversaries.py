@@ -4,8 +4,8 @@ The player is drawn at random in each run, so that runs, and with them the succe
 counted, are independent.
 
 The first adversary needs no training: whoever knows the algorithm knows what a vote means. The
-others learn from runs of their own (they know the algorithm, so they can simulate it) how often each
-thing they see goes with each thing they want to know, and guess the likelier.
+others learn from runs of their own (they know the algorithm, so they can simulate it) how often
+each thing they see goes with each thing they want to know, and guess the likelier.
 
 Paper: Definition 3.
 """

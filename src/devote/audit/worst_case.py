@@ -5,8 +5,8 @@ chain of two drops that loses more than epsilon; with few arms, because a bound 
 loosest there.
 
 The worst case is a subroutine that fails exactly as often as Property 1 allows. With two arms and
-``worst_case`` as the subroutine the answer is wrong when the best arm is lost. Any M of N players do
-that to the paper's vote; enough of the J jurors must to a jury.
+``worst_case`` as the subroutine the answer is wrong when the best arm is lost. Any M of N players
+do that to the paper's vote; enough of the J jurors must to a jury.
 """
 
 from collections.abc import Iterable
