@@ -134,7 +134,7 @@ class Scenario:
         rule = self.algorithm.observe
         if rule in _asked or rule.__module__.startswith("devote."):
             return
-        from devote.simulator.checking.play import check_votes
+        from devote.simulator.rule_check import check_votes
 
         check_votes(self.algorithm)
         _asked.add(rule)

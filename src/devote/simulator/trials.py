@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from devote.problems import Problem
 from devote.simulator.block import Block
-from devote.simulator.checking.first_look import check_first
 from devote.simulator.executors import worker_count
 from devote.simulator.outcomes import End, block_of
 from devote.simulator.passes_run import PassesPlan, PassesRun
 from devote.simulator.players import run_players
 from devote.simulator.room import check_room
+from devote.simulator.rule_check import check_first
 from devote.simulator.run import BLOCK, Plan, Run
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import Event, Point, Record, Trial, checkpoints
