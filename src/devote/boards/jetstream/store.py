@@ -278,7 +278,11 @@ class JetStreamStore(SqliteStore):
     async def _delete(self, name: str) -> None:
         await self.log.catch_up()
         board = super().get(name).board
+        await self._erase(board)  # first, so that what breaks off here is asked for again
         await self.log.append(f"{DELETED}.{board}", b"")
+        await self._erase(board)  # what was posted meanwhile
+
+    async def _erase(self, board: str) -> None:
         await self.log.purge(board)
         await self.invites.purge(board)
 
