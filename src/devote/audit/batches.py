@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypedDict
 
 from devote.audit.errors import AuditError
 from devote.simulator import Scenario, Trial
-from devote.simulator.sweep.workers import in_chunks, local_executor, worker_count
+from devote.simulator.executors import in_chunks, local_executor, worker_count
 from devote.simulator.trials import compile_loop, run_chunk
 from devote.theory import clopper_pearson
 
@@ -107,7 +107,7 @@ class Batches:
                 "It is half the width of the interval; 0.01 is one per cent either way."
             )
         compile_loop(self.scenario)
-        with local_executor(worker_count(self.workers)) as (executor, _):
+        with local_executor(worker_count(self.workers)) as executor:
             size = FIRST
             while True:
                 self._run(size, executor)

@@ -31,7 +31,7 @@ from devote.audit.wire import Make, Wire, watch
 from devote.audit.worlds import SECRETS, Secret, World
 from devote.checks import Checks
 from devote.protocol import ExperimentSpec
-from devote.simulator.sweep.workers import in_chunks, local_executor, worker_count
+from devote.simulator.executors import in_chunks, local_executor, worker_count
 
 LEAST = 90
 CONFIDENCE = 0.999
@@ -112,7 +112,7 @@ def audit_exposure(
     seen: dict[World, list[Wire]] = {}
     count = worker_count(workers)
     size = max(1, min(200, runs // count))
-    with local_executor(count) as (executor, _):
+    with local_executor(count) as executor:
         for done, world in enumerate(worlds):
             if progress is not None:
                 progress(done, len(worlds), world.name)

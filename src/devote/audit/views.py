@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from devote.problems import mean_reward, optimal_arms
 from devote.simulator import Scenario
+from devote.simulator.executors import in_chunks, local_executor, worker_count
 from devote.simulator.run import Run
-from devote.simulator.sweep.workers import in_chunks, local_executor, worker_count
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,6 @@ def view_runs(
     """Trials 0, 1, ... of a scenario, each through the eyes of an adversary."""
     count = worker_count(workers)
     size = max(1, min(50, runs // count))
-    with local_executor(count) as (executor, _):
+    with local_executor(count) as executor:
         parts = in_chunks(executor, size, view_chunk, scenario, range(runs), seed, voters)
     return [view for part in parts for view in part]

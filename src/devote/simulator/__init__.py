@@ -15,21 +15,19 @@ if TYPE_CHECKING:
     from devote.simulator.checking.faults import AlgorithmFault
     from devote.simulator.comparison import Comparison, compare
     from devote.simulator.errors import NeverEnds, ResultError, SweepError, SweepInterrupted
-    from devote.simulator.result import Result
-    from devote.simulator.results import Results
+    from devote.simulator.grids import grid
+    from devote.simulator.results import Result, Results
+    from devote.simulator.results_file import load_results
     from devote.simulator.scheme_check import SchemeFault, check_scheme
-    from devote.simulator.simulation import simulate
     from devote.simulator.summary import Summary
-    from devote.simulator.sweep.grid import grid
-    from devote.simulator.sweep.results_file import load_results
-    from devote.simulator.sweep.sweep import run_sweep
+    from devote.simulator.sweep import run_sweep, simulate
     from devote.simulator.trials import run_trial
 
 _COMPILED = {
     "AlgorithmFault": "devote.simulator.checking.faults",
     "Comparison": "devote.simulator.comparison",
     "NeverEnds": "devote.simulator.errors",
-    "Result": "devote.simulator.result",
+    "Result": "devote.simulator.results",
     "ResultError": "devote.simulator.errors",
     "SchemeFault": "devote.simulator.scheme_check",
     "Results": "devote.simulator.results",
@@ -39,11 +37,11 @@ _COMPILED = {
     "check_algorithm": "devote.simulator.checking.algorithm",
     "check_scheme": "devote.simulator.scheme_check",
     "compare": "devote.simulator.comparison",
-    "grid": "devote.simulator.sweep.grid",
-    "load_results": "devote.simulator.sweep.results_file",
-    "run_sweep": "devote.simulator.sweep.sweep",
+    "grid": "devote.simulator.grids",
+    "load_results": "devote.simulator.results_file",
+    "run_sweep": "devote.simulator.sweep",
     "run_trial": "devote.simulator.trials",
-    "simulate": "devote.simulator.simulation",
+    "simulate": "devote.simulator.sweep",
 }
 
 __all__ = [

@@ -27,8 +27,8 @@ from devote.rules.state import COUNT, State, next_alive
 from devote.schemes.survey.tally import seeds, uniform
 from devote.simulator import loop as event
 from devote.simulator.compiling import Function, compile_loop
+from devote.simulator.executors import worker_count
 from devote.simulator.loop import asks, choose, observe
-from devote.simulator.sweep.workers import worker_count
 from devote.simulator.trial import NEVER
 
 if TYPE_CHECKING:

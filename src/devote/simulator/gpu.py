@@ -40,7 +40,7 @@ from devote.simulator.room import bytes_per_player
 from devote.simulator.run import Plan, Run, end_of
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
-from devote.simulator.workspace import FAULT, Tables
+from devote.simulator.workspace import FAULT, NEVER, Tables
 
 try:
     from numba import cuda
@@ -236,22 +236,28 @@ def begin_kernel(
 
 
 def gather_kernel(
-    trials: Any, players: Any, rows: Any, n_players: int, totals: Any, held: Any, first_vote: Any
+    trials: Any, players: Any, rows: Any, n_players: int, totals: Any, held: Any, by_player: Any
 ) -> None:
-    """Add up what players did, a thread for each; ``held`` marks the arms that somebody holds."""
+    """Add up what players did, a thread for each; ``held`` marks the arms that somebody holds.
+
+    ``by_player`` gets the first vote of each player, and its one remaining arm or -1.
+    """
     row = cuda.grid(1)
     if row >= len(rows.half):
         return
     place = row // n_players
     h = current_half(trials[place], rows, row)
     player = players[row, h]
-    first_vote[row] = player.first_vote
+    by_player[0, row] = player.first_vote
     cuda.atomic.add(totals, (place, 0), player.active)
     cuda.atomic.add(totals, (place, 1), player.conflicts)
     cuda.atomic.add(totals, (place, 2), player.suboptimal)
+    n_held = 0
     for k in range(held.shape[1]):
         if rows.alive[row, h, k]:
             held[place, k] = 1
+            n_held += 1
+            by_player[1, row] = k if n_held == 1 else NEVER
 
 
 def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End]:
@@ -308,11 +314,12 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
         samples = int(furthest["start"].max() * n)
         scenario.check_goes_on(samples, int(furthest["broadcasts"].max()))
     totals, held = _zeros(n_trials, 3, kind=np.int64), _zeros(n_trials, k, kind=np.int8)
-    first_vote = cuda.device_array(n_rows, np.int32)
-    kernel(gather_kernel, given)[per_row](states, players, rows, n, totals, held, first_vote)
+    by_player = cuda.device_array((2, n_rows), np.int32)
+    kernel(gather_kernel, given)[per_row](states, players, rows, n, totals, held, by_player)
     ended, tallies, open_arms = (array.copy_to_host() for array in (states, tally, shared))
     sums, holds = totals.copy_to_host(), held.copy_to_host()
-    firsts = np.empty(0, np.int32) if setup.alone else first_vote.copy_to_host()
+    kept = by_player[1 if setup.alone else 0].copy_to_host().reshape(n_trials, n)
+    nobody = np.full(n, NEVER, np.int32)
     if (ended["ended"] == FAULT).any():
         raise rule_fault(scenario.spec.algorithm)
     numbers = zip(
@@ -327,7 +334,8 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
             by_arm=np.zeros((k, 1), dtype=np.int64),
             shared=open_arms[i],
             held=holds[i] != 0,
-            first_vote=firsts[i * n : (i + 1) * n],
+            first_vote=nobody if setup.alone else kept[i],
+            player_answers=kept[i] if setup.alone else (),
         )
         for i, values in enumerate(numbers)
     ]

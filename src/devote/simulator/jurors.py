@@ -21,8 +21,8 @@ from devote.rules.randomizer import blur
 from devote.rules.state import COUNT, State, next_alive
 from devote.simulator.answers import mean_rewards, new_learner
 from devote.simulator.compiling import Function, compile_loop
+from devote.simulator.executors import worker_count
 from devote.simulator.loop import choose, observe
-from devote.simulator.sweep.workers import worker_count
 from devote.simulator.trial import NEVER
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from devote.rules import State
 from devote.simulator import passes
 from devote.simulator.compiling import Function, compile_loop
 from devote.simulator.errors import rule_fault
-from devote.simulator.outcomes import End
+from devote.simulator.outcomes import End, own_answers
 from devote.simulator.parts.part import Passes
 from devote.simulator.passes import (
     DONE,
@@ -244,9 +244,10 @@ class PassesRun:
         n, k = self.plan.setup.n_players, self.plan.setup.n_arms
         where = np.arange(n)
         players = self.players[where, half]
-        held = np.ones(k, dtype=bool)
-        if not self.plan.scenario.scheme.about.by_message:
-            held = rows.alive[where, half].any(axis=0)
+        held, answers = np.ones(k, dtype=bool), np.zeros(0, dtype=np.int32)
+        if self.plan.setup.alone:
+            alive = rows.alive[where, half]
+            held, answers = alive.any(axis=0), own_answers(alive)
         samples = int(players["active"].sum(dtype=np.int64))
         return End(
             group=end_record(
@@ -262,6 +263,7 @@ class PassesRun:
             shared=self.shared,
             held=held,
             first_vote=players["first_vote"],
+            player_answers=answers,
         )
 
 

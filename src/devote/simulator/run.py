@@ -12,7 +12,7 @@ from devote.rules import State
 from devote.simulator.compiling import Function, event_loop
 from devote.simulator.errors import rule_fault
 from devote.simulator.loop import is_over
-from devote.simulator.outcomes import End, block_of
+from devote.simulator.outcomes import End, block_of, own_answers
 from devote.simulator.parts import part_of
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import NAMES, Streams
@@ -221,7 +221,7 @@ class Run:
 def end_of(plan: Plan, learners: State, tables: Tables) -> End:
     """How a run of the event loop stands."""
     alive: Any = learners.alive
-    k = plan.scenario.spec.n_arms
+    k, part = plan.scenario.spec.n_arms, plan.part
     group = {name: int(tables.groups[name][0]) for name in tables.groups.dtype.names}
     return End(
         group=group | {"conflicts": int(tables.players["conflicts"].sum(dtype=np.int64))},
@@ -230,4 +230,5 @@ def end_of(plan: Plan, learners: State, tables: Tables) -> End:
         shared=tables.shared,
         held=alive.any(axis=0),
         first_vote=tables.players["first_vote"],
+        player_answers=own_answers(alive) if part.alone and not part.one_learner else (),
     )
