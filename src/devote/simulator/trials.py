@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from devote.problems import Problem
 from devote.simulator.block import Block
-from devote.simulator.checking.first_look import check_first
 from devote.simulator.executors import worker_count
 from devote.simulator.outcomes import End, block_of
 from devote.simulator.passes_run import PassesPlan, PassesRun
 from devote.simulator.players import run_players
 from devote.simulator.room import check_room
+from devote.simulator.rule_check import check_first
 from devote.simulator.run import BLOCK, Plan, Run
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import Event, Point, Record, Trial, checkpoints
@@ -65,16 +65,13 @@ def run_chunk(
     if scenario.runs_on == "passes":
         return _in_passes(scenario, trials, seed, worker_count(threads))
     plan = Plan(scenario)
-    loop = plan.loop
     quickest = float("inf")
     ends: list[End] = []
     traces: list[tuple[Event, ...]] = []
     records: list[Record] = []
     for trial in trials:
         begin = time.perf_counter()
-        run = Run(
-            scenario, seed=seed, trial=trial, tracing=trace, counting=record, plan=plan, loop=loop
-        )
+        run = Run(scenario, seed=seed, trial=trial, tracing=trace, counting=record, plan=plan)
         if record:
             records.append(_play_recorded(run))
         else:
