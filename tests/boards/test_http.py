@@ -85,7 +85,7 @@ def test_a_server_that_is_not_there_is_unavailable(action, error):
 
 @ACTIONS
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
-def test_a_server_in_trouble_is_unavailable_whoever_says_so(action, status):
+def test_a_server_in_trouble_is_unavailable_whoever_answers(action, status):
     with pytest.raises(BoardUnavailable, match=str(status)):
         call(lambda request: httpx.Response(status, text="bad gateway"), action)
 

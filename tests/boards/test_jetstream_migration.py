@@ -18,20 +18,20 @@ from devote.cli.main import main
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_what_was_moved_comes_to_the_same_and_goes_on(tmp_path, scheme):
-    spoken = SCHEMES[scheme]
+    used = SCHEMES[scheme]
     with open_store(tmp_path / "x.db") as file, closing(JetStreamStore(fresh_address())) as nats:
-        file.create(here(spoken.spec))
+        file.create(here(used.spec))
         enrol_all(file, ENROLLED)
-        for envelope in spoken.sayings[:7]:
+        for envelope in used.messages[:7]:
             assert file.post("banner", envelope).outcome is Outcome.ACCEPTED
         assert migrate(file, nats, "banner") == Moved("banner", 7, len(ENROLLED), 0, True)
         assert nats.get("banner") == file.get("banner")
         assert nats.rows("banner") == file.rows("banner")
         assert nats.voters("banner") == file.voters("banner")
         assert nats.tally("banner") == file.tally("banner")
-        for envelope in spoken.sayings[:7]:
+        for envelope in used.messages[:7]:
             assert nats.post("banner", envelope).outcome is Outcome.DUPLICATE
-        assert nats.post("banner", spoken.sayings[7]).number == 8
+        assert nats.post("banner", used.messages[7]).number == 8
 
 
 def test_a_copy_of_a_store_on_nats_is_a_file_that_holds_the_same_and_can_be_moved_back(

@@ -22,7 +22,11 @@ from devote.cli.main import COMMANDS
 
 TOP = {words.split()[0] for words in COMMANDS}
 NOTEBOOKS = [
-    DOCS / f"{name}.md" for name in ("tour", "schemes", "planner", "simulate", "guide", "survey")
+    DOCS / f"{name}.md"
+    for name in (
+        *("tour", "schemes", "planner", "simulate", "guide"),
+        *("your_own_scheme", "survey"),
+    )
 ]
 GUIDES = ("browser.md", "cluster.md", "fleet.md", "operate.md", "serverless.md", "verify.md")
 """Pages that need a server or a device: ``test_guides.py``."""

@@ -1,31 +1,13 @@
-"""A scheme from outside: the first option with ``needed`` cheers wins; boos are counted too.
+"""A scheme from outside with two kinds of messages about an option; one of them decides nothing."""
 
-It is registered by ``register`` and by nothing under ``src``. Two of its kinds name an arm.
-"""
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from tests.schemes.first_to_finish import Finished, FirstFinish, FirstToFinish
 
-from devote.protocol import (
-    About,
-    Bound,
-    Case,
-    ExperimentSpec,
-    Guarantees,
-    Message,
-    Player,
-    Scheme,
-    Tally,
-)
+from devote.protocol import About, ExperimentSpec, Message
 from devote.protocol.messages import ARM, message
-from devote.schemes import register_scheme
-
-
-@dataclass(frozen=True, slots=True)
-class Cheer:
-    experiment: str
-    arm: int
-    voter: str
+from devote.protocol.scheme import register_scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,67 +17,20 @@ class Boo:
     voter: str
 
 
-class Noise(Tally):
-    def __init__(self, spec: ExperimentSpec, needed: int) -> None:
-        super().__init__(spec)
-        self.needed = needed
-        self.cheers = [0] * spec.n_arms
-        self.boos = 0
-
+class Noise(FirstFinish):
     def add(self, message: Message) -> bool:
-        if isinstance(message, Cheer):
-            self.cheers[message.arm] += 1
-        else:
-            self.boos += 1
-        return True
-
-    def status(self, n_players: int | None = None) -> Any:
-        return "agreed" if len(self.shared) == 1 else "open"
-
-    @property
-    def shared(self) -> tuple[int, ...]:
-        won = [k for k, count in enumerate(self.cheers) if count >= self.needed]
-        return tuple(won[:1]) or tuple(range(self.spec.n_arms))
-
-    @property
-    def answer(self) -> tuple[int, ...]:
-        return tuple(sorted(self.shared, key=lambda k: -self.cheers[k]))
-
-    def view(self) -> dict[str, Any]:
-        return {
-            "heading": "cheers",
-            "counts": list(self.cheers),
-            "needed": self.needed,
-            "facts": [["boos", f"{self.boos}"]],
-        }
+        return isinstance(message, Finished) and super().add(message)
 
 
 @dataclass(frozen=True)
-class Applause(Scheme):
+class Applause(FirstToFinish):
     name: ClassVar[str] = "applause"
-    about: ClassVar[About] = About(
-        summary="the first option with enough cheers wins",
-        source="(a test's)",
-        messages=(Cheer, Boo),
-    )
-
-    needed: int = 2
-
-    def votes_needed(self, spec: ExperimentSpec) -> int:
-        return self.needed
+    about: ClassVar[About] = replace(FirstToFinish.about, messages=(Finished, Boo))
 
     def tally(self, spec: ExperimentSpec) -> Noise:
-        return Noise(spec, self.needed)
-
-    def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Player:
-        return Player(spec, voter)
-
-    def guarantees(self, case: Case) -> Guarantees:
-        text = f"With {case.n_players} devices, says this test."
-        return Guarantees(bounds=(Bound("claimed", 0.25, text),))
+        return Noise(spec)
 
 
 def register() -> None:
-    message("cheer", arm=ARM)(Cheer)
     message("boo", arm=ARM)(Boo)
     register_scheme(Applause)

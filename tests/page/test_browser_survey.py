@@ -21,9 +21,9 @@ PLACES = """rows => rows.map((row) => {
 })"""
 
 
-def say_all(server, messages, start=0):
+def send_all(server, messages, start=0):
     for number, message in enumerate(messages, start=start + 1):
-        server.say(number, dataclasses.replace(message, voter=identity(number).voter))
+        server.send(number, dataclasses.replace(message, voter=identity(number).voter))
 
 
 def fold(messages):
@@ -55,7 +55,7 @@ def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(
         page.sees("#progress div", "Answers0 so far")
         page.sees("#arms .count", ["–0 answers"] * 4)
     tops = [page.page.locator("#arms").bounding_box()["y"] for page in pages]
-    say_all(server, found[:40])
+    send_all(server, found[:40])
     tally = fold(found[:40])
     needed, leader = tally.view()["answers_needed"], ARMS[tally.leader]
     for page in pages:
@@ -70,7 +70,7 @@ def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(
         mean, low, high = (round(100 * end) for end in tally.estimates()[1])
         said = f"{mean} %{low} to {high} %, {tally.counts[1]} answers"
         page.sees("#arms li:nth-child(2) .count", said)
-    say_all(server, found[40:60], start=40)
+    send_all(server, found[40:60], start=40)
     before, tally = tally, fold(found[:60])
     assert tally.shared == (1, 2)
     for page in pages:
@@ -81,7 +81,7 @@ def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(
         widths = [high - low for low, high, _ in drawn]
         assert poor_contrasts(page) == []
         assert widths[1] < before.estimates()[1][2] - before.estimates()[1][1]
-    say_all(server, found[60:], start=60)
+    send_all(server, found[60:], start=60)
     for page, top in zip(pages, tops, strict=True):
         page.sees("#verdict", "The answer: green")
         page.sees("#progress dd", f"{len(found)}: decided")

@@ -1,12 +1,10 @@
 """The view of a survey: what its tally estimates, in bounded size and at bounded cost."""
 
-import asyncio
 import json
 
 import pytest
 from tests.page.board_rows import rows
 from tests.page.surveys import ARMS, BETTING, SURVEY, answers
-from tests.server.live import api, enrol, identity, vote
 
 from devote.boards import store
 from devote.boards.board import Experiment
@@ -114,20 +112,3 @@ def test_how_many_answers_are_needed_is_worked_out_only_as_they_grow_by_an_eight
         seldom.add(message)
     assert 20 < len(asked) < 50
     assert often.view() == seldom.view(), "it does not depend on who looked when"
-
-
-def test_a_page_hears_the_last_number_once_however_many_messages_came(tmp_path):
-    async def main():
-        async with asyncio.timeout(30), api(tmp_path / "board.db") as server:
-            board = server.app.state.service.board("banner")
-            numbers = board.numbers(0.01)
-            assert b"data: 0" in await anext(numbers)
-            for number in range(1, 9):
-                enrol(server.store, identity(number))
-                await server.post(vote(identity(number)))
-            assert await anext(numbers) == b"id: 8\nevent: number\ndata: 8\n\n"
-            board.close()
-            with pytest.raises(StopAsyncIteration):
-                await anext(numbers)
-
-    asyncio.run(main())

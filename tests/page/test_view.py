@@ -7,16 +7,9 @@ from dataclasses import asdict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.page.applause import Boo, Cheer
-from tests.page.board_rows import (
-    SPEC,
-    claim,
-    pick,
-    reset,
-    rows,
-    ten_thousand,
-    vote,
-)
+from tests.page.applause import Boo
+from tests.page.board_rows import SPEC, claim, pick, reset, rows, ten_thousand, vote
+from tests.schemes.first_to_finish import Finished
 
 from devote.boards import store
 from devote.boards.board import Experiment
@@ -110,18 +103,23 @@ def test_a_jury_that_stalls_leaves_the_options_with_picks():
 
 def test_a_scheme_from_outside_is_shown_like_any_other(applause):
     spec = ExperimentSpec(arms=["red", "green"], name="banner", scheme="applause")
-    messages = [Cheer("banner", 1, "a"), Boo("banner", 0, "a"), Cheer("banner", 1, "b")]
+    messages = [Boo("banner", 0, "a"), Finished("banner", 1, "a"), Finished("banner", 0, "b")]
     shown = render(messages, spec, players=3)
-    assert (shown["scheme"], shown["heading"], shown["needed"]) == ("applause", "cheers", 2)
-    assert (shown["status"], shown["answer"], shown["facts"]) == (
+    assert (shown["scheme"], shown["heading"], shown["needed"]) == (
+        "applause",
+        "finished with",
+        1,
+    )
+    assert (shown["status"], shown["answer"], each(shown, "out_at")) == (
         "agreed",
         ["green"],
-        [["boos", "1"]],
+        [2, None],
     )
-    assert each(shown, "out_at") == [3, None]
     lanes = [(lane["name"], len(lane["marks"])) for lane in shown["timeline"]["lanes"]]
-    assert lanes == [("red: cheers", 0), ("green: cheers", 2), ("red: boos", 1), ("green: boos", 0)]
-    assert [bound["text"] for bound in shown["bounds"]] == ["With 3 devices, says this test."]
+    assert set(lanes) == {
+        ("red: boos", 1), ("green: boos", 0), ("red: finisheds", 1), ("green: finisheds", 1)
+    }  # fmt: skip
+    assert [bound["value"] for bound in shown["bounds"]] == [3 * spec.eta]
 
 
 @pytest.mark.parametrize("scheme", [{"quorum": 2}, "jury", {"name": "jury", "privacy": 3.0}])

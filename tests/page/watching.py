@@ -16,7 +16,7 @@ expect.set_options(timeout=20_000)
 
 
 class Voters:
-    """An operator, and voters with known keys who enrol as they first speak, at one server."""
+    """An operator, and voters with known keys who enrol before their first message."""
 
     def __init__(self, address: str, token: str) -> None:
         self.address = address
@@ -30,15 +30,15 @@ class Voters:
             operator.open(Experiment(spec, "open", players))
 
     def vote(self, name: str, voter: int, arm: int) -> None:
-        self.say(voter, Vote(name, 0, arm, identity(voter).voter))
+        self.send(voter, Vote(name, 0, arm, identity(voter).voter))
 
     def claim(self, name: str, voter: int) -> None:
-        self.say(voter, Claim(name, identity(voter).voter))
+        self.send(voter, Claim(name, identity(voter).voter))
 
     def pick(self, name: str, voter: int, arm: int) -> None:
-        self.say(voter, Pick(name, arm, identity(voter).voter))
+        self.send(voter, Pick(name, arm, identity(voter).voter))
 
-    def say(self, voter: int, message: Message) -> None:
+    def send(self, voter: int, message: Message) -> None:
         name, who = message.experiment, identity(voter)
         url = f"{self.address}/experiments/{name}"
         if name not in self._scopes:

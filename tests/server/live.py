@@ -1,11 +1,14 @@
 """A server in this process, on a free port, and what tests say to it."""
 
 import asyncio
+import inspect
+import io
+import json
 import threading
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,15 +17,17 @@ import httpx
 from starlette.applications import Starlette
 from tests.boards.local import here, scope
 
-from devote.boards.board import Envelope
+from devote.boards.board import Envelope, Experiment
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
+from devote.page import add_page
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import to_dict
 from devote.protocol.wire import Scope
 from devote.schemes import Vote
 from devote.server import Settings, create_app
 from devote.server.serve import listeners, make_server
+from devote.server.service import Service
 
 SPEC = ExperimentSpec(arms=4, name="banner", scheme={"quorum": 2})
 TOKEN = "operator-token-for-tests"
@@ -86,24 +91,87 @@ def open_store(path: Path | str) -> Iterator[SqliteStore]:
 
 @dataclass
 class Api:
-    """An application called in process, without a network."""
+    """An application, called in process or over a network, with what it has logged."""
 
     store: SqliteStore
     app: Starlette
     client: httpx.AsyncClient
+    log: io.StringIO = field(default_factory=io.StringIO)
+
+    @property
+    def service(self) -> Service:
+        return self.app.state.service
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.getvalue().splitlines()]
 
     async def post(self, envelope: Envelope, name: str = "banner") -> httpx.Response:
         return await self.client.post(f"/experiments/{name}/messages", json=body(envelope))
 
+    async def call(self, method: str, path: str, content: Any = None) -> httpx.Response:
+        """A call of the operator."""
+        return await self.client.request(method, path, json=content, headers=OPERATOR)
+
+    async def metric(self, name: str) -> float:
+        """A number among the metrics, 0 if it is not there."""
+        text = (await self.client.get("/metrics")).text
+        return sum(float(x.split()[-1]) for x in text.splitlines() if x.startswith(name))
+
 
 @asynccontextmanager
-async def api(path: Path | str, **limits: Any) -> AsyncIterator[Api]:
-    with open_store(path) as store:
+async def api(path: Path | str, *, network: bool = False, **limits: Any) -> AsyncIterator[Api]:
+    async with AsyncExitStack() as stack:
+        store = stack.enter_context(open_store(path))
         store.create(here(SPEC))
         app = create_app(store, Settings(token=TOKEN, **limits))
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://devote") as client:
-            yield Api(store, app, client)
+        transport, url = httpx.ASGITransport(app), "http://devote"
+        if network:
+            transport, url = None, await stack.enter_async_context(serving(app))
+        client = httpx.AsyncClient(transport=transport, base_url=url, timeout=60)
+        server = Api(store, app, await stack.enter_async_context(client))
+        server.service.log.stream = server.log
+        yield server
+
+
+def served(
+    *,
+    voters: int = 1,
+    opened: Iterable[Experiment] = (),
+    network: bool = False,
+    page: bool = False,
+    **limits: Any,
+) -> Callable[[Any], Any]:
+    """Run a coroutine as a test, with a server as its first argument.
+
+    It has the experiment ``banner`` with so many voters, and a file with the operator's token.
+    """
+
+    def decorate(test: Any) -> Any:
+        def run(tmp_path: Path, **given: Any) -> None:
+            async def main() -> None:
+                file = tmp_path / "token"
+                file.write_text(TOKEN + "\n")
+                made = api(tmp_path / "board.db", network=network, **{"token_file": file, **limits})
+                async with asyncio.timeout(60), made as server:
+                    if page:
+                        add_page(server.app)
+                    for experiment in opened:
+                        server.store.create(experiment)
+                    enrol_all(server.store, [identity(n + 1) for n in range(voters)])
+                    await test(server, **({"tmp_path": tmp_path} if asks_path else {}), **given)
+
+            asyncio.run(main())
+
+        asked = inspect.signature(test).parameters
+        asks_path = "tmp_path" in asked
+        others = [each for name, each in asked.items() if name not in ("server", "tmp_path")]
+        path = inspect.Parameter("tmp_path", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        run.__signature__ = inspect.Signature([path, *others])
+        run.__name__, run.__doc__, run.__module__ = test.__name__, test.__doc__, test.__module__
+        return run
+
+    return decorate
 
 
 async def raw_post(app: Starlette, path: str, content: bytes, token: str = "") -> tuple[int, bytes]:

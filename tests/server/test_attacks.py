@@ -7,23 +7,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+from itertools import islice
 
-import httpx
 import pytest
 from tests.boards.local import here
 from tests.boards.nodes import fresh_address
-from tests.server.live import (
-    OPERATOR,
-    SPEC,
-    api,
-    body,
-    enrol,
-    enrol_all,
-    identity,
-    open_store,
-    serving,
-    vote,
-)
+from tests.server.live import SPEC, enrol, identity, open_store, served, vote
 
 from devote.boards.admission import NOT_ENROLLED
 from devote.boards.board import Outcome, UnknownExperiment
@@ -38,55 +27,42 @@ HALF_A_BODY = (
 )
 
 
-def test_half_bodies_starve_nobody(tmp_path):
+@served(network=True, bodies=8, patience=3_600.0)
+async def test_half_bodies_starve_nobody(server):
     """The ones that never end give way; their peers are told to try again."""
-
-    async def main():
-        limits = {"bodies": 8, "patience": 3_600.0}
-        async with api(tmp_path / "x.db", **limits) as server, serving(server.app) as url:
-            enrol(server.store, ALICE)
-            port = int(url.rpartition(":")[2])
-            halves = [await asyncio.open_connection("127.0.0.1", port) for _ in range(100)]
-            for _, writer in halves:
-                writer.write(HALF_A_BODY)
-            async with httpx.AsyncClient(timeout=60) as client:
-                for arm in range(4):
-                    answer = await client.post(f"{url}{URL}/messages", json=body(vote(ALICE, arm)))
-                    assert answer.status_code == 201
-            heads = [await reader.readuntil(b"\r\n\r\n") for reader, _ in halves[:80]]
-            assert all(head.startswith(b"HTTP/1.1 408") for head in heads)
-            for _, writer in halves:
-                writer.transport.abort()
-
-    asyncio.run(main())
+    port = server.client.base_url.port
+    halves = [await asyncio.open_connection("127.0.0.1", port) for _ in range(100)]
+    for _, writer in halves:
+        writer.write(HALF_A_BODY)
+    for arm in range(4):
+        assert (await server.post(vote(ALICE, arm))).status_code == 201
+    answers = [asyncio.create_task(reader.readuntil(b"\r\n\r\n")) for reader, _ in halves]
+    given_up = [await answer for answer in islice(asyncio.as_completed(answers), 92)]
+    assert all(head.startswith(b"HTTP/1.1 408") for head in given_up)
+    for _, writer in halves:
+        writer.transport.abort()
+    await asyncio.gather(*answers, return_exceptions=True)
 
 
-def test_reads_are_limited_by_their_bytes_and_never_at_the_cost_of_posts(tmp_path):
-    async def main():
-        async with api(tmp_path / "x.db", read_rate=1.0, read_burst=400_000.0) as server:
-            voters = [identity(n) for n in range(1, 251)]
-            enrol_all(server.store, voters)
-            server.store.post_all([("banner", vote(v, a)) for v in voters for a in range(4)])
-            large = [(await server.client.get(f"{URL}/messages")) for _ in range(4)]
-            statuses = [answer.status_code for answer in large]
-            assert statuses == [200, 200, 429, 429], [len(answer.content) for answer in large]
-            assert len(large[0].content) > 200_000
-            assert int(large[2].headers["Retry-After"]) > 1_000
-            newcomer = identity(999)
-            enrol(server.store, newcomer)
-            assert (await server.post(vote(newcomer))).status_code == 201
-
-    asyncio.run(main())
+@served(voters=250, read_rate=1.0, read_burst=400_000.0)
+async def test_reads_are_limited_by_their_bytes_and_never_at_the_cost_of_posts(server):
+    voters = [identity(n) for n in range(1, 251)]
+    server.store.post_all([("banner", vote(v, a)) for v in voters for a in range(4)])
+    large = [(await server.client.get(f"{URL}/messages")) for _ in range(4)]
+    statuses = [answer.status_code for answer in large]
+    assert statuses == [200, 200, 429, 429], [len(answer.content) for answer in large]
+    assert len(large[0].content) > 200_000
+    assert int(large[2].headers["Retry-After"]) > 1_000
+    newcomer = identity(999)
+    enrol(server.store, newcomer)
+    assert (await server.post(vote(newcomer))).status_code == 201
 
 
-def test_an_experiment_that_is_opened_over_http_needs_invites_unless_it_says_otherwise(tmp_path):
-    async def main():
-        async with api(tmp_path / "x.db") as server:
-            content = {"spec": SPEC.with_(name="second").to_dict()}
-            answer = await server.client.post("/experiments", json=content, headers=OPERATOR)
-            assert answer.json()["enrolment"] == "invite"
-
-    asyncio.run(main())
+@served()
+async def test_an_experiment_opened_over_http_needs_invites_unless_it_says_otherwise(server):
+    content = {"spec": SPEC.with_(name="second").to_dict()}
+    answer = await server.call("POST", "/experiments", content)
+    assert answer.json()["enrolment"] == "invite"
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """One request to join: all that a device needs, and its enrolment if what it pins is there."""
 
-import asyncio
 import json
+from functools import partial
 
 import httpx
 import pytest
 from tests.boards.local import here
-from tests.server.live import api, body, enrol, enrolled, identity, invites, vote
+from tests.server.live import body, enrolled, identity, invites, served, vote
 
 from devote.boards.board import BoardRefused, EnrolmentRefused, Outcome
 from devote.boards.http import HttpBoard
@@ -18,16 +18,7 @@ from devote.schemes import Survey
 ALICE, BOB = identity(1), identity(2)
 SURVEY = ExperimentSpec(arms=4, name="survey", scheme=Survey(privacy=2.0))
 PLAIN = ExperimentSpec(arms=4, name="plain", scheme=Survey(None))
-
-
-def run(test, tmp_path, **limits):
-    async def main():
-        async with asyncio.timeout(30), api(tmp_path / "board.db", **limits) as server:
-            server.store.create(here(SURVEY, "invite"))
-            server.store.create(here(PLAIN))
-            await test(server)
-
-    asyncio.run(main())
+surveyed = partial(served, voters=0, opened=(here(SURVEY, "invite"), here(PLAIN)))
 
 
 def request(voter, name="survey", invite=None, **pins):
@@ -49,40 +40,33 @@ def test_what_is_signed_is_the_name_the_voter_and_the_hash_of_the_invite():
         assert ALICE.sign_join("banner", invite) == ALICE._key.sign(signed).hex()
 
 
-def test_one_request_tells_all_and_enrols(tmp_path):
-    async def test(server):
-        (invite,) = server.store.invite("survey", 1)
-        answer = await ask(server, request(ALICE, invite=invite, privacy=2.0))
-        told = answer.json()
-        assert (answer.status_code, told["outcome"]) == (200, "accepted")
-        assert {name: told[name] for name in ("spec", "board", "fingerprint", "enrolment")} == {
-            "spec": SURVEY.to_dict(),
-            "board": server.store.scope("survey").board,
-            "fingerprint": SURVEY.fingerprint,
-            "enrolment": "invite",
-        }
-        assert told["tally"] == (await server.client.get("/experiments/survey/tally")).json()
-        assert told["messages"] == []
-        assert enrolled(server.store, "survey") == [ALICE.voter]
-        again = (await ask(server, request(ALICE, invite=invite))).json()
-        assert again["outcome"] == "duplicate"
-        assert answer.headers["Cache-Control"] == "no-store"
-
-    run(test, tmp_path)
+@surveyed()
+async def test_one_request_tells_all_and_enrols(server):
+    (invite,) = server.store.invite("survey", 1)
+    answer = await ask(server, request(ALICE, invite=invite, privacy=2.0))
+    joined = answer.json()
+    assert (answer.status_code, joined["outcome"]) == (200, "accepted")
+    assert {name: joined[name] for name in ("spec", "board", "fingerprint", "enrolment")} == {
+        "spec": SURVEY.to_dict(),
+        "board": server.store.scope("survey").board,
+        "fingerprint": SURVEY.fingerprint,
+        "enrolment": "invite",
+    }
+    assert joined["tally"] == (await server.client.get("/experiments/survey/tally")).json()
+    assert joined["messages"] == []
+    assert enrolled(server.store, "survey") == [ALICE.voter]
+    again = (await ask(server, request(ALICE, invite=invite))).json()
+    assert again["outcome"] == "duplicate"
+    assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_a_device_gets_its_own_earlier_messages_and_nobody_elses(tmp_path):
-    async def test(server):
-        for voter in (ALICE, BOB):
-            enrol(server.store, voter)
-            assert (await server.post(vote(voter))).status_code == 201
-        told = (await ask(server, request(BOB, "banner"), "banner")).json()
-        assert (told["outcome"], told["messages"]) == (
-            "duplicate",
-            [{"number": 2, **body(vote(BOB))}],
-        )
-
-    run(test, tmp_path)
+@served(voters=2)
+async def test_a_device_gets_its_own_earlier_messages_and_nobody_elses(server):
+    for voter in (ALICE, BOB):
+        assert (await server.post(vote(voter))).status_code == 201
+    joined = (await ask(server, request(BOB, "banner"), "banner")).json()
+    own = {"number": 2, **body(vote(BOB))}
+    assert (joined["outcome"], joined["messages"]) == ("duplicate", [own])
 
 
 @pytest.mark.parametrize(
@@ -95,79 +79,68 @@ def test_a_device_gets_its_own_earlier_messages_and_nobody_elses(tmp_path):
         ("survey", {"privacy": 2.0, "fingerprint": PLAIN.fingerprint}),
     ],
 )
-def test_what_the_device_would_refuse_enrols_nobody_and_takes_no_invite(tmp_path, name, pins):
-    async def test(server):
-        invite = server.store.invite("survey", 1)[0] if name == "survey" else None
-        answer = await ask(server, request(ALICE, name, invite, **pins), name)
-        assert (answer.status_code, answer.json()["outcome"]) == (200, "mismatch")
-        assert "nothing was enrolled" in answer.json()["reason"]
-        assert enrolled(server.store, name) == []
-        if invite is not None:
-            assert invites(server.store, "survey") == (1, 0)
-            assert (await ask(server, request(BOB, invite=invite))).json()["outcome"] == "accepted"
-
-    run(test, tmp_path)
+@surveyed()
+async def test_what_the_device_would_refuse_enrols_nobody_and_takes_no_invite(server, name, pins):
+    invite = server.store.invite("survey", 1)[0] if name == "survey" else None
+    answer = await ask(server, request(ALICE, name, invite, **pins), name)
+    assert (answer.status_code, answer.json()["outcome"]) == (200, "mismatch")
+    assert "nothing was enrolled" in answer.json()["reason"]
+    assert enrolled(server.store, name) == []
+    if invite is not None:
+        assert invites(server.store, "survey") == (1, 0)
+        assert (await ask(server, request(BOB, invite=invite))).json()["outcome"] == "accepted"
 
 
 @pytest.mark.parametrize("pins", [{}, {"privacy": 2}, {"privacy": 2.5}, {"privacy": None}])
-def test_what_is_at_least_as_private_as_pinned_is_joined(tmp_path, pins):
-    async def test(server):
-        (invite,) = server.store.invite("survey", 1)
-        told = (await ask(server, request(ALICE, invite=invite, **pins))).json()
-        assert told["outcome"] == "accepted"
-
-    run(test, tmp_path)
-
-
-def test_a_refusal_tells_why_and_takes_nothing(tmp_path):
-    async def test(server):
-        (invite,) = server.store.invite("survey", 1)
-        cases = {
-            "needs an invite": request(ALICE),
-            "used already, expired, revoked or unknown": request(ALICE, invite="x" * 22),
-            "The signature": {**request(ALICE, invite=invite), "invite": "x" * 22},
-            "not this voter's": {**request(ALICE, invite=invite), "voter": BOB.voter},
-            "over this request": request(ALICE, "banner", invite),
-        }
-        for reason, asked in cases.items():
-            told = (await ask(server, asked)).json()
-            assert told["outcome"] == "refused", reason
-            assert reason in told["reason"]
-        server.store.create(here(SURVEY.with_(name="other"), "invite"))
-        elsewhere = await ask(server, request(ALICE, "other", invite), "other")
-        assert elsewhere.json()["outcome"] == "refused", "an invite for another experiment"
-        assert invites(server.store, "survey") == (1, 0)
-        server.store.change("survey", state="closed")
-        told = (await ask(server, request(ALICE, invite=invite))).json()
-        assert (told["outcome"], told["cause"]) == ("refused", "closed")
-        assert enrolled(server.store, "survey") == []
-
-    run(test, tmp_path)
+@surveyed()
+async def test_what_is_at_least_as_private_as_pinned_is_joined(server, pins):
+    (invite,) = server.store.invite("survey", 1)
+    assert (await ask(server, request(ALICE, invite=invite, **pins))).json()[
+        "outcome"
+    ] == "accepted"
 
 
-@pytest.mark.parametrize(
-    ("change", "status"),
-    [
-        ({"v": 1}, 422),
-        ({"v": None}, 422),
-        ({"voter": 7}, 422),
-        ({"more": 1}, 422),
-        ({"privacy": "1"}, 422),
-        ({"privacy": 0}, 422),
-        ({"privacy": True}, 422),
-        ({"fingerprint": 1}, 422),
-        ({"invite": "x" * 201}, 422),
-    ],
-)
-def test_a_request_that_is_malformed_is_refused(tmp_path, change, status):
-    async def test(server):
+@surveyed()
+async def test_a_refusal_tells_why_and_takes_nothing(server):
+    (invite,) = server.store.invite("survey", 1)
+    cases = {
+        "needs an invite": request(ALICE),
+        "used already, expired, revoked or unknown": request(ALICE, invite="x" * 22),
+        "The signature": {**request(ALICE, invite=invite), "invite": "x" * 22},
+        "not this voter's": {**request(ALICE, invite=invite), "voter": BOB.voter},
+        "over this request": request(ALICE, "banner", invite),
+    }
+    for reason, asked in cases.items():
+        joined = (await ask(server, asked)).json()
+        assert joined["outcome"] == "refused", reason
+        assert reason in joined["reason"]
+    server.store.create(here(SURVEY.with_(name="other"), "invite"))
+    elsewhere = await ask(server, request(ALICE, "other", invite), "other")
+    assert elsewhere.json()["outcome"] == "refused", "an invite for another experiment"
+    assert invites(server.store, "survey") == (1, 0)
+    server.store.change("survey", state="closed")
+    joined = (await ask(server, request(ALICE, invite=invite))).json()
+    assert (joined["outcome"], joined["cause"]) == ("refused", "closed")
+    assert enrolled(server.store, "survey") == []
+
+
+@surveyed()
+async def test_a_request_that_is_malformed_is_refused(server):
+    for change in (
+        {"v": 1},
+        {"v": None},
+        {"voter": 7},
+        {"more": 1},
+        {"privacy": "1"},
+        {"privacy": 0},
+        {"privacy": True},
+        {"fingerprint": 1},
+        {"invite": "x" * 201},
+    ):
         answer = await ask(server, {**request(ALICE, "banner"), **change}, "banner")
-        assert answer.status_code == status
-        assert enrolled(server.store) == []
-        gone = await ask(server, request(ALICE, "nothing"), "nothing")
-        assert gone.status_code == 404
-
-    run(test, tmp_path)
+        assert answer.status_code == 422, change
+    assert enrolled(server.store) == []
+    assert (await ask(server, request(ALICE, "nothing"), "nothing")).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -180,84 +153,68 @@ def test_a_request_that_is_malformed_is_refused(tmp_path, change, status):
         ("null", 403),
     ],
 )
-def test_a_page_needs_no_preflight_and_one_of_an_unnamed_origin_is_refused(
-    tmp_path, origin, status
+@surveyed(origins=("https://shop.example",))
+async def test_a_page_needs_no_preflight_and_one_of_an_unnamed_origin_may_not(
+    server, origin, status
 ):
-    async def test(server):
-        headers = {} if origin is None else {"Origin": origin}
-        answer = await ask(server, request(ALICE, "banner"), "banner", **headers)
-        assert answer.status_code == status
-        assert enrolled(server.store) == ([ALICE.voter] if status == 200 else [])
-        allowed = answer.headers.get("Access-Control-Allow-Origin")
-        assert allowed == (origin if origin == "https://shop.example" else None)
-
-    run(test, tmp_path, origins=("https://shop.example",))
+    headers = {} if origin is None else {"Origin": origin}
+    answer = await ask(server, request(ALICE, "banner"), "banner", **headers)
+    assert answer.status_code == status
+    assert enrolled(server.store) == ([ALICE.voter] if status == 200 else [])
+    allowed = answer.headers.get("Access-Control-Allow-Origin")
+    assert allowed == (origin if origin == "https://shop.example" else None)
 
 
 @pytest.mark.parametrize("kind", ["text/plain;charset=UTF-8", "application/json", None])
-def test_the_body_may_have_the_type_that_a_browser_gives_it(tmp_path, kind):
-    async def test(server):
-        content = json.dumps(request(ALICE, "banner")).encode()
-        headers = {} if kind is None else {"Content-Type": kind}
-        answer = await server.client.post(
-            "/experiments/banner/join", content=content, headers=headers
-        )
-        assert answer.json()["outcome"] == "accepted"
-
-    run(test, tmp_path)
+@surveyed()
+async def test_the_body_may_have_the_type_that_a_browser_gives_it(server, kind):
+    content = json.dumps(request(ALICE, "banner")).encode()
+    headers = {} if kind is None else {"Content-Type": kind}
+    answer = await server.client.post("/experiments/banner/join", content=content, headers=headers)
+    assert answer.json()["outcome"] == "accepted"
 
 
-def board_of(server, name):
-    return HttpBoard(f"http://devote/experiments/{name}", server.client)
+@surveyed()
+async def test_a_board_over_http_joins_with_one_request(server):
+    asked = []
+
+    async def note(request):
+        asked.append(request)
+
+    def board_of(name):
+        return HttpBoard(f"http://devote/experiments/{name}", server.client)
+
+    (invite,) = server.store.invite("survey", 1)
+    server.client.event_hooks["request"].append(note)
+    board = board_of("survey")
+    joined = await board.join(ALICE, invite, privacy=2.0, fingerprint=SURVEY.fingerprint)
+    assert len(asked) == 1
+    assert joined.outcome == "accepted"
+    assert joined.experiment.spec == SURVEY
+    assert joined.tally == await board.tally()
+    assert await board.enrol(ALICE) is Outcome.DUPLICATE
+    refused = await board_of("survey").join(BOB)
+    assert (refused.outcome, "needs an invite" in refused.reason) == ("refused", True)
+    with pytest.raises(EnrolmentRefused):
+        await board.enrol(BOB)
+    assert (await board_of("plain").join(BOB, privacy=1.0)).outcome == "mismatch"
 
 
-def test_a_board_over_http_joins_with_one_request(tmp_path):
-    async def test(server):
-        (invite,) = server.store.invite("survey", 1)
-        asked = []
-        server.client.event_hooks["request"].append(lambda each: _note(asked, each))
-        board = board_of(server, "survey")
-        joined = await board.join(ALICE, invite, privacy=2.0, fingerprint=SURVEY.fingerprint)
-        assert len(asked) == 1
-        assert (joined.outcome, joined.sent) == ("accepted", ())
-        assert joined.experiment.spec == SURVEY
-        assert joined.tally == await board.tally()
-        assert await board.enrol(ALICE) is Outcome.DUPLICATE
-        refused = await board_of(server, "survey").join(BOB)
-        assert (refused.outcome, "needs an invite" in refused.reason) == ("refused", True)
-        with pytest.raises(EnrolmentRefused):
-            await board.enrol(BOB)
-        mismatch = await board_of(server, "plain").join(BOB, privacy=1.0)
-        assert mismatch.outcome == "mismatch"
+@served()
+async def test_an_answer_whose_tally_is_of_another_board_is_not_believed(server):
+    answer = (await ask(server, request(ALICE, "banner"), "banner")).json()
+    answer["tally"]["board"] = "f" * 32
 
-    run(test, tmp_path)
+    def lie(request):
+        return httpx.Response(200, json=answer, headers={"Devote-Version": str(VERSION)})
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(lie)) as client:
+        with pytest.raises(BoardRefused, match="is not a devote server"):
+            await HttpBoard("http://devote/experiments/banner", client).join(ALICE)
 
 
-async def _note(asked, request):
-    asked.append(request.url.path)
-
-
-def test_an_answer_whose_tally_is_of_another_board_is_not_believed(tmp_path):
-    async def test(server):
-        answer = (await ask(server, request(ALICE, "banner"), "banner")).json()
-        answer["tally"]["board"] = "f" * 32
-
-        def lie(request):
-            return httpx.Response(200, json=answer, headers={"Devote-Version": str(VERSION)})
-
-        async with httpx.AsyncClient(transport=httpx.MockTransport(lie)) as client:
-            board = HttpBoard("http://devote/experiments/banner", client)
-            with pytest.raises(BoardRefused, match="is not a devote server"):
-                await board.join(ALICE)
-
-    run(test, tmp_path)
-
-
-def test_joins_are_limited_as_enrolments_are(tmp_path):
-    async def test(server):
-        first = await ask(server, request(ALICE, "banner"), "banner")
-        assert first.json()["outcome"] == "accepted"
-        second = await ask(server, request(BOB, "banner"), "banner")
-        assert second.status_code == 429
-
-    run(test, tmp_path, write_rate=0.01, write_burst=1.0)
+@served(voters=0, write_rate=0.01, write_burst=1.0)
+async def test_joins_are_limited_as_enrolments_are(server):
+    first = await ask(server, request(ALICE, "banner"), "banner")
+    assert first.json()["outcome"] == "accepted"
+    assert (await ask(server, request(BOB, "banner"), "banner")).status_code == 429

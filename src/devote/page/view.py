@@ -131,7 +131,7 @@ def _privacy(spec: ExperimentSpec, players: int | None) -> dict[str, Any] | None
 
 
 def _device(spec: ExperimentSpec, history: History) -> dict[str, Any] | None:
-    """All that the first device to speak has sent, to the letter, and the most that any has.
+    """All that the first device on the board has sent, to the letter, and the most that any has.
 
     It stays the same device: one that changed with every message could not be read.
     """

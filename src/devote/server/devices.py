@@ -15,23 +15,8 @@ from devote.boards.identity import verify_enrolment, verify_join
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import MAX_ARMS, from_dict
 from devote.protocol.wire import VERSION
-from devote.server.http import (
-    COMPARE,
-    FOR_A_DAY,
-    FOR_GOOD,
-    FRESH,
-    NO_CACHE,
-    OBJECT,
-    TEXT,
-    Field,
-    check_page,
-    name_of,
-    optional,
-    query_of,
-    read_body,
-    send,
-    whole,
-)
+from devote.server import http
+from devote.server.http import COMPARE, OBJECT, TEXT, Field, optional, whole
 from devote.server.limits import Refused
 from devote.server.service import Document, Service, as_item
 
@@ -70,9 +55,9 @@ async def list_experiments(service: Service, request: Request) -> Response:
 
 async def read_experiment(service: Service, request: Request) -> Response:
     """An experiment's specification and how to enrol; any cache may keep it: it never changes."""
-    query_of(request)
-    experiment = await service.call(service.store.get, name_of(request))
-    return JSONResponse(unchanging(experiment), headers=FOR_A_DAY)
+    http.query_of(request)
+    experiment = await service.call(service.store.get, http.name_of(request))
+    return JSONResponse(unchanging(experiment), headers=http.FOR_A_DAY)
 
 
 def unchanging(experiment: Experiment) -> dict[str, Any]:
@@ -84,7 +69,7 @@ def unchanging(experiment: Experiment) -> dict[str, Any]:
 
 async def read_standing(service: Service, request: Request) -> Response:
     """Whether an experiment is open, closed or archived, and when it ends."""
-    return JSONResponse(vars(await service.call(service.store.standing, name_of(request))))
+    return JSONResponse(vars(await service.call(service.store.standing, http.name_of(request))))
 
 
 async def join(service: Service, request: Request) -> Response:
@@ -92,11 +77,11 @@ async def join(service: Service, request: Request) -> Response:
 
     Its content type needs no preflight, so a page of an origin that was not named is refused here.
     """
-    name, store = name_of(request), service.store
-    check_page(service, request.headers)
+    name, store = http.name_of(request), service.store
+    http.check_page(service, request.headers)
     board = await service.reading(name)
     kinds = ("text/plain", "application/json", "")
-    given = await read_body(service, request, JOINING, service.settings.message_body, kinds)
+    given = await http.read_body(service, request, JOINING, service.settings.message_body, kinds)
     voter, invite = given["voter"], given.get("invite")
     experiment = await service.call(store.get, name)
     if is_mismatch(experiment.spec, given):
@@ -107,8 +92,8 @@ async def join(service: Service, request: Request) -> Response:
         receipt = UNSIGNED
     _, rows = await service.call(store.rows_of, name, voter)
     outcome = "mismatch" if receipt is MISMATCH else receipt.outcome
-    told = {"outcome": outcome, "reason": receipt.reason, "cause": receipt.cause}
-    values = {**unchanging(experiment), **{k: v for k, v in told.items() if v}}
+    result = {"outcome": outcome, "reason": receipt.reason, "cause": receipt.cause}
+    values = {**unchanging(experiment), **{k: v for k, v in result.items() if v}}
     tally, messages = (await board.tally.get()).body, ",".join(map(as_item, rows)).encode()
     body = b'%b,"tally":%b,"messages":[%b]}' % (json.dumps(values)[:-1].encode(), tally, messages)
     service.charge_read(name, len(body))
@@ -132,9 +117,9 @@ def is_mismatch(spec: ExperimentSpec, given: dict[str, Any]) -> bool:
 
 async def enrol(service: Service, request: Request) -> Response:
     """Enrol a voter, who has signed the request; again is harmless."""
-    name = name_of(request)
+    name = http.name_of(request)
     await service.existing(name)
-    given = await read_body(service, request, ENROLMENT, service.settings.message_body)
+    given = await http.read_body(service, request, ENROLMENT, service.settings.message_body)
     voter, scope = given["voter"], service.store.scope(name)
     if not verify_enrolment(voter=voter, scope=scope, signature=given["signature"]):
         return settled(UNSIGNED)
@@ -151,7 +136,7 @@ def settled(receipt: Receipt) -> Response:
 
 async def read_voters(service: Service, request: Request) -> Response:
     """The enrolled voters above a key, in order of their keys: whose messages may count."""
-    name, query = name_of(request), query_of(request, "after", "limit")
+    name, query = http.name_of(request), http.query_of(request, "after", "limit")
     after, limit = query.get("after", ""), whole("limit", query.get("limit"), MOST, 1, MOST)
     if not _SOME_OF_A_KEY.fullmatch(after):
         raise Refused(422, f"after: must be digits of a key.\n{COMPARE}")
@@ -164,9 +149,9 @@ async def read_voters(service: Service, request: Request) -> Response:
 
 async def post_message(service: Service, request: Request) -> Response:
     """Post a signed message; again is harmless."""
-    name, store = name_of(request), service.store
+    name, store = http.name_of(request), service.store
     await service.existing(name)
-    given = await read_body(service, request, ENVELOPE, service.settings.message_body)
+    given = await http.read_body(service, request, ENVELOPE, service.settings.message_body)
     envelope = Envelope(from_dict(given["message"], MAX_ARMS), given["signature"])
     if reason := refusal(envelope, store.spec(name), store.scope(name)):
         service.metrics.count_message(name, Outcome.REFUSED)
@@ -180,7 +165,7 @@ async def read_messages(service: Service, request: Request) -> Response:
 
     With a voter, only what that one sent.
     """
-    name, query = name_of(request), query_of(request, "after", "limit", "voter")
+    name, query = http.name_of(request), http.query_of(request, "after", "limit", "voter")
     after = whole("after", query.get("after"), 0)
     limit = whole("limit", query.get("limit"), MOST, 1, MOST)
     voter = query.get("voter")
@@ -197,13 +182,15 @@ async def read_messages(service: Service, request: Request) -> Response:
     listed = ",".join(map(as_item, rows))
     body = f'{{"number":{last},"messages":[{listed}],"end":{json.dumps(is_end)}}}'.encode()
     service.charge_read(name, len(body))
-    return send(request, Document(body, f"{last}-{page_tag(row[2] for row in rows)}"), NO_CACHE)
+    return http.send(
+        request, Document(body, f"{last}-{page_tag(row[2] for row in rows)}"), http.NO_CACHE
+    )
 
 
 async def read_page(service: Service, request: Request) -> Response:
     """A page of the log: of 1,000 messages, which never changes, or the last, which grows."""
-    name = name_of(request)
-    query_of(request)
+    name = http.name_of(request)
+    http.query_of(request)
     board, number = request.path_params["board"], whole("page", request.path_params["page"], 1, 1)
     if BOARD.fullmatch(board) is None:
         raise Refused(422, f"board: must be 32 of 0-9 a-f.\n{COMPARE}")
@@ -213,23 +200,23 @@ async def read_page(service: Service, request: Request) -> Response:
     page = await live.page(number)
     if isinstance(page, int):
         raise Refused(404, f"Page {number} is beyond the end.\nThe last page is {page}.")
-    answer = send(request, page, FOR_GOOD if page.is_final else FRESH)
+    answer = http.send(request, page, http.FOR_GOOD if page.is_final else http.FRESH)
     service.charge_read(name, len(answer.body))
     return answer
 
 
 async def read_tally(service: Service, request: Request) -> Response:
     """What the messages come to, in a few hundred bytes; any cache may keep it for a second."""
-    name = name_of(request)
-    query_of(request)
+    name = http.name_of(request)
+    http.query_of(request)
     board = await service.reading(name)
-    return send(request, await board.tally.get(), FRESH)
+    return http.send(request, await board.tally.get(), http.FRESH)
 
 
 async def read_stream(service: Service, request: Request) -> Response:
     """The board as server-sent events; a Last-Event-ID header goes before ``after``."""
-    name = name_of(request)
-    after = whole("after", query_of(request, "after").get("after"), 0)
+    name = http.name_of(request)
+    after = whole("after", http.query_of(request, "after").get("after"), 0)
     start = whole("last-event-id", request.headers.get("last-event-id"), after)
     board = await service.reading(name)
     await board.catch_up(start)

@@ -16,7 +16,7 @@ import asyncio
 import math
 import resource
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import AsyncIterable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,9 +43,6 @@ class Refused(DevoteError):
         self.status = status
         self.headers = dict(headers or {})
         self.facts = {name: value for name, value in facts.items() if value is not None}
-
-
-# --- rates ------------------------------------------------------------------------------------
 
 
 class RateLimit:
@@ -98,9 +95,6 @@ class RateLimit:
             raise Refused(429, text, {"Retry-After": wait})
 
 
-# --- bodies -----------------------------------------------------------------------------------
-
-
 class Bodies:
     """Receives bodies, within their size and time, and only so many at once.
 
@@ -111,7 +105,7 @@ class Bodies:
     def __init__(self, patience: float, at_once: int) -> None:
         self._patience = patience
         self._at_once = at_once
-        self._arriving: OrderedDict[int, asyncio.Timeout] = OrderedDict()
+        self._arriving: list[asyncio.Timeout] = []
 
     async def read(self, length: str, chunks: AsyncIterable[bytes], most: int) -> bytes:
         """A body of at most so many bytes, whose Content-Length is ``length``."""
@@ -121,27 +115,22 @@ class Bodies:
         body = bytearray()
         try:
             async with asyncio.timeout(self._patience) as limit:
-                self._begin(limit)
+                self._arriving.append(limit)
+                if len(self._arriving) > self._at_once:
+                    self._arriving.pop(0).reschedule(0.0)
                 try:
                     async for chunk in chunks:
                         body += chunk
                         if len(body) > most:
                             raise too_large
                 finally:
-                    self._arriving.pop(id(limit), None)
+                    if limit in self._arriving:
+                        self._arriving.remove(limit)
         except TimeoutError:
             text = f"The body took more than {self._patience} s, or others were waiting."
             raise Refused(408, f"{text}\nSend it again.", {"Connection": "close"}) from None
         return bytes(body)
 
-    def _begin(self, limit: asyncio.Timeout) -> None:
-        self._arriving[id(limit)] = limit
-        if len(self._arriving) > self._at_once:
-            _, oldest = self._arriving.popitem(last=False)
-            oldest.reschedule(asyncio.get_running_loop().time())
-
-
-# --- connections ------------------------------------------------------------------------------
 
 RESERVED = 64
 """Files that are not connections: the store, its log, sockets that listen, libraries."""
@@ -253,9 +242,6 @@ class Connections:
         self._count_dropped(why)
         del self._seen[one]
         one.transport.abort()  # closing would wait for a peer who does not read
-
-
-# --- pages of other sites ---------------------------------------------------------------------
 
 
 def check_origin(origin: str) -> str:

@@ -1,8 +1,8 @@
 """Counters for Prometheus: of requests and messages, never of voters."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http import HTTPMethod
-from typing import Any
+from typing import Any, TypeVar
 
 from prometheus_client import (
     CollectorRegistry,
@@ -20,47 +20,35 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
+T = TypeVar("T")
+
+BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
+SECONDS = "From the first byte of a request to the last of its answer, streams apart."
+DROPPED = "Connections ended because they idled, stalled, or had no room."
+RESPONDED = "Of the voters enrolled, who have sent anything."
+
+
 class Metrics:
     """What has happened since the server started, and how large it is."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
-        of: dict[str, Any] = {"registry": self._registry}
-        self._requests = Counter(
-            "devote_requests", "Requests answered.", ("method", "route", "status"), **of
-        )
-        self._seconds = Histogram(
-            "devote_request_seconds",
-            "From the first byte of a request to the last of its answer, streams apart.",
-            ("route",),
-            buckets=(0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0),
-            **of,
-        )
-        self._dropped = Counter(
-            "devote_connections_dropped",
-            "Connections ended because they idled, stalled, or had no room.",
-            ("why",),
-            **of,
-        )
-        self._messages = Counter(
-            "devote_messages",
-            "Messages posted, by what became of them.",
-            ("experiment", "outcome"),
-            **of,
-        )
-        self._open = Gauge("devote_connections", "Open connections.", **of)
-        self._streams = Gauge("devote_streams", "Open event streams.", **of)
-        self._experiments = Gauge("devote_experiments", "Experiments.", **of)
-        one = ("experiment",)
-        self._enrolled = Gauge("devote_enrolled", "Voters enrolled.", one, **of)
-        self._posted = Gauge("devote_board_messages", "Messages on the board.", one, **of)
-        self._responded = Gauge(
-            "devote_response_rate", "Of the voters enrolled, who have sent anything.", one, **of
-        )
-        self._status = Gauge(
-            "devote_experiment_status", "1 for the status of each.", (*one, "status"), **of
-        )
+        add = self._add
+        self._requests = add(Counter, "requests", "Requests answered.", "method", "route", "status")
+        self._seconds = add(Histogram, "request_seconds", SECONDS, "route", buckets=BUCKETS)
+        self._dropped = add(Counter, "connections_dropped", DROPPED, "why")
+        self._messages = add(Counter, "messages", "Messages posted.", "experiment", "outcome")
+        self._open = add(Gauge, "connections", "Open connections.")
+        self._streams = add(Gauge, "streams", "Open event streams.")
+        self._experiments = add(Gauge, "experiments", "Experiments.")
+        self._enrolled = add(Gauge, "enrolled", "Voters enrolled.", "experiment")
+        self._posted = add(Gauge, "board_messages", "Messages on the board.", "experiment")
+        self._responded = add(Gauge, "response_rate", RESPONDED, "experiment")
+        self._status = add(Gauge, "experiment_status", "1 for its status.", "experiment", "status")
+
+    def _add(self, kind: Callable[..., T], name: str, text: str, *labels: str, **more: Any) -> T:
+        return kind(f"devote_{name}", text, labels, registry=self._registry, **more)
 
     def count_request(self, method: str, route: str, status: int) -> None:
         """A request was answered; methods that do not exist share one label."""
@@ -82,7 +70,7 @@ class Metrics:
     def render(
         self, experiments: Iterable[dict[str, Any]], *, streams: int, connections: int
     ) -> bytes:
-        """All metrics as text; experiments are told as in the operator's overview."""
+        """All metrics as text; experiments as in the operator's overview."""
         listed = list(experiments)
         self._experiments.set(len(listed))
         self._streams.set(streams)

@@ -10,7 +10,7 @@ import gzip
 import json
 import math
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -42,8 +42,6 @@ from devote.server.settings import Settings, Tokens
 
 P = ParamSpec("P")
 T = TypeVar("T")
-A = TypeVar("A")
-R = TypeVar("R")
 
 LEAST_READ = 10_000
 """Bytes that every answer counts for at least: to make it costs about as much."""
@@ -92,27 +90,25 @@ class Shared(Generic[T]):
         self._made_at, self._is_forgotten = -math.inf, True
 
 
-class WriteBatcher(Generic[A, R]):
-    """Hands what is asked for to ``work`` in batches, in the order in which it came.
+class WriteBatcher:
+    """Hands requests to ``work`` in batches, in the order in which they came.
 
     While one batch is being written, what comes meanwhile waits and becomes the next: so the
     slower the disk, the larger the batches, and nobody waits for more than two of them. ``work``
-    gives one result for each; what it raises, all of its batch get. At most ``most`` are written
+    gives a receipt for each; what it raises, all of its batch get. At most ``most`` are written
     at once: whoever reads waits for that long.
     """
 
-    def __init__(
-        self, work: Callable[[Sequence[A]], Awaitable[Sequence[R]]], most: int = 1_000
-    ) -> None:
+    def __init__(self, work: Callable[..., Awaitable[list[Any]]], most: int = 1_000) -> None:
         self._work = work
         self._most = most
-        self._waiting: list[tuple[A, asyncio.Future[R]]] = []
+        self._waiting: list[tuple[Any, asyncio.Future[Any]]] = []
         self._running: asyncio.Task[None] | None = None
 
-    async def do(self, item: A) -> R:
-        """Have one thing done, and wait for it."""
-        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self._waiting.append((item, future))
+    async def do(self, request: Any) -> Any:
+        """Have one request written, and wait for it."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, future))
         if self._running is None or self._running.done():
             self._running = asyncio.create_task(self._run())
         return await future
@@ -120,17 +116,17 @@ class WriteBatcher(Generic[A, R]):
     async def _run(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-            waiting = [future for _, future in batch]
             try:
-                results = await self._work([item for item, _ in batch])
+                results = await self._work([request for request, _ in batch])
             except Exception as error:
-                for future in waiting:
-                    if not future.done():  # nobody may wait any more
-                        future.set_exception(error)
-            else:
-                for future, result in zip(waiting, results, strict=True):
-                    if not future.done():
-                        future.set_result(result)
+                results = [error] * len(batch)
+            for (_, future), result in zip(batch, results, strict=True):
+                if future.done():  # nobody waits any more
+                    continue
+                if isinstance(result, Exception):
+                    future.set_exception(result)
+                else:
+                    future.set_result(result)
 
 
 class Document(NamedTuple):
@@ -371,7 +367,7 @@ class Service:
         self._boards: dict[str, LiveBoard] = {}
         self._health: Shared[StoreError | None] = Shared(self._check_health, age=1.0)
         self._trouble = ""
-        self._batchers: dict[tuple[str, str], WriteBatcher[Any, Receipt]] = {}
+        self._batchers: dict[tuple[str, str], WriteBatcher] = {}
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something with the store, in a thread: it waits for a disk or for others."""
@@ -399,7 +395,8 @@ class Service:
         batch = (work.__name__, "" if self.store.one_disk else name)
         if batch not in self._batchers:
             self._batchers[batch] = WriteBatcher(partial(self.call, work, most=most))
-        return await self._batchers[batch].do(item)
+        receipt: Receipt = await self._batchers[batch].do(item)
+        return receipt
 
     async def listed(self) -> list[Experiment]:
         """The experiments that are not archived."""

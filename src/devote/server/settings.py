@@ -11,6 +11,7 @@ from typing import Any
 from devote.boards.board import is_address
 from devote.boards.database import make_private
 from devote.errors import did_you_mean
+from devote.files import write_whole
 from devote.server.limits import ServerError as ServerError
 
 LEAST_TOKEN = 16
@@ -222,21 +223,13 @@ def remove_token(path: Path, begins: str) -> Grant:
 
 
 def _write_tokens(path: Path, tokens: Mapping[str, Grant]) -> None:
-    """Write the file of a server's tokens, readable for its owner only: all of it or nothing.
+    """Write the file of a server's tokens, readable for its owner only.
 
     A file that is replaced keeps its owner: a server that may read the old one may read the new.
     """
     path = path.resolve()  # of a link, the file that it leads to
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    handle = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    try:
-        with os.fdopen(handle, "w") as file:
-            for token, grant in tokens.items():
-                file.write(f"{token}\n" if grant.scope == "operator" else f"{token} {grant}\n")
-            file.flush()
-            os.fsync(file.fileno())
-            if path.exists() and os.geteuid() == 0:
-                os.fchown(file.fileno(), path.stat().st_uid, path.stat().st_gid)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    before = path.stat() if path.exists() else None
+    lines = (f"{token} {grant}".removesuffix(" operator") for token, grant in tokens.items())
+    write_whole(path, "".join(f"{line}\n" for line in lines).encode(), mode=0o600)
+    if before is not None and os.geteuid() == 0:
+        os.chown(path, before.st_uid, before.st_gid)

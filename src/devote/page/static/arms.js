@@ -43,11 +43,11 @@ function texts(view, k, full) {
     const of = view.needed === null || count > view.needed ? "" : ` of ${whole(view.needed)}`;
     return ["", whole(count) + of];
   }
-  const said = counted(count, view.heading.replace(/s$/, ""));
+  const answers = counted(count, view.heading.replace(/s$/, ""));
   const estimate = view.estimates[k];
-  if (estimate === null) return ["–", said];
+  if (estimate === null) return ["–", answers];
   const [mean, low, high] = estimate.map((value) => round(value, full));
-  return [`${mean} %`, `${low} to ${high} %, ${said}`];
+  return [`${mean} %`, `${low} to ${high} %, ${answers}`];
 }
 
 function kind(arm) {

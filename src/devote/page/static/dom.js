@@ -23,9 +23,15 @@ export function setAll(node, attributes) {
   }
 }
 
+// Control characters, also those that turn the direction of writing, are shown by their numbers.
+const CONTROLS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const escaped = (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+export const printable = (text) => String(text).replace(CONTROLS, escaped);
+
 // Text that has not changed is left alone, so that nothing is read out twice.
 export function setText(node, text) {
-  if (node.textContent !== String(text)) node.textContent = text;
+  const shown = printable(text);
+  if (node.textContent !== shown) node.textContent = shown;
 }
 
 // Exactly `count` children, made or removed at the end; those that stay keep focus and motion.

@@ -60,11 +60,11 @@ function showProgress(view) {
       element("span")));
   byId("progress").hidden = view.progress.length === 0;
   fill(byId("progress"), view.progress.length, make).forEach((node, k) => {
-    const [label, done, of, said] = view.progress[k];
+    const [label, done, of, words] = view.progress[k];
     const [track, text] = node.lastElementChild.children;
     setText(node.firstElementChild, capital(label));
     track.firstElementChild.style.width = `${of ? Math.min(100, (100 * done) / of) : 0}%`;
-    setText(text, said);
+    setText(text, words);
   });
 }
 

@@ -1,6 +1,6 @@
 // Looks at views and draws them, again and again. A server-sent stream says when to look again;
 // where it breaks, for example because the server restarts, it is opened anew. Looking now and
-// then without being told finds what no stream tells: devices that join, and streams that hang.
+// then without an event finds what no stream tells: devices that join, and streams that hang.
 
 import { byId, setAll, setText } from "./dom.js";
 import { showExperiment } from "./experiment.js";
@@ -33,41 +33,41 @@ class Visit {
     this.number = null;
     this.over = false;
     this.stream = null;
-    this.mayOpen = 0;
-    this.afterCut = new Backoff();
-    this.ring = () => {};
+    this.opensAt = 0;
+    this.afterBreak = new Backoff();
+    this.wake = () => {};
   }
 
   leave() {
     this.over = true;
-    this.hangUp();
-    this.ring();
+    this.close();
+    this.wake();
   }
 
-  hangUp() {
+  close() {
     if (this.stream !== null) this.stream.close();
     this.stream = null;
   }
 
   listen() {
-    if (this.stream !== null || performance.now() < this.mayOpen) return;
+    if (this.stream !== null || performance.now() < this.opensAt) return;
     const name = encodeURIComponent(this.name);
     this.stream = new EventSource(`views/${name}/stream`);
     this.stream.addEventListener("number", (event) => {
-      this.afterCut.reset();
-      if (Number(event.data) !== this.number) this.ring();
+      this.afterBreak.reset();
+      if (Number(event.data) !== this.number) this.wake();
     });
     this.stream.onerror = () => {
-      this.hangUp();
-      this.mayOpen = performance.now() + this.afterCut.next();
-      this.ring();
+      this.close();
+      this.opensAt = performance.now() + this.afterBreak.next();
+      this.wake();
     };
   }
 
   // Resolves when something was posted, the stream broke, or it is time to look anyway.
-  async news(rung) {
-    const wait = this.stream === null ? this.mayOpen - performance.now() : LOOK_AT_LEAST_EVERY;
-    await Promise.race([rung, sleep(wait)]);
+  async news(woken) {
+    const wait = this.stream === null ? this.opensAt - performance.now() : LOOK_AT_LEAST_EVERY;
+    await Promise.race([woken, sleep(wait)]);
     await sleep(LOOK_AT_MOST_EVERY);
   }
 }
@@ -81,7 +81,7 @@ function chosen() {
   }
 }
 
-function say(state, text) {
+function showLink(state, text) {
   setAll(byId("link"), { class: `link ${state}` });
   setText(byId("link"), text);
 }
@@ -130,22 +130,22 @@ async function look(at) {
 async function follow(at) {
   const afterFailure = new Backoff();
   while (!at.over) {
-    const rung = new Promise((done) => { at.ring = done; });
+    const woken = new Promise((done) => { at.wake = done; });
     try {
       const number = await look(at);
       if (at.over) return;
       afterFailure.reset();
-      say("live", "live");
+      showLink("live", "live");
       if (number === null) {
-        await Promise.race([rung, sleep(LIST_EVERY)]);
+        await Promise.race([woken, sleep(LIST_EVERY)]);
       } else {
         at.number = number;
         at.listen();
-        await at.news(rung);
+        await at.news(woken);
       }
     } catch (problem) {
       if (at.over) return;
-      say("lost", problem.status ? "server busy, trying again" : "server away, trying again");
+      showLink("lost", problem.status ? "server busy, trying again" : "server away, trying again");
       await sleep(afterFailure.next());
     }
   }
