@@ -11,13 +11,13 @@ from devote.boards.board import (
     Envelope,
     Experiment,
     ExperimentState,
-    NotifyingBoard,
     Outcome,
     Posted,
     Snapshot,
     TallySnapshot,
 )
 from devote.boards.identity import Identity, verify
+from devote.boards.sqlite import NotifyingBoard
 from devote.protocol import ExperimentSpec, Message
 from devote.protocol.wire import Scope
 
@@ -89,45 +89,40 @@ class MemoryBoard(NotifyingBoard):
         self.ledger = MemoryLedger(spec, self.enrolled, board)
         self._check = check
         self._posted: list[Posted] = []
-        self._lock = threading.Lock()
+        self._posting = threading.Lock()
 
     def now(self) -> Snapshot:
         """Everything on the board, without an event loop."""
-        with self._lock:
+        with self._posting:
             return Snapshot(len(self._posted), tuple(self._posted))
 
     def post(self, envelope: Envelope, most: int | None = None) -> Receipt:
         """Post a message: accepted, duplicate, or refused, and why."""
-        with self._lock:
+        with self._posting:
             if receipt := admit(envelope, self.ledger, most, self._check):
                 return receipt
             number = self.ledger.numbers[envelope.message] = len(self._posted) + 1
             self._posted.append(Posted(number, envelope))
             self.ledger.tally.add(envelope.message)
-        self.notifier.notify()
+        self.notify()
         return Receipt(Outcome.ACCEPTED, number)
 
     async def fetch_experiment(self) -> Experiment:
-        """The experiment."""
         return Experiment(self.spec, enrolled=len(self.enrolled or ()), board=self.scope.board)
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
-        """Let this voter post."""
         if self.enrolled is None or identity.voter in self.enrolled:
             return Outcome.DUPLICATE
         self.enrolled.add(identity.voter)
         return Outcome.ACCEPTED
 
     async def publish(self, envelope: Envelope) -> Outcome:
-        """Post a message."""
         return self.post(envelope).outcome
 
     async def snapshot(self, after: int = 0) -> Snapshot:
-        """All messages with a number above ``after``."""
-        with self._lock:
+        with self._posting:
             return Snapshot(len(self._posted), tuple(self._posted[max(after, 0) :]))
 
     async def tally(self) -> TallySnapshot:
-        """What the messages come to."""
-        with self._lock:
+        with self._posting:
             return TallySnapshot.of(self.scope, len(self._posted), self.ledger.tally.public())

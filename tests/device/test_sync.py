@@ -14,6 +14,7 @@ from devote.boards.board import (
     BoardRefused,
     BoardUnavailable,
     ExperimentClosed,
+    Outcome,
     Snapshot,
     VoterRevoked,
 )
@@ -132,19 +133,42 @@ def test_a_vote_of_a_device_that_is_not_enrolled_is_refused_kept_and_goes_throug
     assert not core.status().degraded
 
 
+@pytest.mark.parametrize("grown", [0, 3])
 @pytest.mark.parametrize("kept", [0, 1, 2])
-def test_a_board_put_back_to_a_backup_is_offered_all_own_votes_again(core, board, kept):
+def test_a_board_put_back_to_a_backup_is_offered_all_own_votes_again(core, board, kept, grown):
+    """Also if it has grown past the device since: noticed by what was read, not by the number."""
     drive(board.publish(vote(1, 1)))
     play_until_vote(core)
     assert drive(sync_once(core, board))
     old = PretendServer(enrolled=None)
     for posted in board.now().posted[:kept]:
         drive(old.publish(posted.envelope))
+    for other in range(grown):
+        drive(old.publish(vote(10 + other, 1)))
     for _ in range(2):
         assert drive(sync_once(core, old))
     there = {posted.envelope.message for posted in old.now().posted}
     assert there >= set(core.status().sent)
     assert not core.waiting
+
+
+def test_what_a_board_has_acknowledged_but_does_not_show_is_offered_again(core):
+    class Forgetful(PretendServer):
+        forgets = True
+
+        async def publish(self, envelope):
+            return Outcome.ACCEPTED if self.forgets else await super().publish(envelope)
+
+    board = Forgetful(enrolled=None)
+    play_until_vote(core)
+    waiting = core.waiting
+    assert drive(sync_once(core, board))
+    assert core.waiting == waiting
+    assert list(core.status().sent) == [envelope.message for envelope in waiting]
+    board.forgets = False
+    assert drive(sync_once(core, board))
+    assert not core.waiting
+    assert [posted.envelope for posted in board.now().posted] == list(waiting)
 
 
 @pytest.mark.parametrize("rejected", [ExperimentClosed("It is closed."), VoterRevoked("Revoked.")])

@@ -12,7 +12,7 @@ from tests.boards.memory import MemoryBoard
 from tests.device.reopened import ReopenedDatabase, content_of
 from tests.device.worlds import HandClock, joined
 
-from devote.audit.wire import LOSS
+from devote.audit.watched import LOSS
 from devote.boards.board import BoardUnavailable
 from devote.boards.identity import Identity
 from devote.device.core import Core
@@ -128,7 +128,7 @@ class RealDevice:
         return self.board.copies or [Call(self.spec.name, ME.voter)]
 
     def settle(self, now, message):
-        """The board has told the device itself."""
+        """The device has seen the outcome itself."""
 
     def restart(self, now):
         self._at(now)

@@ -12,8 +12,8 @@ from devote.rules import State
 from devote.simulator import Scenario, gpu
 from devote.simulator.compiling import Linker, of_event_loop
 from devote.simulator.passes import PLAYER, TRIAL
-from devote.simulator.passes_run import new_mail, new_rows, new_setup, of_passes
-from devote.simulator.run import Plan, Run
+from devote.simulator.passes_run import new_mail, new_rows, of_passes
+from devote.simulator.run import Plan, Run, new_setup
 
 cuda = pytest.importorskip("numba.cuda")
 H200 = (9, 0)
@@ -72,6 +72,6 @@ def test_the_kernel_of_the_event_loop_compiles(scheme):
     compiled = code_of(
         gpu.pull_kernel,
         of_event_loop(scenario.algorithm, plan.part),
-        *(plan.game, run.setup, learners, tables.groups, tables.players, plain, keys, 9, 9),
+        *(run.setup, learners, tables.groups, tables.players, plain, keys, 9, 9),
     )
     assert compiled.library.get_llvm_str()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from devote.audit.views import _truth
+from devote.audit.adversaries import _truth
 from devote.plan.promises import measured_answer, summarise
 from devote.problems import Problem, is_suboptimal, optimal_arms
 from devote.protocol import ExperimentSpec

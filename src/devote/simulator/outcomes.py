@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from devote.simulator.block import KINDS, Block
 from devote.simulator.optimality import judge_answer
+from devote.simulator.part import Ending
 from devote.simulator.parts import part_of
-from devote.simulator.parts.part import Ending
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import NEVER, STATUSES
 from devote.simulator.workspace import AGREED, STALLED

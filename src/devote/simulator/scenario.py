@@ -188,7 +188,7 @@ class Scenario:
     def why_no_passes(self) -> str:
         """Why the passes engine cannot run it; empty if it can."""
         problem = self.problem
-        if self.part is None or self.part.passes is None:
+        if self.part is None or not self.part.in_passes:
             return f"in the scheme {self.scheme.name} every pull concerns all players"
         if problem.drift is not None or problem.switches:
             return "its rewards change with the number of pulls, which no player alone can know"

@@ -63,12 +63,11 @@ def run_chunk(
         passes = PassesPlan(scenario, worker_count(threads))
         return block_of(scenario, [passes.run(seed, trial) for trial in trials])
     plan = Plan(scenario)
-    shared: dict[str, Any] = {"plan": plan, "loop": plan.loop, "tracing": trace, "counting": record}
     ends: list[End] = []
     traces: list[tuple[Event, ...] | None] = []
     records: list[Record | None] = []
     for trial in trials:
-        run = Run(scenario, seed=seed, trial=trial, **shared)
+        run = Run(scenario, seed=seed, trial=trial, tracing=trace, counting=record, plan=plan)
         records.append(_play(run, record))
         traces.append(tuple(run.events) if trace else None)
         ends.append(run.end())

@@ -12,9 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
-from devote.audit.adversaries import name_arm
-from devote.audit.leak import rate_of
-from devote.audit.views import view_runs
+from devote.audit.adversaries import name_arm, view_runs
+from devote.audit.rates import rate_of
 from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.plan.promises import summarise

@@ -1,6 +1,6 @@
 """What the jury costs: samples and messages beside Decentralized Elimination.
 
-``python -m devote.audit.price`` prints the table of ``docs/proofs.md``.
+``python -m scripts.price_of_jury`` prints the table of ``docs/proofs.md``.
 """
 
 from collections.abc import Iterable, Iterator
