@@ -10,9 +10,10 @@ from typing import Any
 from examples.scheme.first_to_finish import FirstToFinish
 
 from devote.rules import COUNT, State, merge
+from devote.simulator.part import Ending
 from devote.simulator.parts import Part, register_part
-from devote.simulator.parts.part import Ending
-from devote.simulator.passes import Setup, View, record
+from devote.simulator.passes import View, record
+from devote.simulator.workspace import Setup
 
 
 def read_answer(

@@ -18,7 +18,7 @@ from devote.problems import PROBLEMS, Problem
 from devote.protocol import ExperimentSpec
 from devote.protocol.scheme import SCHEMES
 from devote.rules.registry import ALGORITHMS
-from devote.simulator import Result, Scenario, simulate
+from devote.simulator import Scenario, load_results, simulate
 from devote.simulator.frames import frames
 
 pytestmark = pytest.mark.usefixtures("shipped_schemes")
@@ -127,10 +127,11 @@ def test_ser4_runs_to_its_horizon_and_the_winners_mean_is_that_at_the_end(devote
 
 
 def test_save_keeps_every_trial(devote, tmp_path):
-    file = tmp_path / "kept.npz"
+    file = tmp_path / "kept.jsonl"
     values = devote(*SMALL, "--save", file, "--json").told["samples_until_all_know"]["values"]
-    assert Result.load(file).samples_until_all_know.tolist() == values
-    assert [path.name for path in tmp_path.iterdir()] == ["kept.npz"]
+    [kept] = load_results(file)
+    assert kept.samples_until_all_know.tolist() == values
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.jsonl"]
 
 
 WATCHED = ("watch", "--means", ".9,.1,.1", "--players", 32)

@@ -25,7 +25,7 @@ from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import SCHEMES
 from devote.server import create_app
-from devote.simulator import Result, Scenario, load_results, run_players, run_sweep, simulate
+from devote.simulator import Scenario, load_results, run_players, run_sweep, simulate
 from devote.simulator.parts import PARTS
 
 SPEC = ExperimentSpec(arms=3, name="race", epsilon=0.5, scheme="first_to_finish")
@@ -58,7 +58,7 @@ def test_simulate_takes_the_slow_path_where_there_is_no_compiled_part(tmp_path, 
     assert result.samples_until_all_know.tolist() == [run.samples_until_all_know for run in slow]
     assert result.samples.tolist() == [run.samples for run in slow]
     assert result.answers == (0, 0, 0)
-    again = Result.load(result.save(tmp_path / "race.npz"))
+    [again] = load_results(result.save(tmp_path / "race.jsonl"))
     assert again.scenario == result.scenario
 
 

@@ -22,7 +22,7 @@ def done(tmp_path_factory) -> Reproduction:
 def test_it_writes_figures_claims_and_results(done):
     written = {p.relative_to(done.folder).as_posix() for p in done.folder.rglob("*") if p.is_file()}
     figures = {f"{name}.{suffix}" for name in QUICK for suffix in ("svg", "pdf", "png")}
-    assert written >= {*figures, "claims.md", "claims.json", "results/2-trials.jsonl"}
+    assert written >= {*figures, "claims.md", "claims.json", "results/trials.jsonl"}
     assert not [name for name in written if name.endswith(".partial")]
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 
 from devote.cli.options import (
-    DASK,
     ENGINE,
     IMPORT,
     JSON,
@@ -51,8 +50,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from devote.audit import Correctness, Exposure, Leak, Rate, Refusal
-    from devote.simulator import Result, Scenario
-    from devote.simulator.block import Columns
+    from devote.simulator import Scenario
+    from devote.simulator.block import Block
     from devote.simulator.frames import Frame
     from devote.simulator.trial import Event
     from devote.studies import Reproduction
@@ -72,7 +71,7 @@ BOUNDS = {"claimed": "claimed bound", "proved": "proved bound"}
     *SCENARIO,
     "--trials COUNT  Number of trials. [20]",
     "--results FILE.jsonl  Keep each trial there, to go on or grow later.",
-    "--save FILE.npz  Keep trials for devote.Result.load.",
+    "--save FILE.jsonl  Write all trials, once they are done.",
 )
 def simulate(given: Namespace) -> None:
     """Run trials of one scenario: samples, messages, who won.
@@ -216,7 +215,7 @@ def failure_table(failure: dict[str, Any], delta: float) -> RenderableType:
     "--results FILE.jsonl  Where trials are kept. Default: beside FILE.toml.",
     "--csv FILE.csv  Also write a row per trial there.",
     "--seed INTEGER  In place of the file's.",
-    *(WORKERS, DASK, JSON, IMPORT),
+    *(WORKERS, JSON, IMPORT),
     workers=0,
 )
 def sweep(given: Namespace) -> None:
@@ -238,7 +237,7 @@ def sweep(given: Namespace) -> None:
     """
     from rich.live import Live
 
-    from devote.simulator.sweep.grid import read_sweep
+    from devote.simulator.grids import read_sweep
 
     asked = read_sweep(given.file)
     if given.csv is not None:
@@ -246,11 +245,11 @@ def sweep(given: Namespace) -> None:
     kept = given.file.with_suffix(".jsonl") if given.results is None else given.results
     seed = asked.seed if given.seed is None else given.seed
     trials = asked.trials if given.trials is None else given.trials
-    how = {"trials": trials, "seed": seed, "workers": given.workers or None, "dask": given.dask}
+    how: dict[str, Any] = {"trials": trials, "seed": seed, "workers": given.workers or None}
     from devote.simulator import run_sweep
-    from devote.simulator.dataframe import setting
+    from devote.simulator.results import setting
 
-    blocks: list[list[Columns]] = [[] for _ in asked.cells]
+    blocks: list[list[Block]] = [[] for _ in asked.cells]
     live = Live(
         get_renderable=lambda: _cells_table(asked.cells, blocks),
         console=console(stderr=True, quiet=not sys.stderr.isatty()),
@@ -286,23 +285,21 @@ def sweep(given: Namespace) -> None:
 
 
 def _cells_table(
-    cells: "Sequence[Scenario]", blocks: "Sequence[Sequence[Columns | Result]]"
+    cells: "Sequence[Scenario]", blocks: "Sequence[Sequence[Block]]"
 ) -> RenderableType:
     """A row per cell: what differs between cells, and the trials that its blocks hold."""
-    from devote.simulator.dataframe import setting
+    from devote.simulator.results import setting, varying
 
-    settings = [setting(cell) for cell in cells]
-    names = [name for name in settings[0] if len({row[name] for row in settings}) > 1]
-    names = names or ["algorithm"]
+    names = varying(cells)
     rows = [
-        [*(str(values[name]) for name in names), *_cell_numbers(some)]
-        for values, some in zip(settings, blocks, strict=True)
+        [*(str(setting(cell)[name]) for name in names), *_cell_numbers(some)]
+        for cell, some in zip(cells, blocks, strict=True)
     ]
     heads = (*names, "trials", "samples", "±", "messages", "good")
     return table("l" * len(names) + "r", heads, rows, **CLOSE)
 
 
-def _cell_numbers(blocks: "Sequence[Columns | Result]") -> list[str]:
+def _cell_numbers(blocks: "Sequence[Block]") -> list[str]:
     import numpy as np
 
     from devote.simulator.summary import mean_row
@@ -457,7 +454,7 @@ VERDICTS = {"holds": "green", "does not hold": "red", "depends": "yellow"}
     "--trials N  Trials per point; 50 times that for single learners. [20]",
     "--players RANGE  Numbers of players: doubled, or a list. [32..1024]",
     "--out FOLDER  For figures, claims and results. [reproduction]",
-    *(ENGINE, SEED, WORKERS, DASK, JSON),
+    *(ENGINE, SEED, WORKERS, JSON),
     workers=0,
 )
 def reproduce(given: Namespace) -> None:
@@ -478,7 +475,7 @@ def reproduce(given: Namespace) -> None:
 
     sizes = studies.parse_players(given.players)
     settings = studies.Settings(players=sizes, trials=given.trials, seed=given.seed)
-    how = {"out": given.out, "engine": given.engine, "dask": given.dask}
+    how = {"out": given.out, "engine": given.engine}
     with progress_bar() as progress:
         done = studies.reproduce(
             given.figures,

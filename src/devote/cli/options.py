@@ -169,7 +169,6 @@ SCHEME = "--scheme NAME  How the group decides; by default the first of `devote 
 SET = "--set NAME=VALUE...  A parameter of the scheme."
 SEED = "--seed INTEGER  The same seed gives the same numbers. [0]"
 WORKERS = "--workers W  Processes to run in; 0: one per core. [1]"
-DASK = "--dask ADDRESS  Run on this cluster: tcp://host:8786."
 ENGINE = (
     "--engine NAME  What runs the trials: event, passes, cuda, or auto for the faster of the "
     "first two. [auto]"

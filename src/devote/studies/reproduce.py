@@ -1,23 +1,23 @@
 """The whole of it: run, draw, judge, write.
 
-Studies share scenarios. Trials are kept in one file for each number of trials per scenario, so
-that any later run, of whichever figures, finds them.
+Studies share scenarios. Trials are kept in one file, so that any later run, of whichever figures,
+finds them.
 """
 
 import json
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.protocol import SpecError
-from devote.simulator import ResultError, Scenario
-from devote.simulator.result import versions
+from devote.simulator import ResultError, Scenario, run_sweep
+from devote.simulator.progress import Progress
+from devote.simulator.results import versions
 from devote.simulator.scenario import check_engine
-from devote.simulator.sweep.sweep import Progress, Sweep, run_sweeps
 from devote.studies import (
     frequent_players,
     mean_gap,
@@ -78,24 +78,22 @@ def with_engine(scenario: Scenario, engine: str) -> Scenario:
 def run(
     chosen: Sequence[Study], settings: Settings, folder: Path, *, engine: str = "auto", **how: Any
 ) -> Table:
-    """Run what is missing in the results files, and gather everything the studies read.
+    """Run what is missing in the results file, and gather everything the studies read.
 
-    ``how``, such as ``workers``, goes to ``run_sweeps``.
+    ``how``, such as ``workers``, goes to ``run_sweep``.
     """
     planned = plan(chosen, settings)
-    sweeps = [
-        Sweep(
-            [with_engine(one, engine) for one in planned if planned[one] == trials],
-            trials,
-            folder / f"{trials}-trials.jsonl",
-        )
-        for trials in sorted(set(planned.values()))
-    ]
     try:
-        found = run_sweeps(sweeps, seed=settings.seed, **how)
+        found = run_sweep(
+            [with_engine(scenario, engine) for scenario in planned],
+            trials=list(planned.values()),
+            seed=settings.seed,
+            results=folder / "trials.jsonl",
+            **how,
+        )
     except ResultError as error:
         raise StudyError(f"{error}\nThe results are in {folder}.") from None
-    return Table(chain.from_iterable(found), settings)
+    return Table(found, settings)
 
 
 @dataclass(frozen=True)
@@ -127,12 +125,12 @@ def reproduce(
     out: str | Path = "reproduction",
     engine: str = "auto",
     workers: int | None = None,
-    dask: str | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Run studies, all by default; write their figures and the table of claims to ``out``.
 
-    Trials go to append-only files in ``out/results``: an interrupted run goes on where it
+    Trials go to an append-only file in ``out/results``: an interrupted run goes on where it
     stopped, and a second one only draws. ``engine`` runs what it can run, any other the rest.
 
     Paper: section 5.
@@ -142,7 +140,7 @@ def reproduce(
     check_engine(engine)
     asked = settings or Settings()
     folder = _folder(Path(out))
-    how: dict[str, Any] = {"workers": workers, "dask": dask, "progress": progress}
+    how: dict[str, Any] = {"workers": workers, "executor": executor, "progress": progress}
     table = run(chosen, asked, folder / "results", engine=engine, **how)
     drawn: list[Path] = []
     for study in chosen:

@@ -12,9 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
-from devote.audit.adversaries import name_arm
-from devote.audit.leak import rate_of
-from devote.audit.views import view_runs
+from devote.audit.adversaries import name_arm, view_runs
+from devote.audit.rates import rate_of
 from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.plan.promises import summarise
@@ -23,7 +22,7 @@ from devote.protocol import ExperimentSpec, SpecError
 from devote.schemes import Decentralized
 from devote.simulator import ResultError, Scenario, run_sweep
 from devote.simulator.estimates import Estimate, mean
-from devote.simulator.sweep.sweep import Progress
+from devote.simulator.progress import Progress
 from devote.studies import style
 from devote.studies.curves import EndLabel, write_labels
 from devote.studies.style import Axes
