@@ -68,8 +68,8 @@ def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(
         for (mean, low, high), place in zip(tally.estimates(), drawn, strict=True):
             assert place == pytest.approx([low, high, mean], abs=0.01)
         mean, low, high = (round(100 * end) for end in tally.estimates()[1])
-        said = f"{mean} %{low} to {high} %, {tally.counts[1]} answers"
-        page.sees("#arms li:nth-child(2) .count", said)
+        words = f"{mean} %{low} to {high} %, {tally.counts[1]} answers"
+        page.sees("#arms li:nth-child(2) .count", words)
     send_all(server, found[40:60], start=40)
     before, tally = tally, fold(found[:60])
     assert tally.shared == (1, 2)

@@ -34,7 +34,7 @@ async def connect(port: int, found: Counter[str], request: bytes) -> asyncio.Str
     except (OSError, asyncio.IncompleteReadError, TimeoutError) as error:
         found[f"cut off: {type(error).__name__}"] += 1
         return None
-    when = ", told when to come back" if b"retry-after" in head else ""
+    when = ", with when to come back" if b"retry-after" in head else ""
     found[f"{head.split()[1].decode()}{when}"] += 1
     return writer
 

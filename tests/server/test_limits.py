@@ -48,10 +48,10 @@ async def check_too_soon(server):
     assert server.store.rows("banner")[0] == 1
 
 
-test_a_voter_that_posts_too_often_is_told_when_to_come_back = served(
+test_a_voter_that_posts_too_often_learns_when_to_come_back = served(
     voter_rate=0.01, voter_burst=1.0
 )(check_too_soon)
-test_too_many_posts_of_an_experiment_are_told_when_to_come_back = served(
+test_too_many_posts_of_an_experiment_say_when_to_come_back = served(
     write_rate=0.01, write_burst=1.0
 )(check_too_soon)
 
