@@ -17,7 +17,6 @@ from tests.boards.local import here
 from tests.boards.memory import LOCAL
 from tests.server.live import OPERATOR, SPEC, body, identity, open_store, served, vote
 
-from devote.boards.database import StoreFull
 from devote.protocol.wire import VERSION
 from devote.server import Settings, create_app, run_server
 from devote.server.serve import make_server, only_server
@@ -201,22 +200,6 @@ async def test_a_store_that_fails_is_an_answer_without_its_path(server):
     for answer in (await server.client.get("/health"), await server.post(vote(ALICE))):
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
         assert "board.db" not in answer.text
-
-
-@served()
-async def test_health_names_the_cause_and_it_is_logged_once(server, tmp_path):
-    def full():
-        raise StoreFull("the store's path")
-
-    work, server.store.check_writable = server.store.check_writable, full
-    for _ in range(3):
-        answer = await server.client.get("/health")
-        assert (answer.status_code, answer.json()["cause"]) == (503, "disk_full")
-        assert str(tmp_path) not in answer.text
-    server.store.check_writable = work
-    await asyncio.sleep(1.01)  # it is looked at once a second
-    assert (await server.client.get("/health")).status_code == 200
-    assert [line["event"] for line in server.events] == ["disk_full", "store_available"]
 
 
 @served(voters=4)
