@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo banner docs test check lint types imports tools client
-.PHONY: bytecode faults cluster gossip browsers crowds passes claims format clean deploy
+.PHONY: lock bytecode faults cluster gossip browsers crowds passes claims format clean deploy
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -19,11 +19,18 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 
 # uv installs in a fifth of the time, but asks only the public index unless told otherwise.
-$(VENV)/.ready: pyproject.toml | $(BIN)/python
+LOCK := requirements-dev.txt
+$(VENV)/.ready: pyproject.toml $(LOCK) | $(BIN)/python
 	@echo "Installing into $(VENV) (half a minute or so the first time) ..."
-	@$(PIP) 'uv>=0.9,<1' && $(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' || \
-		$(PIP) --no-compile -e '.[dev]'
+	@$(PIP) 'uv>=0.9,<1' && \
+		$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(LOCK) || \
+		$(PIP) --no-compile --require-hashes -r $(LOCK)
+	@$(PIP) --no-deps -e .
 	@touch $@
+
+lock: $(BIN)/python ## pin the newest versions that pyproject.toml allows, with their hashes
+	@$(PIP) 'uv>=0.9,<1'
+	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --upgrade --extra dev pyproject.toml -o $(LOCK)
 
 # Some packages ship templates that do not compile. Tests need not wait: what they import is compiled
 # while types are checked.

@@ -21,6 +21,7 @@ Paper: Féraud, Alami and Laroche 2019, "Decentralized Exploration in Multi-Arme
 ('agreed', ['green'])
 """
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from devote.errors import DevoteError
@@ -78,39 +79,19 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-_LAZY = {
-    "AsyncDevice": "devote.device",
-    "Client": "devote.device",
-    "Device": "devote.device",
-    "DeviceError": "devote.device",
-    "LateReward": "devote.device",
-    "RepeatedReward": "devote.device",
-    "Result": "devote.simulator",
-    "check_algorithm": "devote.simulator",
-    "check_scheme": "devote.simulator",
-    "compare": "devote.simulator",
-    "grid": "devote.simulator",
-    "load_results": "devote.simulator",
-    "make_plan": "devote.plan.plan",
-    "run_sweep": "devote.simulator",
-    "simulate": "devote.simulator",
-}
-"""What needs an extra, and where it is."""
+_DEVICE = ["AsyncDevice", "Client", "Device", "DeviceError", "LateReward", "RepeatedReward"]
+_SIMULATOR = ["Result", "check_algorithm", "check_scheme", "compare", "grid"]
+_SIMULATOR += ["load_results", "run_sweep", "simulate"]
 
 __all__ = [
     "PROBLEMS",
     "SCHEMES",
-    "AsyncDevice",
     "Claim",
-    "Client",
     "Decentralized",
-    "Device",
-    "DeviceError",
     "DevoteError",
     "ExperimentSpec",
     "Isolated",
     "Jury",
-    "LateReward",
     "LocalProtocolError",
     "Log",
     "Message",
@@ -121,9 +102,7 @@ __all__ = [
     "ProblemError",
     "ProtocolError",
     "RemoteProtocolError",
-    "RepeatedReward",
     "Reset",
-    "Result",
     "Scenario",
     "Scheme",
     "SpecError",
@@ -131,24 +110,25 @@ __all__ = [
     "Trial",
     "Vote",
     "__version__",
-    "check_algorithm",
-    "check_scheme",
     "claimed_failure",
-    "compare",
     "get_problem",
-    "grid",
-    "load_results",
-    "make_plan",
     "message_bound",
     "problem_of_laws",
     "quorum",
     "read_log",
     "register_scheme",
     "run_players",
-    "run_sweep",
-    "simulate",
     "vote_failure",
 ]
 
+# What `from devote import *` gives: no name whose extra is not installed.
+if find_spec("httpx") and find_spec("cryptography"):
+    __all__ += ["AsyncDevice", "Client", "Device", "DeviceError", "LateReward", "RepeatedReward"]
+if find_spec("numba"):
+    __all__ += ["Result", "check_algorithm", "check_scheme", "compare", "grid"]
+    __all__ += ["load_results", "make_plan", "run_sweep", "simulate"]
 
-__getattr__, __dir__ = lazy_names(__name__, _LAZY)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {"devote.device": _DEVICE, "devote.simulator": _SIMULATOR, "devote.plan.plan": ["make_plan"]},
+)

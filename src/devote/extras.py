@@ -19,7 +19,6 @@ EXTRAS = {
     "httpx": "fleet",
     "cryptography": "fleet",
     "nats": "nats",
-    "distributed": "cluster",
     "pandas": "tables",
     "zeroconf": "lan",
 }

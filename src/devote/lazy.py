@@ -4,7 +4,7 @@ Without it the import says which one to install.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -12,9 +12,10 @@ from devote.extras import naming_extras
 
 
 def lazy_names(
-    package: str, homes: Mapping[str, str]
+    package: str, modules: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """A package's ``__getattr__`` and ``__dir__``; ``homes`` has the module of each name."""
+    """A package's ``__getattr__`` and ``__dir__``; ``modules`` has the names in each module."""
+    homes = {name: module for module, names in modules.items() for name in names}
 
     def find(name: str) -> Any:
         if name not in homes:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from devote.audit.device import SimulatedDevice
+from devote.audit.watched import SimulatedDevice
 from devote.rules.randomizer import blur_reward, truthful
 from devote.schemes import Jury, Survey
 from devote.schemes.jury.scheme import Juror

@@ -14,8 +14,8 @@ from devote.audit import (
     has_failed,
     proved_failure,
 )
-from devote.audit.batches import Batches, runs_needed
-from devote.audit.terms import failed_terms
+from devote.audit.correctness import failed_terms
+from devote.audit.rates import Batches, runs_needed
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Decentralized, Jury, Survey, lone_spec

@@ -13,11 +13,9 @@ import pytest
 from tests.audit import broken_devices as broken
 
 from devote.audit import AuditError, audit_exposure
-from devote.audit.device import SimulatedDevice
 from devote.audit.exposure import proved_cap
-from devote.audit.leak import epsilon_lower_bound
-from devote.audit.wire import watch
-from devote.audit.worlds import ALWAYS, NEVER, SECRETS
+from devote.audit.rates import epsilon_lower_bound
+from devote.audit.watched import ALWAYS, NEVER, SECRETS, SimulatedDevice, watch
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury, Survey
 

@@ -9,9 +9,9 @@ as is promised is found out with probability .91.
 """
 
 import pytest
+from scripts.subroutines_on_hard_problems import SUBROUTINES, hard_scenarios
 
 from devote.audit.correctness import audit_correctness, has_failed
-from devote.audit.subroutines import SUBROUTINES, hard_scenarios
 from devote.rules.registry import ALGORITHMS
 from devote.schemes import Jury
 from devote.simulator.trials import run_chunk

@@ -9,11 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devote.audit import AuditError, audit_privacy
-from devote.audit.adversaries import learn, name_arm, name_arm_knowing_others
-from devote.audit.estimate import best_number, count_error, median_interval
-from devote.audit.leak import epsilon_lower_bound
+from devote.audit.adversaries import (
+    Sent,
+    View,
+    best_number,
+    count_error,
+    learn,
+    median_interval,
+    name_arm,
+    name_arm_knowing_others,
+    view_runs,
+)
 from devote.audit.privacy import best_arm
-from devote.audit.views import Sent, View, view_runs
+from devote.audit.rates import epsilon_lower_bound
 from devote.problems import Problem, Zipf, get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury

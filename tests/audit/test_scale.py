@@ -2,7 +2,16 @@
 
 from itertools import product
 
-from devote.audit.scale import HARD, PLAYERS, PROBLEM_1, SCHEMES, as_markdown, at_scale, scenarios
+from scripts.schemes_at_scale import (
+    HARD,
+    PLAYERS,
+    PROBLEM_1,
+    SCHEMES,
+    as_markdown,
+    at_scale,
+    scenarios,
+)
+
 from devote.protocol import ExperimentSpec
 from devote.simulator import Scenario
 

@@ -4,8 +4,8 @@ import random
 from dataclasses import asdict
 from typing import Any
 
+from examples.scheme.first_to_finish import Finished
 from tests.boards.local import here, scope
-from tests.schemes.first_to_finish import Finished
 from tests.server.live import body, identity
 
 from devote.boards.board import Envelope
@@ -31,18 +31,18 @@ def survey_answers(
     """Signed answers of as many devices, all options alike."""
     where = where or scope(survey_spec(**changes))
     draw = random.Random(7)
-    said = []
+    sent = []
     for number in range(first, first + count):
         voter = identity(number)
         answer = Answer(NAME, draw.randrange(4), draw.randrange(2), 1, number - 1, voter.voter)
-        said.append(voter.sign(answer, where))
-    return said
+        sent.append(voter.sign(answer, where))
+    return sent
 
 
-def _sign(spec: ExperimentSpec, *said: tuple[int, type, Any]) -> list[Envelope]:
+def _sign(spec: ExperimentSpec, *sent: tuple[int, type, Any]) -> list[Envelope]:
     """Each voter by number, the kind of its message and the fields between name and voter."""
     signed = []
-    for number, kind, *fields in said:
+    for number, kind, *fields in sent:
         voter = identity(number)
         message: Message = kind(NAME, *fields, voter.voter)
         signed.append(voter.sign(message, scope(spec)))
@@ -79,17 +79,17 @@ def _liars() -> tuple[ExperimentSpec, list[Envelope]]:
     Without ``liars`` it would be decided 32 answers sooner.
     """
     spec = survey_spec(epsilon=0.3, scheme=Survey(None, liars=3))
-    draw, tally, said = random.Random(1), spec.scheme.tally(spec), []
+    draw, tally, sent = random.Random(1), spec.scheme.tally(spec), []
     for arm, bit in ((3, 1), (1, 0), (3, 1)):
-        said.append((len(said) + 1, Answer, arm, bit, 1, 0))
+        sent.append((len(sent) + 1, Answer, arm, bit, 1, 0))
     while tally.status() == "open":
-        if len(tally) >= len(said):
+        if len(tally) >= len(sent):
             arm = draw.choice(tally.asked)
             bit = int(draw.random() < (0.1, 0.9, 0.5, 0.2)[arm])
-            said.append((len(said) + 1, Answer, arm, bit, 1, len(tally)))
-        number, kind, *fields = said[len(tally)]
+            sent.append((len(sent) + 1, Answer, arm, bit, 1, len(tally)))
+        number, kind, *fields = sent[len(tally)]
         tally.add(kind(NAME, *fields, identity(number).voter))
-    return spec, _sign(spec, *said)
+    return spec, _sign(spec, *sent)
 
 
 def _outside() -> tuple[ExperimentSpec, list[Envelope]]:

@@ -36,8 +36,8 @@ def signed(job: tuple[int, Scope]) -> list[tuple[str, str, str]]:
     """The votes of one voter against all options: voter, text and signature."""
     number, scope = job
     voter = Identity.from_private_bytes((number + 1).to_bytes(32, "big"))
-    said = [voter.sign(Vote("long", 0, arm, voter.voter), scope) for arm in range(ARMS)]
-    return [(voter.voter, to_json(each.message), each.signature) for each in said]
+    sent = [voter.sign(Vote("long", 0, arm, voter.voter), scope) for arm in range(ARMS)]
+    return [(voter.voter, to_json(each.message), each.signature) for each in sent]
 
 
 def fill(path: Path, votes: int) -> None:
@@ -46,8 +46,8 @@ def fill(path: Path, votes: int) -> None:
     store.create(Experiment(SPEC))
     scope = store.scope("long")
     with Pool(os.cpu_count()) as pool:
-        said = pool.map(signed, [(n, scope) for n in range(-(-votes // ARMS))], chunksize=500)
-    rows = [row for each in said for row in each][:votes]
+        sent = pool.map(signed, [(n, scope) for n in range(-(-votes // ARMS))], chunksize=500)
+    rows = [row for each in sent for row in each][:votes]
     with store.database.write() as db:
         add_voters(db, "long", {voter for voter, _, _ in rows})
         db.executemany(

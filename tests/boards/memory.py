@@ -108,26 +108,21 @@ class MemoryBoard(NotifyingBoard):
         return Receipt(Outcome.ACCEPTED, number)
 
     async def fetch_experiment(self) -> Experiment:
-        """The experiment."""
         return Experiment(self.spec, enrolled=len(self.enrolled or ()), board=self.scope.board)
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
-        """Let this voter post."""
         if self.enrolled is None or identity.voter in self.enrolled:
             return Outcome.DUPLICATE
         self.enrolled.add(identity.voter)
         return Outcome.ACCEPTED
 
     async def publish(self, envelope: Envelope) -> Outcome:
-        """Post a message."""
         return self.post(envelope).outcome
 
     async def snapshot(self, after: int = 0) -> Snapshot:
-        """All messages with a number above ``after``."""
         with self._lock:
             return Snapshot(len(self._posted), tuple(self._posted[max(after, 0) :]))
 
     async def tally(self) -> TallySnapshot:
-        """What the messages come to."""
         with self._lock:
             return TallySnapshot.of(self.scope, len(self._posted), self.ledger.tally.public())

@@ -102,7 +102,7 @@ def test_after_its_end_it_is_closed_by_the_clock_of_the_store(store):
     assert store.change("banner", state="open") == ExperimentState()
 
 
-def test_a_revoked_device_says_nothing_more_and_what_it_said_stays(store):
+def test_a_revoked_device_sends_nothing_more_and_what_it_sent_stays(store):
     enrol(store, BOB)
     done = store.revoke("banner", voters=[ALICE.voter, "f" * 64])
     assert (done.devices, done.invites, done.unknown) == (1, 0, 1)
@@ -174,7 +174,7 @@ def test_what_is_deleted_is_not_there_and_its_name_stays_taken(store):
         store.delete("never")
 
 
-def test_every_server_of_a_shared_log_does_as_the_operator_told_one_of_them():
+def test_every_server_of_a_shared_log_does_as_the_operator_asked_one_of_them():
     address = fresh_address()
     with closing(JetStreamStore(address)) as one, closing(JetStreamStore(address)) as other:
         begun(one)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 
 import httpx
 import pytest
@@ -17,7 +18,7 @@ from devote.boards.board import (
     Posted,
     TallySnapshot,
 )
-from devote.boards.http import HttpBoard
+from devote.boards.http import HttpBoard, trusted
 
 ALICE = identity(1)
 URL = "http://devote/experiments/banner"
@@ -85,7 +86,7 @@ def test_a_server_that_is_not_there_is_unavailable(action, error):
 
 @ACTIONS
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
-def test_a_server_in_trouble_is_unavailable_whoever_says_so(action, status):
+def test_a_server_in_trouble_is_unavailable_whoever_answers(action, status):
     with pytest.raises(BoardUnavailable, match=str(status)):
         call(lambda request: httpx.Response(status, text="bad gateway"), action)
 
@@ -289,3 +290,19 @@ def test_a_device_reads_on_after_the_server_came_back(tmp_path):
             await board.aclose()
 
     asyncio.run(main())
+
+
+def test_certificates_are_read_once_and_again_when_the_environment_names_others(
+    monkeypatch, tmp_path
+):
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    usual = trusted()
+    assert trusted() is usual
+    assert usual.verify_mode is ssl.CERT_REQUIRED
+    one = usual.get_ca_certs(binary_form=True)[0]
+    (tmp_path / "one.pem").write_text(ssl.DER_cert_to_PEM_cert(one))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "one.pem"))
+    assert trusted().get_ca_certs(binary_form=True) == [one]
+    monkeypatch.delenv("SSL_CERT_FILE")
+    assert trusted() is usual

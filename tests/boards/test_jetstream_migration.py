@@ -1,7 +1,7 @@
 """An experiment moved from a file to NATS is the same experiment."""
 
 import asyncio
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 
 import pytest
 from tests.boards.local import here
@@ -16,22 +16,29 @@ from devote.boards.jetstream.store import JetStreamStore
 from devote.cli.main import main
 
 
+@contextmanager
+def both(tmp_path):
+    """A store in a file, and an empty one on NATS."""
+    with open_store(tmp_path / "x.db") as file, closing(JetStreamStore(fresh_address())) as nats:
+        yield file, nats
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_what_was_moved_comes_to_the_same_and_goes_on(tmp_path, scheme):
-    spoken = SCHEMES[scheme]
-    with open_store(tmp_path / "x.db") as file, closing(JetStreamStore(fresh_address())) as nats:
-        file.create(here(spoken.spec))
+    used = SCHEMES[scheme]
+    with both(tmp_path) as (file, nats):
+        file.create(here(used.spec))
         enrol_all(file, ENROLLED)
-        for envelope in spoken.sayings[:7]:
+        for envelope in used.messages[:7]:
             assert file.post("banner", envelope).outcome is Outcome.ACCEPTED
         assert migrate(file, nats, "banner") == Moved("banner", 7, len(ENROLLED), 0, True)
         assert nats.get("banner") == file.get("banner")
         assert nats.rows("banner") == file.rows("banner")
         assert nats.voters("banner") == file.voters("banner")
         assert nats.tally("banner") == file.tally("banner")
-        for envelope in spoken.sayings[:7]:
+        for envelope in used.messages[:7]:
             assert nats.post("banner", envelope).outcome is Outcome.DUPLICATE
-        assert nats.post("banner", spoken.sayings[7]).number == 8
+        assert nats.post("banner", used.messages[7]).number == 8
 
 
 def test_a_copy_of_a_store_on_nats_is_a_file_that_holds_the_same_and_can_be_moved_back(
@@ -67,7 +74,7 @@ def test_a_copy_of_a_store_on_nats_is_a_file_that_holds_the_same_and_can_be_move
 
 
 def test_invites_that_were_not_used_are_good_where_they_were_moved(tmp_path):
-    with open_store(tmp_path / "x.db") as file, closing(JetStreamStore(fresh_address())) as nats:
+    with both(tmp_path) as (file, nats):
         file.create(here(SPEC, "invite"))
         used, unused = file.invite("banner", 2)
         enrol(file, identity(1), invite=used)
@@ -78,7 +85,7 @@ def test_invites_that_were_not_used_are_good_where_they_were_moved(tmp_path):
 
 
 def test_a_move_that_breaks_off_leaves_nothing_and_can_be_done_again(tmp_path, monkeypatch):
-    with open_store(tmp_path / "x.db") as file, closing(JetStreamStore(fresh_address())) as nats:
+    with both(tmp_path) as (file, nats):
         file.create(here(SPEC))
         enrol_all(file, ENROLLED)
         for voter in ENROLLED:
@@ -102,7 +109,7 @@ def test_a_move_that_breaks_off_leaves_nothing_and_can_be_done_again(tmp_path, m
 
 
 def test_what_is_posted_meanwhile_stops_the_move(tmp_path, monkeypatch):
-    with open_store(tmp_path / "x.db") as file, closing(JetStreamStore(fresh_address())) as nats:
+    with both(tmp_path) as (file, nats):
         file.create(here(SMALL_JURY))
         enrol_all(file, ENROLLED)
         catch_up = nats.log.catch_up
@@ -119,7 +126,7 @@ def test_what_is_posted_meanwhile_stops_the_move(tmp_path, monkeypatch):
 
 
 def test_another_experiment_of_the_same_name_is_left_alone(tmp_path):
-    with open_store(tmp_path / "x.db") as file, closing(JetStreamStore(fresh_address())) as nats:
+    with both(tmp_path) as (file, nats):
         file.create(here(SPEC))
         nats.create(Experiment(SPEC))
         with pytest.raises(BoardRefused, match="Another experiment 'banner' is there already"):

@@ -72,7 +72,7 @@ def test_reading_needs_no_token_and_writing_does(server):
         stranger.invites("banner", 1)
 
 
-def test_what_the_server_refuses_is_told_in_its_words(operator):
+def test_what_the_server_refuses_is_raised_in_its_words(operator):
     operator.open(here(SPEC))
     with pytest.raises(BoardRefused, match="with other settings is there already"):
         operator.open(here(SPEC.with_(scheme={"quorum": 3})))

@@ -302,7 +302,7 @@ def test_one_statement_is_a_transaction_by_itself(tmp_path):
     other.close()
 
 
-def test_a_closed_store_says_so(tmp_path):
+def test_a_closed_store_is_an_error(tmp_path):
     with open_store(tmp_path / "x.db") as store:
         pass
     with pytest.raises(StoreError, match="is closed"):
@@ -329,7 +329,7 @@ async def _await(work):
     return await work
 
 
-def test_an_error_in_what_a_row_holds_is_told_without_quoting_it(tmp_path):
+def test_an_error_in_what_a_row_holds_is_an_error_without_quoting_it(tmp_path):
     box = Database(tmp_path / "things.db", THINGS)
     with pytest.raises(StoreCorrupt, match="is damaged") as caught, box.decoding():
         raise ValueError("a secret")
@@ -348,7 +348,7 @@ def test_an_experiment_never_changes(tmp_path):
         assert store.experiments() == [here(SPEC)]
 
 
-def test_an_unknown_experiment_is_said_to_be_unknown(tmp_path):
+def test_an_unknown_experiment_is_an_error(tmp_path):
     with open_store(tmp_path / "x.db") as store:
         for action in (store.get, store.spec, lambda name: store.invite(name, 1)):
             with pytest.raises(UnknownExperiment, match="no experiment 'banner'"):

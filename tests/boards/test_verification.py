@@ -36,12 +36,15 @@ def places(report, name):
 @pytest.mark.parametrize("scheme", HONEST)
 def test_an_honest_log_of_every_scheme_passes(scheme):
     spec, log = HONEST[scheme]()
-    told = fold(spec, log)
-    report = check(spec, items(log), voters(log), [told], count=len(voters(log)))
+    statement = fold(spec, log)
+    report = check(spec, items(log), voters(log), [statement], count=len(voters(log)))
     assert report.ok
     assert report.messages == report.number == len(log)
     assert report.voters == report.enrolled == len(voters(log))
-    assert (report.status, list(report.answer)) == (told.values["status"], told.values["answer"])
+    assert (report.status, list(report.answer)) == (
+        statement.values["status"],
+        statement.values["answer"],
+    )
     assert {name for name in CHECKS if not report.checked[name]} == {"memory"}
     assert not any(report.wrong.values())
 
@@ -49,30 +52,30 @@ def test_an_honest_log_of_every_scheme_passes(scheme):
 @pytest.mark.parametrize("scheme", HONEST)
 def test_one_message_dropped_altered_doubled_or_invented_is_found_in_every_scheme(scheme):
     spec, log = HONEST[scheme]()
-    told, enrolled = fold(spec, log), voters(log)
+    statement, enrolled = fold(spec, log), voters(log)
     middle = len(log) // 2
 
     gap = [item for item in items(log) if item["number"] != middle]
-    assert places(check(spec, gap, enrolled, [told]), "numbers") == [middle]
+    assert places(check(spec, gap, enrolled, [statement]), "numbers") == [middle]
 
     shorter = log[: middle - 1] + log[middle:]
-    assert not check(spec, items(shorter), enrolled, [told]).ok  # the count told is of more
+    assert not check(spec, items(shorter), enrolled, [statement]).ok  # it counts more
 
-    said = log[middle].message
-    is_about = hasattr(said, "arm")
-    other = {"arm": (said.arm + 1) % spec.n_arms} if is_about else {"voter": identity(999).voter}
-    changed = replace(said, **other)
+    message = log[middle].message
+    is_about = hasattr(message, "arm")
+    other = {"arm": (message.arm + 1) % spec.n_arms} if is_about else {"voter": identity(999).voter}
+    changed = replace(message, **other)
     altered = [*log[:middle], replace(log[middle], message=changed), *log[middle + 1 :]]
-    assert places(check(spec, items(altered), enrolled, [told]), "signatures") == [middle + 1]
+    assert places(check(spec, items(altered), enrolled, [statement]), "signatures") == [middle + 1]
 
     doubled = [*log, log[middle]]
-    report = check(spec, items(doubled), enrolled, [replace(told, number=len(doubled))])
+    report = check(spec, items(doubled), enrolled, [replace(statement, number=len(doubled))])
     assert places(report, "doubles") == [len(doubled)]
 
     stranger = identity(999)
-    forged = stranger.sign(replace(said, voter=stranger.voter), scope(spec))
+    forged = stranger.sign(replace(message, voter=stranger.voter), scope(spec))
     invented = [*log[:middle], forged, *log[middle:]]
-    assert middle + 1 in places(check(spec, items(invented), enrolled, [told]), "enrolment")
+    assert middle + 1 in places(check(spec, items(invented), enrolled, [statement]), "enrolment")
 
 
 @given(data=st.data())
@@ -93,8 +96,8 @@ def test_any_one_change_to_a_log_is_found_by_who_kept_a_copy(data):
             changed.insert(data.draw(st.integers(0, len(changed))), taken)
         case "replace":
             stranger = identity(998)
-            said = replace(taken.message, voter=stranger.voter)
-            changed.insert(place, stranger.sign(said, scope(spec)))
+            message = replace(taken.message, voter=stranger.voter)
+            changed.insert(place, stranger.sign(message, scope(spec)))
     copy = Remembered("copy", scope(spec), [(n, e.message) for n, e in enumerate(log, 1)])
     enrolled = voters([*log, *changed])
     assert not check(spec, items(changed), enrolled, remembered=[copy]).ok
@@ -104,23 +107,23 @@ def test_any_one_change_to_a_log_is_found_by_who_kept_a_copy(data):
 def test_who_remembers_a_message_finds_that_it_was_dropped_though_all_else_agrees():
     spec, log = survey_spec(), survey_answers(30)
     dropped = log[:10] + log[11:]
-    told = fold(spec, dropped)
-    blind = check(spec, items(dropped), voters(log), [told])
+    statement = fold(spec, dropped)
+    blind = check(spec, items(dropped), voters(log), [statement])
     assert blind.ok
     assert "left out" in blind.unchecked[0]
     own = Remembered("device.db", scope(spec), [(None, log[10].message)])
-    report = check(spec, items(dropped), voters(log), [told], [own])
+    report = check(spec, items(dropped), voters(log), [statement], [own])
     assert [finding.text for finding in report.findings] == [
         f"device.db has a message of {log[10].message.voter[:12]}..., the log has not"
     ]
     copy = Remembered(
         "copy", scope(spec), [(n, e.message) for n, e in enumerate(log, 1)], voters(log)
     )
-    report = check(spec, items(dropped), voters(log), [told], [copy])
+    report = check(spec, items(dropped), voters(log), [statement], [copy])
     assert places(report, "memory") == [11, 12]
     assert "it is 11 now, and 18 others moved too" in report.findings[1].text
     head = Statement("head", 30, {"head": check(spec, items(log), voters(log)).head}, "--head")
-    assert not check(spec, items(dropped), voters(log), [told, head]).ok
+    assert not check(spec, items(dropped), voters(log), [statement, head]).ok
     assert check(spec, items(log), voters(log), [head]).ok
     assert not any("left out" in row for row in report.unchecked)
 
@@ -173,7 +176,7 @@ def test_the_rules_are_replayed_in_the_order_of_the_board():
     assert places(check(survey, items([*answers, foreign]), voters(answers)), "rules") == [4]
 
 
-def test_more_voters_than_may_be_or_fewer_than_are_told_of_are_found():
+def test_more_voters_than_may_be_or_fewer_than_are_claimed_are_found():
     spec, log = HONEST["decentralized"]()
     keys = {identity(n).voter for n in range(1, 8)}
     assert "at most 6 may be" in check(spec, items(log), keys, players=6).findings[0].text
@@ -183,13 +186,13 @@ def test_more_voters_than_may_be_or_fewer_than_are_told_of_are_found():
 
 def test_a_count_that_does_not_follow_from_the_log_is_found():
     spec, log = HONEST["decentralized"]()
-    told = fold(spec, log)
-    wrong = replace(told, values={**told.values, "answer": [0]})
+    statement = fold(spec, log)
+    wrong = replace(statement, values={**statement.values, "answer": [0]})
     report = check(spec, items(log), voters(log), [wrong])
     assert [finding.text for finding in report.findings] == [
         "the server gives as tally's answer [0] of 6 messages, the log gives [2]"
     ]
-    more = replace(told, number=7)
+    more = replace(statement, number=7)
     assert (
         "refers to message 7, the log has 6"
         in check(spec, items(log), voters(log), [more]).findings[0].text
@@ -242,7 +245,7 @@ def test_numbers_that_go_back_or_skip_many_are_found():
 
 
 def test_every_kind_of_message_is_in_one_of_these_logs():
-    said = {kind_of(e.message).form for make in HONEST.values() for e in make()[1]}
+    found = {kind_of(e.message).form for make in HONEST.values() for e in make()[1]}
     known = {form for make in HONEST.values() for form in make()[0].scheme.about.messages}
-    assert said == known
+    assert found == known
     assert body(HONEST["survey"]()[1][0])["message"]["type"] == "answer"

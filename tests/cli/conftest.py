@@ -1,5 +1,6 @@
 """Run the command line in this process."""
 
+import json
 from typing import NamedTuple
 
 import pytest
@@ -16,6 +17,12 @@ class Ran(NamedTuple):
     def words(self):
         """What was printed without frames and line breaks, which fall where 80 columns end."""
         return " ".join(self.out.replace("│", " ").split())
+
+    @property
+    def told(self):
+        """The JSON that it printed."""
+        assert self.code == 0, self.err
+        return json.loads(self.out)
 
 
 @pytest.fixture

@@ -1,6 +1,105 @@
+"""``devote plan``: all schemes compared, one scheme in detail, its costs over an axis."""
+
 import json
+import re
 
 import pytest
+
+from devote.cli.main import COMMANDS, help_of
+
+pytestmark = pytest.mark.usefixtures("shipped_schemes")
+
+FLEET = ("plan", "--means", ".8,.4,.2", "--epsilon", ".2", "--trials", 60, "--seconds", 1)
+
+
+def test_all_schemes_are_compared_and_one_is_named(devote):
+    plan = devote(*FLEET, "--players", 5_000, "--plays-per-day", 1, "--json").told
+    assert (plan["n_players"], plan["privacy"], plan["use"]) == (5_000, 1.0, "survey")
+    rows = {row["scheme"]: row for row in plan["schemes"]}
+    assert list(rows) == ["decentralized", "jury", "survey"]
+    survey = rows["survey"]
+    assert survey["can"]
+    assert survey["proved_error"] <= 0.05
+    assert survey["proved_privacy"] == 1.0
+    simulated = survey["simulated"]
+    assert (simulated["unit"], simulated["simulated_runs"]) == ("answers", 60)
+    takes = simulated["takes"]
+    assert takes["low"] < takes["mean"] < takes["high"]
+    assert takes["median"] < takes["p95"] <= simulated["devices_needed"]
+    assert 0 < simulated["days"]["mean"] < simulated["days"]["p95"] < 1
+    assert rows["decentralized"]["cannot"][:2] == ["no error is proved", "no privacy is proved"]
+    assert plan["relax"] == []
+    asked = {"privacy", "liars", "epsilon", "flash crowd", "all alike"}
+    assert {cost["asked"] for cost in plan["costs"]} == asked
+
+
+def test_the_default_is_a_web_shop(devote):
+    plan = devote("plan", "--privacy", "none", "--trials", 20, "--seconds", 0.5, "--json").told
+    assert plan["problem"]["means"] == [0.05, 0.04, 0.03, 0.03]
+    assert (plan["visitors_per_day"], plan["epsilon"]) == (50_000.0, 0.005)
+    assert plan["use"] == "survey"
+    assert devote(*FLEET, "--visitors-per-day", 100, "--json").told["privacy"] == 1.0
+
+
+def test_the_table_says_what_to_use_what_it_takes_and_how_to_write_it(devote):
+    words = devote(*FLEET, "--visitors-per-day", 800, "--liars", 3).words
+    for part in (
+        "800 visitors a day, 3 options",
+        "find an option that is at most 0.2 worse than the best",
+        "up to 3 devices may lie",
+        "Use survey. What you ask is proved of it",
+        "no other scheme does it here",
+        "60 simulated runs, 60 with an answer",
+        "visitors needed",
+        "privacy e none 4 2 1* 0.5",
+        "lying devices 0 3* 10",
+        "epsilon 0.1 0.2*",
+        "a flash crowd",
+        "its devices play again and again, and visitors come once",
+        'scheme = { name = "survey", liars = 3 }',
+    ):
+        assert part in words
+    assert "e+" not in words
+
+
+def test_few_devices_get_a_jury_and_its_plays(devote):
+    words = devote(*FLEET, "--players", 40, "--privacy", "none", "--plays-per-day", 5).words
+    assert "Use jury. What you ask is proved of it" in words
+    assert "plays of each device" in words
+    assert re.search(r'scheme = { name = "jury", seats = \d+ }', words)
+
+
+def test_where_none_can_it_says_so_plainly_and_what_would_do(devote):
+    asked = (*FLEET, "--players", 60, "--privacy", "none", "--days", ".3")
+    words = devote(*asked).words
+    assert "No scheme can answer this question with 60 devices." in words
+    assert "What would do, everything else as asked:" in words
+    assert "devices instead of 60" in words
+    plan = devote(*asked, "--json").told
+    assert plan["use"] is None
+    assert plan["why"].startswith("No scheme can do this: decentralized: no error is proved")
+    assert len(plan["relax"]) == 2
+    drifting = ("plan", "--problem", 3, "--epsilon", ".1", "--trials", 2, "--seconds", 0.1)
+    words = devote(*drifting, "--players", 200, "--visitors-per-day", 0.5).words
+    assert "its error is not proved here" in words
+    assert "0.5 visitors a day" in words
+
+
+def test_events_of_all_devices_may_be_given_instead_and_the_same_question_gives_the_same(devote):
+    rates = (("--plays-per-day", 2), ("--events-per-day", 6_000))
+    one, other = (devote(*FLEET, "--players", 3000, *rate, "--json").out for rate in rates)
+    assert one == other
+
+
+def examples():
+    lines = [line.strip() for line in help_of(COMMANDS["plan"]).splitlines()]
+    return [line.removeprefix("devote ") for line in lines if line.startswith("devote plan")]
+
+
+@pytest.mark.parametrize("line", examples())
+def test_every_example_of_the_help_runs(devote, line):
+    assert devote(*line.split(), "--trials", 2, "--seconds", 0.1, "--json").told
+
 
 SMALL = (
     *("plan", "--scheme", "decentralized", "--means", ".5,.5,.5", "--players", 60),
@@ -8,32 +107,27 @@ SMALL = (
 )
 
 
-def told(ran):
-    assert ran.code == 0, ran.err
-    return json.loads(ran.out)
-
-
-def test_plan_gathers_theory_and_a_quick_simulation(devote):
-    plan = told(devote(*SMALL, "--events-per-day", 1000, "--json"))
+def test_one_scheme_gathers_theory_and_a_quick_simulation(devote):
+    plan = devote(*SMALL, "--events-per-day", 1000, "--json").told
     assert plan["votes_needed"] == 28
     assert list(plan["facts"].values()) == [28, 29]  # the rules paper and ceil
-    assert (plan["scheme"], plan["n_players"]) == ("decentralized", 60)
-    assert plan["message_bound"] == 83
+    assert (plan["scheme"], plan["n_players"], plan["message_bound"]) == ("decentralized", 60, 83)
     assert plan["failure"]["claimed"] == pytest.approx(0.0523, abs=1e-4)
-    assert [row["name"] for row in plan["failure"]["bounds"]] == ["claimed", "if one arm is good"]
     assert plan["stall_possible"] is False
-    assert plan["problem"]["means"] == [0.5, 0.5, 0.5]
     simulated = plan["simulated"]
-    assert simulated["trials"] == 3
     device = simulated["per_device"]
+    assert simulated["trials"] == 3
     assert device["median"] <= device["p90"] <= device["busiest"]
-    assert 0 < simulated["samples"]["mean"] < simulated["samples_until_all_know"]["mean"]
-    spread = simulated["to_decision"]
-    assert spread["mean"] == pytest.approx(simulated["samples"]["mean"])
-    assert spread["low"] < spread["median"] < spread["high"]
-    assert spread["median"] <= spread["p95"]
-    assert plan["days"] == pytest.approx(simulated["samples_until_all_know"]["mean"] / 1000)
+    until_all = simulated["samples_until_all_know"]["mean"]
+    assert 0 < simulated["samples"]["mean"] < until_all
+    assert plan["days"] == pytest.approx(until_all / 1000)
     assert plan["days_to_decision"] == pytest.approx(simulated["samples"]["mean"] / 1000)
+    assert [promise["name"] for promise in plan["promises"]][:4] == [
+        *("right answer", "one device", "few messages", "one answer"),
+    ]
+    words = devote(*SMALL, "--players", 40).words
+    assert "Up to 2 x 28 - 2 players can split" in words  # errata 5 and 20
+    assert "give --events-per-day" in words
 
 
 def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
@@ -45,119 +139,24 @@ def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
     assert "Theorem 2 does not hold here: 2 arms are epsilon-optimal" in ran.words
     assert "Simulated:" in ran.out
     assert "<=" not in ran.out
-    plan = told(devote("plan", "--means", tied.replace(".7,.7", ".7,.4"), *common, "--json"))
+    plan = devote("plan", "--means", tied.replace(".7,.7", ".7,.4"), *common, "--json").told
     assert plan["theorem_2"]["samples"] > plan["simulated"]["samples"]["mean"]
-    assert plan["promises"][0]["standing"] == "proved"
 
 
-def test_a_jury_of_thousands_can_be_planned(devote):
-    asked = ("--arms", 100, "--players", 5000, "--scheme", "jury", "--set", "seats=4286")
-    ran = devote("plan", *asked, "--epsilon", ".01", "--seconds", "0.1", "--trials", 1)
-    assert ran.code == 0
-    assert "of 4286 honest jurors" in ran.words
-
-
-def test_every_promise_has_a_standing_in_words(devote):
-    plan = told(devote(*SMALL, "--json"))
-    standing = [(promise["name"], promise["standing"]) for promise in plan["promises"]]
-    assert standing == [
-        ("right answer", "claimed"),
-        ("one device", "proved"),
-        ("few messages", "proved"),
-        ("one answer", "proved"),
-        ("privacy", "refuted"),
-        ("right answer", "measured"),
-    ]
-
-
-def test_errata_5_and_20_the_risk_of_a_stall_is_told(devote):
-    ran = devote(*SMALL, "--players", 40)
-    assert "Up to 2 x 28 - 2 players can split" in ran.words
-    few, enough = (told(devote(*SMALL, "--players", n, "--json")) for n in (54, 55))
-    assert (few["stall_possible"], enough["stall_possible"]) == (True, False)
-    [words] = [row["words"] for row in few["promises"] if row["name"] == "one answer"]
-    assert "Use 55 players or more" in words
-
-
-def test_the_table_states_the_assumed_arms_and_asks_for_events(devote):
-    few = ("plan", "--scheme", "jury", "--arms", 3, "--set", "seats=5", "--players", 5)
-    ran = devote(*few, "--trials", 1, "--seconds", "0.1")
-    assert "click rates of a web shop, assumed: give yours with --means" in ran.words
-    assert "--events-per-day" in ran.out
-    assert "days" in devote(*SMALL, "--events-per-day", 100).out
-
-
-def test_a_plan_warns_of_an_epsilon_under_which_every_option_passes_and_of_many_answers(devote):
+def test_a_plan_warns_and_a_costly_one_is_cut_off_and_says_at_least(devote):
     loose = ("plan", "--scheme", "survey", "--means", ".5,.4", "--epsilon", ".2", "--trials", 1)
     assert "Every option passes" in devote(*loose).words
-    often = devote(*loose, "--epsilon", ".05", "--set", "answers=20", "--set", "privacy=none")
-    assert "only if options pay all users alike" in often.words
-    assert "wrong in .21 to .31 of runs" in often.words
-    once = devote(*loose, "--epsilon", ".05", "--set", "privacy=none", "--players", 5_000)
-    assert "only if options pay" not in once.words
-    assert "users may differ: each answers once" in once.words
-
-
-def test_a_costly_plan_is_cut_off_and_says_at_least(devote):
     costly = ("plan", "--scheme", "decentralized", "--arms", 10, "--players", 20_000)
-    costly += ("--epsilon", ".01", "--seconds", "0.1")
-    assert "at least" in devote(*costly).out
-    plan = told(devote(*costly, "--json"))
-    assert plan["simulated"]["unfinished"]
-    assert plan["simulated"]["trials"] == 1
+    ran = devote(*costly, "--epsilon", ".01", "--seconds", "0.1")
+    assert "click rates of a web shop, assumed: give yours with --means" in ran.words
+    assert "at least" in ran.out
 
 
-def test_a_jury_can_be_planned(devote):
-    plan = told(devote(*SMALL, "--scheme", "jury", "--json"))
-    assert plan["theorem_2"] is None
-    assert plan["why_no_theorem_2"]
-    assert plan["stall_possible"] is False  # 29 picks of 3 arms: one has 10
-    assert plan["message_bound"] == 58 >= max(plan["simulated"]["broadcasts"]["values"])
-    assert "never more than 58 claims and picks" in devote(*SMALL, "--scheme", "jury").out
-
-
-def test_a_jury_of_unproved_subroutines_is_not_said_to_hold(devote):
-    plan = told(devote(*SMALL, "--scheme", "jury", "--algorithm", "kl_racing", "--json"))
-    right = plan["promises"][0]
-    assert (right["name"], right["standing"]) == ("right answer", "claimed")
-    assert "not proved here: kl_racing alone" in right["words"]
-    assert [row["name"] for row in plan["failure"]["bounds"]] == ["claimed"]
-
-
-def test_a_jury_takes_its_own_parameters(devote):
-    jury = (
-        *SMALL,
-        "--players",
-        80,
-        "--scheme",
-        "jury",
-        "--set",
-        "liars=1",
-        "--set",
-        "seat_after=7",
-    )
-    plan = told(devote(*jury, "--json"))
-    scheme = plan["spec"]["scheme"]
-    assert (scheme["liars"], scheme["seat_after"]) == (1, 7)
-    assert plan["votes_needed"] == 11
-
-
-def test_a_jury_takes_no_resets_and_says_so_before_it_simulates(devote):
-    ran = devote(*SWITCHING, "--scheme", "jury")
-    assert ran.code == 2
-    assert "ser4 never ends" in ran.err
-
-
-@pytest.mark.parametrize("axis", ["eta", "players", "epsilon"])
-def test_a_sweep_draws_a_picture_and_keeps_its_data(devote, axis, tmp_path):
-    picture = tmp_path / "sweep.svg"
-    ran = told(
-        devote(*SMALL, "--sweep", axis, "--out", picture, "--trials", 1, "--workers", 1, "--json")
-    )
-    assert ran["axis"] == axis
-    assert len(ran["values"]) == len(ran["rows"]) >= 3
-    assert picture.read_text(encoding="utf-8").rstrip().endswith("</svg>")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["sweep.json", "sweep.svg"]
+def test_a_jury_of_thousands_takes_its_own_parameters(devote):
+    asked = ("plan", "--arms", 100, "--players", 5000, "--scheme", "jury", "--set", "seats=4286")
+    ran = devote(*asked, "--epsilon", ".01", "--seconds", "0.1", "--trials", 1)
+    assert "of 4286 honest jurors" in ran.words
+    assert "claims and picks" in ran.words
 
 
 SWITCHING = (
@@ -166,49 +165,28 @@ SWITCHING = (
 )
 
 
-def test_a_plan_for_ser4_recommends_a_phi_and_shows_the_printed_one(devote):
-    plan = told(devote(*SWITCHING, "--json"))
+def test_a_plan_for_ser4_recommends_a_phi_unless_one_is_given(devote):
+    plan = devote(*SWITCHING, "--json").told
     resets = plan["resets"]
     expected = (2 / (100_000 * resets["plays_per_term"])) ** 0.5
-    assert plan["spec"]["algorithm"] == "ser4"
     assert plan["spec"]["options"]["phi"] == resets["phi"] == pytest.approx(expected)
     assert resets["printed_phi"] > 10 * resets["phi"]
-    assert resets["plays"] < resets["plays_without"] < resets["plays_printed"]
-    assert resets["votes"] == pytest.approx((1 + resets["resets"]) * plan["message_bound"])
-    assert resets["failure_over_terms"] > resets["failure_printed"] >= 0.05
-    assert resets["why_not_theorem_4"] == "epsilon=0.25 is below eta / n_arms = 0.3"
-    assert plan["simulated"]["status"]["agreed"] == 3
-    table = devote(*SWITCHING).out
-    assert "phi, recommended" in table
-    assert "phi, as printed" in table
-    assert "Theorem 4 does not apply" in table
+    assert resets["plays"] < resets["plays_without"]
+    words = devote(*SWITCHING, "--option", "phi=1e-3").words
+    for part in ("phi, recommended", "phi, as printed", "Theorem 4 does not apply", "no gain"):
+        assert part in words
 
 
-def test_a_plan_for_ser4_takes_a_phi(devote):
-    plan = told(devote(*SWITCHING, "--option", "phi=1e-3", "--json"))
-    assert plan["spec"]["options"]["phi"] == plan["resets"]["phi"] == 1e-3
-    assert plan["resets"]["recommended_phi"] < 1e-3
-    assert "promises no gain" in devote(*SWITCHING, "--option", "phi=1e-3").out
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        (("--means", ".5,.5,.5"), "no play is suboptimal"),
-        (("--algorithm", "ser3"), "--algorithm ser4"),
-        (("--switches", 0), "use ser3"),
-        (("--horizon", 0), "1 or more"),
-        (("--sweep", "eta"), "--algorithm ser3"),
-    ],
-)
-def test_a_plan_for_ser4_says_what_it_cannot_do(devote, changed, words):
-    ran = devote(*SWITCHING, *changed)
-    assert ran.code != 0
-    assert words in " ".join(ran.err.split())
-
-
-def test_a_plan_for_ser4_asks_for_what_changes(devote):
-    ran = devote("plan", "--algorithm", "ser4")
-    assert ran.code != 0
-    assert "--switches" in ran.err
-    assert "--horizon" in ran.err
+@pytest.mark.parametrize("axis", ["eta", "players", "epsilon"])
+def test_a_sweep_draws_a_picture_and_keeps_its_data_only_if_asked(
+    devote, axis, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    asked = (*SMALL, "--sweep", axis, "--trials", 1, "--workers", 1)
+    found = devote(*asked, "--json").told
+    assert (found["axis"], found["picture"], found["data"]) == (axis, None, None)
+    assert len(found["values"]) == len(found["rows"]) >= 3
+    assert list(tmp_path.iterdir()) == []
+    if axis == "eta":
+        assert json.loads(devote(*asked, "--out", "sweep.svg", "--json").out)["rows"]
+        assert {path.name for path in tmp_path.iterdir()} == {"sweep.json", "sweep.svg"}

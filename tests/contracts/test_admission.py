@@ -2,7 +2,7 @@
 
 Memory, SQLite, JetStream and the votes of devices without a server. Where a board differs by its
 nature, the test says so: devices without a server keep what came before its turn, and take back
-what a revoked voter has said.
+what a revoked voter has sent.
 """
 
 import random
@@ -159,8 +159,8 @@ def outcomes(board) -> list[tuple[str, str, str, str | None]]:
         found = [(what, board.post(envelope)) for what, envelope in listed[:180]]
         board.close_experiment()
         found += [(f"{what}, closed", board.post(envelope)) for what, envelope in listed[180:]]
-        said = board.post(vote(LATER[-1], 0, term=1))
-        found.append(("new, closed", said))
+        receipt = board.post(vote(LATER[-1], 0, term=1))
+        found.append(("new, closed", receipt))
     return [(what, r.outcome.value, r.reason, r.cause) for what, r in found]
 
 
@@ -176,13 +176,13 @@ def test_the_200_messages_meet_every_reason_there_is(expected):
         by_kind.setdefault(what, set()).add(f"{outcome} {reason.partition(chr(10))[0]}")
     assert by_kind["revoked"] == {f"refused {REVOKED.reason.partition(chr(10))[0]}"}
     assert by_kind["not enrolled"] == {f"refused {NOT_ENROLLED.reason.partition(chr(10))[0]}"}
-    assert all("has no such message" in said for said in by_kind["another scheme, forged"])
+    assert all("has no such message" in text for text in by_kind["another scheme, forged"])
     assert by_kind["another scheme"] == by_kind["another scheme, forged"], "the kind goes first"
-    assert all("signature" in said for said in by_kind["moved"] | by_kind["forged"])
+    assert all("signature" in text for text in by_kind["moved"] | by_kind["forged"])
     assert by_kind["new, closed"] == {"refused Experiment 'banner' is closed."}
     assert by_kind["duplicate, closed"] == {"duplicate "}, "what is there stays a duplicate"
-    assert any("at most 6 messages" in said for said in by_kind["over the limit"])
-    assert all(said.startswith("refused") for said in by_kind["early"])
+    assert any("at most 6 messages" in text for text in by_kind["over the limit"])
+    assert all(text.startswith("refused") for text in by_kind["early"])
 
 
 @pytest.mark.parametrize("name", BOARDS)

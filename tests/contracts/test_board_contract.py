@@ -4,12 +4,12 @@ A new board joins by a line in ``OPENERS``, a new scheme by one in ``SCHEMES``.
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.boards.faults import Faults, FaultyBoard, MockClock
 from tests.boards.local import here, scope
@@ -73,24 +73,24 @@ def answer(
 
 
 @dataclass(frozen=True)
-class Spoken:
+class SchemeInUse:
     """A scheme as boards meet it.
 
-    ``sayings`` are twenty messages that may be posted in any order. After ``first`` the
+    ``messages`` are twenty messages that may be posted in any order. After ``first`` the
     messages in ``against_the_rules`` are refused. ``foreign`` are other schemes' messages.
     """
 
     spec: ExperimentSpec
-    sayings: tuple[Envelope, ...]
+    messages: tuple[Envelope, ...]
     first: tuple[Envelope, ...]
     against_the_rules: dict[str, Envelope]
     foreign: tuple[Envelope, ...]
 
 
 SCHEMES = {
-    "decentralized": Spoken(
+    "decentralized": SchemeInUse(
         DECENTRALIZED,
-        sayings=tuple(vote(voter, arm) for voter in ENROLLED[:5] for arm in range(4)),
+        messages=tuple(vote(voter, arm) for voter in ENROLLED[:5] for arm in range(4)),
         first=(vote(ENROLLED[2], 3),),
         against_the_rules={
             "forged signature": Envelope(vote(GOOD).message, "0" * 128),
@@ -113,9 +113,9 @@ SCHEMES = {
         },
         foreign=(claim(GOOD, spec=DECENTRALIZED), pick(GOOD, spec=DECENTRALIZED)),
     ),
-    "jury": Spoken(
+    "jury": SchemeInUse(
         JURY,
-        sayings=tuple(claim(voter, spec=JURY) for voter in ENROLLED),
+        messages=tuple(claim(voter, spec=JURY) for voter in ENROLLED),
         first=(claim(GOOD, spec=JURY), pick(GOOD, 3, spec=JURY), claim(OTHER, spec=JURY)),
         against_the_rules={
             "forged signature": Envelope(claim(ENROLLED[2], spec=JURY).message, "0" * 128),
@@ -136,9 +136,9 @@ SCHEMES = {
         },
         foreign=(vote(GOOD, spec=JURY), reset(GOOD, 1, JURY)),
     ),
-    "survey": Spoken(
+    "survey": SchemeInUse(
         SURVEY,
-        sayings=tuple(answer(voter, n % 4, n % 2) for n, voter in enumerate(ENROLLED)),
+        messages=tuple(answer(voter, n % 4, n % 2) for n, voter in enumerate(ENROLLED)),
         first=(answer(GOOD, 3),),
         against_the_rules={
             "forged signature": Envelope(answer(OTHER).message, "0" * 128),
@@ -186,14 +186,14 @@ async def jetstream(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: 
 @asynccontextmanager
 async def http(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: Path):
     async with sqlite(spec, enrolled, folder) as board, AsyncExitStack() as stack:
-        url = await stack.enter_async_context(serving(create_app(board._store, Settings())))
+        url = await stack.enter_async_context(serving(create_app(board.store, Settings())))
         yield await stack.enter_async_context(HttpBoard(f"{url}/experiments/{spec.name}"))
 
 
 @asynccontextmanager
 async def http_on_jetstream(spec: ExperimentSpec, enrolled: Sequence[Identity], folder: Path):
     async with jetstream(spec, enrolled, folder) as board, AsyncExitStack() as stack:
-        url = await stack.enter_async_context(serving(create_app(board._store, Settings())))
+        url = await stack.enter_async_context(serving(create_app(board.store, Settings())))
         yield await stack.enter_async_context(HttpBoard(f"{url}/experiments/{spec.name}"))
 
 
@@ -220,11 +220,11 @@ async def why_refused(board: Board, envelope: Envelope) -> str:
     if isinstance(board, MemoryBoard):
         return board.post(envelope).reason
     if isinstance(board, SqliteBoard):
-        return board._store.post("banner", envelope).reason
+        return board.store.post("banner", envelope).reason
     assert isinstance(board, HttpBoard)
-    posting = board._answer("POST", "/messages", body=body(envelope), statuses=(403,))
-    async with posting as answer:
-        return json.loads(await answer.aread())["error"]
+    async with httpx.AsyncClient() as client:
+        answer = await client.post(f"{board.url}/messages", json=body(envelope))
+        return answer.json()["error"]
 
 
 @pytest.fixture(params=OPENERS)
@@ -247,7 +247,7 @@ def check(request, tmp_path):
 
 
 @pytest.fixture(params=SCHEMES)
-def spoken(request):
+def used(request):
     return SCHEMES[request.param]
 
 
@@ -260,21 +260,21 @@ async def take(board: Board, count: int, after: int = 0) -> list[Event]:
         await stream.aclose()
 
 
-def test_a_device_learns_what_the_experiment_is_and_enrols(check, spoken):
+def test_a_device_learns_what_the_experiment_is_and_enrols(check, used):
     async def test(board: Board) -> None:
-        assert replace(await board.fetch_experiment(), enrolled=0) == here(spoken.spec)
-        envelope = spoken.sayings[-1]
+        assert replace(await board.fetch_experiment(), enrolled=0) == here(used.spec)
+        envelope = used.messages[-1]
         voter = next(voter for voter in ENROLLED if voter.voter == envelope.message.voter)
         assert await board.publish(envelope) is Outcome.REFUSED
         assert await board.enrol(voter) is Outcome.ACCEPTED
         assert await board.enrol(voter) is Outcome.DUPLICATE
         assert await board.publish(envelope) is Outcome.ACCEPTED
 
-    check(test, spoken.spec, ENROLLED[:2])
+    check(test, used.spec, ENROLLED[:2])
 
 
 @pytest.mark.parametrize("opener", ["sqlite", "http"])
-def test_a_device_that_may_not_enrol_is_told_so(tmp_path, opener):
+def test_a_device_that_may_not_enrol_is_refused(tmp_path, opener):
     closed = here(DECENTRALIZED.with_(name="closed"), "invite")
 
     async def main() -> None:
@@ -299,42 +299,42 @@ def test_a_device_that_may_not_enrol_is_told_so(tmp_path, opener):
     asyncio.run(main())
 
 
-def test_a_message_is_accepted_once_and_a_duplicate_ever_after(check, spoken):
+def test_a_message_is_accepted_once_and_a_duplicate_ever_after(check, used):
     async def test(board: Board) -> None:
-        envelope = spoken.sayings[0]
+        envelope = used.messages[0]
         assert await board.publish(envelope) is Outcome.ACCEPTED
         assert await board.publish(envelope) is Outcome.DUPLICATE
         assert (await board.snapshot()).posted == (Posted(1, envelope),)
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
-def test_what_is_against_the_rules_is_refused_and_changes_nothing(check, spoken):
+def test_what_is_against_the_rules_is_refused_and_changes_nothing(check, used):
     async def test(board: Board) -> None:
-        for envelope in spoken.first:
+        for envelope in used.first:
             assert await board.publish(envelope) is Outcome.ACCEPTED
         before = await board.snapshot()
-        for case, envelope in spoken.against_the_rules.items():
+        for case, envelope in used.against_the_rules.items():
             assert await board.publish(envelope) is Outcome.REFUSED, case
             assert "\n" in await why_refused(board, envelope), f"{case}: a remedy is missing"
             assert await board.snapshot() == before, case
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
-def test_another_schemes_message_is_refused_with_the_reason_and_changes_nothing(check, spoken):
+def test_another_schemes_message_is_refused_with_the_reason_and_changes_nothing(check, used):
     async def test(board: Board) -> None:
-        for envelope in spoken.first:
+        for envelope in used.first:
             assert await board.publish(envelope) is Outcome.ACCEPTED
         before = await board.snapshot()
-        for envelope in spoken.foreign:
+        for envelope in used.foreign:
             assert await board.publish(envelope) is Outcome.REFUSED
-            said = await why_refused(board, envelope)
-            assert f"whose scheme {spoken.spec.scheme.name} has no such message" in said
+            reason = await why_refused(board, envelope)
+            assert f"whose scheme {used.spec.scheme.name} has no such message" in reason
         assert await board.snapshot() == before
-        assert await board.publish(spoken.sayings[2]) is Outcome.ACCEPTED
+        assert await board.publish(used.messages[2]) is Outcome.ACCEPTED
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
 def test_each_kind_voter_term_and_arm_has_a_place_of_its_own(check):
@@ -408,32 +408,32 @@ def test_a_term_that_skips_one_is_refused_so_that_no_voter_can_use_them_all_up(c
     check(test, RESETTING)
 
 
-def test_a_snapshot_begins_after_the_number_given(check, spoken):
+def test_a_snapshot_begins_after_the_number_given(check, used):
     async def test(board: Board) -> None:
         empty = await board.snapshot()
         assert (empty.number, empty.posted) == (0, ())
-        for envelope in spoken.sayings[:4]:
+        for envelope in used.messages[:4]:
             await board.publish(envelope)
         later = await board.snapshot(2)
         assert later.number == 4
         assert [posted.number for posted in later.posted] == [3, 4]
         assert (await board.snapshot(4)).posted == ()
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
-def test_a_number_below_the_one_asked_for_tells_that_the_board_has_lost_some(check, spoken):
+def test_a_number_below_the_one_asked_for_shows_that_the_board_has_lost_some(check, used):
     async def test(board: Board) -> None:
-        await board.publish(spoken.sayings[0])
+        await board.publish(used.messages[0])
         snapshot = await board.snapshot(7)
         assert (snapshot.number, snapshot.posted) == (1, ())
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
-def test_a_stream_gives_the_backlog_then_its_end_then_what_comes(check, spoken):
+def test_a_stream_gives_the_backlog_then_its_end_then_what_comes(check, used):
     async def test(board: Board) -> None:
-        first, second = spoken.sayings[:2]
+        first, second = used.messages[:2]
         await board.publish(first)
         stream = board.stream()
         assert await anext(stream) == Posted(1, first)
@@ -445,19 +445,19 @@ def test_a_stream_gives_the_backlog_then_its_end_then_what_comes(check, spoken):
         assert await waiting == Posted(2, second)
         await stream.aclose()
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
-def test_the_stream_of_an_empty_board_says_at_once_that_it_is_empty(check, spoken):
+def test_the_stream_of_an_empty_board_ends_its_backlog_at_once(check, used):
     async def test(board: Board) -> None:
         assert await take(board, 1) == [EndOfBacklog(0)]
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
-def test_a_stream_resumes_after_the_number_given(check, spoken):
+def test_a_stream_resumes_after_the_number_given(check, used):
     async def test(board: Board) -> None:
-        sent = spoken.sayings[:4]
+        sent = used.messages[:4]
         for envelope in sent:
             await board.publish(envelope)
         assert await take(board, 3, after=2) == [
@@ -466,24 +466,24 @@ def test_a_stream_resumes_after_the_number_given(check, spoken):
             EndOfBacklog(4),
         ]
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
-def test_many_listeners_all_hear_every_message_in_the_same_order(check, spoken):
+def test_many_listeners_all_receive_every_message_in_the_same_order(check, used):
     async def test(board: Board) -> None:
         listening = [asyncio.ensure_future(take(board, 9)) for _ in range(20)]
         await asyncio.sleep(0.05)
-        posts = spoken.sayings[:8]
+        posts = used.messages[:8]
         await asyncio.gather(*map(board.publish, posts))
         heard = [[e for e in await one if isinstance(e, Posted)] for one in listening]
         assert all(events == heard[0] for events in heard)
         assert {event.envelope for event in heard[0]} == set(posts)
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
-def test_the_same_messages_make_the_same_set_in_whatever_order_they_are_posted(check, spoken):
-    posts = spoken.sayings
+def test_the_same_messages_make_the_same_set_in_whatever_order_they_are_posted(check, used):
+    posts = used.messages
 
     async def test(board: Board) -> None:
         outcomes = await asyncio.gather(*map(board.publish, [*posts, *reversed(posts)]))
@@ -494,12 +494,12 @@ def test_the_same_messages_make_the_same_set_in_whatever_order_they_are_posted(c
         assert {posted.envelope for posted in snapshot.posted} == set(posts)
         assert await board.snapshot() == snapshot
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
-def test_when_the_outcome_is_unknown_posting_again_is_safe(check, spoken):
+def test_when_the_outcome_is_unknown_posting_again_is_safe(check, used):
     async def test(board: Board) -> None:
-        envelope = spoken.sayings[0]
+        envelope = used.messages[0]
         lost = asyncio.ensure_future(board.publish(envelope))
         await asyncio.sleep(0)
         lost.cancel()
@@ -508,19 +508,19 @@ def test_when_the_outcome_is_unknown_posting_again_is_safe(check, spoken):
         assert await board.publish(envelope) is Outcome.DUPLICATE
         assert (await board.snapshot()).posted == (Posted(1, envelope),)
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
-def test_a_board_tells_what_one_voter_has_said(check, spoken):
+def test_a_board_has_the_messages_of_one_voter(check, used):
     async def test(board: Board) -> None:
-        for envelope in spoken.sayings:
+        for envelope in used.messages:
             assert await board.publish(envelope) is Outcome.ACCEPTED
-        voter = spoken.sayings[3].message.voter
-        own = tuple(e for e in spoken.sayings if e.message.voter == voter)
+        voter = used.messages[3].message.voter
+        own = tuple(e for e in used.messages if e.message.voter == voter)
         assert await board.sent_by(voter) == own
         assert await board.sent_by(STRANGER.voter) == ()
 
-    check(test, spoken.spec)
+    check(test, used.spec)
 
 
 def test_answers_are_counted_until_the_decision_also_about_arms_not_asked_about_now(check):
@@ -557,20 +557,20 @@ def test_answers_are_counted_until_the_decision_also_about_arms_not_asked_about_
     check(test, spec, [identity(n) for n in range(1, 200)])
 
 
-def test_the_tally_is_what_the_messages_come_to(check, spoken):
+def test_the_tally_is_what_the_messages_come_to(check, used):
     async def test(board: Board) -> None:
-        counted = spoken.spec.scheme.tally(spoken.spec)
+        counted = used.spec.scheme.tally(used.spec)
         tags = set()
-        for number, envelope in enumerate((None, *spoken.sayings[:5])):
+        for number, envelope in enumerate((None, *used.messages[:5])):
             if envelope is not None:
                 assert await board.publish(envelope) is Outcome.ACCEPTED
                 counted.add(envelope.message)
             told = await board.tally()
-            assert (told.number, told.scope) == (number, scope(spoken.spec))
+            assert (told.number, told.scope) == (number, scope(used.spec))
             assert told.tally == counted.public()
             assert await board.tally() == told
             assert len(told.to_json()) < 400
             tags.add(told.tag)
         assert len(tags) == 6
 
-    check(test, spoken.spec)
+    check(test, used.spec)

@@ -85,7 +85,7 @@ def test_importing_devote_needs_nothing_installed(bare_python):
     [
         ("from devote import run_sweep", "numpy", "sim"),
         ("import devote; devote.simulate(1, 2, 3)", "numpy", "sim"),
-        ("from devote import Device", "httpx", "fleet"),
+        ("from devote import Device", "cryptography", "fleet"),
     ],
 )
 def test_what_needs_an_extra_says_which_one_to_install(bare_python, program, package, extra):

@@ -1,7 +1,7 @@
 """What every registered scheme must do: each scheme by each check.
 
 A new scheme is checked by being registered; ``SMALL`` may give it parameters with which a run of
-a few players is short. The scheme of ``tests/schemes/first_to_finish.py`` comes from outside.
+a few players is short. The scheme of ``examples/scheme`` comes from outside.
 """
 
 import json
@@ -9,9 +9,9 @@ from dataclasses import FrozenInstanceError, fields
 from random import Random
 
 import pytest
+from examples.scheme import compiled, first_to_finish
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from tests.schemes import first_to_finish
 from tests.toml import to_toml
 
 from devote.problems import Problem, Weights
@@ -33,6 +33,7 @@ from devote.simulator import Scenario, run_players, run_trial
 from devote.simulator.parts import part_of
 
 assert first_to_finish.FirstToFinish.name in SCHEMES
+assert compiled.PART is part_of(first_to_finish.FirstToFinish())
 
 SMALL = {
     "decentralized": [{"quorum": 2}],

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from tests.device.reopened import ReopenedDatabase, empty
+from tests.device.reopened import ReopenedDatabase, content_of, empty
 
 from devote.device.steps import Change
 from devote.device.store import Store
@@ -34,14 +34,14 @@ class Disk:
         self.states: list[tuple[bytes, int]] = []
         self.healed = False
 
-    def committed(self, connection: sqlite3.Connection, durable: bool, entry: Any) -> None:
+    def committed(self, content: bytes, durable: bool, entry: Any) -> None:
         if entry is not None:
             self.log.append(entry)
         if self.healed:
             return
         if durable:
             self.states.clear()
-        self.states.append((connection.serialize(), len(self.log)))
+        self.states.append((content, len(self.log)))
 
     def lose_power(self, rng: random.Random) -> None:
         keep = rng.randrange(len(self.states))
@@ -69,7 +69,7 @@ class CrashingDatabase(ReopenedDatabase):
         if crash_at == "before":
             raise Crash
         super().write_one(statement, values)
-        self.disk.committed(self._connection, False, entry)
+        self.disk.committed(content_of(self), False, entry)
         if crash_at == "after":
             raise Crash
 
@@ -99,7 +99,7 @@ class CrashingTransaction:
         self.within.__exit__(kind, failure, trace)
         if failure is not None:
             raise failure
-        self.database.disk.committed(self.database._connection, self.durable, self.entry)
+        self.database.disk.committed(content_of(self.database), self.durable, self.entry)
         if self.crash_at == "after":
             raise Crash
 

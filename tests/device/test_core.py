@@ -6,6 +6,7 @@ import pytest
 from tests.device.worlds import ME, SPEC, HandClock, play_until_vote, set_up, vote
 
 from devote.boards.board import Outcome, Posted
+from devote.boards.database import StoreFull
 from devote.device import steps
 from devote.device.core import Core
 from devote.device.steps import Expiry
@@ -200,3 +201,21 @@ def test_the_status_tells_how_fresh_the_view_is(tmp_path):
     assert core.status().synced_ago == 63.0
     assert "offline since" in str(core.status())
     core.close()
+
+
+def test_a_store_that_can_be_neither_written_nor_read_leaves_nothing_that_is_not_stored(
+    core, monkeypatch
+):
+    def full(*_):
+        raise StoreFull("The disk is full.\nMake room.")
+
+    for call in ("save", "load"):
+        monkeypatch.setattr(core.store, call, full)
+    for _ in range(2):
+        with pytest.raises(StoreFull):
+            core.choose()
+        assert core.status().degraded
+    monkeypatch.undo()
+    assert core.pending() is None
+    core.reward(1.0, core.choose())
+    assert not core.status().degraded

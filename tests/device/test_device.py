@@ -514,6 +514,7 @@ def test_many_devices_in_two_experiments_share_one_thread_and_one_pool(server, t
         devices = [client.device(url, user=f"user {n}") for n in range(12) for url in urls]
         assert device_threads() == before + 1
         assert len({device.status().voter for device in devices}) == 24
+        assert len({device.board for device in devices}) == 2
         for device in devices:
             play_until_vote(device.core)
         until(lambda: all(device.status().sent for device in devices))

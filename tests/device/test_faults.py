@@ -55,8 +55,8 @@ def _runs_fail(seeds):
 def test_the_fault_run_sees_a_vote_that_is_sent_before_it_is_on_disk(monkeypatch):
     committed = Disk.committed
 
-    def never_synced(self, connection, durable, entry):
-        committed(self, connection, False if self.states else durable, entry)
+    def never_synced(self, content, durable, entry):
+        committed(self, content, False if self.states else durable, entry)
 
     monkeypatch.setattr(Disk, "committed", never_synced)
     assert _runs_fail(range(40))

@@ -11,7 +11,6 @@ import pytest
 from tests.device.worlds import ME, SPEC, play_until_vote, set_up
 
 from devote.boards.database import (
-    Database,
     StoreBusy,
     StoreCorrupt,
     StoreError,
@@ -137,9 +136,10 @@ def test_on_a_full_disk_the_step_has_not_happened_and_can_be_made_again(path, mo
     store = Store.open(path)
     core = Core(store)
     arm = core.choose(0.5)
-    (pages,) = store.database._connection.execute("PRAGMA page_count").fetchone()
-    store.database._connection.execute(f"PRAGMA max_page_count = {pages}")
-    store.database._connection.execute("PRAGMA cache_spill = 0")
+    with store.database.read() as db:
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count = {pages}")
+        db.execute("PRAGMA cache_spill = 0")
     before = core.record.player.to_dict()
     save = store.save
 
@@ -171,17 +171,18 @@ def test_only_a_step_that_fills_the_outbox_waits_for_the_disk(path):
     store = Store.open(path)
     core = Core(store)
     seen = []
-    store.database._connection.set_trace_callback(seen.append)
+    with store.database.read() as db:
+        db.set_trace_callback(seen.append)
     core.choose(0.1)
     core.reward(1.0)
     assert not any("synchronous=FULL" in statement for statement in seen)
     seen.clear()
     play_until_vote(core)
-    (mode,) = store.database._connection.execute("PRAGMA synchronous").fetchone()
+    (mode,) = db.execute("PRAGMA synchronous").fetchone()
     assert mode == 2
     last = max(i for i, s in enumerate(seen) if "synchronous=FULL" in s)
     assert any("INSERT INTO outbox" in statement for statement in seen[last:])
-    store.database._connection.set_trace_callback(None)
+    db.set_trace_callback(None)
     core.close()
 
 
@@ -210,12 +211,11 @@ def test_a_copy_of_the_file_and_its_log_taken_after_any_step_goes_on_from_there(
 def test_a_store_whose_process_died_before_it_had_a_log_can_be_opened(tmp_path):
     """The tables are committed before the file is switched to a write-ahead log."""
 
-    class Dying(Database):
-        def _use_write_ahead_log(self):
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        Dying(tmp_path / "device.db", LAYOUT, alone=True)
+    connection = sqlite3.connect(tmp_path / "device.db")
+    connection.executescript(LAYOUT.tables)
+    connection.execute(f"PRAGMA application_id={LAYOUT.application}")
+    connection.execute(f"PRAGMA user_version={LAYOUT.version}")
+    connection.close()
     store = Store.open(tmp_path / "device.db")
     assert not store.has_joined
     store.close()

@@ -139,8 +139,8 @@ def fails(seeds):
 def test_the_run_sees_a_bit_that_is_sent_before_it_is_on_disk(monkeypatch):
     committed = Disk.committed
 
-    def never_synced(self, connection, durable, entry):
-        committed(self, connection, False if self.states else durable, entry)
+    def never_synced(self, content, durable, entry):
+        committed(self, content, False if self.states else durable, entry)
 
     monkeypatch.setattr(Disk, "committed", never_synced)
     monkeypatch.setattr(Core, "recall", lambda self, held: setattr(self, "must_recall", False))

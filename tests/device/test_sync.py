@@ -328,3 +328,76 @@ def test_no_failure_makes_a_device_ask_sooner_than_its_pace_would(u):
         asked = Health(lambda: 0.0, every=every)
         for failures in range(1, 40):
             assert Pace().wait(asked, failures, u) >= Pace().wait(asked, 0, u)
+
+
+class Streaming(PretendServer):
+    """A board that counts its readers and can break their streams."""
+
+    def __init__(self):
+        super().__init__(enrolled=None)
+        self.open = self.rounds = 0
+        self.cut = asyncio.Event()
+
+    async def tally(self):
+        self.rounds += 1
+        return await super().tally()
+
+    async def stream(self, after=0):
+        self.open += 1
+        try:
+            await self.cut.wait()
+            raise BoardUnavailable("The stream was cut.")
+            yield
+        finally:
+            self.open -= 1
+
+
+def with_loop(core, board, watch, **options):
+    """Run the loop that ships beside ``watch``, which is given what wakes it."""
+
+    async def main():
+        wake = asyncio.Event()
+        task = asyncio.create_task(run_forever(core, board, wake=wake, **options))
+        try:
+            async with asyncio.timeout(10.0):
+                await watch(wake)
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+        assert board.open == 0
+
+    asyncio.run(main())
+
+
+async def until(condition):
+    while not condition():
+        await asyncio.sleep(0.005)
+
+
+def test_a_stream_ends_with_a_round_that_fails_and_nothing_wakes_the_loop_then(core):
+    board = Streaming()
+
+    async def watch(wake):
+        await until(lambda: board.open)
+        board.experiment = here(SPEC.with_(epsilon=0.5), players=3)
+        wake.set()
+        await until(lambda: not board.open)
+        failed = board.rounds
+        for _ in range(10):
+            wake.set()
+            await asyncio.sleep(0.005)
+        assert board.rounds == failed
+
+    with_loop(core, board, watch, pace=Pace(3_600.0))
+
+
+def test_a_stream_that_breaks_asks_for_a_round(core):
+    board = Streaming()
+
+    async def watch(wake):
+        await until(lambda: board.open)
+        rounds = board.rounds
+        board.cut.set()
+        await until(lambda: board.rounds > rounds)
+
+    with_loop(core, board, watch, pace=Pace(3_600.0), dice=lambda: 0.0)

@@ -15,7 +15,7 @@ from tests.device.watched_device import RealDevice, run
 from tests.device.worlds import HandClock, joined
 
 from devote.audit import audit_exposure
-from devote.audit.worlds import SECRETS
+from devote.audit.watched import SECRETS
 from devote.boards.identity import Identity
 from devote.device import steps
 from devote.device.core import Core

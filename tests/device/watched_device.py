@@ -12,7 +12,7 @@ from tests.boards.memory import MemoryBoard
 from tests.device.reopened import ReopenedDatabase, content_of
 from tests.device.worlds import HandClock, joined
 
-from devote.audit.wire import LOSS
+from devote.audit.watched import LOSS
 from devote.boards.board import BoardUnavailable
 from devote.boards.identity import Identity
 from devote.device.core import Core

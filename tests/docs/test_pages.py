@@ -15,7 +15,7 @@ NOTEBOOKS = [
     DOCS / f"{name}.md"
     for name in (
         *("tour", "schemes", "planner"),
-        *("simulate", "guide", "survey"),
+        *("simulate", "guide", "your_own_scheme", "survey"),
     )
 ]
 ELSEWHERE = {

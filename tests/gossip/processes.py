@@ -122,12 +122,13 @@ def run_device(plan: Plan, n: int, ticket: str, peers: list[int]) -> None:
     plan.network.enter(n)
     store = plan.store(n)
     url = f"gossip://{','.join(plan.network.address(p) for p in peers if p != n)}/banner"
+    call = CutDialler(plan, n)
     board = WitnessedBoard(
         url,
         store,
         ticket=ticket,
         settings=plan.settings(n),
-        dials=lambda _: CutDialler(plan, n),
+        dials=lambda _: call,
         dice=random.Random(f"{n}/{time.time_ns()}"),
     )
     board.acknowledged = store.with_suffix(".acknowledged").open("a", buffering=1)
@@ -150,16 +151,15 @@ def run_device(plan: Plan, n: int, ticket: str, peers: list[int]) -> None:
         now = time.monotonic()
         if pulls >= plan.budget or now - told_at > plan.look_every:
             told_at = now
-            plan.tell(n, _standing(board, device, pulls))
+            plan.tell(n, _standing(board, call, device, pulls))
             time.sleep(plan.look_every)
 
 
-def _standing(board: GossipBoard, device: Device, pulls: int) -> dict[str, Any]:
+def _standing(board: GossipBoard, call: Dialler, device: Device, pulls: int) -> dict[str, Any]:
     use = resource.getrusage(resource.RUSAGE_SELF)
     status = device.status()
-    call, app = board._call, board.app
+    app = board.app
     assert app is not None
-    assert isinstance(call, Dialler)
     return {
         "pid": os.getpid(),
         "root": board.votes.root,

@@ -255,7 +255,7 @@ def test_a_survey_that_runs_out_of_devices_is_not_called_able():
 
 
 def test_a_scheme_from_outside_is_compared_by_its_contract_alone(monkeypatch):
-    from tests.schemes.first_to_finish import FirstToFinish
+    from examples.scheme.first_to_finish import FirstToFinish
 
     monkeypatch.setitem(SCHEMES, FirstToFinish.name, FirstToFinish)
     toy = Problem("toy", [0.9, 0.1])

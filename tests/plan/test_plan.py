@@ -3,10 +3,9 @@ import pytest
 
 from devote.plan.forecast import run_within
 from devote.plan.plan import make_plan, web_shop
-from devote.plan.promises import case_of, failure_bounds, measured_answer
+from devote.plan.promises import measured_answer
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.protocol.scheme import SCHEMES
 from devote.simulator import Scenario, simulate
 
 SPEC = ExperimentSpec(arms=3)
@@ -26,36 +25,6 @@ def test_a_plan_runs_the_trials_that_simulate_runs_and_says_how_they_spread():
     assert spread["low"] < spread["mean"] < spread["high"]
     assert (spread["median"], spread["p95"]) == (sorted(plan.decided)[2], max(plan.decided))
     assert found["per_device"]["median"] < until_all.mean() / 40 < found["per_device"]["busiest"]
-
-
-def test_erratum_7_the_claim_holds_only_where_all_must_be_wrong_together():
-    spec = SPEC.with_(algorithm="worst_case")
-    tight, loose = (failure_bounds(Scenario(spec, TOY, n)) for n in (28, 32))
-    assert tight.proved == pytest.approx(tight.claimed)
-    assert loose.proved == pytest.approx(0.789, abs=1e-3)
-
-
-def test_errata_19_and_22_the_vote_has_a_bound_where_one_arm_alone_is_good():
-    one, two = (Problem("toy", means) for means in ([0.9, 0.1, 0.1], [0.9, 0.9, 0.1]))
-    assert failure_bounds(Scenario(SPEC, one, 64)).proved < 1e-40
-    assert failure_bounds(Scenario(SPEC, two, 64)).proved is None
-
-
-@pytest.mark.parametrize("liars", [0, 2])
-def test_a_jurys_bound_is_proved_and_meets_delta(liars):
-    spec = SPEC.with_(scheme={"name": "jury", "liars": liars})
-    bounds = failure_bounds(Scenario(spec, TOY, 200))
-    assert bounds.proved == bounds.claimed <= SPEC.delta
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("more", [0, 1, 100])
-def test_every_promise_has_words_under_every_scheme(scheme, more):
-    spec = SPEC.with_(scheme=scheme)
-    scenario = Scenario(spec, TOY, spec.scheme.fewest_players(spec) + more)
-    for promise in scenario.scheme.guarantees(case_of(scenario)).promises:
-        assert promise.standing in {"proved", "measured", "claimed", "refuted"}
-        assert promise.words.endswith((".", ")."))
 
 
 def test_where_every_arm_will_do_only_the_best_counts_as_right():

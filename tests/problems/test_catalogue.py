@@ -4,9 +4,7 @@ import math
 
 import pytest
 
-from devote.problems import PROBLEMS, Problem, ProblemError, Split, Uniform, get_problem
-
-ARMS = (0.7, 0.5, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)
+from devote.problems import PROBLEMS, Problem, ProblemError, get_problem
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -18,22 +16,6 @@ def test_every_problem_has_its_name_one_line_and_a_source(name):
     assert problem.source
     assert Problem.from_dict(problem.to_dict()) == problem
     assert len(problem.environment(32).groups) == len(problem.waking(32)[0]) == 32
-
-
-def test_problem_1_has_ten_arms_and_equal_players():
-    assert (get_problem("1").means, get_problem("1").activity) == (ARMS, Uniform())
-
-
-def test_problem_2_reuses_the_arms_with_an_unbalanced_distribution_of_players():
-    assert (get_problem("2").means, get_problem("2").activity) == (ARMS, Split(0.5, 0.8))
-
-
-def test_problem_3_suboptimal_arms_decrease_linearly_and_the_optimal_one_does_not():
-    problem = get_problem("3")
-    assert problem.activity == Uniform()
-    assert problem.values(32, 0) == list(ARMS)
-    assert problem.values(32, 5_000) == pytest.approx([0.7, *(m - 0.05 for m in ARMS[1:])])
-    assert problem.values(32, 50_000) == [0.7, *[0.0] * 9]
 
 
 def test_problem_4_the_one_right_arm_switches_twice():

@@ -81,16 +81,6 @@ def test_values_weigh_groups_by_their_activity():
     assert crossed.values(4, 0) == pytest.approx([0.3, 0.7])
 
 
-def test_with_activity_leaves_the_arms_alone():
-    problem = PROBLEMS["3"].with_activity("zipf:1.1")
-    assert problem.activity == Zipf(1.1)
-    assert problem.with_activity(Uniform()) == PROBLEMS["3"]
-
-
-def test_waking_is_the_alias_table_of_the_activity():
-    assert PROBLEMS["1"].waking(49) == ([1.0] * 49, list(range(49)))
-
-
 def test_a_document_may_leave_out_what_has_a_default():
     assert Problem.from_dict({"name": "p", "means": [0.5, 1], "drift": None}) == Problem(
         "p", (0.5, 1.0)

@@ -225,16 +225,6 @@ def test_the_logarithm_of_the_capital_is_that_of_the_exact_fraction(
     assert found == pytest.approx(logarithm, rel=1e-9, abs=1e-9)
 
 
-@given(COUNTS, COUNTS, st.integers(0, 400), EPSILONS, st.booleans())
-def test_a_capital_is_never_above_what_is_skipped_by(wins, losses, draws, epsilon, plain):
-    """``ln C <= .9 (w - l + s t)`` where that is above 0: the exact skip."""
-    s = 0.0 if plain else epsilon
-    rounds = wins + losses + draws
-    most = 0.9 * (wins - losses + s * rounds)
-    found = log_capital(epsilon, wins, losses, rounds, s)
-    assert found <= max(0.0, most) + 1e-9
-
-
 @given(
     counts=st.tuples(*3 * [st.integers(0, 9)]),
     liars=st.integers(0, 8),
@@ -393,54 +383,6 @@ def test_one_lie_more_than_allowed_can_break_the_promise(lies):
     case = {"epsilon": 0.29, "delta": 0.5, "lies": lies}
     assert most_often_wrong(0.3, 0.0, liars=lies, **case) < 0.25
     assert most_often_wrong(0.3, 0.0, liars=lies - 1, **case) > 0.6
-
-
-def played(means, *, epsilon=0.1, eta=0.5, rounds=1, liars=0):
-    """A run after so many pulls of each arm, which pays 1 in so many of them."""
-    n_arms = len(means)
-    rule = BETTING.rule(n_arms=n_arms, epsilon=epsilon, eta=eta, liars=liars)
-    state = BETTING.new_state(n_arms)
-    for i in range(rounds):
-        for k, mean in enumerate(means):
-            assert BETTING.choose(rule, state, 0.5) == k
-            bit = float(int((i + 1) * mean) > int(i * mean))
-            assert BETTING.observe(rule, state, k, bit, [0] * n_arms) == 0
-    return rule, state
-
-
-def test_a_round_that_others_complete_is_judged_before_the_next_bit_counts():
-    """Arms 0 and 1 have played; arm 2, which the round lacks, is taken out."""
-    rule, state = played((0.5, 0.5, 0.5), rounds=4)
-    for arm, bit in ((0, 1.0), (1, 0.0)):
-        assert BETTING.choose(rule, state, 0.5) == arm
-        BETTING.observe(rule, state, arm, bit, [0] * 3)
-    rounds_at = get_counts(state, 3, 0, 1)
-    drop(state, 2)
-    assert get_counts(state, 3, 0, 1) == rounds_at == (4, 0), "nothing is judged while nobody plays"
-    assert BETTING.choose(rule, state, 0.5) == 0
-    BETTING.observe(rule, state, 0, 0.0, [0] * 3)
-    assert get_counts(state, 3, 0, 1) == (5, 1), "the bit of 0 is of the next round"
-    assert BETTING.choose(rule, state, 0.5) == 1
-
-
-def get_counts(state, n_arms, j, a):
-    """Rounds and wins of a pair."""
-    first = 2 + n_arms + j * n_arms + a
-    return state.ints[first], state.ints[first + n_arms * n_arms]
-
-
-def test_a_leader_that_others_take_out_is_followed_by_the_next_best():
-    """Also if all that is left is settled against it: then a pull of nobody's round is made."""
-    rule, state = played((1.0, 0.0, 0.0), epsilon=0.3, eta=0.9, rounds=1)
-    twin = Betting(3, 0.3, 0.9)
-    twin.rounds, twin.leader = [{0: 1, 1: 0, 2: 0}], 0
-    drop(state, 0)
-    assert BETTING.choose(rule, state, 0.5) == 1
-    for arm in (1, 2, 1, 2):
-        assert BETTING.choose(rule, state, 0.5) == arm
-        n_out = BETTING.observe(rule, state, arm, float(arm == 2), [0] * 3)
-        assert n_out in (0, 1)
-    assert state.alive[2] == 1
 
 
 @given(st.floats(0, 1), st.floats(0, 1, exclude_max=True))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pytest
-from tests.schemes.first_to_finish import Finished, FirstFinish, FirstToFinish, Runner
+from examples.scheme.first_to_finish import Finished, FirstFinish, FirstToFinish, Runner
 
 from devote import check_scheme
 from devote.protocol import Bound, Guarantees, Sending
@@ -37,8 +37,8 @@ class LastCounts(FirstFinish):
     """A message that comes again changes the tally."""
 
     def add(self, message):
-        self.said.pop(message.voter, None)
-        self.said[message.voter] = message.arm
+        self.finished.pop(message.voter, None)
+        self.finished[message.voter] = message.arm
         return True
 
 
@@ -71,7 +71,7 @@ class Tossing(Runner):
     """Its message depends on the noise."""
 
     def _wake(self, noise):
-        if not self.tally.said:
+        if not self.tally.finished:
             self._send([Finished(self.spec.name, int(3 * noise), self.voter)])
 
 

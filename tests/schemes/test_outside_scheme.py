@@ -8,12 +8,12 @@ from contextlib import ExitStack
 
 import httpx
 import numpy as np
+from examples.scheme import first_to_finish
+from examples.scheme.first_to_finish import Finished, FirstToFinish
 from tests.boards.local import here
 from tests.boards.memory import MemoryBoard
 from tests.device.fault_run import drive
 from tests.device.worlds import device as new_device
-from tests.schemes import first_to_finish
-from tests.schemes.first_to_finish import Finished, FirstToFinish
 from tests.server.live import open_store, serving_in_thread
 
 from devote.boards.identity import Identity
@@ -25,7 +25,8 @@ from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import SCHEMES
 from devote.server import create_app
-from devote.simulator import Result, Scenario, load_results, run_players, run_sweep, simulate
+from devote.simulator import Scenario, load_results, run_players, run_sweep, simulate
+from devote.simulator.parts import PARTS
 
 SPEC = ExperimentSpec(arms=3, name="race", epsilon=0.5, scheme="first_to_finish")
 TOY = Problem("toy", (0.9, 0.4, 0.1))
@@ -50,13 +51,14 @@ def test_in_the_slow_simulator_the_first_to_finish_decides():
     assert sum(pulls > 0 for pulls in run.first_vote) == 1
 
 
-def test_simulate_takes_the_slow_path_where_there_is_no_engine(tmp_path):
+def test_simulate_takes_the_slow_path_where_there_is_no_compiled_part(tmp_path, monkeypatch):
+    monkeypatch.delitem(PARTS, "first_to_finish", raising=False)
     result = simulate(SPEC, TOY, 6, trials=3, seed=1)
     slow = [run_players(SPEC, TOY, 6, seed=1, trial=trial) for trial in range(3)]
     assert result.samples_until_all_know.tolist() == [run.samples_until_all_know for run in slow]
     assert result.samples.tolist() == [run.samples for run in slow]
     assert result.answers == (0, 0, 0)
-    again = Result.load(result.save(tmp_path / "race.npz"))
+    [again] = load_results(result.save(tmp_path / "race.jsonl"))
     assert again.scenario == result.scenario
 
 

@@ -50,7 +50,7 @@ FAULTS = {
     "not telling": (
         [(KEEP, KEEP.replace("return ", "") + "\n    return 0")],
         "def observe",
-        r"told of \[\], but the arms it took out are .*\nWrite each arm",
+        r"wrote \[\], but the arms it took out are .*\nWrite each arm",
     ),
     "unequal on lists and arrays": (
         [(WORD, "    state.ints[1] = reward / 2")],

@@ -6,9 +6,7 @@ import subprocess
 import sys
 import types
 
-import numpy as np
 import pytest
-from tests.rules.compiled import compiled
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
@@ -17,6 +15,7 @@ from devote.rules.state import best_mean
 from devote.simulator import Scenario, loop, run_trial
 from devote.simulator.compiling import Linker, of_event_loop, unchanged
 from devote.simulator.parts import PARTS
+from devote.simulator.run import Run
 
 RULE = """
 from devote.rules import COUNT, Algorithm, register
@@ -118,6 +117,18 @@ def test_an_edited_rule_is_the_rule_that_runs(rule_in_files):
     assert made.pulls() == 40
 
 
+def test_a_run_goes_on_with_the_rule_that_it_began_with(rule_in_files):
+    made = rule_in_files
+    spec = ExperimentSpec(arms=2, algorithm=made.name, scheme="isolated")
+    run = Run(Scenario(spec, Problem("two", (0.9, 0.1)), 1, engine="event"))
+    run.advance(50)
+    made.module.enough = compile_threshold(300)
+    while not run.over:
+        run.advance()
+    assert run.samples == 200
+    assert made.pulls() == 600
+
+
 def compile_threshold(limit):
     """A function with a constant in its closure."""
 
@@ -172,43 +183,19 @@ def inventory():
 
 numba.njit(lambda x: x + 1)(1)
 before = inventory()
-from devote.problems import PROBLEMS
+from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulator import Scenario, run_trial
-for engine in ("event",):
-    spec = ExperimentSpec(arms=10, scheme={"quorum": 2})
-    run_trial(Scenario(spec, PROBLEMS["1"], 4, engine=engine), seed=2, trial=0)
+from devote.simulator.answers import simulate_answers
+from devote.simulator.jurors import simulate_jury
+for engine in ("event", "passes", "cuda"):
+    spec = ExperimentSpec(arms=2, epsilon=0.9, scheme={"quorum": 2})
+    run_trial(Scenario(spec, Problem("two", (0.9, 0.1)), 3, engine=engine), seed=2, trial=0)
+simulate_answers(ExperimentSpec(arms=2, scheme="survey"), (0.9, 0.1), runs=1)
+simulate_jury(ExperimentSpec(arms=2, scheme="jury"), (0.9, 0.1), 100, runs=1)
 after = inventory()
 changed = [key for key in before if after.get(key) is not before[key]]
 assert not changed, changed
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_variables_keep_their_values_through_branches_and_loops():
-    def wander(words, out):
-        last, seen = -1, 0
-        for i in range(len(words)):
-            word = words[i]
-            if word > 2:
-                if seen == 0:
-                    continue
-                double = 2 * word
-                last = double + seen
-            else:
-                seen, double = seen + 1, word
-            for j in range(word):
-                if j + double > 5:
-                    break
-                last += j
-            out[i] = last * 100 + seen * 10 + double
-        out[-1] = last
-
-    quick = compiled(wander)
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        words = rng.integers(0, 6, 12)
-        expected, found = np.zeros((2, 13), np.int64)
-        wander(words, expected)
-        quick(words, found)
-        assert found.tolist() == expected.tolist()
+    env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=env, check=True)

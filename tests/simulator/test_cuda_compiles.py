@@ -12,8 +12,8 @@ from devote.rules import State
 from devote.simulator import Scenario, gpu
 from devote.simulator.compiling import Linker, of_event_loop
 from devote.simulator.passes import PLAYER, TRIAL
-from devote.simulator.passes_run import new_mail, new_rows, new_setup, of_passes
-from devote.simulator.run import Plan, Run
+from devote.simulator.passes_run import new_mail, new_rows, of_passes
+from devote.simulator.run import Plan, Run, new_setup
 
 cuda = pytest.importorskip("numba.cuda")
 H200 = (9, 0)
@@ -48,12 +48,12 @@ def test_kernels_of_passes_compile(scheme):
     shared, tally = np.ones((T, k), np.int8), np.zeros((T, k + 2), np.int64)
     sweep = gpu.sweep_kernel(k, rows.ints.shape[2], rows.floats.shape[2])
     keys, left, totals = np.zeros(T, np.uint64), np.zeros(1, np.int64), np.zeros((T, 3), np.int64)
-    held, first_vote = np.zeros((T, k), np.int8), np.zeros(T * N, np.int32)
+    held, by_player = np.zeros((T, k), np.int8), np.zeros((2, T * N), np.int32)
     for kernel, arguments in (
         (sweep, (setup, trials, players, shared, rows, mail)),
         (gpu.decide_kernel, (setup, trials, tally, shared, mail, *sorted_mail, tally, left)),
         (gpu.begin_kernel, (trials, players, keys, rows, N, k)),
-        (gpu.gather_kernel, (trials, players, rows, N, totals, held, first_vote)),
+        (gpu.gather_kernel, (trials, players, rows, N, totals, held, by_player)),
     ):
         assert code_of(kernel, given, *arguments).library.get_llvm_str()
 
@@ -72,6 +72,6 @@ def test_the_kernel_of_the_event_loop_compiles(scheme):
     compiled = code_of(
         gpu.pull_kernel,
         of_event_loop(scenario.algorithm, plan.part),
-        *(plan.game, run.setup, learners, tables.groups, tables.players, plain, keys, 9, 9),
+        *(run.setup, learners, tables.groups, tables.players, plain, keys, 9, 9),
     )
     assert compiled.library.get_llvm_str()

@@ -14,7 +14,7 @@ from devote.cli.main import main
 from devote.errors import DevoteError
 from devote.problems import Problem
 from devote.simulator import SweepError
-from devote.simulator.sweep.grid import read_sweep
+from devote.simulator.grids import read_sweep
 
 FILE = """
 problem = { means = [0.9, 0.6, 0.1] }

@@ -2,13 +2,14 @@
 
 import pytest
 
-from devote.audit.views import _truth
+from devote.audit.adversaries import _truth
 from devote.plan.promises import measured_answer, summarise
 from devote.problems import Problem, is_suboptimal, optimal_arms
 from devote.protocol import ExperimentSpec
 from devote.simulator import Scenario, run_players, simulate
+from devote.simulator.block import Block
 from devote.simulator.optimality import judge_answer
-from devote.simulator.result import Result
+from devote.simulator.results import Result
 
 THREE = Problem("three", [0.1, 0.9, 0.5])
 # A voter of "worst_case" is wrong with probability eta: at 16 voters and a quorum of 12 most runs
@@ -27,8 +28,6 @@ TWO = Problem("two", [0.9, 0.1])
         ("stalled", (1, 0), {"quorum": 2}, (True, True)),
         ("stalled", (0, 1), {"quorum": 2}, (False, True)),
         ("stalled", (0, 2), {"quorum": 2}, (False, False)),
-        ("stalled", (0, 1), "isolated", (False, False)),
-        ("agreed", (1,), "isolated", (True, True)),
         ("unfinished", (1,), {"quorum": 2}, (False, False)),
     ],
 )
@@ -48,7 +47,8 @@ def test_stalls_whose_set_holds_the_good_arm_are_counted_apart_from_bad_first_ar
     for run in runs:
         if run.status == "agreed":
             assert run.epsilon_optimal == run.holds_epsilon_optimal == (run.winners == (0,))
-    told = summarise(Result.of(scenario, runs, seed=0), wall_seconds=1.0)
+    block = Block.from_trials(runs, 2, 16)
+    told = summarise(Result.of(scenario, block, seed=0), wall_seconds=1.0)
     right = sum(run.winners[0] == 0 for run in runs)
     held = sum(0 in run.winners for run in runs)
     assert right < held
@@ -59,12 +59,37 @@ def test_stalls_whose_set_holds_the_good_arm_are_counted_apart_from_bad_first_ar
     assert f"{held} of 60 runs ended with a set that holds such an arm" in text
 
 
-def test_both_judgements_are_saved(tmp_path):
-    result = simulate(ERRING, TWO, 16, trials=20, seed=0)
-    assert result.epsilon_optimal.sum() < result.holds_epsilon_optimal.sum()
-    loaded = Result.load(result.save(tmp_path / "run.npz"))
-    assert (loaded.epsilon_optimal == result.epsilon_optimal).all()
-    assert (loaded.holds_epsilon_optimal == result.holds_epsilon_optimal).all()
+GROUPS = Problem("groups", groups=((0.5, (0.9, 0.5, 0.1)), (0.5, (0.1, 0.5, 0.9))))
+
+
+@pytest.mark.parametrize("engine", ["event", "passes"])
+def test_each_isolated_player_is_judged_by_its_own_best_arm(engine):
+    """Half of the players are paid by arm 0, half by arm 2, and each finds its own."""
+    spec = ExperimentSpec(arms=3, epsilon=0.25, scheme="isolated")
+    result = simulate(spec, GROUPS, 8, trials=3, engine=engine)
+    assert result.epsilon_optimal.all()
+    assert result.player_answers.tolist() == [[0] * 4 + [2] * 4] * 3
+    assert result.winners == ((0, 2),) * 3
+    rows = result.rows("players")
+    assert [(row["group"], row["answer"], row["good"]) for row in rows[:8]] == [
+        *[(0, "0", True)] * 4,
+        *[(1, "2", True)] * 4,
+    ]
+    assert [row["good"] for row in result.rows("groups")] == [1.0] * 6
+    [wrong] = [judge_answer(result.scenario, "stalled", (0, 2), 0, (0, 0, 0, 0, 2, 2, 2, 0))]
+    assert wrong == (False, False)
+
+
+def test_an_answer_of_the_group_is_good_for_some_groups_only():
+    spec = ExperimentSpec(arms=3, epsilon=0.25, scheme={"quorum": 3})
+    problem = Problem("groups", groups=((0.75, (0.9, 0.5, 0.1)), (0.25, (0.1, 0.2, 0.9))))
+    result = simulate(spec, problem, 8, trials=4)
+    assert result.player_answers.shape == (4, 0)
+    for row in result.rows("groups"):
+        answer = result.answers[row["trial"]]
+        good = {0: {0}, 1: {2}}[row["group"]]
+        assert row["good"] == float(answer in good)
+        assert row["players"] == (6, 2)[row["group"]]
 
 
 @pytest.mark.parametrize("past", [1e-5, 1e-9, 5e-10, 1e-10, 3e-12, 1e-13, 0.0, -1e-13, -1e-10])

@@ -14,8 +14,7 @@ from devote.rules import get_algorithm, import_rules
 from devote.rules.outside import Home, homes, settle
 from devote.rules.registry import ALGORITHMS, AlgorithmError
 from devote.simulator import Scenario, run_players, run_trial
-from devote.simulator.sweep.cluster import dask_executor
-from devote.simulator.sweep.workers import local_executor
+from devote.simulator.executors import local_executor
 
 EASY = Problem("easy", [0.9, 0.1])
 
@@ -130,7 +129,7 @@ def test_a_rule_may_make_arrays_and_functions_of_its_own(tmp_path):
 def test_worker_processes_know_the_rule(tmp_path):
     import_rules(write_rule(tmp_path, "rule_f"))
     here = run_players(*play("rule_f"))
-    with local_executor(2) as (pool, _):
+    with local_executor(2) as pool:
         assert pool.submit(run_players, *play("rule_f")).result() == here
 
 
@@ -151,33 +150,6 @@ def test_a_worker_without_the_file_gets_its_text_and_a_changed_text_replaces_it(
     changed = Home(home.names, home.module, home.file, home.source.replace(">= 100", ">= 10"))
     settle([changed])
     assert run_players(*play("rule_g")).samples_until_all_know < 200
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-def test_dask_workers_get_the_rule_and_a_cluster_or_a_client_will_do(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    path = write_rule(tmp_path, "rule_h")
-    import_rules(path)
-    here = run_players(*play("rule_h"))
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=2,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=None,
-        worker_dashboard_address=None,
-        silence_logs=60,
-    ) as cluster:
-        with dask_executor(cluster) as (executor, at_once):
-            assert at_once == 2
-            path.unlink()
-            assert executor.submit(run_players, *play("rule_h")).result() == here
-        client = distributed.Client(cluster, set_as_default=False)
-        with dask_executor(client) as (executor, _):
-            assert executor.submit(len, "four").result() == 4
-        assert client.status == "running"
-        client.close()
 
 
 def test_every_command_that_takes_an_algorithm_takes_import():

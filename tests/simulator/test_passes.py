@@ -17,7 +17,6 @@ from devote.protocol import ExperimentSpec, SpecError
 from devote.rules import SUBROUTINES, get_algorithm
 from devote.simulator import (
     NeverEnds,
-    Result,
     Scenario,
     SweepError,
     load_results,
@@ -234,7 +233,7 @@ def test_the_result_says_which_engine_ran(tmp_path):
     for engine in ("event", "passes"):
         result = simulate(spec, problem, 8, trials=1, engine=engine, results=file)
         assert result.engine == engine
-        assert Result.load(result.save(tmp_path / "result.npz")).engine == engine
+        assert load_results(result.save(tmp_path / "result.jsonl"))[0].engine == engine
     assert [result.engine for result in load_results(file)] == ["event", "passes"]
     with pytest.raises(SpecError, match="Use one of: auto, event, passes"):
         Scenario(spec, problem, 8, engine="passe")

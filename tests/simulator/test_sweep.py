@@ -1,23 +1,35 @@
 """Sweeps: the same results however they are run, interrupted or not."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from tests.simulator import sweep_script
+from tests.simulator.rule_files import write_rule
 from tests.simulator.sweeps import assert_same_results, long_cells, small_cells, trials_in
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
+from devote.rules import import_rules
+from devote.rules.registry import ALGORITHMS
 from devote.simulator import Scenario, SweepError, load_results, run_sweep, simulate
-from devote.simulator.sweep.schedule import CHUNK_SECONDS, Schedule
-from devote.simulator.sweep.sweep import Sweep, run_sweeps
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def forget():
+    """Take out the rules that a test has registered."""
+    known = dict(ALGORITHMS)
+    yield
+    ALGORITHMS.clear()
+    ALGORITHMS.update(known)
 
 
 def test_a_sweep_gives_what_simulate_gives_for_each_cell():
@@ -50,39 +62,62 @@ def test_progress_is_told_from_none_to_all_with_the_cell():
     assert {label for _, _, label in calls[1:]} == {cell.label for cell in cells}
 
 
-def test_several_sweeps_at_once_are_each_what_it_is_alone(tmp_path):
+def test_each_scenario_may_have_its_own_number_of_trials(tmp_path):
+    cells, path = small_cells(), tmp_path / "sweep.jsonl"
+    wanted = [3, 1, 2, 2, 5, 1]
+    found = run_sweep(cells, trials=wanted, workers=1, results=path)
+    assert [result.trials for result in found] == wanted
+    assert_same_results(load_results(path), found)
+    with pytest.raises(SweepError, match=r"2 numbers of trials were given for 6 scenarios"):
+        run_sweep(cells, trials=[1, 2])
+
+
+EXECUTORS = {
+    "processes": lambda: ProcessPoolExecutor(2, multiprocessing.get_context("spawn")),
+    "threads": lambda: ThreadPoolExecutor(2),
+}
+
+
+@pytest.mark.parametrize("make", EXECUTORS.values(), ids=EXECUTORS)
+def test_any_executor_gives_the_very_results_and_is_left_open(make, tmp_path):
     cells = small_cells()
-    sweeps = [
-        Sweep(cells[:2], 3, tmp_path / "first.jsonl"),
-        Sweep(cells[1:], 2, tmp_path / "second.jsonl"),
-        Sweep(cells[:1], 1),
-    ]
-    alone = [run_sweep(sweep.cells, trials=sweep.trials, seed=5, workers=1) for sweep in sweeps]
-    total = 2 * 3 + 5 * 2 + 1
+    with make() as executor:
+        found = run_sweep(cells, trials=6, executor=executor, results=tmp_path / "sweep.jsonl")
+        assert executor.submit(len, "four").result() == 4
+    assert_same_results(found, run_sweep(cells, trials=6, workers=1))
 
-    def interrupt(done, total, label):
-        if done == 8:
-            raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt, match=rf"after 8 of {total} trials.\n.*{tmp_path}"):
-        run_sweeps(sweeps, seed=5, workers=1, progress=interrupt)
-    told, closed = [], []
-    together = run_sweeps(
-        sweeps,
-        seed=5,
-        workers=2,
-        progress=lambda *call: told.append(call[:2]),
-        on_sweep=lambda results: closed.append((results, told[-1][0])),
-    )
-    assert 0 < told[0][0] <= 8, "those without a file are run again"
-    assert told[-1] == (total, total)
-    assert {id(results) for results, _ in closed} == set(map(id, together))
-    assert len(closed) == 3
-    assert closed[0][1] < total, "the first of them is told before the last trial"
-    for found, expected in zip(together, alone, strict=True):
-        assert_same_results(found, expected)
-    for sweep, expected in zip(sweeps[:2], alone, strict=False):
-        assert_same_results(load_results(sweep.results), expected)
+def test_a_process_that_has_not_imported_a_rule_gets_it(tmp_path, forget):
+    path = write_rule(tmp_path, "rule_far_away", (">= 100", ">= 97"))
+    import_rules(path)
+    spec = ExperimentSpec(arms=2, algorithm="rule_far_away", epsilon=0.5, scheme={"quorum": 2})
+    cells = [Scenario(spec, Problem("easy", [0.9, 0.1]), 4)]
+    alone = run_sweep(cells, trials=3, workers=1)
+    with EXECUTORS["processes"]() as executor:
+        assert_same_results(run_sweep(cells, trials=3, executor=executor), alone)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_dask_gives_the_very_results_although_a_worker_is_killed():
+    distributed = pytest.importorskip("distributed")
+    cells, seen = long_cells(), [-1]
+    quiet = {"dashboard_address": None, "worker_dashboard_address": None, "silence_logs": 60}
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, host="127.0.0.1", **quiet) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        pids = [worker.pid for worker in cluster.workers.values()]
+
+        def kill_one(done, total, label):
+            if done >= 6 > seen[-1]:
+                os.kill(pids[0], signal.SIGKILL)
+            seen.append(done)
+
+        executor = client.get_executor(retries=10)
+        found = run_sweep(cells, trials=15, seed=3, executor=executor, progress=kill_one)
+    assert len(seen) > 4, "it was killed on the way"
+    assert_same_results(found, run_sweep(cells, trials=15, seed=3, workers=1))
 
 
 def test_an_empty_sweep_has_no_results():
@@ -94,10 +129,10 @@ def test_an_interrupt_keeps_finished_trials_and_the_rest_is_run_later(tmp_path):
     cells = small_cells()
 
     def interrupt(done, total, label):
-        if done == 5:
+        if done >= 5:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt, match=r"after 5 of 18 trials\.\nThey are kept in sweep"):
+    with pytest.raises(KeyboardInterrupt, match=r"after 6 of 18 trials\.\nThey are kept in sweep"):
         run_sweep(cells, trials=3, workers=1, results=path, progress=interrupt)
     with pytest.raises(KeyboardInterrupt, match=r"Nothing is kept\. Give a results file"):
         run_sweep(cells, trials=3, workers=1, progress=interrupt)
@@ -105,7 +140,7 @@ def test_an_interrupt_keeps_finished_trials_and_the_rest_is_run_later(tmp_path):
     resumed = run_sweep(
         cells, trials=3, workers=1, results=path, progress=lambda *call: begun.append(call[0])
     )
-    assert begun[0] == 5
+    assert begun[0] == 6
     assert_same_results(resumed, run_sweep(cells, trials=3, workers=1))
 
 
@@ -200,7 +235,7 @@ def ends_the_process(cell, trials, seed, *keep):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_is_an_error_that_says_what_to_do(monkeypatch):
-    monkeypatch.setattr("devote.simulator.sweep.sweep.run_chunk", ends_the_process)
+    monkeypatch.setattr("devote.simulator.sweep.run_chunk", ends_the_process)
     with pytest.raises(SweepError, match=r"ended unexpectedly.*\nUse fewer workers"):
         run_sweep(small_cells(), trials=2, workers=2)
 
@@ -227,21 +262,3 @@ def test_bad_input_is_refused_before_any_work_or_file(tmp_path, cells, changes, 
     with pytest.raises(error, match=message):
         run_sweep([Scenario(*cell) for cell in cells], **given)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_long_cells_come_first_and_short_trials_in_chunks():
-    cells = small_cells((8, 12))[:2]
-    schedule = Schedule(cells, {0: list(range(50)), 1: list(range(50))})
-    assert schedule.next_chunk() == (1, [0])
-    assert schedule.next_chunk() == (0, [0])
-    schedule.took(1, CHUNK_SECONDS / 10)
-    schedule.took(0, CHUNK_SECONDS * 3)
-    assert schedule.next_chunk() == (0, [1])
-    schedule.took(0, CHUNK_SECONDS / 1_000)
-    assert schedule.next_chunk() == (1, list(range(1, 11)))
-    handed = set(range(1, 11)) | {0}
-    while schedule.waiting:
-        cell, trials = schedule.next_chunk()
-        if cell == 1:
-            handed |= set(trials)
-    assert handed == set(range(50))

@@ -22,7 +22,7 @@ def done(tmp_path_factory) -> Reproduction:
 def test_it_writes_figures_claims_and_results(done):
     written = {p.relative_to(done.folder).as_posix() for p in done.folder.rglob("*") if p.is_file()}
     figures = {f"{name}.{suffix}" for name in QUICK for suffix in ("svg", "pdf", "png")}
-    assert written >= {*figures, "claims.md", "claims.json", "results/2-trials.jsonl"}
+    assert written >= {*figures, "claims.md", "claims.json", "results/trials.jsonl"}
     assert not [name for name in written if name.endswith(".partial")]
 
 
@@ -52,11 +52,6 @@ def test_verdicts_on_a_cut_range_of_players_are_marked(done):
         assert ("*(range cut)*" in row) == bool(cut)
 
 
-def test_the_whole_range_is_not_marked():
-    assert Settings().missing == ()
-    assert Settings(players=(32, 64, 128, 256, 512, 1024, 2048)).missing == ()
-
-
 def test_a_second_run_only_draws_the_very_same_files(done):
     calls = []
     files = ["claims.json", *(path.name for path in done.figures)]
@@ -71,30 +66,6 @@ def test_a_second_run_only_draws_the_very_same_files(done):
     [(finished, total)] = calls
     assert finished == total, "one call, none per trial"
     assert [(done.folder / name).read_bytes() for name in files] == before
-
-
-def test_figures_are_the_same_whoever_draws_them(tmp_path):
-    """This process or workers of it; these two figures need no trials."""
-    names = ("mean-gap", "mean-gap-switch")
-    made = [reproduce(names, settings=TINY, out=tmp_path / str(n), workers=n) for n in (1, 4)]
-    one, other = ([path.read_bytes() for path in run.figures] for run in made)
-    assert len(one) == 6
-    assert one == other
-
-
-def test_progress_counts_up_to_the_total(tmp_path):
-    calls = []
-    reproduce(
-        ["switches"],
-        settings=TINY,
-        out=tmp_path,
-        workers=1,
-        progress=lambda finished, total, _: calls.append((finished, total)),
-    )
-    finished = [count for count, _ in calls]
-    assert finished == sorted(finished)
-    assert calls[-1][0] == calls[-1][1]
-    assert len({total for _, total in calls}) == 1
 
 
 def test_results_of_another_run_are_refused(done):
@@ -134,12 +105,9 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path):
 def test_a_range_that_is_none_is_refused(text):
     with pytest.raises(StudyError):
         Settings(players=parse_players(text))
-
-
-@pytest.mark.parametrize("wrong", [{"players": (16,)}, {"players": ()}, {"trials": 1}])
-def test_settings_that_cannot_work_are_refused(wrong):
-    with pytest.raises(StudyError, match=r"\n"):
-        Settings(**wrong)
+    with pytest.raises(StudyError, match="gives no interval"):
+        Settings(trials=1)
+    assert Settings(players=(32, 64, 128, 256, 512, 1024, 2048)).missing == ()
 
 
 @pytest.mark.parametrize(
@@ -160,18 +128,14 @@ def test_the_command_line_refuses_in_one_line_with_code_2(arguments, tmp_path, c
     assert "Traceback" not in error
 
 
-def test_the_command_line_gives_json(done, capsys):
-    arguments = ["--players", "32", "--trials", "2", "--workers", "1", "--out", str(done.folder)]
-    assert main(["reproduce", *QUICK, *arguments, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["figures"] == [f"{n}.{s}" for n in QUICK for s in ("svg", "pdf", "png")]
-    counted = [claim for claim in document["claims"] if not claim["uncounted"]]
-    assert sum(document["verdicts"].values()) == len(counted) == len(document["claims"]) - 1
-
-
-def test_the_command_line_shows_the_verdicts(done, capsys):
+def test_the_command_line_shows_the_verdicts_or_gives_json(done, capsys):
     arguments = ["--players", "32", "--trials", "2", "--workers", "1", "--out", str(done.folder)]
     assert main(["reproduce", *QUICK, *arguments]) == 0
     shown = capsys.readouterr().out
     assert "holds" in shown
     assert "(cut): the paper's N = 64, 128" in shown
+    assert main(["reproduce", *QUICK, *arguments, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["figures"] == [f"{n}.{s}" for n in QUICK for s in ("svg", "pdf", "png")]
+    counted = [claim for claim in document["claims"] if not claim["uncounted"]]
+    assert sum(document["verdicts"].values()) == len(counted) == len(document["claims"]) - 1

@@ -50,12 +50,6 @@ def test_two_arms_take_what_a_search_over_proportions_and_means_finds(means, eps
     assert found == pytest.approx(time_by_search(means, epsilon, arm, parts=200), rel=0.01)
 
 
-def test_three_arms_take_what_a_search_finds():
-    means = (0.7, 0.5, 0.1)
-    found = characteristic_time(means, epsilon=0.25, arm=0)
-    assert found == pytest.approx(time_by_search(means, 0.25, 0, parts=40), rel=0.03)
-
-
 def bound_by_search(means, epsilon, delta, steps=4_000):
     """The least samples over all ways to divide 1 - delta between two right answers."""
     first, second = (characteristic_time(means, epsilon=epsilon, arm=arm) for arm in (0, 1))

@@ -63,11 +63,6 @@ def test_phi_is_a_probability_that_grows_with_switches(n_switches, more):
         assert 0.0 <= phi <= larger <= 1.0
 
 
-def test_theorem_4_messages_are_theorem_1_once_per_expected_reset():
-    bound = ser4_message_bound(1e-3, horizon=50_000, quorum=28, n_arms=10)
-    assert bound == pytest.approx(50 * message_bound(28, 10))
-
-
 def test_erratum_17_with_the_first_term_messages_are_theorem_1_at_least_once():
     """As printed a phi near 0 allows no vote at all, and the first term casts its votes."""
     term = {"horizon": 50_000, "quorum": 28, "n_arms": 10}

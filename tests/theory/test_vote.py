@@ -2,7 +2,6 @@
 
 import math
 from decimal import Decimal, localcontext
-from fractions import Fraction
 
 import pytest
 import scipy
@@ -41,13 +40,6 @@ def test_the_quorum_is_that_of_the_rules_28_or_29_by_honest_rounding():
     assert theory.quorum is votes.quorum
     assert quorum(0.05, 0.9, "paper") == 28
     assert quorum(0.05, 0.9, "ceil") == 29
-
-
-@given(st.floats(0.01, 0.99), st.integers(1, 60))
-def test_erratum_6_a_power_of_eta_needs_that_many_votes_under_either_rule(eta, votes):
-    delta = eta**votes
-    assert quorum(delta, eta, "paper") == votes
-    assert quorum(delta, eta, "ceil") == votes
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.01, 0.99))
@@ -105,6 +97,8 @@ def slow_tail(successes: int, trials: int, probability: float) -> float:
 
 
 CELLS = [
+    (1, 0.3, (1,)),
+    (40, 0.001, (1, 2, 40)),
     (64, 0.9, (45, 60, 64)),
     (1_000, 0.3, (310, 589, 860)),
     (100_000, 0.001, (120, 299, 660)),
@@ -121,29 +115,6 @@ def test_a_tail_agrees_with_sixty_digit_arithmetic_to_1e_12(trials, probability,
         assert expected > 1e-304
         tail = binomial_tail(successes, trials, probability=probability)
         assert tail == pytest.approx(expected, rel=1e-12)
-
-
-def exact_tail(successes: int, trials: int, probability: float) -> Fraction:
-    """The sum over the binomial law, in exact rational numbers."""
-    p = Fraction(probability)
-    return sum(
-        (
-            math.comb(trials, j) * p**j * (1 - p) ** (trials - j)
-            for j in range(successes, trials + 1)
-        ),
-        Fraction(0),
-    )
-
-
-@pytest.mark.parametrize("probability", [0.001, 0.3, 0.5, 0.9, 0.999])
-@pytest.mark.parametrize(
-    ("successes", "trials"), [(1, 1), (1, 40), (40, 40), (28, 32), (60, 119), (10, 29)]
-)
-def test_a_tail_agrees_with_exact_rational_sums_to_1e_12(successes, trials, probability):
-    exact = exact_tail(successes, trials, probability)
-    assert abs(Fraction(binomial_tail(successes, trials, probability=probability)) / exact - 1) < (
-        1e-12
-    )
 
 
 @given(
@@ -187,15 +158,6 @@ def test_the_vote_failure_grows_with_every_player(eta, quorum, spare):
     now = vote_failure(quorum + spare, lone=eta, quorum=quorum)
     more = vote_failure(quorum + spare + 1, lone=eta, quorum=quorum)
     assert claimed_failure(eta, quorum) * (1 - 1e-11) <= now <= more * (1 + 1e-12)
-
-
-def test_a_tiny_failure_keeps_its_digits():
-    n_players, quorum, eta = 10**6, 20, Fraction(1, 2**60)
-    # The next term and the chance that nobody else fails are off by 1e-12 or less.
-    exact = math.comb(n_players, quorum) * eta**quorum
-    assert vote_failure(n_players, lone=float(eta), quorum=quorum) == pytest.approx(
-        float(exact), rel=1e-11
-    )
 
 
 @pytest.mark.parametrize(
@@ -287,11 +249,6 @@ def test_a_bound_is_the_sum_of_what_the_kernel_s_own_constants_allow(name, nearl
     assert nearly * bound <= sum(deviations(name, rule)) <= bound
 
 
-def test_median_elimination_is_proved_to_eta_squared_over_9():
-    found = lone_failure("median_elimination", n_arms=10, epsilon=0.25, eta=0.9)
-    assert found.bound == pytest.approx(0.09)
-
-
 def test_with_one_good_arm_the_chains_of_ser3_do_not_count():
     found = lone_failure("ser3", n_arms=10, epsilon=0.25, eta=0.9)
     assert 0.0 < found.wrong_vote < found.bound / 1_000
@@ -320,33 +277,6 @@ def test_the_bound_for_ser3_is_the_sum_over_pairs_of_rounds():
     chains = sum(2 * math.exp(-4 * tau * r(tau) ** 2) for tau in rounds for _ in range(tau, last))
     found = lone_failure("ser3", n_arms=n_arms, epsilon=epsilon, eta=eta).bound
     assert direct + chains <= found <= 2.5 * (direct + chains)
-
-
-def test_ser3_can_be_wrong_although_every_confidence_interval_holds():
-    """Why SER3 needs a lemma of its own: a chain of two drops loses more than epsilon.
-
-    At every round every empirical mean lies within the radius of its mean, and yet the arm left
-    is not epsilon-optimal: arm 0 goes for arm 1, which is within epsilon, and arm 1 for arm 2.
-    """
-    ser3 = get_algorithm("ser3")
-    means, epsilon, eta = (0.75, 0.5, 0.2), 0.5, 0.9
-    rule = ser3.rule(n_arms=3, epsilon=epsilon, eta=eta)
-    state = ser3.new_state(3)
-    turn = 60
-    early, late = (0.47, 0.575, 0.482), (0.47, 0.2, 0.385)
-    out, pulls, sums = [0] * 3, [0] * 3, [0.0] * 3
-    went = []
-    while sum(state.alive) > 1:
-        arm = ser3.choose(rule, state, 0.0)
-        reward = early[arm] if pulls[arm] < turn else late[arm]
-        pulls[arm] += 1
-        sums[arm] += reward
-        tau = pulls[arm]
-        radius = math.sqrt(math.log(4 * 3 * tau**2 / eta) / (2 * tau))
-        assert abs(sums[arm] / tau - means[arm]) < radius
-        went += out[: ser3.observe(rule, state, arm, reward, out)]
-    assert went == [0, 1]
-    assert max(means) - means[2] > epsilon
 
 
 CHAIN = (0.55, 0.5137, 0.4774, 0.4411, 0.4048)

@@ -1,12 +1,10 @@
 """Adversaries and measured guarantees."""
 
-from devote.audit.batches import Rate
 from devote.audit.correctness import Correctness, audit_correctness, has_failed, proved_failure
-from devote.audit.errors import AuditError
 from devote.audit.exposure import Exposure, audit_exposure, promised_epsilon
-from devote.audit.hard import hard_problems
 from devote.audit.privacy import Leak, audit_privacy
-from devote.audit.worst_case import Refusal, audit_worst_case
+from devote.audit.rates import AuditError, Rate
+from devote.audit.worst_case import Refusal, audit_worst_case, hard_problems
 
 __all__ = [
     "AuditError",

@@ -18,11 +18,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from devote.audit import adversaries as attack
-from devote.audit.batches import Progress, Rate, to_json
-from devote.audit.errors import AuditError
-from devote.audit.estimate import CountError, count_error
-from devote.audit.leak import epsilon_lower_bound, epsilon_of, rate_of
-from devote.audit.views import View, view_runs
+from devote.audit.adversaries import CountError, View, count_error, view_runs
+from devote.audit.rates import (
+    AuditError,
+    Progress,
+    Rate,
+    epsilon_lower_bound,
+    epsilon_of,
+    rate_of,
+    to_json,
+)
 from devote.checks import Checks
 from devote.problems import Problem, Split, Uniform, get_problem
 from devote.protocol import ExperimentSpec

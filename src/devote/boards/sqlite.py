@@ -39,17 +39,17 @@ class SqliteBoard(NotifyingBoard):
         super().__init__()
         self.spec = store.spec(name)
         self.scope = store.scope(name)
-        self._store = store
+        self.store = store
         self.poll = poll
 
     async def fetch_experiment(self) -> Experiment:
         """The experiment."""
-        return await _in_thread(self._store.get, self.spec.name)
+        return await _in_thread(self.store.get, self.spec.name)
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
         """Let this voter post; EnrolmentRefused if the store refuses."""
         receipt = await _in_thread(
-            self._store.enrol,
+            self.store.enrol,
             self.spec.name,
             voter=identity.voter,
             signature=identity.sign_enrolment(self.scope),
@@ -61,7 +61,7 @@ class SqliteBoard(NotifyingBoard):
 
     async def publish(self, envelope: Envelope) -> Outcome:
         """Post a message; on disk when this returns."""
-        receipt = await _in_thread(self._store.post, self.spec.name, envelope)
+        receipt = await _in_thread(self.store.post, self.spec.name, envelope)
         if receipt.outcome is Outcome.ACCEPTED:
             self.notifier.notify()
         return receipt.outcome_or_raise()
@@ -72,15 +72,15 @@ class SqliteBoard(NotifyingBoard):
 
     async def tally(self) -> TallySnapshot:
         """What the messages come to."""
-        return await _in_thread(self._store.tally, self.spec.name)
+        return await _in_thread(self.store.tally, self.spec.name)
 
     async def sent_by(self, voter: str) -> tuple[Envelope, ...]:
         """All messages of one voter."""
-        _, rows = await _in_thread(self._store.rows_of, self.spec.name, voter)
+        _, rows = await _in_thread(self.store.rows_of, self.spec.name, voter)
         return tuple(posted.envelope for posted in self._decoded(rows))
 
     def _read(self, after: int) -> Snapshot:
-        number, rows = self._store.rows(self.spec.name, after)
+        number, rows = self.store.rows(self.spec.name, after)
         return Snapshot(number, self._decoded(rows))
 
     def _decoded(self, rows: list[tuple[int, str, str]]) -> tuple[Posted, ...]:

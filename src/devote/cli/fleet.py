@@ -97,8 +97,8 @@ def demo(given: Namespace) -> None:
 
 def _wait_for_enter(page: str) -> None:
     """Until then the demonstration's server runs on."""
-    show("", f"The page stays at {page} until you press Enter or Ctrl-C.")
     with suppress(KeyboardInterrupt):
+        show("", f"The page stays at {page} until you press Enter or Ctrl-C.")
         sys.stdin.readline()
 
 
@@ -297,6 +297,14 @@ def ask(arms: Sequence[str], answers: TextIO, say: Callable[[str], object]) -> U
     return user
 
 
+SETTINGS: dict[type, Callable[[str], Any]] = {
+    bool: lambda text: {"true": True, "yes": True, "false": False, "no": False}[text.lower()],
+    tuple: lambda text: tuple(part for part in text.split(",") if part),
+    type(None): Path,
+}
+"""How a setting is read, by the type of its default; others by the type itself."""
+
+
 def read_settings(pairs: Sequence[str]) -> "GossipSettings":
     """Settings written as name=value; networks in ``allow`` are separated by commas."""
     from devote.gossip import GossipSettings
@@ -312,14 +320,7 @@ def read_settings(pairs: Sequence[str]) -> "GossipSettings":
             )
         default = known[name]
         try:
-            if isinstance(default, bool):
-                given[name] = {"true": True, "yes": True, "false": False, "no": False}[text.lower()]
-            elif isinstance(default, tuple):
-                given[name] = tuple(part for part in text.split(",") if part)
-            elif isinstance(default, int | float):
-                given[name] = type(default)(text)
-            else:
-                given[name] = Path(text) if default is None else text
+            given[name] = SETTINGS.get(type(default), type(default))(text)
         except (KeyError, ValueError):
             raise CommandError(
                 f"--gossip {word!r} has a value of the wrong kind.\nThe default is {default!r}."
@@ -563,7 +564,7 @@ def peers_list(given: Namespace) -> None:
         for p in known
     ]
     rows = [(row["address"], row["told by"], row["voter"][:12] or "-") for row in value]
-    shown = table("bl", ("address", "told by", "member"), rows)
+    shown = table("bl", "address,told by,member", rows)
     answer(given.json, value, shown)
 
 
@@ -592,10 +593,7 @@ def peers_remove(given: Namespace) -> None:
 
 
 @command(
-    "peers health",
-    STORE,
-    "--gossip NAME=VALUE...  As of `devote device`, such as TLS files.",
-    JSON,
+    "peers health", STORE, "--gossip NAME=VALUE...  As of `devote device`, such as TLS files.", JSON
 )
 def peers_health(given: Namespace) -> None:
     """Ask every known peer once: does it answer, who is it, does it hold the same votes?
@@ -624,5 +622,5 @@ def peers_health(given: Namespace) -> None:
         )
         for each in sorted(found, key=lambda each: each.address)
     ]
-    shown = table("bl", ("address", "votes", "member", "answered"), rows)
+    shown = table("bl", "address,votes,member,answered", rows)
     answer(given.json, [asdict(each) for each in found], shown)

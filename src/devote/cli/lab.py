@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 
 from devote.cli.options import (
-    DASK,
     ENGINE,
     IMPORT,
     JSON,
@@ -51,8 +50,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from devote.audit import Correctness, Exposure, Leak, Rate, Refusal
-    from devote.simulator import Result, Scenario
-    from devote.simulator.block import Columns
+    from devote.simulator import Scenario
+    from devote.simulator.block import Block
     from devote.simulator.frames import Frame
     from devote.simulator.trial import Event
     from devote.studies import Reproduction
@@ -72,7 +71,7 @@ BOUNDS = {"claimed": "claimed bound", "proved": "proved bound"}
     *SCENARIO,
     "--trials COUNT  Number of trials. [20]",
     "--results FILE.jsonl  Keep each trial there, to go on or grow later.",
-    "--save FILE.npz  Keep trials for devote.Result.load.",
+    "--save FILE.jsonl  Write all trials, once they are done.",
 )
 def simulate(given: Namespace) -> None:
     """Run trials of one scenario: samples, messages, who won.
@@ -153,7 +152,7 @@ def _costs(summary: dict[str, Any]) -> RenderableType:
         for name, value, meaning in rows
         if value
     ]
-    return table("brrd", ("per trial", "mean", "± std", ""), shown)
+    return table("brrd", "per trial,mean,± std,", shown)
 
 
 def _endings(summary: dict[str, Any]) -> RenderableType:
@@ -182,7 +181,7 @@ def _endings(summary: dict[str, Any]) -> RenderableType:
         ]
     else:
         rows.append(("good answers", first, good))
-    return table("brd", ("", "", ""), rows, show_header=False)
+    return table("brd", ",,", rows, show_header=False)
 
 
 def _mean_words(summary: dict[str, Any], arm: int) -> str:
@@ -216,7 +215,7 @@ def failure_table(failure: dict[str, Any], delta: float) -> RenderableType:
     "--results FILE.jsonl  Where trials are kept. Default: beside FILE.toml.",
     "--csv FILE.csv  Also write a row per trial there.",
     "--seed INTEGER  In place of the file's.",
-    *(WORKERS, DASK, JSON, IMPORT),
+    *(WORKERS, JSON, IMPORT),
     workers=0,
 )
 def sweep(given: Namespace) -> None:
@@ -238,7 +237,7 @@ def sweep(given: Namespace) -> None:
     """
     from rich.live import Live
 
-    from devote.simulator.sweep.grid import read_sweep
+    from devote.simulator.grids import read_sweep
 
     asked = read_sweep(given.file)
     if given.csv is not None:
@@ -246,11 +245,11 @@ def sweep(given: Namespace) -> None:
     kept = given.file.with_suffix(".jsonl") if given.results is None else given.results
     seed = asked.seed if given.seed is None else given.seed
     trials = asked.trials if given.trials is None else given.trials
-    how = {"trials": trials, "seed": seed, "workers": given.workers or None, "dask": given.dask}
+    how: dict[str, Any] = {"trials": trials, "seed": seed, "workers": given.workers or None}
     from devote.simulator import run_sweep
-    from devote.simulator.dataframe import setting
+    from devote.simulator.results import setting
 
-    blocks: list[list[Columns]] = [[] for _ in asked.cells]
+    blocks: list[list[Block]] = [[] for _ in asked.cells]
     live = Live(
         get_renderable=lambda: _cells_table(asked.cells, blocks),
         console=console(stderr=True, quiet=not sys.stderr.isatty()),
@@ -286,23 +285,21 @@ def sweep(given: Namespace) -> None:
 
 
 def _cells_table(
-    cells: "Sequence[Scenario]", blocks: "Sequence[Sequence[Columns | Result]]"
+    cells: "Sequence[Scenario]", blocks: "Sequence[Sequence[Block]]"
 ) -> RenderableType:
     """A row per cell: what differs between cells, and the trials that its blocks hold."""
-    from devote.simulator.dataframe import setting
+    from devote.simulator.results import setting, varying
 
-    settings = [setting(cell) for cell in cells]
-    names = [name for name in settings[0] if len({row[name] for row in settings}) > 1]
-    names = names or ["algorithm"]
+    names = varying(cells)
     rows = [
-        [*(str(values[name]) for name in names), *_cell_numbers(some)]
-        for values, some in zip(settings, blocks, strict=True)
+        [*(str(setting(cell)[name]) for name in names), *_cell_numbers(some)]
+        for cell, some in zip(cells, blocks, strict=True)
     ]
     heads = (*names, "trials", "samples", "±", "messages", "good")
     return table("l" * len(names) + "r", heads, rows, **CLOSE)
 
 
-def _cell_numbers(blocks: "Sequence[Columns | Result]") -> list[str]:
+def _cell_numbers(blocks: "Sequence[Block]") -> list[str]:
     import numpy as np
 
     from devote.simulator.summary import mean_row
@@ -430,7 +427,7 @@ def picture(asked: "Scenario", frame: "Frame") -> RenderableType:
     text = _ending(frame) if frame.over else f"running, {frame.n_shared} arms left"
     text += f", term {frame.term}" if frame.term else ""
     colour = ENDINGS[frame.status][0] if frame.over else "cyan"
-    progress = table("l", ("", "", ""), rows, show_header=False)
+    progress = table("l", ",,", rows, show_header=False)
     return panel(
         [(asked.label, "bold")],
         [arms, progress, words((text, f"bold {colour}"))],
@@ -457,7 +454,7 @@ VERDICTS = {"holds": "green", "does not hold": "red", "depends": "yellow"}
     "--trials N  Trials per point; 50 times that for single learners. [20]",
     "--players RANGE  Numbers of players: doubled, or a list. [32..1024]",
     "--out FOLDER  For figures, claims and results. [reproduction]",
-    *(ENGINE, SEED, WORKERS, DASK, JSON),
+    *(ENGINE, SEED, WORKERS, JSON),
     workers=0,
 )
 def reproduce(given: Namespace) -> None:
@@ -478,7 +475,7 @@ def reproduce(given: Namespace) -> None:
 
     sizes = studies.parse_players(given.players)
     settings = studies.Settings(players=sizes, trials=given.trials, seed=given.seed)
-    how = {"out": given.out, "engine": given.engine, "dask": given.dask}
+    how = {"out": given.out, "engine": given.engine}
     with progress_bar() as progress:
         done = studies.reproduce(
             given.figures,
@@ -497,7 +494,7 @@ def _reproduction(done: "Reproduction") -> Iterator[Cell]:
         verdict = words((claim["verdict"], VERDICTS.get(claim["verdict"], "dim")), cut)
         rows.append((claim["quote"], verdict, "; ".join(claim["depends_on"])))
     look = {"title": "The paper's claims", "title_justify": "left", "padding": (0, 2, 0, 0)}
-    yield table("lLl", ("the paper says", "verdict", "on"), rows, **look)
+    yield table("lLl", "the paper says,verdict,on", rows, **look)
     if done.settings.missing:
         left_out = ", ".join(map(str, done.settings.missing))
         text = f"(cut): the paper's N = {left_out} was not run, and verdicts may differ."
@@ -529,31 +526,21 @@ def correctness(given: Namespace) -> None:
     """
     from devote.audit import audit_correctness, audit_worst_case, hard_problems
     from devote.audit.worst_case import PLAYERS as WORST_CASE_PLAYERS
-    from devote.simulator import Scenario
     from devote.studies import parse_players
 
     sizes = () if given.players is None else parse_players(given.players)
-    measuring = {
-        "precision": given.precision,
-        "confidence": given.confidence,
-        "allow_long": given.yes,
-        **running(given),
-    }
+    how = {"precision": given.precision, "confidence": given.confidence, "allow_long": given.yes}
+    how |= running(given)
+    problems = hard_problems(given.epsilon) if given.hard else (read_problem(given),)
     rows: Sequence[Correctness | Refusal]
     with progress_bar() as progress:
-        measuring["progress"] = progress
+        how["progress"] = progress
         if given.worst_case:
-            asked = {"eta": given.eta, "delta": given.delta}
-            rows = audit_worst_case(players=sizes or WORST_CASE_PLAYERS, **asked, **measuring)
+            bounds = {"eta": given.eta, "delta": given.delta}
+            rows = audit_worst_case(players=sizes or WORST_CASE_PLAYERS, **bounds, **how)
         else:
-            problems = hard_problems(given.epsilon) if given.hard else (read_problem(given),)
             rows = [
-                audit_correctness(
-                    Scenario(
-                        read_spec(given, problem.n_arms), problem, n, given.horizon, given.engine
-                    ),
-                    **measuring,
-                )
+                audit_correctness(read_scenario(given, problem, n), **how)
                 for problem in problems
                 for n in sizes or (64,)
             ]
@@ -588,28 +575,14 @@ def _correctness(rows: "Sequence[Correctness | Refusal]", delta: float) -> Itera
             )
         )
         notes |= _notes(row)
-    heads = [
-        "problem",
-        "scheme",
-        "N",
-        "runs",
-        "failed",
-        "interval",
-        "claimed",
-        "proved",
-        "stalled",
-        "lone",
-    ]
-    # What all rows share, of the columns that say what was run, is said once.
-    held = [{row[place] for row in shown} - {"-"} for place in range(2)]
-    same = [place for place in range(2) if len(held[place]) == 1]
-    if same:
-        yield ", ".join(f"{heads[place]} {next(iter(held[place]))}" for place in same)
-        yield ""
-    kept = [place for place in range(len(heads)) if place not in same]
-    layout = "L" * (2 - len(same)) + "r"
-    cells = ([row[place] for place in kept] for row in shown)
-    yield table(layout, [heads[place] for place in kept], cells, **CLOSE)
+    heads = "problem,scheme,N,runs,failed,interval,claimed,proved,stalled,lone"
+    columns = list(zip(heads.split(","), zip(*shown, strict=True), strict=True))
+    same = [column for column in columns[:2] if len(set(column[1]) - {"-"}) == 1]
+    for head, cells in same:  # said once, where all rows share it
+        yield words(f"{head} {next(iter(set(cells) - {'-'}))}")
+    kept = [column for column in columns if column not in same]
+    rest = zip(*(cells for _, cells in kept), strict=True)
+    yield table("L" * (2 - len(same)) + "r", [head for head, _ in kept], rest, **CLOSE)
     yield lines(
         "",
         "failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
@@ -688,10 +661,7 @@ def privacy(given: Namespace) -> None:
     return answer(given.json, value, *_leaks(leaks, spec.eta))
 
 
-STAND_IN = {
-    "group": "its players form no groups",
-    "activity": "its players wake equally often",
-}
+STAND_IN = {"group": "its players form no groups", "activity": "its players wake equally often"}
 
 
 def _leaks(leaks: "Sequence[Leak]", eta: float) -> Iterator[Cell]:
@@ -716,12 +686,13 @@ def _leaks(leaks: "Sequence[Leak]", eta: float) -> Iterator[Cell]:
             near = (f"{count.near.value:.3f}", _interval(count.near))
             error = (f"{count.error:.1%}", f"[{low:.1%} {high:.1%}]", f"{count.blind:.1%}")
             counts.append(("estimated", sees, *error, *near, f"{count.blind_near.value:.3f}"))
-    heads = "question,sees,success,interval,without,cap,DP eps"
-    yield Group(table("LLr", heads.split(","), success), "")
-    heads = "success among,sees,who voted,all but one,silent"
-    yield Group(table("LLr", heads.split(","), among), "")
+    yield table("LLr", "question,sees,success,interval,without,cap,DP eps", success)
+    yield ""
+    yield table("LLr", "success among,sees,who voted,all but one,silent", among)
     heads = "activations,sees,error,interval,without,near,interval,without"
-    yield Group(table("LLr", heads.split(","), counts, **CLOSE), "")
+    yield ""
+    yield table("LLr", heads, counts, **CLOSE)
+    yield ""
     for question, leak in {leak.question: leak for leak in leaks}.items():
         why = f" (in place of yours: {STAND_IN[question]})" if leak.stand_in else ""
         yield words(f"{question}: problem {leak.problem}{why}")
@@ -757,7 +728,7 @@ def _exposure(rows: "Sequence[Exposure]", runs: int) -> Iterator[Cell]:
         )
         for row in rows
     ]
-    yield table("LrrrL", ("secret", "success", "interval", "e at least", "from"), shown)
+    yield table("LrrrL", "secret,success,interval,e at least,from", shown)
     verdict = (f"Nothing seen of {runs:,} devices in each world breaks the promise.", "")
     if broken := [row.secret for row in rows if row.is_broken]:
         verdict = (f"The promise is broken: {', '.join(broken)}.", "red")

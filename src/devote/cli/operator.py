@@ -143,19 +143,14 @@ def read_config(path: Path, given: Sequence[str]) -> list[str]:
     found = []
     for name, value in _known(path, values, [*options, "limits"]).items():
         option = options[name]
-        if option.many:
-            good = isinstance(value, list) and all(isinstance(item, str) for item in value)
-            kind = 'a list of texts, such as ["..."]'
-        elif option.kind is KINDS["PORT"]:
-            good, kind = type(value) is int, "a whole number"
-        else:
-            good, kind = isinstance(value, str), 'a text, such as "..."'
-        if not good:
-            raise CommandError(f"{path}: {name} = {value!r} is not {kind}.\nCorrect it.")
+        kind: Any = list if option.many else int if option.kind is KINDS["PORT"] else str
+        if type(value) is not kind:
+            meant = {list: 'a list of texts, such as ["..."]', int: "a whole number", str: "a text"}
+            raise CommandError(f"{path}: {name} = {value!r} is not {meant[kind]}.\nCorrect it.")
         if not (option.many and any(word.startswith(option.name) for word in given)):
             found += [f"{option.name}={item}" for item in (value if option.many else [value])]
     for name, value in _known(path, limits, list(LIMITS)).items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if type(value) not in (int, float):
             raise CommandError(f"{path}: {name} = {value!r} is not a number.\nCorrect it.")
         found.append(f"--limit={name}={value}")
     return found
@@ -198,9 +193,7 @@ def experiments_open(given: Namespace) -> None:
 
 
 @command(
-    "experiments list",
-    "--all  The archived ones too; needs the token.",
-    *(*AS_OPERATOR, IMPORT),
+    "experiments list", "--all  The archived ones too; needs the token.", *(*AS_OPERATOR, IMPORT)
 )
 def experiments_list(given: Namespace) -> None:
     """The experiments on a server: how they stand, how many take part, and what came of them.
@@ -738,7 +731,7 @@ def _report(report: "Report") -> Iterator[Cell]:
         for check, meaning in CHECKS.items()
     ]
     yield ""
-    yield table("brrl", ("check", "checked", "wrong", "what is counted"), rows)
+    yield table("brrl", "check,checked,wrong,what is counted", rows)
     yield ""
     if not report.ok:
         yield ("What is wrong", "bold")

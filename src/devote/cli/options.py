@@ -169,7 +169,6 @@ SCHEME = "--scheme NAME  How the group decides; by default the first of `devote 
 SET = "--set NAME=VALUE...  A parameter of the scheme."
 SEED = "--seed INTEGER  The same seed gives the same numbers. [0]"
 WORKERS = "--workers W  Processes to run in; 0: one per core. [1]"
-DASK = "--dask ADDRESS  Run on this cluster: tcp://host:8786."
 ENGINE = (
     "--engine NAME  What runs the trials: event, passes, cuda, or auto for the faster of the "
     "first two. [auto]"
@@ -293,13 +292,16 @@ def read_spec(given: Namespace, n_arms: int) -> "ExperimentSpec":
     )
 
 
-def read_scenario(given: Namespace) -> "Scenario":
-    """The whole scenario."""
+def read_scenario(
+    given: Namespace, problem: "Problem | None" = None, n_players: int | None = None
+) -> "Scenario":
+    """The whole scenario, with another problem or number of players in place of those given."""
     from devote.simulator import Scenario
 
-    problem = read_problem(given)
+    problem = problem or read_problem(given)
     spec = read_spec(given, problem.n_arms)
-    return Scenario(spec, problem, given.players, given.horizon, getattr(given, "engine", "auto"))
+    n_players = given.players if n_players is None else n_players
+    return Scenario(spec, problem, n_players, given.horizon, getattr(given, "engine", "auto"))
 
 
 def running(given: Namespace) -> dict[str, Any]:

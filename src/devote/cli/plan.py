@@ -203,7 +203,7 @@ def plan_panel(made: dict[str, Any]) -> RenderableType:
             *(_resets(resets) if resets else []),
             table("r", tuple(facts), [facts.values()]),
             failure_table(made["failure"], spec["delta"]),
-            table("BLl", ("promise", "standing", "in words"), promises, padding=(0, 2, 0, 0)),
+            table("BLl", "promise,standing,in words", promises, padding=(0, 2, 0, 0)),
         ],
     )
 
@@ -594,7 +594,7 @@ def _schemes(found: dict[str, Any]) -> RenderableType:
                 str(row["liars_tolerated"]),
             )
         )
-    heads = ("scheme", "takes on average", "time", "error", "privacy", "may lie")
+    heads = "scheme,takes on average,time,error,privacy,may lie"
     note = (
         "Error, privacy and how many devices may lie are what is proved; - where nothing is, or "
         "where nothing was simulated."
@@ -602,7 +602,7 @@ def _schemes(found: dict[str, Any]) -> RenderableType:
     reasons = [(r["scheme"], "; ".join(r["cannot"])) for r in found["schemes"] if r["cannot"]]
     shown: list[RenderableType] = [table("Br", heads, rows, **CLOSE), words((note, "dim"))]
     if reasons:
-        shown += ["", table("Bl", ("cannot", "because"), reasons)]
+        shown += ["", table("Bl", "cannot,because", reasons)]
     return Group(*shown)
 
 
@@ -628,7 +628,7 @@ def _relax(found: dict[str, Any]) -> list[RenderableType]:
         rows.append(("or" if place else "either", lines((one["words"], "bold"), text)))
     return [
         words(head, "What would do, everything else as asked:"),
-        table("Bl", ("", ""), rows, show_header=False),
+        table("Bl", ",", rows, show_header=False),
     ]
 
 

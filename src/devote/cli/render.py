@@ -108,12 +108,16 @@ def answer(as_json: bool, value: Any, *parts: Cell) -> None:
         show(*parts)
 
 
-def table(layout: str, heads: Sequence[str], rows: Iterable[Iterable[Cell]], **look: Any) -> Table:
+def table(
+    layout: str, heads: str | Sequence[str], rows: Iterable[Iterable[Cell]], **look: Any
+) -> Table:
     """A table without lines, whose numbers are never cut off: what is too wide is folded.
 
     ``layout`` has one letter per column: left, right, bold or dim; a capital is not wrapped. The
-    last letter is that of all further columns. ``look`` goes to ``rich.table.Table``.
+    last letter is that of all further columns. Heads may be one text with commas. ``look`` goes to
+    ``rich.table.Table``.
     """
+    heads = heads.split(",") if isinstance(heads, str) else heads
     made = Table(**{"box": None, "pad_edge": False, "header_style": "dim", **look})
     for head, letter in zip(heads, layout.ljust(len(heads), layout[-1]), strict=True):
         justify: JustifyMethod = "right" if letter == "r" else "left"
@@ -127,10 +131,7 @@ def table(layout: str, heads: Sequence[str], rows: Iterable[Iterable[Cell]], **l
 
 
 def panel(
-    title: Sequence[Styled],
-    parts: Sequence[RenderableType],
-    subtitle: str = "",
-    width: int = 100,
+    title: Sequence[Styled], parts: Sequence[RenderableType], subtitle: str = "", width: int = 100
 ) -> Panel:
     """A frame around several parts, with an empty line between two; titles of 70 columns fit."""
     spaced = [item for part in parts for item in (Text(), part)][1:]

@@ -146,11 +146,7 @@ Story: TypeAlias = Generator["Happening | Outcome", None, None]
 
 
 def demonstrate(
-    experiment: Experiment,
-    *,
-    means: tuple[float, ...] = MEANS,
-    chaos: bool = False,
-    seed: int = 0,
+    experiment: Experiment, *, means: tuple[float, ...] = MEANS, chaos: bool = False, seed: int = 0
 ) -> Story:
     """Run it, step by step as the story is read; raises if it has not ended after some minutes."""
     with TemporaryDirectory(prefix="devote-demo-") as name, ExitStack() as running:

@@ -20,7 +20,7 @@ from devote.problems import Problem, Uniform
 from devote.protocol import Case, ExperimentSpec, Promise, SpecError
 from devote.protocol.scheme import SCHEMES, check
 from devote.schemes import lone_spec
-from devote.simulator.result import Result
+from devote.simulator.results import Result
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import NEVER, Trial
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from devote.problems import Problem, optimal_arms
 from devote.protocol import Bound, Case, Promise
-from devote.simulator.result import Result
+from devote.simulator.results import Result
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import NEVER, Trial
 from devote.theory import clopper_pearson

@@ -16,6 +16,8 @@ from devote.rules.state import Rule as Rule
 from devote.rules.state import State as State
 from devote.rules.state import drop as drop
 from devote.rules.state import start as start
+from devote.rules.uniforms import below as below
+from devote.rules.uniforms import split as split
 from devote.rules.votes import merge as merge
 from devote.rules.votes import shared_set as shared_set
 

@@ -46,13 +46,9 @@ def upper(p: float, level: float) -> float:
     """
     if p >= 1.0:
         return 1.0
-    entropy = 0.0
-    if p > 0.0:
-        entropy = -p * math.log(p)
+    entropy = -p * math.log(p) if p > 0.0 else 0.0
     high = 1.0 - (1.0 - p) * math.exp(-(level + entropy) / (1.0 - p))
-    pinsker = p + math.sqrt(level / 2.0)
-    if pinsker < high:
-        high = pinsker
+    high = min(high, p + math.sqrt(level / 2.0))
     if high >= 1.0:
         return 1.0
     low = p
@@ -66,15 +62,15 @@ def upper(p: float, level: float) -> float:
         slope = (q - p) / (q * (1.0 - q)) if q > p else 0.0
         if slope > 0.0:
             curvature = p / (q * q) + (1.0 - p) / ((1.0 - q) * (1.0 - q))
-            mended = slope - 0.5 * excess * curvature / slope
-            if mended > 0.0:
-                slope = mended
+            halley = slope - 0.5 * excess * curvature / slope
+            if halley > 0.0:
+                slope = halley
         step = excess / slope if slope > 0.0 else 0.0
         if abs(step) <= TOLERANCE:
             break
         q -= step
         if q <= low or q >= high:
-            q = 0.5 * (low + high)
+            q = 0.5 * (low + high)  # the step led out of the bracket
         elif abs(step) <= LAST_STEP * min(q - p, 1.0 - q):
             break
         if high - low <= TOLERANCE:

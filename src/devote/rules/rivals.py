@@ -50,6 +50,7 @@ def explore_then_commit(
 
     def choose(rule: Rule, state: State, u: float) -> int:
         """Each arm once, then leader or rival; the second of a pair if it is still there."""
+        # Until all have been pulled there is nothing to compare.
         if state.ints[COUNT] == 1 or state.ints[COMPARED] == 0:
             arm = least_pulled(state)
             if state.ints[COUNT] == 1 or state.pulls[arm] == 0:
@@ -58,7 +59,7 @@ def explore_then_commit(
         state.ints[SECOND] = 0
         if arm >= 0 and state.alive[arm]:
             return arm
-        if state.ints[COMPARED] != state.ints[COUNT]:
+        if state.ints[COMPARED] != state.ints[COUNT]:  # an arm has gone since
             compare(rule, state)
         return play(state)
 

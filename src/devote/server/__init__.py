@@ -15,8 +15,8 @@ __all__ = ["Settings", "create_app", "run_server"]
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Settings": "devote.server.settings",
-        "create_app": "devote.server.app",
-        "run_server": "devote.server.serve",
+        "devote.server.settings": ["Settings"],
+        "devote.server.app": ["create_app"],
+        "devote.server.serve": ["run_server"],
     },
 )

@@ -11,40 +11,16 @@ from devote.simulator.scenario import Scenario
 from devote.simulator.trial import Event, RunStatus, Trial
 
 if TYPE_CHECKING:
-    from devote.simulator.checking.algorithm import check_algorithm
-    from devote.simulator.checking.faults import AlgorithmFault
     from devote.simulator.comparison import Comparison, compare
     from devote.simulator.errors import NeverEnds, ResultError, SweepError, SweepInterrupted
-    from devote.simulator.result import Result
-    from devote.simulator.results import Results
+    from devote.simulator.grids import grid
+    from devote.simulator.results import Result, Results
+    from devote.simulator.results_file import load_results
+    from devote.simulator.rule_check import AlgorithmFault, check_algorithm
     from devote.simulator.scheme_check import SchemeFault, check_scheme
-    from devote.simulator.simulation import simulate
     from devote.simulator.summary import Summary
-    from devote.simulator.sweep.grid import grid
-    from devote.simulator.sweep.results_file import load_results
-    from devote.simulator.sweep.sweep import run_sweep
+    from devote.simulator.sweep import run_sweep, simulate
     from devote.simulator.trials import run_trial
-
-_COMPILED = {
-    "AlgorithmFault": "devote.simulator.checking.faults",
-    "Comparison": "devote.simulator.comparison",
-    "NeverEnds": "devote.simulator.errors",
-    "Result": "devote.simulator.result",
-    "ResultError": "devote.simulator.errors",
-    "SchemeFault": "devote.simulator.scheme_check",
-    "Results": "devote.simulator.results",
-    "Summary": "devote.simulator.summary",
-    "SweepError": "devote.simulator.errors",
-    "SweepInterrupted": "devote.simulator.errors",
-    "check_algorithm": "devote.simulator.checking.algorithm",
-    "check_scheme": "devote.simulator.scheme_check",
-    "compare": "devote.simulator.comparison",
-    "grid": "devote.simulator.sweep.grid",
-    "load_results": "devote.simulator.sweep.results_file",
-    "run_sweep": "devote.simulator.sweep.sweep",
-    "run_trial": "devote.simulator.trials",
-    "simulate": "devote.simulator.simulation",
-}
 
 __all__ = [
     "AlgorithmFault",
@@ -72,5 +48,18 @@ __all__ = [
     "simulate",
 ]
 
-
-__getattr__, __dir__ = lazy_names(__name__, _COMPILED)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "devote.simulator.comparison": ["Comparison", "compare"],
+        "devote.simulator.errors": ["NeverEnds", "ResultError", "SweepError", "SweepInterrupted"],
+        "devote.simulator.grids": ["grid"],
+        "devote.simulator.results": ["Result", "Results"],
+        "devote.simulator.results_file": ["load_results"],
+        "devote.simulator.rule_check": ["AlgorithmFault", "check_algorithm"],
+        "devote.simulator.scheme_check": ["SchemeFault", "check_scheme"],
+        "devote.simulator.summary": ["Summary"],
+        "devote.simulator.sweep": ["run_sweep", "simulate"],
+        "devote.simulator.trials": ["run_trial"],
+    },
+)

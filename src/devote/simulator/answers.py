@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from devote.problems.errors import check
 from devote.protocol import ExperimentSpec, SpecError
-from devote.rules import Algorithm, Rule, get_algorithm
+from devote.rules import Algorithm, Rule, get_algorithm, start
 from devote.rules.randomizer import blur_reward
 from devote.rules.state import COUNT, State, next_alive
 from devote.schemes.survey.tally import seeds, uniform
-from devote.simulator import loop as event
-from devote.simulator.compiling import Function, compile_loop
-from devote.simulator.loop import asks, choose, observe
-from devote.simulator.sweep.workers import worker_count
+from devote.simulator.compiling import compile_loop, of_algorithm
+from devote.simulator.executors import worker_count
+from devote.simulator.part import asks, choose, observe
+from devote.simulator.run import new_learners
 from devote.simulator.trial import NEVER
 
 if TYPE_CHECKING:
@@ -86,14 +86,17 @@ def simulate_answers(
 
     def run(number: int) -> tuple[int, int]:
         rng = np.random.default_rng([seed, number])
-        return compiled(rule, constants, pays, rng, limits, new_learner(algorithm, spec.n_arms))
+        return compiled(rule, constants, pays, rng, limits, new_learners(algorithm, spec.n_arms))
 
-    numbers = range(first, first + runs)
-    found = [run(first)] if runs > 0 else []  # which compiles, before threads share the rest
-    with ThreadPoolExecutor(worker_count(None)) as threads:
-        found += threads.map(run, numbers[1:])
-    table = np.array(found, dtype=np.int64).reshape(-1, 2)
+    table = np.array(in_threads(run, first, runs), dtype=np.int64).reshape(-1, 2)
     return AnswerRuns(table[:, 0], table[:, 1])
+
+
+def in_threads(run: Callable[[int], Any], first: int, runs: int) -> list[Any]:
+    """What runs from ``first`` on return; the first one compiles, threads share the others."""
+    found = [run(first)] if runs > 0 else []
+    with ThreadPoolExecutor(worker_count(None)) as threads:
+        return found + list(threads.map(run, range(first + 1, first + runs)))
 
 
 def mean_rewards(spec: ExperimentSpec, means: Sequence[float]) -> NDArray[np.float64]:
@@ -105,32 +108,19 @@ def mean_rewards(spec: ExperimentSpec, means: Sequence[float]) -> NDArray[np.flo
     return np.asarray(check.units("means", means), dtype=np.float64)
 
 
-def new_learner(algorithm: Algorithm, n_arms: int) -> State:
-    """The buffers of a learner at its start, as arrays."""
-    kinds: dict[str, Any] = {"alive": np.int8, "pulls": np.int64, "ints": np.int64}
-    buffers: dict[str, Any] = {
-        name: np.array(values or [0.0], dtype=kinds.get(name, np.float64))
-        for name, values in algorithm.new_state(n_arms)._asdict().items()
-    }
-    return State(**buffers)
-
-
 def compiled_stream(algorithm: Algorithm) -> Callable[..., tuple[int, int]]:
     """``stream`` for one subroutine."""
-    given: dict[Function, Function] = {
-        event.choose: algorithm.choose,
-        event.observe: algorithm.observe,
-        event.asks: algorithm.asks,
-    }
-    return compile_loop(stream, given, f"answers_{algorithm.name}", makes_arrays=True)
+    return compile_loop(
+        stream, of_algorithm(algorithm), f"answers_{algorithm.name}", makes_arrays=True
+    )
 
 
-def stream(rule: Rule, constants: Any, means: Any, rng: Any, limits: Any, learner: State) -> Any:
+def stream(rule: Rule, constants: Any, means: Any, rng: Any, limits: Any, state: State) -> Any:
     """One run: how many answers came, and the arm that won, -1 if none did."""
     n_arms = rule.n_arms
     truths, one, two = constants
     most, stale, crowd, lag = limits
-    state = State(learner.alive, learner.pulls, learner.sums, learner.ints, learner.floats)
+    start(state)
     room = 64  # answers about an arm that may wait, until its queue is made longer
     queue = np.zeros((n_arms, room), dtype=np.int8)
     begin = np.zeros(n_arms, dtype=np.int64)

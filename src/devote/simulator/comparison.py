@@ -15,7 +15,7 @@ import numpy as np
 from devote.simulator.block import COUNTS, JUDGEMENTS
 from devote.simulator.errors import ResultError
 from devote.simulator.estimates import CONFIDENCE, mean
-from devote.simulator.result import Result
+from devote.simulator.results import Result
 from devote.simulator.summary import number
 from devote.simulator.trial import NEVER
 from devote.theory import binomial_tail, clopper_pearson

@@ -22,9 +22,10 @@ import numpy as np
 
 from devote.rules import Algorithm
 from devote.simulator import loop as event
+from devote.simulator import part as placeholders
 from devote.simulator import passes
 from devote.simulator.errors import RuleFault
-from devote.simulator.parts import Part
+from devote.simulator.part import Part
 
 OPTIONS = {
     # No counts of references to arrays, which the caller holds: they cost more than the pulls.
@@ -206,20 +207,23 @@ def event_loop(algorithm: Algorithm, part: Part) -> Function:
 
 
 def of_event_loop(algorithm: Algorithm, part: Part) -> dict[Function, Function]:
-    """What the placeholders of ``loop`` stand for."""
+    """What the functions that the event loop names stand for."""
+    return {**of_scheme(algorithm, part), passes.record: event.record}
+
+
+def of_scheme(algorithm: Algorithm, part: Part) -> dict[Function, Function]:
+    """What the functions of a subroutine and of a scheme stand for."""
+    names = ("enter", "wake", "play", "take", "learn", "reset", "needed", "apply")
+    scheme = {getattr(placeholders, name): getattr(part, name) for name in names}
+    return {**of_algorithm(algorithm), **scheme}
+
+
+def of_algorithm(algorithm: Algorithm) -> dict[Function, Function]:
+    """What the functions of a subroutine stand for."""
     return {
-        event.choose: algorithm.choose,
-        event.observe: algorithm.observe,
-        event.asks: algorithm.asks,
-        event.enter: part.enter,
-        event.wake: part.wake,
-        event.play: part.choose,
-        event.take: part.observe,
-        event.learn: part.learn,
-        event.reset: part.reset,
-        event.needed: part.needed,
-        event.apply: part.apply,
-        passes.record: event.record,
+        placeholders.choose: algorithm.choose,
+        placeholders.observe: algorithm.observe,
+        placeholders.asks: algorithm.asks,
     }
 
 

@@ -9,7 +9,7 @@ With ``NUMBA_ENABLE_CUDASIM=1`` numba's simulator runs the same kernels in plain
 
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -28,19 +28,23 @@ from devote.simulator.passes import (
     PLAYER,
     TRIAL,
     Mail,
-    Rows,
     View,
     current_half,
     end_pass,
     open_trial,
     visit,
 )
-from devote.simulator.passes_run import end_record, new_setup, of_passes, room_for_messages
+from devote.simulator.passes_run import (
+    end_record,
+    new_rows,
+    of_passes,
+    room_for_messages,
+)
 from devote.simulator.room import bytes_per_player
-from devote.simulator.run import Plan, Run, end_of
+from devote.simulator.run import Plan, Run, end_of, new_setup
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
-from devote.simulator.workspace import FAULT, Tables
+from devote.simulator.workspace import FAULT, NEVER, Setup, Tables
 
 try:
     from numba import cuda
@@ -236,40 +240,36 @@ def begin_kernel(
 
 
 def gather_kernel(
-    trials: Any, players: Any, rows: Any, n_players: int, totals: Any, held: Any, first_vote: Any
+    trials: Any, players: Any, rows: Any, n_players: int, totals: Any, held: Any, by_player: Any
 ) -> None:
-    """Add up what players did, a thread for each; ``held`` marks the arms that somebody holds."""
+    """Add up what players did, a thread for each; ``held`` marks the arms that somebody holds.
+
+    ``by_player`` gets the first vote of each player, and its one remaining arm or -1.
+    """
     row = cuda.grid(1)
     if row >= len(rows.half):
         return
     place = row // n_players
     h = current_half(trials[place], rows, row)
     player = players[row, h]
-    first_vote[row] = player.first_vote
+    by_player[0, row] = player.first_vote
     cuda.atomic.add(totals, (place, 0), player.active)
     cuda.atomic.add(totals, (place, 1), player.conflicts)
     cuda.atomic.add(totals, (place, 2), player.suboptimal)
+    n_held = 0
     for k in range(held.shape[1]):
         if rows.alive[row, h, k]:
             held[place, k] = 1
+            n_held += 1
+            by_player[1, row] = k if n_held == 1 else NEVER
 
 
 def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End]:
     """Trials in passes."""
     setup, given = new_setup(scenario), of_passes(scenario)
     n_trials, n, k = len(trials), scenario.n_players, scenario.spec.n_arms
-    fresh = scenario.algorithm.new_state(k)
-    n_ints, n_floats, n_rows = len(fresh.ints), max(1, len(fresh.floats)), n_trials * n
-    rows = Rows(
-        alive=cuda.device_array((n_rows, 2, k), np.int8, order="F"),
-        pulls=cuda.device_array((n_rows, 2, k), np.int32, order="F"),
-        sums=cuda.device_array((n_rows, 2, k), np.float64, order="F"),
-        ints=cuda.device_array((n_rows, 2, n_ints), np.int32, order="F"),
-        floats=cuda.device_array((n_rows, 2, n_floats), np.float64, order="F"),
-        voted=cuda.device_array((n_rows, 2, k), np.int8, order="F"),
-        half=cuda.device_array(n_rows, np.int8),
-        moved=cuda.device_array(n_rows, np.int8),
-    )
+    n_rows = n_trials * n
+    rows = new_rows(scenario, n_rows, partial(cuda.device_array, order="F"))
     players = cuda.device_array((n_rows, 2), PLAYER, order="F")
     room = room_for_messages(scenario)
     mail = Mail(
@@ -281,12 +281,8 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
         faults=_zeros(n_trials, kind=np.int64),
     )
     times, slots = cuda.device_array_like(mail.times), cuda.device_array_like(mail.slots)
-    setup = setup._replace(
-        env=_buffers_to_device(setup.env),
-        spans=_to_device(setup.spans),
-        good=_to_device(setup.good),
-    )
-    # Arrays cost a launch 12 microseconds each, so the decision gets none that it does not read.
+    # Arrays cost a launch 12 microseconds each, so no kernel gets any that it does not read.
+    setup = _setup_to_device(setup._replace(threshold=0, alias=0))
     alike = setup._replace(env=0, spans=0, good=0)
     states = cuda.to_device(np.zeros(n_trials, TRIAL))
     shared = cuda.to_device(np.ones((n_trials, k), np.int8))
@@ -296,7 +292,7 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
     per_row = (n_rows + THREADS - 1) // THREADS, THREADS
     per_trial = (n_trials + 31) // 32, 32
     per_message = (n_trials, (room + THREADS - 1) // THREADS), (1, THREADS)
-    sweep = kernel(sweep_kernel(k, n_ints, n_floats), given)
+    sweep = kernel(sweep_kernel(k, rows.ints.shape[2], rows.floats.shape[2]), given)
     order, decide = kernel(sort_kernel, given), kernel(decide_kernel, given)
     kernel(begin_kernel, given)[per_row](states, players, cuda.to_device(keys), rows, n, k)
     while left.copy_to_host()[0]:
@@ -308,11 +304,12 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
         samples = int(furthest["start"].max() * n)
         scenario.check_goes_on(samples, int(furthest["broadcasts"].max()))
     totals, held = _zeros(n_trials, 3, kind=np.int64), _zeros(n_trials, k, kind=np.int8)
-    first_vote = cuda.device_array(n_rows, np.int32)
-    kernel(gather_kernel, given)[per_row](states, players, rows, n, totals, held, first_vote)
+    by_player = cuda.device_array((2, n_rows), np.int32)
+    kernel(gather_kernel, given)[per_row](states, players, rows, n, totals, held, by_player)
     ended, tallies, open_arms = (array.copy_to_host() for array in (states, tally, shared))
     sums, holds = totals.copy_to_host(), held.copy_to_host()
-    firsts = np.empty(0, np.int32) if setup.alone else first_vote.copy_to_host()
+    kept = by_player[1 if setup.alone else 0].copy_to_host().reshape(n_trials, n)
+    nobody = np.full(n, NEVER, np.int32)
     if (ended["ended"] == FAULT).any():
         raise rule_fault(scenario.spec.algorithm)
     numbers = zip(
@@ -327,14 +324,14 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
             by_arm=np.zeros((k, 1), dtype=np.int64),
             shared=open_arms[i],
             held=holds[i] != 0,
-            first_vote=firsts[i * n : (i + 1) * n],
+            first_vote=nobody if setup.alone else kept[i],
+            player_answers=kept[i] if setup.alone else (),
         )
         for i, values in enumerate(numbers)
     ]
 
 
 def pull_kernel(
-    game: Any,
     setup: Any,
     learners: Any,
     groups: Any,
@@ -370,15 +367,13 @@ def pull_kernel(
     )
     group = groups[place, 0]
     key = keys[place]
-    one_learner = len(own.alive) < setup.n_players
     for _ in range(most):
         if event.is_over(setup, group) or group.time >= horizon:
             return
         i = group.time
-        player = event.waker(game, setup, uniform(key, i, GAP))
-        row = 0 if one_learner else player
+        player = event.waker(setup, uniform(key, i, GAP))
+        row = 0 if setup.one_learner else player
         event.pull(
-            game,
             setup,
             own,
             mine,
@@ -396,7 +391,7 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     first = Run(scenario, plan=plan)
     tables, log = first.tables, first.tables.voted
     if plan.part.keeps_log:  # which cannot grow on a device
-        each = plan.part.messages_of_a_player(plan.scheme)
+        each = plan.part.messages_of_a_player(plan.setup.scheme)
         log = np.zeros((scenario.n_players * each, log.shape[1]), dtype=np.int8)
     here = tables._replace(voted=log)
     on_device = Tables(*(cuda.to_device(np.stack([array] * n_trials)) for array in here))
@@ -405,12 +400,7 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     learners: Any = State(
         *(cuda.to_device(np.stack([array] * n_trials)) for array in first.learners)
     )
-    game = plan.game._replace(
-        env=_buffers_to_device(plan.game.env),
-        threshold=cuda.to_device(plan.game.threshold),
-        alias=cuda.to_device(plan.game.alias),
-        good=cuda.to_device(plan.game.good),
-    )
+    setup = _setup_to_device(plan.setup)
     keys = np.array([trial_key(seed, trial) for trial in trials], dtype=np.uint64)
     launch = kernel(pull_kernel, of_event_loop(scenario.algorithm, plan.part))
     per_trial = (n_trials + 31) // 32, 32
@@ -418,11 +408,11 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     keys_there = cuda.to_device(keys)
     while True:
         launch[per_trial](
-            *(game, first.setup, learners, on_device.groups, on_device.players, plain),
+            *(setup, learners, on_device.groups, on_device.players, plain),
             *(keys_there, horizon, PULLS_AT_ONCE),
         )
         groups = on_device.groups.copy_to_host()[:, 0]
-        ended = (groups["ended"] == FAULT) | ((groups["ended"] != 0) & (first.setup.endless == 0))
+        ended = (groups["ended"] == FAULT) | ((groups["ended"] != 0) & (setup.endless == 0))
         going = groups[~ended & (groups["time"] < horizon)]
         if not len(going):
             break
@@ -433,7 +423,7 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     learned = [array.copy_to_host() for array in learners]
     return [
         end_of(
-            plan,
+            plan.setup,
             State(*(array[i] for array in learned)),
             Tables(*(array[i] for array in ended)),
         )
@@ -450,12 +440,15 @@ def _to_device(values: Any) -> Any:
     return cuda.to_device(values) if len(values) > 1 else tuple(values.tolist())
 
 
-def _buffers_to_device(environment: Any) -> Any:
-    """An environment whose buffers are on the device."""
-    return environment._replace(
-        **{
-            name: _to_device(values)
-            for name, values in environment._asdict().items()
-            if isinstance(values, np.ndarray)
-        }
-    )
+def _buffers_to_device(record: Any) -> Any:
+    """A named tuple whose arrays are on the device."""
+    arrays = {
+        name: value for name, value in record._asdict().items() if isinstance(value, np.ndarray)
+    }
+    return record._replace(**{name: _to_device(values) for name, values in arrays.items()})
+
+
+def _setup_to_device(setup: Setup) -> Setup:
+    """The constants of a run, with all arrays on the device."""
+    moved: Setup = _buffers_to_device(setup._replace(env=_buffers_to_device(setup.env)))
+    return moved

@@ -8,7 +8,6 @@ hundred. ``loop`` simulates the same pull by pull, and a test compares the two.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from devote.protocol import ExperimentSpec
-from devote.rules import Rule, get_algorithm
+from devote.rules import Rule, get_algorithm, start
 from devote.rules.randomizer import blur
 from devote.rules.state import COUNT, State, next_alive
-from devote.simulator.answers import mean_rewards, new_learner
-from devote.simulator.compiling import Function, compile_loop
-from devote.simulator.loop import choose, observe
-from devote.simulator.sweep.workers import worker_count
+from devote.simulator.answers import in_threads, mean_rewards
+from devote.simulator.compiling import compile_loop, of_algorithm
+from devote.simulator.part import choose, observe
+from devote.simulator.run import new_learners
 from devote.simulator.trial import NEVER
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def simulate_jury(
     jury = cast("Jury", spec.scheme)
     algorithm = get_algorithm(spec.algorithm)
     rule = jury.learner(spec, n_players).rule
-    given: dict[Function, Function] = {choose: algorithm.choose, observe: algorithm.observe}
+    given = of_algorithm(algorithm)
     compiled = compile_loop(alone, given, f"alone_{algorithm.name}", makes_arrays=True)
     pays = mean_rewards(spec, means)
     # A private juror speaks before its `vote_after`-th play, done or not.
@@ -80,17 +79,11 @@ def simulate_jury(
 
     def run(number: int) -> tuple[float, int, int, bool]:
         rng = np.random.default_rng([seed, number])
-        lone = [
-            compiled(rule, pays, rng, most, new_learner(algorithm, spec.n_arms))
-            for _ in range(jury.seats)
-        ]
+        state = new_learners(algorithm, spec.n_arms)
+        lone = [compiled(rule, pays, rng, most, state) for _ in range(jury.seats)]
         return _verdict(spec, n_players, np.array(lone), most, rng)
 
-    numbers = range(first, first + runs)
-    found = [run(first)] if runs > 0 else []
-    with ThreadPoolExecutor(worker_count(None)) as threads:
-        found += threads.map(run, numbers[1:])
-    columns = list(zip(*found, strict=True)) or [()] * 4
+    columns = list(zip(*in_threads(run, first, runs), strict=True)) or [()] * 4
     kinds = (np.float64, np.int64, np.int64, np.bool_)
     return JuryRuns(*(np.array(c, dtype=k) for c, k in zip(columns, kinds, strict=True)))
 
@@ -148,9 +141,9 @@ def _claims(
     return np.asarray(gammaincinv(seat_after, lowest))
 
 
-def alone(rule: Rule, means: Any, rng: Any, most: int, learner: State) -> Any:
+def alone(rule: Rule, means: Any, rng: Any, most: int, state: State) -> Any:
     """One learner alone: after how many plays it is done, and with which arm, -1 if it is not."""
-    state = State(learner.alive, learner.pulls, learner.sums, learner.ints, learner.floats)
+    start(state)
     out = np.zeros(rule.n_arms, dtype=np.int32)
     plays = 0
     while plays < most:

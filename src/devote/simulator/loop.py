@@ -1,10 +1,9 @@
 """The event loop: one pull after another, as in the paper.
 
 Each pull wakes a player, plays and pays an arm, and lets the player learn, by the functions that
-devices run: those declared first stand for the functions of the run's subroutine and scheme, which
-``compiling`` puts in their place. So there is no second implementation of a rule here. A call runs
-through one block of uniforms, or until the run ends or the trace is full, and can be called again
-to go on.
+devices run: ``compiling`` puts those of the run's subroutine and scheme in the place of the ones of
+``part``. So there is no second implementation of a rule here. A call runs through one block
+of uniforms, or until the run ends or the trace is full, and can be called again to go on.
 
 Paper: Algorithms 1 and 2.
 """
@@ -12,7 +11,20 @@ Paper: Algorithms 1 and 2.
 from typing import Any
 
 from devote.problems import is_suboptimal, pay, pick
-from devote.rules import COUNT, RESET, Rule, State, start
+from devote.rules import COUNT, RESET, State, start
+from devote.simulator.part import (
+    apply,
+    asks,
+    choose,
+    enter,
+    learn,
+    needed,
+    observe,
+    play,
+    reset,
+    take,
+    wake,
+)
 from devote.simulator.workspace import (
     ABOUT_ARM,
     AGREED,
@@ -21,7 +33,6 @@ from devote.simulator.workspace import (
     OTHER,
     STALLED,
     EventView,
-    Game,
     Setup,
     Tables,
     holds_shared,
@@ -35,86 +46,12 @@ FAR = 8192
 """From so many players on their rows are far away: too many for a fast cache."""
 
 
-def choose(rule: Rule, state: State, u: float) -> int:
-    """The subroutine's ``choose``."""
-    raise NotImplementedError
-
-
-def observe(rule: Rule, state: State, arm: int, reward: float, out: Any) -> int:
-    """The subroutine's ``observe``."""
-    raise NotImplementedError
-
-
-def asks(rule: Rule, state: State, arm: int) -> bool:
-    """The subroutine's ``asks``."""
-    raise NotImplementedError
-
-
-def enter(setup: Setup, view: EventView, player: Any, voted: Any) -> None:
-    """The scheme's: for each player, when the shared arms have changed."""
-    raise NotImplementedError
-
-
-def wake(
-    setup: Setup, view: EventView, state: State, player: Any, active: int, noise: float, t: float
-) -> None:
-    """The scheme's: what a player does before it plays, at this activation of its."""
-    raise NotImplementedError
-
-
-def play(subroutine: Any, view: EventView, state: State, player: Any, u: float) -> int:
-    """The scheme's: which arm is played."""
-    raise NotImplementedError
-
-
-def take(
-    subroutine: Any,
-    view: EventView,
-    state: State,
-    player: Any,
-    arm: int,
-    reward: float,
-    noise: float,
-) -> int:
-    """The scheme's: learn from a reward; returns how many arms it eliminates, or RESET."""
-    raise NotImplementedError
-
-
-def learn(
-    setup: Setup,
-    view: EventView,
-    state: State,
-    player: Any,
-    voted: Any,
-    active: int,
-    n: int,
-    t: float,
-) -> None:
-    """The scheme's: what follows when a play has eliminated n arms, ``view.out``."""
-    raise NotImplementedError
-
-
-def reset(setup: Setup, view: EventView, players: Any) -> None:
-    """The scheme's: what follows when a subroutine has reset itself."""
-    raise NotImplementedError
-
-
-def needed(setup: Setup, group: Any, tally: Any, shared: Any, slot: int) -> int:
-    """The scheme's: how many more messages of a slot make a decision; 0 if none do."""
-    raise NotImplementedError
-
-
-def apply(setup: Setup, group: Any, tally: Any, shared: Any) -> None:
-    """The scheme's: what follows from the messages."""
-    raise NotImplementedError
-
-
 def record(view: EventView, t: float, slot: int) -> None:
     """Count a message at once; ``decide`` applies the decision that it makes, if it does."""
-    group, n_arms = view.trial, view.setup.n_arms
-    if needed(view.setup, group, view.tally, view.shared, slot) == 1:
+    group, n_arms, tally = view.trial, view.setup.n_arms, view.tables.tally
+    if needed(view.setup, group, tally, view.shared, slot) == 1:
         group.pending = 1
-    view.tally[slot] += 1
+    tally[slot] += 1
     if slot <= n_arms:
         group.broadcasts += 1
         if slot < n_arms:
@@ -123,20 +60,20 @@ def record(view: EventView, t: float, slot: int) -> None:
             note(view, OTHER, -1)
 
 
-def decide(setup: Setup, view: EventView, learners: Any, players: Any) -> None:
+def decide(setup: Setup, view: EventView, learners: Any) -> None:
     """Apply what messages have decided; whom that settles may decide more."""
-    group = view.trial
+    group, tables = view.trial, view.tables
     while group.pending:
         group.pending = 0
         version = group.version
-        apply(setup, group, view.tally, view.shared)
+        apply(setup, group, tables.tally, view.shared)
         for k in range(setup.n_arms):
-            if view.before[k] and not view.shared[k]:
+            if tables.before[k] and not view.shared[k]:
                 note(view, ELIMINATION, k)
-            view.before[k] = view.shared[k]
+            tables.before[k] = view.shared[k]
         if group.version != version and not setup.one_learner:
             for n in range(setup.n_players):
-                enter(setup, view, players[n], view.voted[n])
+                enter(setup, view, tables.players[n], tables.voted[n])
     if group.decided == 0 and (group.n_shared == 1 or group.ended == STALLED):
         group.decided = group.time + 1
     if group.n_shared == 1 and not setup.one_learner:
@@ -146,7 +83,6 @@ def decide(setup: Setup, view: EventView, learners: Any, players: Any) -> None:
 
 
 def pull(
-    game: Game,
     setup: Setup,
     learners: Any,
     tables: Tables,
@@ -158,18 +94,7 @@ def pull(
 ) -> int:
     """One activation of the player at a place, whose learner is in this row; the arm it plays."""
     group, player = tables.groups[0], tables.players[place]
-    view = EventView(
-        group,
-        tables.shared,
-        tables.out,
-        setup,
-        tables.voted,
-        tables.tally,
-        tables.by_arm,
-        tables.before,
-        tables.events,
-        place,
-    )
+    view = EventView(group, tables.shared, tables.out, setup, tables, place)
     state = State(
         learners.alive[row],
         learners.pulls[row],
@@ -177,7 +102,7 @@ def pull(
         learners.ints[row],
         learners.floats[row],
     )
-    subroutine = (game.rule, choose, observe, asks)
+    subroutine = (setup.rule, choose, observe, asks)
     when = 0 if setup.steady else group.time
     one_shared = group.n_shared == 1 and not setup.one_learner
     held = holds_shared(state.alive, view.shared) if one_shared else 0
@@ -193,10 +118,10 @@ def pull(
         group.ended = FAULT
         return 0
     if setup.steady:
-        group.suboptimal += 1 - game.good[arm]
+        group.suboptimal += 1 - setup.good[arm]
     else:
-        group.suboptimal += is_suboptimal(game.env, setup.epsilon, when, place, arm)
-    reward = pay(game.env, when, place, arm, u_pay)
+        group.suboptimal += is_suboptimal(setup.env, setup.epsilon, when, place, arm)
+    reward = pay(setup.env, when, place, arm, u_pay)
     n_out = take(subroutine, view, state, player, arm, reward, u_noise)
     if n_out != 0:
         if n_out < RESET or n_out > setup.n_arms:
@@ -204,11 +129,11 @@ def pull(
             return arm
         if n_out == RESET:
             group.resets += 1
-            reset(setup, view, tables.players)
+            reset(setup, view)
         else:
-            learn(setup, view, state, player, view.voted[row], active, n_out, when)
+            learn(setup, view, state, player, tables.voted[row], active, n_out, when)
     if group.pending:
-        decide(setup, view, learners, tables.players)
+        decide(setup, view, learners)
     elif one_shared:
         group.holding += holds_shared(state.alive, view.shared) - held
     group.done += (1 if state.ints[COUNT] == 1 else 0) - was_done
@@ -225,15 +150,14 @@ def is_over(setup: Setup, group: Any) -> bool:
     return bool(group.ended and (not setup.endless or group.ended == FAULT))
 
 
-def waker(game: Game, setup: Setup, u: float) -> int:
+def waker(setup: Setup, u: float) -> int:
     """The player that a uniform wakes."""
     if setup.even:
         return int(u * setup.n_players)
-    return pick(game.threshold, game.alias, u)
+    return pick(setup.threshold, setup.alias, u)
 
 
 def loop(
-    game: Game,
     setup: Setup,
     learners: Any,
     tables: Tables,
@@ -251,10 +175,10 @@ def loop(
         if is_far and i % AT_ONCE == 0:
             group.touched = 0
             for j in range(i, min(i + AT_ONCE, n_pulls)):
-                group.touched += touch(learners, tables, waker(game, setup, u_wake[j]))
-        place = waker(game, setup, u_wake[i])
+                group.touched += touch(learners, tables, waker(setup, u_wake[j]))
+        place = waker(setup, u_wake[i])
         row = 0 if setup.one_learner else place
-        arm = pull(game, setup, learners, tables, row, place, u_choose[i], u_pay[i], u_noise[i])
+        arm = pull(setup, learners, tables, row, place, u_choose[i], u_pay[i], u_noise[i])
         if setup.counting:
             tables.arm_pulls[arm] += 1
             tables.player_pulls[place] += 1

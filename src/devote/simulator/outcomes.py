@@ -1,17 +1,17 @@
-"""What runs came to: from their records to a block of trials, for every engine."""
+"""From the records of finished runs to a block of trials, for every engine."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from devote.simulator.block import Block
-from devote.simulator.optimality import judge_answers
+from devote.simulator.block import KINDS, Block
+from devote.simulator.optimality import judge_answer
+from devote.simulator.part import Ending
 from devote.simulator.parts import part_of
-from devote.simulator.parts.part import Ending
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import NEVER, STATUSES
-from devote.simulator.votes import Votes
 from devote.simulator.workspace import AGREED, STALLED
 
 AGREE, STALL, UNFINISHED = range(len(STATUSES))
@@ -20,7 +20,8 @@ AGREE, STALL, UNFINISHED = range(len(STATUSES))
 class End(NamedTuple):
     """One run that is over or was cut short: its group's record and its arrays.
 
-    ``held[k]`` says whether some learner still has arm k.
+    ``held[k]`` says whether some learner still has arm k. ``player_answers`` has each player's own
+    answer where players send nothing, and is empty elsewhere.
     """
 
     group: dict[str, int]
@@ -29,50 +30,56 @@ class End(NamedTuple):
     shared: Any
     held: Any
     first_vote: Any
+    player_answers: Any = ()
+
+
+def own_answers(alive: Any) -> NDArray[np.int32]:
+    """The one remaining arm of each player, -1 for who has several."""
+    return np.where(alive.sum(axis=1) == 1, alive.argmax(axis=1), NEVER).astype(np.int32)
 
 
 def block_of(scenario: Scenario, runs: Sequence[End]) -> Block:
     """The trials that some runs make."""
+    rows = [_row(scenario, run) for run in runs]
+    columns: dict[str, Any] = {
+        name: np.array([row[name] for row in rows], dtype=kind) for name, kind in KINDS.items()
+    }
+    nothing = (None,) * len(runs)
+    return Block(**columns, traces=nothing, records=nothing)
+
+
+def _row(scenario: Scenario, run: End) -> dict[str, Any]:
+    """What a run puts into each column of a block."""
     part = part_of(scenario.scheme)
     assert part is not None
-    by_message, k = scenario.scheme.about.by_message, scenario.spec.n_arms
-    left = np.full((len(runs), k), NEVER, dtype=np.int32)
-    ending = np.full(len(runs), UNFINISHED, dtype=np.int8)
-    for i, run in enumerate(runs):
-        code = run.group["ended"]
-        arms = part.winners(
-            Ending(code, scenario.n_players, run.tally, run.by_arm, run.shared, run.held)
-        )
-        left[i, : len(arms)] = arms
-        if code == STALLED or (code == AGREED and len(arms) > 1):
-            # Where players do not vote, each holds an arm of its own.
-            ending[i] = STALL
-        elif code == AGREED:
-            ending[i] = AGREE
-
-    def column(name: str) -> Any:
-        return np.array([run.group[name] for run in runs], dtype=np.int64)
-
-    samples, broadcasts, decided = column("time"), column("broadcasts"), column("decided")
-    decided = np.where(decided == 0, NEVER, decided)
-    if not by_message:
-        decided = np.where(ending == UNFINISHED, decided, samples)
-    first, holds = judge_answers(scenario, ending == UNFINISHED, left, samples)
-    return Block(
-        samples_until_all_know=samples,
-        samples=decided,
-        broadcasts=broadcasts,
-        deliveries=broadcasts * (scenario.n_players - 1),
-        conflicts=column("conflicts"),
-        resets=column("resets"),
-        suboptimal_plays=column("suboptimal"),
-        epsilon_optimal=first,
-        holds_epsilon_optimal=holds,
-        ending=ending,
-        left=left,
-        votes=(
-            Votes.of(np.stack([run.first_vote for run in runs]))
-            if broadcasts.any()
-            else Votes.none(len(runs), scenario.n_players)
-        ),
+    code, samples = run.group["ended"], run.group["time"]
+    arms = part.winners(
+        Ending(code, scenario.n_players, run.tally, run.by_arm, run.shared, run.held)
     )
+    ending = UNFINISHED
+    if code == STALLED or (code == AGREED and len(arms) > 1):
+        # Where players send nothing, each holds an arm of its own.
+        ending = STALL
+    elif code == AGREED:
+        ending = AGREE
+    decided = run.group["decided"] or NEVER
+    if not scenario.scheme.about.by_message and ending != UNFINISHED:
+        decided = samples
+    good = judge_answer(scenario, STATUSES[ending], arms, samples, run.player_answers)
+    left = np.full(scenario.spec.n_arms, NEVER)
+    left[: len(arms)] = arms
+    return {
+        "samples": decided,
+        "samples_until_all_know": samples,
+        "broadcasts": run.group["broadcasts"],
+        "deliveries": run.group["broadcasts"] * (scenario.n_players - 1),
+        "conflicts": run.group["conflicts"],
+        "resets": run.group["resets"],
+        "suboptimal_plays": run.group["suboptimal"],
+        "epsilon_optimal": good.first,
+        "holds_epsilon_optimal": good.holds,
+        "ending": ending,
+        "left": left,
+        "first_vote": run.first_vote,
+        "player_answers": run.player_answers,
+    }

@@ -17,7 +17,7 @@ when the last one was.
 
 The functions here serve one player (``visit``) and one trial (``decide``); CPU threads
 (``passes_run``) and GPU threads (``gpu``) call them. What a scheme records, and what follows from
-it, are the placeholders declared first: see ``parts``.
+it, are the functions of ``part``, for which those of the scheme stand.
 """
 
 import math
@@ -28,10 +28,9 @@ import numpy as np
 from devote.problems import pay
 from devote.rules import COUNT, State, start
 from devote.rules.state import next_alive
-from devote.simulator.loop import choose as choose
-from devote.simulator.loop import observe as observe
 from devote.simulator.numbers import CHOOSE, NOISE, PAY, gap, player_key, uniform
-from devote.simulator.workspace import FAULT, holds_shared
+from devote.simulator.part import apply, choose, enter, learn, needed, observe, wake
+from devote.simulator.workspace import FAULT, Setup, holds_shared
 
 SCAN, RERUN, FIND, TAIL, DONE = range(5)
 """What a pass of a trial is for: to look for a decision; to stop at it; to find out when the last
@@ -71,25 +70,6 @@ PLAYER = np.dtype(
     ],
     align=True,
 )
-
-
-class Setup(NamedTuple):
-    """Constants of a run.
-
-    ``alone``: nobody sends anything. ``can_stall``: all may have spoken without an answer.
-    ``good[row * n_arms + arm]``: the arm is epsilon-optimal for that group of players.
-    """
-
-    n_players: int
-    n_arms: int
-    noisy: int
-    alone: int
-    can_stall: int
-    env: Any
-    rule: Any
-    scheme: Any
-    spans: Any
-    good: Any
 
 
 class Rows(NamedTuple):
@@ -134,42 +114,6 @@ class View(NamedTuple):
     out: Any
 
 
-def enter(setup: Setup, view: View, player: Any, voted: Any) -> None:
-    """The scheme's: at the beginning of each pass, for each player."""
-    raise NotImplementedError
-
-
-def wake(
-    setup: Setup, view: View, state: State, player: Any, active: int, noise: float, t: float
-) -> None:
-    """The scheme's: what a player does before it plays, at this activation of its."""
-    raise NotImplementedError
-
-
-def learn(
-    setup: Setup,
-    view: View,
-    state: State,
-    player: Any,
-    voted: Any,
-    active: int,
-    n: int,
-    t: float,
-) -> None:
-    """The scheme's: what follows when a play has eliminated n arms, ``view.out``."""
-    raise NotImplementedError
-
-
-def needed(setup: Setup, trial: Any, tally: Any, shared: Any, slot: int) -> int:
-    """The scheme's: how many more messages of a slot make a decision; 0 if none do."""
-    raise NotImplementedError
-
-
-def apply(setup: Setup, trial: Any, tally: Any, shared: Any) -> None:
-    """The scheme's: what follows from the messages of a committed pass."""
-    raise NotImplementedError
-
-
 def add_at(array: Any, place: int, value: int) -> int:
     """Add to a number that others may add to at once; returns what it was."""
     before: int = array[place]
@@ -191,7 +135,7 @@ def record(view: View, t: float, slot: int) -> None:
 
 
 def current_half(trial: Any, rows: Rows, row: int) -> int:
-    """The half of a row that is committed, after what was decided on the last pass."""
+    """The half of a row that is committed; swaps halves where the last pass was committed."""
     if trial.commit and rows.moved[row]:
         rows.half[row] = 1 - rows.half[row]
     rows.moved[row] = 0

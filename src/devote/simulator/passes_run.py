@@ -1,32 +1,30 @@
 """One trial in passes on the CPU: its arrays, and the threads that share its players."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from devote.problems import Uniform, is_suboptimal
 from devote.rules import State
 from devote.simulator import passes
-from devote.simulator.compiling import Function, compile_loop
+from devote.simulator.compiling import Function, compile_loop, of_scheme
 from devote.simulator.errors import rule_fault
-from devote.simulator.outcomes import End
-from devote.simulator.parts.part import Passes
+from devote.simulator.outcomes import End, own_answers
 from devote.simulator.passes import (
     DONE,
     PLAYER,
     TRIAL,
     Mail,
     Rows,
-    Setup,
     View,
     current_half,
     visit,
 )
-from devote.simulator.run import environment_arrays
+from devote.simulator.run import new_learners, new_setup
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
-from devote.simulator.workspace import AGREED, FAULT
+from devote.simulator.workspace import AGREED, FAULT, Setup
 
 ROWS_PER_THREAD = 2048
 """A thread has at least so many players: fewer are not worth handing out."""
@@ -79,60 +77,16 @@ def begin(trials: Any, key: Any, n_arms: int) -> None:
 
 
 def of_passes(scenario: Scenario) -> dict[Function, Function]:
-    """What the placeholders of ``passes`` stand for."""
-    part, algorithm = passes_of(scenario), scenario.algorithm
-    return {
-        passes.choose: algorithm.choose,
-        passes.observe: algorithm.observe,
-        passes.enter: part.enter,
-        passes.wake: part.wake,
-        passes.learn: part.learn,
-        passes.needed: part.needed,
-        passes.apply: part.apply,
-    }
-
-
-def passes_of(scenario: Scenario) -> Passes:
-    """The scheme's part of the passes."""
+    """What the functions that passes name stand for."""
     assert scenario.part is not None
-    assert scenario.part.passes is not None
-    return scenario.part.passes
-
-
-def new_setup(scenario: Scenario) -> Setup:
-    """The constants of a scenario."""
-    assert scenario.part is not None
-    part, problem, n = passes_of(scenario), scenario.problem, scenario.n_players
-    env = problem.environment(n)
-    constants = scenario.part.constants(scenario.spec, n)
-    spans = np.ones(1)
-    if not isinstance(problem.activity, Uniform):
-        spans = 1.0 / (n * np.array(problem.activity.weights(n)))
-    firsts = [env.groups.index(group) for group in range(env.n_groups)]
-    bad = [
-        is_suboptimal(env, scenario.spec.epsilon, 0, first, arm)
-        for first in firsts
-        for arm in range(env.n_arms)
-    ]
-    return Setup(
-        n_players=n,
-        n_arms=env.n_arms,
-        noisy=int(scenario.scheme.sending.noisy),
-        alone=int(part.alone),
-        can_stall=int(part.can_stall(constants, n)),
-        env=environment_arrays(env),
-        rule=scenario.rule,
-        scheme=constants,
-        spans=spans,
-        good=1 - np.array(bad, dtype=np.int64),
-    )
+    return of_scheme(scenario.algorithm, scenario.part)
 
 
 def room_for_messages(scenario: Scenario) -> int:
     """Messages of a pass that a place has room for; of more, the window is made shorter."""
     assert scenario.part is not None
     constants = scenario.part.constants(scenario.spec, scenario.n_players)
-    each = passes_of(scenario).messages(constants, scenario.spec.n_arms)
+    each = scenario.part.messages(constants, scenario.spec.n_arms)
     return SPARE_MESSAGES + 4 * each
 
 
@@ -148,18 +102,14 @@ def new_mail(places: int, room: int) -> Mail:
     )
 
 
-def new_rows(scenario: Scenario, n_rows: int) -> Rows:
-    """Players before the first pass, which sets what is not 0 by then."""
-    fresh, k = scenario.algorithm.new_state(scenario.spec.n_arms), scenario.spec.n_arms
+def new_rows(scenario: Scenario, n_rows: int, new: Callable[..., Any] = np.zeros) -> Rows:
+    """Players before the first pass, which starts them."""
+    k = scenario.spec.n_arms
     return Rows(
-        alive=np.empty((n_rows, 2, k), dtype=np.int8),
-        pulls=np.empty((n_rows, 2, k), dtype=np.int32),
-        sums=np.empty((n_rows, 2, k)),
-        ints=np.empty((n_rows, 2, len(fresh.ints)), dtype=np.int32),
-        floats=np.empty((n_rows, 2, max(1, len(fresh.floats)))),
-        voted=np.empty((n_rows, 2, k), dtype=np.int8),
-        half=np.zeros(n_rows, dtype=np.int8),
-        moved=np.zeros(n_rows, dtype=np.int8),
+        *new_learners(scenario.algorithm, k, n_rows, 2, new=new),
+        voted=new((n_rows, 2, k), np.int8),
+        half=new(n_rows, np.int8),
+        moved=new(n_rows, np.int8),
     )
 
 
@@ -244,9 +194,10 @@ class PassesRun:
         n, k = self.plan.setup.n_players, self.plan.setup.n_arms
         where = np.arange(n)
         players = self.players[where, half]
-        held = np.ones(k, dtype=bool)
-        if not self.plan.scenario.scheme.about.by_message:
-            held = rows.alive[where, half].any(axis=0)
+        held, answers = np.ones(k, dtype=bool), np.zeros(0, dtype=np.int32)
+        if self.plan.setup.alone:
+            alive = rows.alive[where, half]
+            held, answers = alive.any(axis=0), own_answers(alive)
         samples = int(players["active"].sum(dtype=np.int64))
         return End(
             group=end_record(
@@ -262,6 +213,7 @@ class PassesRun:
             shared=self.shared,
             held=held,
             first_vote=players["first_vote"],
+            player_answers=answers,
         )
 
 

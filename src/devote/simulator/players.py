@@ -14,7 +14,7 @@ from devote.problems.rewards import row_at
 from devote.protocol import ExperimentSpec, Message, Player
 from devote.protocol.messages import kind_of
 from devote.simulator.optimality import judge_answer
-from devote.simulator.reference import reference_of
+from devote.simulator.reference import reference_of, separate_players
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import Triple, stream, triples
 from devote.simulator.trial import NEVER, Event, Point, Record, Trial, checkpoints
@@ -144,7 +144,11 @@ class _Run:
         status, winners = self.reference.standing(self.listeners, scenario.n_players)
         if not scenario.scheme.about.by_message and status != "unfinished":
             self.decided = self.samples
-        good = judge_answer(scenario, status, winners, self.samples)
+        answers: tuple[int, ...] = ()
+        if not scenario.scheme.about.by_message and self.reference.players is separate_players:
+            held = (player.remaining for player in self.players)
+            answers = tuple(arms[0] if len(arms) == 1 else NEVER for arms in held)
+        good = judge_answer(scenario, status, winners, self.samples, answers)
         return Trial(
             samples_until_all_know=self.samples,
             samples=self.decided,
@@ -158,6 +162,7 @@ class _Run:
             resets=sum(player.learner.resets for player in self.listeners),
             suboptimal_plays=self.suboptimal,
             first_vote=tuple(self.first_vote),
+            player_answers=answers,
             trace=tuple(self.events) if trace else None,
             record=self._record() if self.recording else None,
         )

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from devote.extras import naming_extras
-from devote.simulator.dataframe import arm_names
 from devote.simulator.errors import ResultError
-from devote.simulator.summary import mean_row
-from devote.simulator.trial import NEVER
+from devote.simulator.summary import Row, mean_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from devote.simulator.result import Result
+    from devote.simulator.results import Result
 
 BAND = (10, 90)
 """Percentiles of the trials between which a curve's band lies."""
@@ -50,10 +48,9 @@ def new_axes() -> "Axes":
 
 
 def _samples(result: "Result", axes: "Axes") -> None:
-    """The fraction of trials that were decided, and that everybody knew of, by so many samples."""
-    decided = result.samples[result.samples != NEVER]
+    """The fraction of trials that were decided, and known to all players, by so many samples."""
     ended = result.samples_until_all_know[~result.ended("unfinished")]
-    for values, words in ((decided, "to the decision"), (ended, "until all know")):
+    for values, words in ((result.decided, "to the decision"), (ended, "until all know")):
         if len(values):
             fractions = np.arange(1, len(values) + 1) / result.trials
             axes.step(np.sort(values), fractions, where="post", label=_label(result, words))
@@ -74,34 +71,28 @@ def _curve(name: str) -> Callable[["Result", "Axes"], None]:
 
 
 def _arms(result: "Result", axes: "Axes") -> None:
-    if result.pulls_per_arm is None:
-        raise _unrecorded("arms")
-    rows = [
-        mean_row(name, column)
-        for name, column in zip(arm_names(result), result.pulls_per_arm.T, strict=True)
-    ]
+    pairs = zip(result.spec.arm_names, result.pulls_per_arm.T, strict=True)
+    rows = [mean_row(name, column) for name, column in pairs]
     values = [row.value for row in rows]
-    errors = [[row.value - (row.value if row.low is None else row.low) for row in rows]]
-    axes.bar(range(len(rows)), values, yerr=errors * 2, capsize=2)
+    axes.bar(range(len(rows)), values, yerr=[_half(row) for row in rows], capsize=2)
     axes.set_xticks(range(len(rows)), [row.name for row in rows])
     axes.set(xlabel="arm", ylabel="pulls, mean of the trials")
 
 
 def _players(result: "Result", axes: "Axes") -> None:
-    if result.pulls_per_player is None:
-        raise _unrecorded("players")
     ranked = np.sort(result.pulls_per_player, axis=1)[:, ::-1].mean(axis=0)
     axes.step(np.arange(1, len(ranked) + 1), ranked, where="mid", label=_label(result, "mean"))
     axes.set(xlabel="players, the busiest first", ylabel="pulls, mean of the trials")
     axes.legend()
 
 
-def _unrecorded(what: str) -> ResultError:
-    return ResultError(f"The pulls of {what} were not recorded.\nRun it again with record=True.")
+def _half(row: Row) -> float:
+    """Half the width of an interval, 0 where there is none."""
+    return 0.0 if row.high is None else row.high - row.value
 
 
 def _label(result: "Result", words: str) -> str:
-    return f"{result.scenario.scheme.name} {result.spec.algorithm}, {words}"
+    return f"{result.scenario.label}, {words}"
 
 
 PICTURES: dict[str, Callable[["Result", "Axes"], None]] = {
@@ -113,25 +104,39 @@ PICTURES: dict[str, Callable[["Result", "Axes"], None]] = {
 """Without a record only the first; curves have the mean of the trials and a band of 10 to 90 %."""
 
 
-def plot_cells(results: Sequence["Result"], y: str, x: str, by: str, ax: "Axes | None") -> "Axes":
+def plot_results(
+    results: Sequence["Result"], y: str, x: str, by: tuple[str, ...], ax: "Axes | None"
+) -> "Axes":
     """The mean of column ``y`` over ``x``, a line for each value of ``by``, with 95 % intervals."""
-    table = [row for result in results for row in result.rows()]
-    for name in (y, x, by):
-        if not table or name not in table[0]:
-            known = ", ".join(table[0]) if table else "none: there are no trials"
-            raise ResultError(f"There is no column {name!r}.\nUse one of: {known}.")
-    groups: dict[Any, dict[Any, list[float]]] = {}
-    for row in table:
-        if row[y] is not None:
-            groups.setdefault(row[by], {}).setdefault(row[x], []).append(float(row[y]))
+    from devote.simulator.results import setting
+
+    lines: dict[Any, dict[Any, tuple[Result, Row]]] = {}
+    for result in results:
+        table, given = result.rows(), setting(result.scenario)
+        for name, known in (
+            (y, table[0] if table else given),
+            *((name, given) for name in (x, *by)),
+        ):
+            if name not in known:
+                raise ResultError(f"There is no column {name!r}.\nUse one of: {', '.join(known)}.")
+        points = lines.setdefault(tuple(given[name] for name in by), {})
+        if given[x] in points:
+            other = setting(points[given[x]][0].scenario)
+            differ = [name for name in given if given[name] != other[name]]
+            raise ResultError(
+                f"Results that differ in {', '.join(differ) or 'their problems'} would be drawn as "
+                "one point.\nName what varies in by=(...), or draw fewer results."
+            )
+        values = [float(row[y]) for row in table if row[y] is not None]
+        if values:
+            points[given[x]] = result, mean_row("", values)
     axes = new_axes() if ax is None else ax
-    for group, cells in groups.items():
-        places = sorted(cells)
-        rows = [mean_row("", cells[place]) for place in places]
-        half = [0.0 if row.high is None else row.high - row.value for row in rows]
-        axes.errorbar(
-            places, [row.value for row in rows], yerr=half, marker="o", capsize=3, label=str(group)
-        )
+    for line, points in lines.items():
+        places = sorted(points)
+        rows = [points[place][1] for place in places]
+        means, half = [row.value for row in rows], [_half(row) for row in rows]
+        label = ", ".join(map(str, line))
+        axes.errorbar(places, means, yerr=half, marker="o", capsize=3, label=label)
     axes.set(xlabel=x, ylabel=f"{y}, mean")
-    axes.legend(title=by)
+    axes.legend(title=", ".join(by))
     return axes

@@ -1,5 +1,6 @@
 """One run of the event loop in progress: its arrays, its streams, and the loop that advances it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -8,12 +9,11 @@ from numpy.typing import NDArray
 
 from devote.problems import Uniform, is_suboptimal
 from devote.problems.rewards import REPLAY, Environment
-from devote.rules import State
-from devote.simulator.compiling import Function, event_loop
+from devote.rules import COUNT, Algorithm, State
+from devote.simulator.compiling import event_loop
 from devote.simulator.errors import rule_fault
 from devote.simulator.loop import is_over
-from devote.simulator.outcomes import End, block_of
-from devote.simulator.parts import part_of
+from devote.simulator.outcomes import End, block_of, own_answers
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import NAMES, Streams
 from devote.simulator.trial import Event, Trial
@@ -22,7 +22,6 @@ from devote.simulator.workspace import (
     GROUP,
     NEVER,
     PLAYER,
-    Game,
     Setup,
     Tables,
     record_type,
@@ -47,55 +46,64 @@ def environment_arrays(environment: Environment) -> Any:
     return environment._replace(**buffers)
 
 
-def good_arms(environment: Environment, epsilon: float) -> Any:
-    """1 for each arm that is epsilon-optimal for the first player at first, else 0."""
-    bad = [is_suboptimal(environment, epsilon, 0, 0, arm) for arm in range(environment.n_arms)]
-    return 1 - np.array(bad, dtype=np.int64)
+def new_learners(
+    algorithm: Algorithm, n_arms: int, *shape: int, new: Callable[..., Any] = np.zeros
+) -> State:
+    """The buffers of many learners, in arrays of this shape with their words last; none started."""
+    sizes = n_arms, n_arms, n_arms, algorithm.n_ints(n_arms), max(1, algorithm.n_floats)
+    kinds = np.int8, np.int32, np.float64, np.int32, np.float64
+    return State(*(new((*shape, size), kind) for size, kind in zip(sizes, kinds, strict=True)))
 
 
-def new_learners(scenario: Scenario, rows: int) -> State:
-    """The buffers of so many learners at their start, a row each."""
-    fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
-    kinds: dict[str, Any] = {"alive": np.int8, "pulls": np.int32, "ints": np.int32}
-    buffers: dict[str, Any] = {}
-    for name, values in fresh._asdict().items():
-        start = np.array(values or [0.0], dtype=kinds.get(name, np.float64))
-        buffers[name] = np.empty((rows, len(start)), dtype=start.dtype)
-        buffers[name][:] = start
-    return State(**buffers)
+def new_setup(scenario: Scenario) -> Setup:
+    """The constants of a scenario."""
+    part, problem, n = scenario.part, scenario.problem, scenario.n_players
+    assert part is not None
+    env, epsilon = problem.environment(n), scenario.spec.epsilon
+    threshold, alias, spans = [1.0], [0], [1.0]
+    if not isinstance(problem.activity, Uniform):
+        threshold, alias = problem.waking(n)
+        spans = [1.0 / (n * weight) if weight else np.inf for weight in problem.activity.weights(n)]
+    constants = part.constants(scenario.spec, n)
+    firsts = [env.groups.index(group) for group in range(env.n_groups)]
+    arms = range(env.n_arms)
+    bad = [is_suboptimal(env, epsilon, 0, first, arm) for first in firsts for arm in arms]
+    changes = any(env.slopes) or env.kind == REPLAY
+    return Setup(
+        n_players=n,
+        n_arms=env.n_arms,
+        epsilon=epsilon,
+        endless=int(scenario.algorithm.endless),
+        even=int(min(threshold) == 1.0),
+        steady=int(env.n_groups == 1 and env.n_segments == 1 and not changes),
+        noisy=int(scenario.scheme.sending.noisy),
+        alone=int(part.alone),
+        one_learner=int(part.one_learner),
+        can_stall=int(part.can_stall(constants, n)),
+        tracing=0,
+        counting=0,
+        env=environment_arrays(env),
+        rule=scenario.rule,
+        scheme=constants,
+        good=1 - np.array(bad, dtype=np.int64),
+        threshold=np.array(threshold),
+        alias=np.array(alias),
+        spans=np.array(spans),
+    )
 
 
 class Plan:
-    """What all trials of a scenario have in common: the loop, what is played, and generators.
+    """What all trials of a scenario have in common: the loop, constants, and generators.
 
     It serves one run at a time.
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        part = part_of(scenario.scheme)
-        assert part is not None
-        self.scenario, self.part = scenario, part
-        problem, n = scenario.problem, scenario.n_players
-        uniform = isinstance(problem.activity, Uniform)
-        threshold, alias = map(np.array, ([1.0], [0]) if uniform else problem.waking(n))
-        env = problem.environment(n)
-        self.game = Game(
-            env=environment_arrays(env),
-            rule=scenario.rule,
-            threshold=threshold,
-            alias=alias,
-            good=good_arms(env, scenario.spec.epsilon),
-        )
-        self.scheme = part.constants(scenario.spec, n)
-        self.streams = Streams((*NAMES, "noise") if scenario.scheme.sending.noisy else NAMES)
-        self.even = int(np.all(threshold == 1.0))
-        changes = any(env.slopes) or env.kind == REPLAY
-        self.steady = int(env.n_groups == 1 and env.n_segments == 1 and not changes)
-
-    @property
-    def loop(self) -> Function:
-        """The event loop of the rule and the scheme."""
-        return event_loop(self.scenario.algorithm, self.part)
+        assert scenario.part is not None
+        self.scenario, self.part = scenario, scenario.part
+        self.setup = new_setup(scenario)
+        self.streams = Streams((*NAMES, "noise") if self.setup.noisy else NAMES)
+        self.loop = event_loop(scenario.algorithm, self.part)
 
 
 class Run:
@@ -110,32 +118,20 @@ class Run:
         tracing: bool = False,
         counting: bool = False,
         plan: Plan | None = None,
-        loop: Function | None = None,
     ) -> None:
         self.scenario = scenario
         self.plan = plan or Plan(scenario)
-        self.loop = loop or self.plan.loop
         self.part = part = self.plan.part
+        self.setup = self.plan.setup._replace(tracing=int(tracing), counting=int(counting))
         n, k = scenario.n_players, scenario.spec.n_arms
-        self.learners = new_learners(scenario, 1 if part.one_learner else n)
-        self.setup = Setup(
-            n_players=n,
-            n_arms=k,
-            epsilon=scenario.spec.epsilon,
-            endless=int(scenario.algorithm.endless),
-            even=self.plan.even,
-            steady=self.plan.steady,
-            alone=int(part.alone),
-            one_learner=int(part.one_learner),
-            can_stall=int(part.can_stall(self.plan.scheme, n)),
-            scheme=self.plan.scheme,
-            tracing=int(tracing),
-            counting=int(counting),
-        )
+        learners: Any = new_learners(scenario.algorithm, k, 1 if part.one_learner else n)
+        learners.alive[:] = 1
+        learners.ints[:, COUNT] = k
+        self.learners = learners
         self.tables = Tables(
             groups=np.zeros(1, record_type((*GROUP, *part.group), np.int64)).view(np.recarray),
             players=np.zeros(n, record_type((*PLAYER, *part.player), np.int32)).view(np.recarray),
-            voted=np.zeros((BLOCK if part.keeps_log else len(self.learners.alive), k), np.int8),
+            voted=np.zeros((BLOCK if part.keeps_log else len(learners.alive), k), np.int8),
             tally=np.zeros(k + 2, dtype=np.int64),
             by_arm=np.zeros((k, part.arm_words), dtype=np.int64),
             shared=np.ones(k, dtype=np.int8),
@@ -161,8 +157,7 @@ class Run:
         """The arms still open to all; where players do not vote, those that somebody holds."""
         if self.scenario.scheme.about.by_message:
             return int(self.group["n_shared"])
-        alive: NDArray[np.int8] = self.learners.alive  # type: ignore[assignment]
-        return int(alive.any(axis=0).sum())
+        return int(self.learners.alive.any(axis=0).sum())
 
     @property
     def over(self) -> bool:
@@ -185,7 +180,7 @@ class Run:
             before = self.samples
             if self.part.keeps_log:
                 self._make_room(len(left[0]))
-            self.loop(self.plan.game, self.setup, self.learners, self.tables, *left)
+            self.plan.loop(self.setup, self.learners, self.tables, *left)
             if self.group["ended"] == FAULT:
                 raise rule_fault(self.scenario.spec.algorithm)
             self._take_events()
@@ -202,11 +197,9 @@ class Run:
             self.tables = self.tables._replace(voted=room)
 
     def _take_events(self) -> None:
-        names = self.part.events
-        for row in self.tables.events[: self.group["n_events"]].tolist():
-            time, kind, player, arm, term = row
-            self.events.append(Event(time, names[kind], player, arm, term))
-        self.tables.groups["n_events"] = 0
+        for time, kind, *rest in self.tables.events[: self.group["n_events"]].tolist():
+            self.events.append(Event(time, self.part.events[kind], *rest))
+        self.group["n_events"] = 0
 
     def outcome(self) -> Trial:
         """What the run came to."""
@@ -215,19 +208,19 @@ class Run:
 
     def end(self) -> End:
         """What says what it came to."""
-        return end_of(self.plan, self.learners, self.tables)
+        return end_of(self.setup, self.learners, self.tables)
 
 
-def end_of(plan: Plan, learners: State, tables: Tables) -> End:
+def end_of(setup: Setup, learners: Any, tables: Tables) -> End:
     """How a run of the event loop stands."""
-    alive: Any = learners.alive
-    k = plan.scenario.spec.n_arms
+    apart = setup.alone and not setup.one_learner
     group = {name: int(tables.groups[name][0]) for name in tables.groups.dtype.names}
     return End(
         group=group | {"conflicts": int(tables.players["conflicts"].sum(dtype=np.int64))},
-        tally=tables.tally[:k],
+        tally=tables.tally[: len(tables.shared)],
         by_arm=tables.by_arm,
         shared=tables.shared,
-        held=alive.any(axis=0),
+        held=learners.alive.any(axis=0),
         first_vote=tables.players["first_vote"],
+        player_answers=own_answers(learners.alive) if apart else (),
     )

@@ -1,6 +1,6 @@
 """What is simulated: a specification, a problem and a number of players that fit together."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +134,7 @@ class Scenario:
         rule = self.algorithm.observe
         if rule in _asked or rule.__module__.startswith("devote."):
             return
-        from devote.simulator.checking.play import check_votes
+        from devote.simulator.rule_check import check_votes
 
         check_votes(self.algorithm)
         _asked.add(rule)
@@ -152,17 +152,40 @@ class Scenario:
         return self.problem.optimal(self.n_players, t, self.spec.epsilon)
 
     @property
+    def parameters(self) -> str:
+        """The scheme's parameters that are not at their defaults, for people."""
+        scheme = self.scheme
+        changed = {
+            item.name: getattr(scheme, item.name)
+            for item in fields(scheme)
+            if getattr(scheme, item.name) != item.default
+        }
+        return " ".join(f"{name}={value}" for name, value in changed.items())
+
+    @property
     def label(self) -> str:
-        """A few words for people.
+        """A few words for people, with all that is not at its default.
 
         >>> from devote.problems import PROBLEMS
         >>> Scenario(ExperimentSpec(arms=10), PROBLEMS["1"], 64).label
         'decentralized ser3, problem 1, 64 players'
+        >>> spec = ExperimentSpec(arms=10, eta=0.5, scheme={"quorum": 9})
+        >>> Scenario(spec, PROBLEMS["1"].with_activity("zipf:1.1"), 64).label
+        'decentralized quorum=9 ser3 eta=0.5, problem 1 zipf:1.1, 64 players'
         """
-        options = "".join(f" {name}={value}" for name, value in self.spec.options.items())
+        spec, activity = self.spec, self.problem.activity.spec
+        usual = {item.name: item.default for item in fields(spec)}
+        usual["eta"] = self.scheme.about.default_eta
+        given = {name: getattr(spec, name) for name in ("epsilon", "eta", "delta")}
+        changed = {name: value for name, value in given.items() if value != usual[name]}
+        words = [
+            *(self.scheme.name, self.parameters, spec.algorithm),
+            *(f"{name}={value}" for name, value in {**spec.options, **changed}.items()),
+        ]
         return (
-            f"{self.scheme.name} {self.spec.algorithm}{options}, problem {self.problem.name}, "
-            f"{self.n_players:,} players"
+            f"{' '.join(filter(None, words))}, problem {self.problem.name}"
+            f"{'' if activity == 'uniform' else ' ' + activity}, {self.n_players:,} players"
+            f"{'' if self.horizon is None else f', horizon {self.horizon:,}'}"
         )
 
     @property
@@ -184,7 +207,7 @@ class Scenario:
     def why_no_passes(self) -> str:
         """Why the passes engine cannot run it; empty if it can."""
         problem = self.problem
-        if self.part is None or self.part.passes is None:
+        if self.part is None or not self.part.in_passes:
             return f"in the scheme {self.scheme.name} every pull concerns all players"
         if problem.drift is not None or problem.switches:
             return "its rewards change with the number of pulls, which no player alone can know"

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from devote.simulator.estimates import CONFIDENCE, mean, proportion
-from devote.simulator.trial import NEVER
 
 if TYPE_CHECKING:
-    from devote.simulator.result import Result
+    from devote.simulator.results import Result
 
 STUDENT = "Student t"
 """For means: exact for normal trials, good for some twenty of any shape."""
@@ -69,11 +68,10 @@ def summarise(result: "Result") -> Summary:
     """The summary of a result."""
     rows = []
     if result.trials:
-        decided = result.samples[result.samples != NEVER]
         means: list[tuple[str, Any]] = [
-            ("samples", decided),
+            ("samples", result.decided),
             ("samples until all know", result.samples_until_all_know),
-            ("samples per player", decided / result.n_players),
+            ("samples per player", result.decided / result.n_players),
             ("suboptimal plays", result.suboptimal_plays),
             ("broadcasts", result.broadcasts),
             ("deliveries", result.deliveries),
@@ -88,12 +86,22 @@ def summarise(result: "Result") -> Summary:
     )
 
 
-def in_short(result: "Result") -> str:
-    """One line."""
-    ends = ", ".join(f"{n} {name}" for name, n in result.status_counts().items() if n)
-    decided = result.samples[result.samples != NEVER]
-    cost = f"; {decided.mean():,.0f} samples each" if len(decided) else ""
-    return f"{result.scenario.label}: {result.trials} trials, {ends or 'none ended'}{cost}"
+def results_table(results: Sequence["Result"]) -> tuple[list[str], list[list[str]]]:
+    """The heads and rows of a table of results: what varies between them, and what they came to."""
+    from devote.simulator.results import setting, varying
+
+    names = varying([result.scenario for result in results])
+    rows = []
+    for result in results:
+        first = setting(result.scenario)
+        samples, sent = (
+            mean_row("", values).texts() if len(values) else ("-",) * len(HEADS)
+            for values in (result.decided, result.broadcasts)
+        )
+        share = percent(float(result.epsilon_optimal.mean())) if result.trials else "-"
+        texts = [f"{result.trials:,}", samples[1], samples[2], sent[1], share]
+        rows.append([*(str(first[name]) for name in names), *texts])
+    return [*names, "trials", "samples", "95 % interval", "broadcasts", "good answers"], rows
 
 
 def mean_row(name: str, values: Any) -> Row:

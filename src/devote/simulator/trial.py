@@ -82,7 +82,8 @@ class Trial:
     ``holds_epsilon_optimal`` all of them, see ``Goodness``. ``deliveries`` counts a broadcast
     once per receiver; ``suboptimal_plays`` counts pulls of arms that were not epsilon-optimal
     for whoever pulled them, when they did; ``first_vote`` is each player's number of pulls at
-    its first message about an arm.
+    its first message about an arm. ``player_answers`` has each player's own answer where players
+    send nothing, -1 for who has none, and is empty where they share the answer of the group.
 
     Paper: section 5, what its figures count.
     Differs from print: broadcasts and deliveries are both counted, for every scheme alike; the
@@ -101,5 +102,6 @@ class Trial:
     resets: int
     suboptimal_plays: int
     first_vote: tuple[int, ...]
+    player_answers: tuple[int, ...] = ()
     trace: tuple[Event, ...] | None = field(default=None, repr=False)
     record: Record | None = field(default=None, repr=False)

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from devote.problems import Problem
 from devote.simulator.block import Block
-from devote.simulator.checking.first_look import check_first
+from devote.simulator.executors import worker_count
 from devote.simulator.outcomes import End, block_of
 from devote.simulator.passes_run import PassesPlan, PassesRun
 from devote.simulator.players import run_players
 from devote.simulator.room import check_room
+from devote.simulator.rule_check import check_first
 from devote.simulator.run import BLOCK, Plan, Run
 from devote.simulator.scenario import Scenario
-from devote.simulator.sweep.workers import worker_count
 from devote.simulator.trial import Event, Point, Record, Trial, checkpoints
 
 
@@ -60,21 +60,18 @@ def run_chunk(
     check_room(scenario)
     if scenario.runs_on == "players":
         slow = [_by_players(scenario, seed, trial, trace, record) for trial in trials]
-        block = Block.of(slow, scenario.spec.n_arms, scenario.n_players)
+        block = Block.from_trials(slow, scenario.spec.n_arms, scenario.n_players)
         return block, (time.perf_counter() - begin) / len(trials)
     if scenario.runs_on == "passes":
         return _in_passes(scenario, trials, seed, worker_count(threads))
     plan = Plan(scenario)
-    loop = plan.loop
     quickest = float("inf")
     ends: list[End] = []
     traces: list[tuple[Event, ...]] = []
     records: list[Record] = []
     for trial in trials:
         begin = time.perf_counter()
-        run = Run(
-            scenario, seed=seed, trial=trial, tracing=trace, counting=record, plan=plan, loop=loop
-        )
+        run = Run(scenario, seed=seed, trial=trial, tracing=trace, counting=record, plan=plan)
         if record:
             records.append(_play_recorded(run))
         else:

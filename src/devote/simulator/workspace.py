@@ -55,10 +55,15 @@ def record_type(names: Sequence[str], kind: type[np.signedinteger[Any]]) -> np.d
 class Setup(NamedTuple):
     """Constants of a run.
 
-    ``even``: all players wake equally often. ``steady``: rewards and which arms are good are the
-    same for all players and at all times. ``endless``: the run goes on to its horizon. ``alone``:
-    nobody sends anything. ``one_learner``: all players share one. ``can_stall``: all may have voted
-    without an answer. ``scheme`` has the scheme's own constants. The last two say what is kept.
+    ``endless``: it goes on to its horizon. ``even``: all players wake equally often. ``steady``:
+    rewards and which arms are good are the same for all players and at all times. ``noisy``: the
+    scheme draws noise. ``alone``: nobody sends anything. ``one_learner``: all players share one.
+    ``can_stall``: all may have voted without an answer. ``tracing`` and ``counting`` say what is
+    kept.
+
+    ``env`` holds the rewards, ``rule`` and ``scheme`` the constants of the subroutine and of the
+    scheme. ``good[row * n_arms + arm]``: the arm is epsilon-optimal at first for that group of
+    players. Who wakes is drawn by ``threshold`` and ``alias``, or after mean gaps of ``spans``.
     """
 
     n_players: int
@@ -67,25 +72,19 @@ class Setup(NamedTuple):
     endless: int
     even: int
     steady: int
+    noisy: int
     alone: int
     one_learner: int
     can_stall: int
-    scheme: Any
     tracing: int
     counting: int
-
-
-class Game(NamedTuple):
-    """What is played: the rewards, the subroutine's constants, and who wakes.
-
-    ``good[k]`` is 1 where arm k is epsilon-optimal for the first player at first.
-    """
-
     env: Any
     rule: Any
+    scheme: Any
+    good: Any
     threshold: Any
     alias: Any
-    good: Any
+    spans: Any
 
 
 class Tables(NamedTuple):
@@ -114,19 +113,14 @@ class Tables(NamedTuple):
 class EventView(NamedTuple):
     """What a scheme's functions read and write during a pull of player ``place``.
 
-    The first three are as in ``passes.View``, so that the same functions serve both engines; the
-    rest is from ``Tables``.
+    The first three are as in ``passes.View``, so that the same functions serve both engines.
     """
 
     trial: Any
     shared: Any
     out: Any
     setup: Setup
-    voted: Any
-    tally: Any
-    by_arm: Any
-    before: Any
-    events: Any
+    tables: Tables
     place: int
 
 
@@ -134,7 +128,7 @@ def note(view: EventView, kind: int, arm: int) -> None:
     """Write an event to the trace, if there is one."""
     group = view.trial
     if view.setup.tracing:
-        row = view.events[group.n_events]
+        row = view.tables.events[group.n_events]
         row[0] = group.time
         row[1] = kind
         row[2] = view.place

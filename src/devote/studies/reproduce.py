@@ -1,28 +1,23 @@
 """The whole of it: run, draw, judge, write.
 
-Studies share scenarios. Trials are kept in one file for each number of trials per scenario, so
-that any later run, of whichever figures, finds them.
+Studies share scenarios. Trials are kept in one file, so that any later run, of whichever figures,
+finds them.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.protocol import SpecError
-from devote.simulator import ResultError, Scenario
-from devote.simulator.gpu import check_device
-from devote.simulator.result import versions
+from devote.simulator import ResultError, Scenario, run_sweep
+from devote.simulator.progress import Progress
+from devote.simulator.results import versions
 from devote.simulator.scenario import check_engine
-from devote.simulator.sweep.cluster import dask_executor
-from devote.simulator.sweep.sweep import Progress, Sweep, run_sweeps
-from devote.simulator.sweep.workers import InProcess, local_executor, worker_count
 from devote.studies import (
     frequent_players,
     mean_gap,
@@ -81,31 +76,24 @@ def with_engine(scenario: Scenario, engine: str) -> Scenario:
 
 
 def run(
-    chosen: Sequence[Study],
-    settings: Settings,
-    folder: Path,
-    *,
-    engine: str = "auto",
-    workers: int | None = None,
-    executor: tuple[Executor, int] | None = None,
-    progress: Progress | None = None,
+    chosen: Sequence[Study], settings: Settings, folder: Path, *, engine: str = "auto", **how: Any
 ) -> Table:
-    """Run what is missing in the results files, and gather everything the studies read."""
+    """Run what is missing in the results file, and gather everything the studies read.
+
+    ``how``, such as ``workers``, goes to ``run_sweep``.
+    """
     planned = plan(chosen, settings)
-    sweeps = [
-        Sweep(
-            [with_engine(one, engine) for one in planned if planned[one] == trials],
-            trials,
-            folder / f"{trials}-trials.jsonl",
-        )
-        for trials in sorted(set(planned.values()))
-    ]
-    how: dict[str, Any] = {"workers": workers, "executor": executor, "progress": progress}
     try:
-        found = run_sweeps(sweeps, seed=settings.seed, **how)
+        found = run_sweep(
+            [with_engine(scenario, engine) for scenario in planned],
+            trials=list(planned.values()),
+            seed=settings.seed,
+            results=folder / "trials.jsonl",
+            **how,
+        )
     except ResultError as error:
         raise StudyError(f"{error}\nThe results are in {folder}.") from None
-    return Table(chain.from_iterable(found), settings)
+    return Table(found, settings)
 
 
 @dataclass(frozen=True)
@@ -137,12 +125,12 @@ def reproduce(
     out: str | Path = "reproduction",
     engine: str = "auto",
     workers: int | None = None,
-    dask: str | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Run studies, all by default; write their figures and the table of claims to ``out``.
 
-    Trials go to append-only files in ``out/results``: an interrupted run goes on where it
+    Trials go to an append-only file in ``out/results``: an interrupted run goes on where it
     stopped, and a second one only draws. ``engine`` runs what it can run, any other the rest.
 
     Paper: section 5.
@@ -150,23 +138,15 @@ def reproduce(
     chosen = choose(figures)
     style.check_there()
     check_engine(engine)
-    if engine == "cuda":
-        check_device()
     asked = settings or Settings()
     folder = _folder(Path(out))
-    with ExitStack() as stack:
-        local = local_executor(worker_count(workers))
-        pool = stack.enter_context(local if dask is None else dask_executor(dask))
-        how: dict[str, Any] = {"engine": engine, "executor": pool, "progress": progress}
-        table = run(chosen, asked, folder / "results", **how)
-        # Figures are for this machine.
-        painter = pool[0] if dask is None else InProcess()
-        pages = [
-            painter.submit(draw_and_judge, study.name, table.of(study, asked), folder)
-            for study in chosen
-        ]
-        done = [page.result() for page in pages]
-    claims = [claim for _, judged in done for claim in judged]
+    how: dict[str, Any] = {"workers": workers, "executor": executor, "progress": progress}
+    table = run(chosen, asked, folder / "results", engine=engine, **how)
+    drawn: list[Path] = []
+    for study in chosen:
+        with style.house_style():
+            drawn += style.save(study.figure(table), folder, study.name)
+    claims = [claim for study in chosen for claim in study.claims(table)]
     for claim in claims:
         # Its verdict is marked if the range was cut.
         claim["missing_n_players"] = list(asked.missing) if claim["over_players"] else []
@@ -175,15 +155,7 @@ def reproduce(
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
     write_whole(folder / "claims.json", text.encode())
     write_whole(folder / "claims.md", report.as_markdown(document).encode())
-    return Reproduction(asked, folder, tuple(p for paths, _ in done for p in paths), document)
-
-
-def draw_and_judge(name: str, table: Table, folder: Path) -> tuple[list[Path], list[Row]]:
-    """Draw the figure of a study and judge its claims; in a worker, beside others."""
-    [study] = choose([name])
-    with style.house_style():
-        figure = study.figure(table)
-    return style.save(figure, folder, name), study.claims(table)
+    return Reproduction(asked, folder, tuple(drawn), document)
 
 
 def _folder(out: Path) -> Path:

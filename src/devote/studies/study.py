@@ -120,10 +120,6 @@ class Table:
     def __getitem__(self, scenario: Scenario) -> Result:
         return self._results[scenario]
 
-    def of(self, study: "Study", settings: Settings) -> "Table":
-        """What one study reads."""
-        return Table([self[scenario] for scenario in study.scenarios(settings)], settings)
-
     def samples_of(self, scenario: Scenario) -> Floats:
         """The samples of each trial."""
         return self[scenario].samples_until_all_know.astype(np.float64)

@@ -121,11 +121,11 @@ def counts_axis(axes: Axes, label: str) -> None:
     steps = (1.0,) if high > 200 * low else (1.0, 2.0, 5.0)
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(count_text))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: count_text(value)))
     axes.set_ylabel(label)
 
 
-def count_text(value: float, place: int | None = None) -> str:
+def count_text(value: float) -> str:
     """A count, short enough for a tick.
 
     >>> [count_text(v) for v in (500, 1000, 20000, 1e6, 3e7)]

@@ -12,9 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
-from devote.audit.adversaries import name_arm
-from devote.audit.leak import rate_of
-from devote.audit.views import view_runs
+from devote.audit.adversaries import name_arm, view_runs
+from devote.audit.rates import rate_of
 from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.plan.promises import summarise
@@ -23,7 +22,7 @@ from devote.protocol import ExperimentSpec, SpecError
 from devote.schemes import Decentralized
 from devote.simulator import ResultError, Scenario, run_sweep
 from devote.simulator.estimates import Estimate, mean
-from devote.simulator.sweep.sweep import Progress
+from devote.simulator.progress import Progress
 from devote.studies import style
 from devote.studies.curves import EndLabel, write_labels
 from devote.studies.style import Axes
@@ -124,52 +123,42 @@ def _values(base: Scenario, axis: str) -> list[float]:
 
 
 def draw_plan(sweep: PlanSweep, out: str | Path) -> Path:
-    """Samples on the left, messages on the right, against the axis; PNG or SVG by the name."""
+    """Samples on the left, messages on the right, against the axis; PNG or SVG by the name.
+
+    Points are hollow where some runs did not end with one arm.
+    """
     first, path = sweep.rows[0], Path(out)
+    names = {"samples_until_all_know": "samples until all know", "broadcasts": first["sends"]}
+    troubled = [row["status"]["agreed"] < row["trials"] for row in sweep.rows]
+    fills = ["white" if trouble else style.BLACK for trouble in troubled]
+    notes = [f"Means of {first['trials']} trials."]
     with style.house_style():
         figure, panels = style.panels(2, size=(9.0, 4.0), right=0.98, between=0.25)
-        for axes, name, label in zip(
-            panels,
-            ("samples_until_all_know", "broadcasts"),
-            ("samples until all know", f"{first['sends']} broadcast"),
-            strict=True,
-        ):
+        for axes, (name, label) in zip(panels, names.items(), strict=True):
             means = [row[name]["mean"] for row in sweep.rows]
+            axes.plot(sweep.values, means, color=style.BLACK)
+            axes.scatter(sweep.values, means, c=fills, edgecolors=style.BLACK, s=24, zorder=3)
             if first["trials"] > 1:
                 estimates = [mean(row[name]["values"]) for row in sweep.rows]
                 style.bars(axes, sweep.values, estimates, style.BLACK)
-            axes.plot(sweep.values, means, color=style.BLACK, marker="o")
             if sweep.axis != "eta":
                 axes.set_xscale("log")
                 axes.set_xticks(sweep.values, [f"{value:,g}" for value in sweep.values])
                 axes.minorticks_off()
             axes.set_xlabel(AXES[sweep.axis])
-            if name != "broadcasts" and max(means) > 4 * min(means):
+            if min(means) and max(means) > 4 * min(means):
                 style.counts_axis(axes, label)
             else:
                 axes.set_ylim(bottom=0)
                 axes.set_ylabel(label)
-        _mark_trouble(panels[0], sweep)
         panels[0].set_title(
             f"{first['scheme']} {first['spec']['algorithm']}, {len(first['spec']['arms'])} arms"
         )
-        several = f" {style.BARS}" if first["trials"] > 1 else ""
-        style.footnote(figure, f"Means of {first['trials']} trials.{several}")
-    [picture] = style.save(figure, path.parent, path.stem, [path.suffix.lstrip(".").lower()])
+        notes += [style.BARS] if first["trials"] > 1 else []
+        notes += ["Hollow: some runs without one answer."] if any(troubled) else []
+        style.footnote(figure, " ".join(notes))
+        [picture] = style.save(figure, path.parent, path.stem, [path.suffix.lstrip(".").lower()])
     return picture
-
-
-def _mark_trouble(axes: Axes, sweep: PlanSweep) -> None:
-    """Hollow points where some runs did not end with one arm."""
-    points = [
-        (value, row["samples_until_all_know"]["mean"])
-        for value, row in zip(sweep.values, sweep.rows, strict=True)
-        if row["status"]["agreed"] < row["trials"]
-    ]
-    if points:
-        look: dict[str, Any] = {"color": style.BLACK, "markersize": 7, "markerfacecolor": "white"}
-        axes.plot(*zip(*points, strict=True), "o", label="some runs without one answer", **look)
-        axes.legend(frameon=False, fontsize=8, loc="best")
 
 
 ETAS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)

@@ -23,7 +23,6 @@ from typing import TypeAlias, Unpack
 from nats.errors import Error as NatsError
 
 from devote.boards.admission import (
-    NOT_ENROLLED,
     Receipt,
     admit,
     admit_voter,
@@ -99,8 +98,6 @@ class JetStreamStore(SqliteStore):
         self.invites = Invites(self.connection)
         self.unopened: dict[str, dict[str, bytes]] = {}
         """Entries of boards that are not opened, which a move writes first, by board."""
-        self.refused: dict[str, str] = {}
-        """Why entries were refused when they were read, by subject."""
         self._names: dict[str, str] = {}  # by board; empty for one that was deleted
         self._changes: dict[str, int] = {}
         self._probing: asyncio.Task[None] | None = None
@@ -153,7 +150,7 @@ class JetStreamStore(SqliteStore):
             for name in filter(None, self._names.values()):
                 self.delete_rows(db, name)
             db.execute("DELETE FROM deleted")
-        for known in (self.unopened, self.refused, self._names, self._changes):
+        for known in (self.unopened, self._names, self._changes):
             known.clear()
 
     def _take(self, subject: str, content: bytes) -> None:
@@ -188,25 +185,15 @@ class JetStreamStore(SqliteStore):
         else:
             with suppress(UnreadableExperiment):
                 ledger = Ledger(self, db, name)
-                if kind == ENROLMENT:
-                    self._keep_voter(ledger, subject, rest[0])
+                if kind == ENROLMENT and no_place(ledger.experiment) is None:
+                    ledger.enrol(rest[0])
                 elif kind == MESSAGE:
-                    self._keep_message(ledger, subject, content)
+                    self._keep_message(ledger, content)
 
-    def _keep_voter(self, ledger: Ledger, subject: str, voter: str) -> None:
-        if receipt := no_place(ledger.experiment):
-            self.refused[subject] = receipt.reason
-        else:
-            ledger.enrol(voter)
-
-    def _keep_message(self, ledger: Ledger, subject: str, content: bytes) -> None:
+    def _keep_message(self, ledger: Ledger, content: bytes) -> None:
         text, _, signature = content.decode().partition("\n")
         message = from_json(text, ledger.experiment.spec.n_arms)
-        if not ledger.is_enrolled(message.voter):
-            self.refused[subject] = NOT_ENROLLED.reason
-        elif reason := ledger.tally.refusal(message):
-            self.refused[subject] = reason
-        else:
+        if ledger.is_enrolled(message.voter) and ledger.tally.refusal(message) is None:
             ledger.add(Envelope(message, signature))
 
     def _ask(self, name: str, admits: Admits) -> Receipt | None:
@@ -291,7 +278,11 @@ class JetStreamStore(SqliteStore):
     async def _delete(self, name: str) -> None:
         await self.log.catch_up()
         board = super().get(name).board
+        await self._erase(board)  # first, so that what breaks off here is asked for again
         await self.log.append(f"{DELETED}.{board}", b"")
+        await self._erase(board)  # what was posted meanwhile
+
+    async def _erase(self, board: str) -> None:
         await self.log.purge(board)
         await self.invites.purge(board)
 
@@ -324,14 +315,14 @@ class JetStreamStore(SqliteStore):
         if needs_invite and (invite is None or not await self.invites.take(board, key, voter)):
             await self.log.catch_up()  # another server may have enrolled it by this very invite
             return self._ask(name, lambda ledger: admit_voter(voter, ledger)) or no_invite(invite)
-        subject = enrolment_subject(board, voter)
-        is_new = await self.log.append(subject, b"")
-        reason = self.refused.get(subject)
-        if needs_invite and reason is None:
-            await self.invites.use_up(board, key, voter)
-        elif needs_invite:
-            await self.invites.give_back(board, key, voter)
-        return _receipt(is_new, 0, reason)
+        is_new = await self.log.append(enrolment_subject(board, voter), b"")
+        with self.database.read() as db:
+            ledger = Ledger(self, db, name)
+            left_out = None if ledger.is_enrolled(voter) else no_place(ledger.experiment)
+        if needs_invite:
+            finish = self.invites.give_back if left_out else self.invites.use_up
+            await finish(board, key, voter)
+        return left_out or Receipt(Outcome.ACCEPTED if is_new else Outcome.DUPLICATE)
 
     def add_invites(self, name: str, invites: Iterable[tuple[str, int | None]]) -> None:
         """Keep new invites: the hash of each, and when it expires."""
@@ -399,11 +390,12 @@ class JetStreamStore(SqliteStore):
         subject = message_subject(experiment.board, message)
         is_new = await self.log.append(subject, entry(envelope))
         with self.database.read() as db:
-            number = Ledger(self, db, name).number_of(message)
-        reason = self.refused.get(subject)
-        if number is None:
-            reason = reason or "Another message answers this question.\nDiscard this one."
-        return _receipt(is_new, number or 0, reason)
+            ledger = Ledger(self, db, name)
+            number = ledger.number_of(message)
+            if number is None:  # it came too late, or after another message of the same subject
+                why = ledger.tally.refusal(message)
+                return refused(why or "Another message answers this question.\nDiscard this one.")
+        return Receipt(Outcome.ACCEPTED if is_new else Outcome.DUPLICATE, number)
 
     def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, list[Row]]:
         """The board's last number, and the messages above ``after``; at most ``limit``, the first.
@@ -427,9 +419,3 @@ class JetStreamStore(SqliteStore):
     def check_writable(self) -> None:
         """Write something; StoreError if most of the nodes do not take it."""
         self.connection.run(self.log.catch_up())
-
-
-def _receipt(is_new: bool, number: int, reason: str | None) -> Receipt:
-    if reason is not None:
-        return refused(reason)
-    return Receipt(Outcome.ACCEPTED if is_new else Outcome.DUPLICATE, number)

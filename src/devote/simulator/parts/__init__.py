@@ -5,10 +5,10 @@ after ``register_part``.
 """
 
 from devote.protocol import Scheme
+from devote.simulator.part import Part as Part
 from devote.simulator.parts.decentralized import PART as DECENTRALIZED
 from devote.simulator.parts.isolated import PART as ISOLATED
 from devote.simulator.parts.jury import PART as JURY
-from devote.simulator.parts.part import Part as Part
 from devote.simulator.parts.pooled import PART as POOLED
 from devote.simulator.parts.survey import PART as SURVEY
 

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 from devote.protocol import ExperimentSpec
 from devote.rules import State, merge, shared_set
-from devote.simulator.parts.part import Ending, Part
-from devote.simulator.passes import Setup, View, record
-from devote.simulator.workspace import OTHER, STALLED, EventView, note
-from devote.simulator.workspace import Setup as EventSetup
+from devote.simulator.part import Ending, Part
+from devote.simulator.passes import View, record
+from devote.simulator.workspace import OTHER, STALLED, EventView, Setup, note
 
 
 class Constants(NamedTuple):
@@ -110,24 +109,25 @@ def apply_votes(setup: Setup, trial: Any, tally: Any, shared: Any) -> None:
         trial.ended = STALLED
 
 
-def open_term(setup: EventSetup, view: EventView, players: Any) -> None:
+def open_term(setup: Setup, view: EventView) -> None:
     """A reset: votes so far no longer count.
 
     Paper: section 4, DSER4; erratum 14.
     """
-    group, player = view.trial, players[view.place]
+    group, tables = view.trial, view.tables
+    player = tables.players[view.place]
     group.term += 1
     group.version += 1
     group.decided = group.ended = 0
     group.n_shared = setup.n_arms
-    view.tally[setup.n_arms + 1] = 0
+    tables.tally[setup.n_arms + 1] = 0
     for k in range(setup.n_arms):
-        view.tally[k] = 0
-        view.shared[k] = view.before[k] = 1
+        tables.tally[k] = 0
+        tables.shared[k] = tables.before[k] = 1
     for n in range(setup.n_players):
-        players[n].against = 0
+        tables.players[n].against = 0
         for k in range(setup.n_arms):
-            view.voted[n, k] = 0
+            tables.voted[n, k] = 0
     player.term = group.term
     player.seen = group.version
     group.broadcasts += 1

@@ -3,7 +3,7 @@
 Paper: section 5.1, 1-privacy.
 """
 
-from devote.simulator.parts.part import Ending, Part
+from devote.simulator.part import Ending, Part
 
 
 def winners(end: Ending) -> list[int]:

@@ -12,9 +12,9 @@ from devote.rules import COUNT, State, merge
 from devote.rules.randomizer import blur
 from devote.rules.state import next_alive
 from devote.schemes.jury.scheme import Jury
-from devote.simulator.parts.part import Ending, Part
-from devote.simulator.passes import Setup, View, record
-from devote.simulator.workspace import STALLED
+from devote.simulator.part import Ending, Part
+from devote.simulator.passes import View, record
+from devote.simulator.workspace import STALLED, Setup
 
 NOBODY, JUROR, PICKED = range(3)
 """The roles of a player; PICKED is a juror who has picked."""
@@ -121,11 +121,9 @@ def apply_picks(setup: Setup, trial: Any, tally: Any, shared: Any) -> None:
 
 def winners(end: Ending) -> list[int]:
     """The verdict; before it all arms, most picks first; after a stall those with picks."""
-    kept = [
-        k
-        for k in range(len(end.shared))
-        if end.shared[k] and (end.tally[k] > 0 or end.code != STALLED)
-    ]
+    kept = [k for k in range(len(end.shared)) if end.shared[k]]
+    if end.code == STALLED:
+        kept = [k for k in kept if end.tally[k] > 0]
     return sorted(kept, key=lambda k: -end.tally[k])
 
 

@@ -6,8 +6,8 @@ Paper: section 5.1, 0-privacy.
 from typing import Any
 
 from devote.rules import State
+from devote.simulator.part import Part
 from devote.simulator.parts.isolated import winners
-from devote.simulator.parts.part import Part
 from devote.simulator.workspace import EventView, Setup
 
 

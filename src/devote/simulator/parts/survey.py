@@ -8,7 +8,7 @@ from devote.rules.randomizer import blur_reward
 from devote.schemes.survey.scheme import Survey
 from devote.schemes.survey.tally import leader, seeds, uniform
 from devote.simulator.loop import record
-from devote.simulator.parts.part import Ending, Part, Subroutine
+from devote.simulator.part import Ending, Part, Subroutine
 from devote.simulator.workspace import FAULT, EventView, Setup
 
 USED_UP = FAULT + 1
@@ -52,7 +52,7 @@ def is_asked(view: EventView, player: Any) -> bool:
     return bool(view.trial.n_shared > 1 and player.given < view.setup.scheme.answers)
 
 
-def choose(sub: Subroutine, view: EventView, state: State, player: Any, u: float) -> int:
+def answer_about(sub: Subroutine, view: EventView, state: State, player: Any, u: float) -> int:
     """An arm that is asked about, drawn uniformly; after its answers, the one that leads."""
     if not is_asked(view, player):
         return int(view.trial.leader)
@@ -60,14 +60,14 @@ def choose(sub: Subroutine, view: EventView, state: State, player: Any, u: float
         renew_asked(sub, view, state)
     place = int(u * view.trial.n_asked)
     for k in range(len(view.shared)):
-        if view.by_arm[k, ASKED]:
+        if view.tables.by_arm[k, ASKED]:
             if place == 0:
                 return k
             place -= 1
     return -1
 
 
-def observe(
+def answer(
     sub: Subroutine,
     view: EventView,
     state: State,
@@ -84,14 +84,16 @@ def observe(
     player.given += 1
     if player.first_vote < 0:
         player.first_vote = player.active
-    view.voted[view.tally[arm], arm] = bit
-    view.by_arm[arm, ONES] += bit
+    view.tables.voted[view.tables.tally[arm], arm] = bit
+    view.tables.by_arm[arm, ONES] += bit
     record(view, group.time, arm)
-    if not view.by_arm[arm, ASKED]:
-        view.by_arm[arm, USED] += 1
+    if not view.tables.by_arm[arm, ASKED]:
+        view.tables.by_arm[arm, USED] += 1
     elif not feed(sub, view, state):
         return NO_RULE
-    group.leader = leader(view.tally[: len(view.shared)], view.by_arm[:, ONES], view.shared)
+    group.leader = leader(
+        view.tables.tally[: len(view.shared)], view.tables.by_arm[:, ONES], view.shared
+    )
     if group.n_shared > 1 and group.broadcasts >= view.setup.n_players * scheme.answers:
         group.ended = USED_UP
     return 0
@@ -112,12 +114,12 @@ def feed(sub: Subroutine, view: EventView, state: State) -> bool:
         arm = group.wanted - 1
         if arm < 0 or arm >= len(view.shared):
             return False
-        place = view.by_arm[arm, USED]
-        if place == view.tally[arm]:
+        place = view.tables.by_arm[arm, USED]
+        if place == view.tables.tally[arm]:
             return True
-        view.by_arm[arm, USED] += 1
+        view.tables.by_arm[arm, USED] += 1
         group.wanted = 0
-        n_out = learn_from(rule, state, arm, float(view.voted[place, arm]), view.out)
+        n_out = learn_from(rule, state, arm, float(view.tables.voted[place, arm]), view.out)
         if n_out < 0 or n_out >= group.n_shared:
             return False
         for j in range(n_out):
@@ -134,11 +136,11 @@ def renew_asked(sub: Subroutine, view: EventView, state: State) -> None:
     view.trial.n_asked = 0
     for k in range(len(view.shared)):
         if asks(rule, state, k):
-            view.by_arm[k, ASKED] = 1
+            view.tables.by_arm[k, ASKED] = 1
             view.trial.n_asked += 1
-        elif view.by_arm[k, ASKED]:
-            view.by_arm[k, ASKED] = 0
-            view.by_arm[k, USED] = view.tally[k]
+        elif view.tables.by_arm[k, ASKED]:
+            view.tables.by_arm[k, ASKED] = 0
+            view.tables.by_arm[k, USED] = view.tables.tally[k]
 
 
 def winners(end: Ending) -> list[int]:
@@ -153,8 +155,8 @@ PART = Part(
     constants=constants,
     events=("elimination", "answer"),
     one_learner=True,
-    choose=choose,
-    observe=observe,
+    play=answer_about,
+    take=answer,
     group=("leader", "step", "wanted", "n_asked"),
     player=("given", "knows"),
     arm_words=ASKED + 1,

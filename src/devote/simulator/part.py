@@ -33,45 +33,66 @@ def no_constants(spec: ExperimentSpec, n_players: int) -> tuple[Any, ...]:
     return NoConstants()
 
 
-def enters_quietly(setup: Any, view: Any, player: Any, voted: Any) -> None:
-    """Where nothing happens at the beginning of a pass."""
+# The functions of a subroutine, as the engines name them: ``compiling`` puts the run's in place.
 
 
-def wakes_quietly(
+def choose(rule: Rule, state: State, u: float) -> int:
+    """Which arm is played."""
+    raise NotImplementedError
+
+
+def observe(rule: Rule, state: State, arm: int, reward: float, out: Any) -> int:
+    """Learn from a reward; returns how many arms are eliminated, which are in ``out``, or RESET."""
+    raise NotImplementedError
+
+
+def asks(rule: Rule, state: State, arm: int) -> bool:
+    """Whether further rewards of an arm are wanted."""
+    raise NotImplementedError
+
+
+# The functions of a scheme, as the engines name them; these serve schemes that have none of theirs.
+
+
+def enter(setup: Any, view: Any, player: Any, voted: Any) -> None:
+    """For each player, when the shared arms have changed and at the beginning of each pass."""
+
+
+def wake(
     setup: Any, view: Any, state: State, player: Any, active: int, noise: float, t: float
 ) -> None:
-    """Where a player does nothing before it plays."""
+    """What a player does before it plays, at this activation of its."""
 
 
-def choose_alone(sub: Subroutine, view: Any, state: State, player: Any, u: float) -> int:
-    """The subroutine picks the arm."""
+def play(sub: Subroutine, view: Any, state: State, player: Any, u: float) -> int:
+    """Which arm is played."""
     return sub[1](sub[0], state, u)
 
 
-def observe_alone(
+def take(
     sub: Subroutine, view: Any, state: State, player: Any, arm: int, reward: float, noise: float
 ) -> int:
-    """The subroutine learns from the reward."""
+    """Learn from a reward; returns how many arms are eliminated, or RESET."""
     return sub[2](sub[0], state, arm, reward, view.out)
 
 
-def learns_quietly(
+def learn(
     setup: Any, view: Any, state: State, player: Any, voted: Any, active: int, n: int, t: float
 ) -> None:
-    """Where nothing follows from an elimination."""
+    """What follows when a play has eliminated n arms, ``view.out``."""
 
 
-def resets_quietly(setup: Any, view: Any, players: Any) -> None:
-    """Where a reset concerns nobody else."""
+def reset(setup: Any, view: Any) -> None:
+    """What follows when a player's subroutine has reset itself."""
 
 
-def nothing_needed(setup: Any, trial: Any, tally: Any, shared: Any, slot: int) -> int:
-    """Where no number of messages makes a decision."""
+def needed(setup: Any, trial: Any, tally: Any, shared: Any, slot: int) -> int:
+    """How many more messages of a slot make a decision; 0 if none do."""
     return 0
 
 
-def nothing_applied(setup: Any, trial: Any, tally: Any, shared: Any) -> None:
-    """Where nothing follows from messages."""
+def apply(setup: Any, trial: Any, tally: Any, shared: Any) -> None:
+    """What follows from the messages."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +100,8 @@ class Part:
     """A scheme's functions, which stand for the placeholders of ``loop`` and of ``passes``.
 
     A message is recorded by its slot: an arm, or one of two more of which the scheme says what they
-    count; the last one counts no messages. ``enter`` runs for each player when the shared arms have
-    changed, and at the beginning of each pass; ``wake`` at each activation, before the play;
-    ``learn`` when the play has eliminated arms. ``needed`` says how many more messages of a slot
-    make a decision, 0 if none do, and ``apply`` what follows from the tally then. ``winners`` is
-    plain Python: the arms of an ``Ending``, the likeliest first. A run that has ended AGREED with
-    several arms has stalled.
+    count; the last one counts no messages. ``winners`` is plain Python: the arms of an ``Ending``,
+    the likeliest first. A run that has ended AGREED with several arms has stalled.
 
     ``constants`` gives the named tuple that is ``setup.scheme``. ``can_stall`` says of it and N
     whether all may have voted without an answer; ``messages``, of it and K, about how many messages
@@ -92,20 +109,20 @@ class Part:
     other message, ``sentences`` has a text for them with ``{player}``, ``{arm}`` and ``{term}``.
     ``alone``: nobody sends anything. ``in_passes``: the passes engine can run it.
 
-    For the event loop only: ``reset`` runs when the play has reset the subroutine. ``one_learner``:
-    all players share one. A scheme with its own ``choose`` and ``observe`` picks the arm and takes
-    the reward itself, and calls the subroutine when it likes. ``group`` and ``player`` name fields
+    For the event loop only: ``reset``, ``play`` and ``take``; a scheme with its own of these picks
+    the arm and takes the reward itself, and calls the subroutine when it likes. ``one_learner``:
+    all players share one. ``group`` and ``player`` name fields
     of its own in these records, ``arm_words`` is how many numbers ``by_arm`` has for each arm.
     ``keeps_log``: ``voted`` has a row for each message about an arm, and grows; each player sends
     ``messages_of_a_player`` at most.
     """
 
     winners: Callable[[Ending], Sequence[int]]
-    enter: Callable[..., None] = enters_quietly
-    wake: Callable[..., None] = wakes_quietly
-    learn: Callable[..., None] = learns_quietly
-    needed: Callable[..., int] = nothing_needed
-    apply: Callable[..., None] = nothing_applied
+    enter: Callable[..., None] = enter
+    wake: Callable[..., None] = wake
+    learn: Callable[..., None] = learn
+    needed: Callable[..., int] = needed
+    apply: Callable[..., None] = apply
     constants: Callable[[Any, int], tuple[Any, ...]] = no_constants
     can_stall: Callable[[Any, int], bool] = lambda constants, n_players: False
     messages: Callable[[Any, int], int] = lambda constants, n_arms: 0
@@ -113,20 +130,12 @@ class Part:
     sentences: Mapping[str, str] = field(default_factory=dict)
     alone: bool = False
     in_passes: bool = False
-    reset: Callable[..., None] = resets_quietly
+    reset: Callable[..., None] = reset
     one_learner: bool = False
-    choose: Callable[..., int] = choose_alone
-    observe: Callable[..., int] = observe_alone
+    play: Callable[..., int] = play
+    take: Callable[..., int] = take
     group: tuple[str, ...] = ()
     player: tuple[str, ...] = ()
     arm_words: int = 1
     keeps_log: bool = False
     messages_of_a_player: Callable[[Any], int] = lambda constants: 1
-
-    @property
-    def passes(self) -> "Part | None":
-        """The part, where the passes engine can run it."""
-        return self if self.in_passes else None
-
-
-Passes = Part

@@ -1,8 +1,8 @@
 """The schemes side by side at 100,000 and a million devices: samples, messages, right or wrong.
 
-``python -m devote.audit.scale`` prints the table of ``docs/proofs.md``. On the paper's problem 1
-the vote gets slower with every device; on the hard one a vote with a sharp subroutine is wrong
-more often than it may be, at any size.
+``python -m scripts.schemes_at_scale`` prints the table of ``docs/proofs.md``. On problem 1 of the
+paper the vote gets slower with every device; on the hard one a vote with a sharp subroutine is
+wrong more often than it may be, at any size.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec, Scheme
 from devote.schemes import Decentralized, Jury, Survey
 from devote.simulator import Result, Scenario, run_sweep
-from devote.simulator.sweep.sweep import Progress
+from devote.simulator.progress import Progress
 from devote.theory import clopper_pearson
 
 ALGORITHM = "mixture_elimination"

@@ -1,4 +1,4 @@
-"""Where the chunks of a sweep run: this process, or several of its own.
+"""Where the chunks of a sweep run: this process, several of its own, or any executor.
 
 Worker processes are spawned, so they inherit nothing but what they are given. They end with the
 process that started them, however that ends: each watches a pipe whose other end only the
@@ -7,6 +7,7 @@ parent holds, and which closes when the parent asks, raises or is killed.
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -54,14 +55,26 @@ def in_chunks(
     return [future.result() for future in futures]
 
 
-@contextmanager
-def local_executor(workers: int) -> Iterator[tuple[Executor, int]]:
-    """An executor, which leaves no process behind, and how many chunks it runs at once.
+def call_with_rules(where: tuple[Home, ...], call: bytes) -> Any:
+    """Make a pickled call in a process that may lack the rules in ``where``.
 
-    It is this process for one worker, a pool of processes for more.
+    As bytes: a scheme of one's own can be read only once its file is imported.
     """
+    with _one_at_a_time:
+        settle(where)
+    work, args = pickle.loads(call)
+    return work(*args)
+
+
+_one_at_a_time = threading.Lock()
+"""A worker may have several threads."""
+
+
+@contextmanager
+def local_executor(workers: int) -> Iterator[Executor]:
+    """This process for one worker, a pool of processes for more; it leaves no process behind."""
     if workers == 1:
-        yield InProcess(), 1
+        yield InProcess()
         return
     context = multiprocessing.get_context("spawn")
     lifeline, held = context.Pipe(duplex=False)
@@ -70,7 +83,7 @@ def local_executor(workers: int) -> Iterator[tuple[Executor, int]]:
         with _interrupts_held_back():
             # The first call starts all workers, which inherit the signal mask.
             pool.submit(os.getpid)
-        yield pool, workers
+        yield pool
     finally:
         # Whoever is still in a chunk is not waited for: its trials are simply not done.
         held.close()

@@ -1,14 +1,14 @@
 """Every subroutine on every hard problem, under the jury where it ends, in one table.
 
-``python -m devote.audit.subroutines`` prints the table of ``docs/proofs.md``.
+``python -m scripts.subroutines_on_hard_problems`` prints the table of ``docs/proofs.md``.
 """
 
 from collections.abc import Iterable
 from typing import Unpack
 
-from devote.audit.batches import Options
 from devote.audit.correctness import Correctness, audit_correctness
-from devote.audit.hard import hard_problems
+from devote.audit.rates import Options
+from devote.audit.worst_case import hard_problems
 from devote.protocol import ExperimentSpec
 from devote.rules.registry import ALGORITHMS
 from devote.schemes import Decentralized, Jury

@@ -1,6 +1,6 @@
 """What the jury costs: samples and messages beside Decentralized Elimination.
 
-``python -m devote.audit.price`` prints the table of ``docs/proofs.md``.
+``python -m scripts.price_of_jury`` prints the table of ``docs/proofs.md``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Decentralized, Jury
 from devote.simulator import Result, Scenario, run_sweep
-from devote.simulator.sweep.sweep import Progress
+from devote.simulator.progress import Progress
 
 PLAYERS = (32, 64, 128, 256, 512, 1024)
 SCHEMES = (Decentralized(), Jury())

@@ -1,1 +1,0 @@
-"""Is a subroutine one? See ``algorithm.check_algorithm``."""

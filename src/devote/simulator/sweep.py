@@ -1,0 +1,305 @@
+"""Many trials of one or many scenarios: on all cores or any executor, resumable.
+
+Each trial has its own streams, so the results are the same in one process, in many and on a
+cluster, and after any number of interruptions.
+
+Nobody knows how long a trial takes before it has been run, so the first trial of each scenario is a
+chunk of its own, and its time decides on the size of the next ones.
+"""
+
+import pickle
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import ExitStack, closing, nullcontext
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from devote.problems import Problem
+from devote.protocol import ExperimentSpec
+from devote.rules.outside import homes
+from devote.simulator.block import Block
+from devote.simulator.errors import SweepError, SweepInterrupted, check
+from devote.simulator.executors import InProcess, call_with_rules, local_executor, worker_count
+from devote.simulator.grids import as_problem
+from devote.simulator.progress import Progress, progress_line
+from devote.simulator.results import Result, Results
+from devote.simulator.results_file import Numbers, ResultsFile, join_blocks
+from devote.simulator.scenario import Scenario
+from devote.simulator.trials import run_chunk
+
+CHUNK_SECONDS = 0.4
+"""What a chunk should take: far more than handing it out costs, and little to lose by a kill."""
+
+Chunk = tuple[int, list[int], Block]
+"""The place of a scenario, some of its trials, and what they came to."""
+
+
+def simulate(
+    spec: ExperimentSpec,
+    problem: Problem | str | Mapping[str, Any],
+    n_players: int,
+    *,
+    trials: int = 20,
+    seed: int = 0,
+    horizon: int | None = None,
+    engine: str = "auto",
+    workers: int | None = 1,
+    record: bool = False,
+    trace: bool = False,
+    results: str | Path | None = None,
+    progress: Progress | bool | None = True,
+) -> Result:
+    """Run trials 0, 1, ... of one scenario and gather what each came to.
+
+    ``problem`` is a ``Problem``, the name of one or a table of its fields, as for ``grid``.
+    ``horizon`` is the most pulls of a trial; what reaches it is ``unfinished``. Without one, a
+    trial that goes on past every known rule's need raises ``NeverEnds``, and a rule of your own
+    that has not voted after a million pulls is checked, see ``check_algorithm``. ``engine`` is
+    ``auto``, ``event``, ``passes`` or ``cuda``; ``result.engine`` says which ran. ``record`` keeps
+    curves over time, pulls per arm and pulls per player; ``trace`` keeps every event; both need
+    ``event``, which ``auto`` then takes. The rest is as in ``run_sweep``.
+
+    >>> result = simulate(ExperimentSpec(arms=10), "1", 32, trials=2, seed=1)
+    >>> result.broadcasts.tolist()
+    [252, 252]
+    >>> result
+    <Result decentralized ser3, problem 1, 32 players: 2 trials, 2 agreed; 19,838 samples each>
+    """
+    scenario = Scenario(spec, as_problem(problem), n_players, horizon, engine)
+    [result] = run_sweep(
+        [scenario],
+        trials=trials,
+        seed=seed,
+        workers=workers,
+        results=results,
+        progress=progress,
+        record=record,
+        trace=trace,
+    )
+    return result
+
+
+def run_sweep(
+    scenarios: Sequence[Scenario],
+    *,
+    trials: int | Sequence[int] = 20,
+    seed: int = 0,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    results: str | Path | None = None,
+    progress: Progress | bool | None = None,
+    record: bool = False,
+    trace: bool = False,
+    on_block: Callable[[int, Block], None] | None = None,
+) -> Results:
+    """Run trials 0, 1, ... of every scenario; one result per scenario, in order.
+
+    ``trials`` is a number, or one for each scenario. ``workers`` processes share the work, all
+    cores by default. Or ``executor`` does it: a ``ProcessPoolExecutor``, that of a cluster, such as
+    ``dask_client.get_executor()``, or any other that has their ``submit``; it is left open, and its
+    workers need the same version of devote. Trials end in blocks: those that a worker was given
+    together, .4 s of work at most, or that a GPU ran at once. With ``results``, each finished block
+    is written to that file, and a sweep that was interrupted goes on where it stopped. The same
+    file with more trials or scenarios runs only what is missing. ``progress`` is called once at
+    the start and after each finished block; True shows a line in a terminal after a second.
+    ``record`` and ``trace`` are those of ``simulate``. ``on_block`` is called with the place of a
+    scenario and a block of its trials, for those in the file and for each that ends.
+
+    A script that uses several workers must guard its entry with
+    ``if __name__ == "__main__":``, as for every use of ``multiprocessing``.
+
+    >>> from devote.problems import PROBLEMS
+    >>> scenario = Scenario(ExperimentSpec(arms=10), PROBLEMS["1"], 32)
+    >>> [result.trials for result in run_sweep([scenario], trials=3, workers=1)]
+    [3]
+    """
+    wanted = _trials_wanted(trials, len(scenarios))
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise SweepError(f"seed={seed!r} must be a whole number.\nUse 0, or any other.")
+    n_workers = worker_count(workers)
+    cells = [one.in_order() if trace or record else one for one in scenarios]
+    if any(cell.runs_on == "cuda" for cell in cells):
+        from devote.simulator.gpu import check_device
+
+        check_device()
+    done: list[list[tuple[Numbers, Block]]] = [[] for _ in cells]
+    with ExitStack() as stack:
+        file = None
+        if results is not None:
+            file = stack.enter_context(closing(ResultsFile(results, cells, wanted, seed)))
+            for i, most in enumerate(wanted):
+                done[i] = _usable(file.blocks(i), most, trace, record)
+        waiting = _missing(wanted, done)
+        finished = sum(wanted) - sum(map(len, waiting.values()))
+        report = on_block or (lambda i, block: None)
+        for i, blocks in enumerate(done):
+            for _, block in blocks:
+                report(i, block)
+        show = stack.enter_context(progress_line(progress))
+        show(finished, sum(wanted), "")
+        chunks = _run(cells, waiting, (seed, trace, record), executor, n_workers)
+        try:
+            for i, numbers, block in stack.enter_context(closing(chunks)):
+                done[i].append((np.asarray(numbers), block))
+                if file is not None:
+                    file.add(i, numbers, block)
+                report(i, block)
+                finished += len(block)
+                show(finished, sum(wanted), cells[i].label)
+        except KeyboardInterrupt:
+            raise _interrupted(finished, sum(wanted), results) from None
+    return Results(
+        Result.of(cell, join_blocks(blocks)[1], seed=seed)
+        for cell, blocks in zip(cells, done, strict=True)
+    )
+
+
+def _trials_wanted(trials: int | Sequence[int], n_scenarios: int) -> list[int]:
+    """How many trials of each scenario."""
+    each = trials if isinstance(trials, Sequence) else [trials]
+    for count in each:
+        check.whole("trials", count, least=1, remedy="Raise it.")
+    if each is not trials:
+        return [*each] * n_scenarios
+    if len(each) != n_scenarios:
+        raise SweepError(
+            f"{len(each)} numbers of trials were given for {n_scenarios} scenarios.\n"
+            "Give one for each, or one number for all."
+        )
+    return list(each)
+
+
+def _usable(
+    blocks: list[tuple[Numbers, Block]], most: int, trace: bool, record: bool
+) -> list[tuple[Numbers, Block]]:
+    """The trials of a file that are asked for, with the traces and records that are."""
+    if not blocks:
+        return []
+    numbers, block = join_blocks(blocks)
+    usable = numbers < most
+    for is_asked, kept in ((trace, block.traces), (record, block.records)):
+        if is_asked:
+            usable &= np.array([one is not None for one in kept])
+    return [(numbers[usable], block.take(np.flatnonzero(usable)))]
+
+
+def _missing(
+    wanted: Sequence[int], done: Sequence[Sequence[tuple[Numbers, Block]]]
+) -> dict[int, list[int]]:
+    """The numbers of the trials still to be run, by scenario."""
+    missing = {}
+    for i, most in enumerate(wanted):
+        there = {n for numbers, _ in done[i] for n in numbers.tolist()}
+        if left := [n for n in range(most) if n not in there]:
+            missing[i] = left
+    return missing
+
+
+def _run(
+    cells: Sequence[Scenario],
+    waiting: dict[int, list[int]],
+    how: tuple[int, bool, bool],
+    executor: Executor | None,
+    n_workers: int,
+) -> Generator[Chunk, None, None]:
+    """Run what is waiting; ``how`` is the seed, and whether to keep traces and records."""
+    for i in [i for i in waiting if cells[i].runs_on == "cuda"]:
+        from devote.simulator.gpu import run_on_device
+
+        for numbers, block in run_on_device(cells[i], how[0], waiting.pop(i)):
+            yield i, list(numbers), block
+    if not waiting:
+        return
+    with nullcontext(executor) if executor is not None else local_executor(n_workers) as pool:
+        if isinstance(pool, InProcess):
+            yield from _run_here(cells, waiting, how)
+        else:
+            yield from _run_on(pool, cells, waiting, how)
+
+
+def _run_here(
+    cells: Sequence[Scenario], waiting: dict[int, list[int]], how: tuple[int, bool, bool]
+) -> Iterator[Chunk]:
+    """In this process, one scenario after another; a large trial may use all cores."""
+    for i, trials in waiting.items():
+        seconds = CHUNK_SECONDS
+        while trials:
+            size = _chunk_size(seconds)
+            some, trials = trials[:size], trials[size:]
+            block, seconds = run_chunk(cells[i], some, *how, threads=None)
+            yield i, some, block
+
+
+def _run_on(
+    executor: Executor,
+    cells: Sequence[Scenario],
+    waiting: dict[int, list[int]],
+    how: tuple[int, bool, bool],
+) -> Iterator[Chunk]:
+    """On the workers of an executor: first a trial of each scenario, then the rest in chunks."""
+    where = homes()
+    running: dict[Future[Any], tuple[int, list[int]]] = {}
+    ended: SimpleQueue[Future[Any]] = SimpleQueue()
+
+    def submit(i: int, trials: list[int]) -> None:
+        call = pickle.dumps((run_chunk, (cells[i], trials, *how)))
+        future = executor.submit(call_with_rules, where, call)
+        running[future] = i, trials
+        future.add_done_callback(ended.put)
+
+    try:
+        for i in _order(cells, waiting):
+            submit(i, [waiting[i].pop(0)])
+        while running:
+            future = ended.get()
+            i, trials = running.pop(future)
+            block, seconds = _result(future)
+            rest, size = waiting.pop(i, []), _chunk_size(seconds)
+            for begin in range(0, len(rest), size):
+                submit(i, rest[begin : begin + size])
+            yield i, trials, block
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _chunk_size(seconds: float) -> int:
+    """How many trials make a chunk, if one takes so long."""
+    return max(1, int(CHUNK_SECONDS / max(seconds, 1e-6)))
+
+
+def _order(cells: Sequence[Scenario], waiting: Iterable[int]) -> list[int]:
+    """Scenarios with long trials first, and before others of its loop one that has it compiled."""
+
+    def cost(i: int) -> int:
+        part, about = cells[i].part, cells[i].scheme.about
+        learners = 1 if part is not None and part.one_learner else cells[i].n_players
+        return learners * cells[i].spec.n_arms * (1 if about.by_message else 2)
+
+    by_cost = sorted(waiting, key=cost, reverse=True)
+    loops: dict[tuple[str, str, str], int] = {}
+    for i in by_cost:
+        loops.setdefault((cells[i].spec.algorithm, cells[i].scheme.name, cells[i].runs_on), i)
+    first = set(loops.values())
+    return [*loops.values(), *(i for i in by_cost if i not in first)]
+
+
+def _result(future: Future[Any]) -> tuple[Block, float]:
+    try:
+        found: tuple[Block, float] = future.result()
+    except (BrokenExecutor, CancelledError):
+        raise SweepError(
+            "A worker ended unexpectedly, perhaps for want of memory, or its cluster went away.\n"
+            "Use fewer workers. Trials in the results file are not lost: run the sweep again."
+        ) from None
+    return found
+
+
+def _interrupted(done: int, total: int, results: str | Path | None) -> SweepInterrupted:
+    way = "Nothing is kept. Give a results file, such as sweep.jsonl, to go on next time."
+    if results is not None:
+        way = f"They are kept in {Path(results).name}. Run the same again to go on from there."
+    return SweepInterrupted(f"Stopped after {done:,} of {total:,} trials.\n{way}")
