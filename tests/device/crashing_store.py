@@ -1,4 +1,4 @@
-"""A store whose process dies when told, and whose disk forgets what was not synced.
+"""A store whose process dies at a chosen commit, and whose disk forgets what was not synced.
 
 It also keeps the log of every step that was committed, as the witness against which the device
 is checked: what a device may remember is exactly what its log says.
@@ -121,38 +121,38 @@ class CrashingStore(Store):
         super().save(change)
 
     def _entry(self, change: Change) -> tuple[Any, ...] | None:
-        said = tuple(entry.envelope.message for entry in change.outbox)
+        sent = tuple(entry.envelope.message for entry in change.outbox)
         if change.rewind is not None:
             return ("rewind", ())
         if "cursor" in change.row:
             messages = tuple(posted.envelope.message for posted in change.read)
-            return ("heard", messages, change.row["complete"])
+            return ("read", messages, change.row["complete"])
         if "player" not in change.row or change.reloads:
             return None
         verb, value, expired = self.doing
         if "plays" not in change.row:
-            return ("wake", value[1], said)
+            return ("wake", value[1], sent)
         if change.row["pending_at"] is not None:
-            return ("activate", value, said)
-        return (*(("reward", value) if verb == "reward" else expired), said)
+            return ("activate", value, sent)
+        return (*(("reward", value) if verb == "reward" else expired), sent)
 
 
 def replay(log: list[tuple[Any, ...]], spec: ExperimentSpec, voter: str) -> Player:
     """The player that a log describes: each entry once, in order, and nothing else."""
     player = spec.scheme.player(spec, voter)
-    untold: list[Any] = []
-    said: list[Any] = []
+    uncounted: list[Any] = []
+    sent: list[Any] = []
     for kind, *rest in log:
-        if kind == "heard":
-            untold += rest[0]
+        if kind == "read":
+            uncounted += rest[0]
             if rest[1]:
-                for message in untold:
+                for message in uncounted:
                     player.receive(message)
-                untold = []
+                uncounted = []
             continue
         if kind == "rewind":
             if spec.scheme.about.needs_order:
-                untold = []
+                uncounted = []
                 player.tally = spec.scheme.tally(spec)
             continue
         if kind == "activate":
@@ -163,11 +163,11 @@ def replay(log: list[tuple[Any, ...]], spec: ExperimentSpec, voter: str) -> Play
             player.abandon()
         fresh = player.reward(rest[0]) if kind == "reward" else player.outgoing()
         if fresh or rest[-1]:
-            assert tuple(message for message in fresh if message not in said) == rest[-1]
-            said += rest[-1]
+            assert tuple(message for message in fresh if message not in sent) == rest[-1]
+            sent += rest[-1]
     return player
 
 
 def produced(log: list[tuple[Any, ...]]) -> list[Any]:
     """Every message the device has put into its outbox."""
-    return [message for entry in log if entry[0] != "heard" for message in entry[-1]]
+    return [message for entry in log if entry[0] != "read" for message in entry[-1]]

@@ -283,7 +283,7 @@ class Fleet:
         """What must hold once all has healed."""
         on_board = [posted.envelope.message for posted in self.board.now().posted]
         made = Counter(m for device in self.devices for m in produced(device.disk.log))
-        assert set(made.values()) <= {1}, "a device has said the same twice"
+        assert set(made.values()) <= {1}, "a device has made the same twice"
         assert len(set(on_board)) == len(on_board), "a message is there twice"
         truth = self.spec.scheme.tally(self.spec)
         for message in on_board:

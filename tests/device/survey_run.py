@@ -64,14 +64,14 @@ class Report:
     seconds: float
 
     def check(self) -> None:
-        """Nothing lost, nothing twice, nothing said in two ways."""
+        """Nothing lost, nothing twice, nothing answered in two ways."""
         board = [to_json(message) for message in self.board]
         assert len(set(board)) == len(board)
         assert len({message.voter for message in self.board}) == len(board)
         assert {text for text, _ in self.acknowledged} <= set(board), "an acknowledged one is lost"
         assert set(board) <= {text for text, _ in self.left}, "one was made up"
-        said = Counter(json.loads(text)["voter"] for text, _ in self.left)
-        assert set(said.values()) == {1}, "one question was answered in two ways"
+        answered = Counter(json.loads(text)["voter"] for text, _ in self.left)
+        assert set(answered.values()) == {1}, "one question was answered in two ways"
         tally = self.spec.scheme.tally(self.spec)
         asked = [tally.public()["asked"]]
         for message in self.board:
@@ -105,15 +105,15 @@ async def lie(url: str, spec: ExperimentSpec, means: Sequence[float], invites: S
     """Devices that answer 1 for the best of the bad arms, or 0 for the best arm."""
     best = max(range(len(means)), key=means.__getitem__)
     bad = [arm for arm in range(len(means)) if means[arm] < means[best] - spec.epsilon]
-    said = [(max(bad, key=means.__getitem__), 1), (best, 0)]
+    lies = [(max(bad, key=means.__getitem__), 1), (best, 0)]
     posted: list[Envelope] = []
     async with HttpBoard(url) as board:
         for n, invite in enumerate(invites):
             liar = Identity.generate()
             await board.enrol(liar, invite)
-            told = await board.tally()
-            answer = Answer(spec.name, *said[n % 2], 1, told.tally["snapshot"], liar.voter)
-            posted.append(liar.sign(answer, told.scope))
+            read = await board.tally()
+            answer = Answer(spec.name, *lies[n % 2], 1, read.tally["snapshot"], liar.voter)
+            posted.append(liar.sign(answer, read.scope))
             assert await board.publish(posted[-1]) is Outcome.ACCEPTED
     return posted
 

@@ -155,7 +155,7 @@ def test_the_fault_run_sees_a_claim_that_counts_before_the_board_shows_it(monkey
     assert _runs_fail(_jury_seeds())
 
 
-def test_the_fault_run_sees_messages_told_as_they_come_and_not_in_their_order(monkeypatch):
+def test_the_fault_run_sees_messages_counted_as_they_come_and_not_in_their_order(monkeypatch):
     moved = Bookmark.moved
 
     def as_they_come(self, posted, end=None):

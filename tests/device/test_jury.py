@@ -108,7 +108,7 @@ def test_a_claim_that_was_refused_is_offered_to_a_board_put_back_to_when_seats_w
 
 
 @pytest.mark.parametrize("restart", [False, True])
-def test_messages_that_come_out_of_order_are_told_in_the_order_of_the_board(claiming, restart):
+def test_messages_that_come_out_of_order_are_counted_in_the_order_of_the_board(claiming, restart):
     log = posted(*map(claim, OTHERS), pick(OTHERS[0], 2), pick(OTHERS[1], 1), pick(OTHERS[2], 1))
     for part in (log[6:], log[3:0:-1], log[3::-1]):
         claiming.receive(part, 8)
@@ -126,7 +126,7 @@ def test_messages_that_come_out_of_order_are_told_in_the_order_of_the_board(clai
     claiming.close()
 
 
-def test_what_the_tally_refuses_is_not_told_and_said(claiming):
+def test_what_the_tally_refuses_is_not_counted_and_shown(claiming):
     claiming.receive(posted(pick(OTHERS[0], 2), claim(OTHERS[0])), 2)
     assert claiming.record.player.tally.counts == (0, 0, 0)
     assert list(claiming.record.player.tally.picks) == [OTHERS[0].voter]

@@ -1,4 +1,4 @@
-"""Which play a reward is for: named, late, twice, unknown, or not said."""
+"""Which play a reward is for: named, late, twice, unknown, or not named."""
 
 import copy
 import json

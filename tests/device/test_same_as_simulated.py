@@ -72,7 +72,7 @@ def play(spec: ExperimentSpec, devices: Sequence[Stepped], read) -> Ending:
     numbers = {device.voter: n for n, device in enumerate(devices)}
     waking, environment = PROBLEM.waking(N), PROBLEM.environment(N)
     remaining = [tuple(range(spec.n_arms))] * N
-    said: list[tuple[int, int, int]] = []
+    sent: list[tuple[int, int, int]] = []
     seen = 0
     for t, (u_wake, u_choose, u_pay) in enumerate(triples(SEED, 0)):
         n = pick(*waking, u_wake)
@@ -82,12 +82,12 @@ def play(spec: ExperimentSpec, devices: Sequence[Stepped], read) -> Ending:
         seen += len(fresh)
         for message in fresh:
             tally.add(message)
-            said.append((t, numbers[message.voter], getattr(message, "arm", -1)))
+            sent.append((t, numbers[message.voter], getattr(message, "arm", -1)))
         state = tally.status(N)
         if state == "stalled" or (
             state == "agreed" and all(arms == tally.shared for arms in remaining)
         ):
-            return Ending(tally.answer, t + 1, said)
+            return Ending(tally.answer, t + 1, sent)
     raise AssertionError
 
 

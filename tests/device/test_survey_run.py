@@ -67,7 +67,7 @@ def drawn_too_late(good):
     return [*good.board[:-1], replace(good.board[-1], seen=len(good.board) - 1)]
 
 
-def told_in_two_ways(good):
+def answered_in_two_ways(good):
     return good.left + Counter([(to_json(replace(good.board[0], bit=0)), "c0ffee")])
 
 
@@ -77,7 +77,7 @@ def told_in_two_ways(good):
         ("is lost", {"board": lambda good: good.board[:1]}),
         (None, {"board": lambda good: [*good.board, good.board[0]]}),
         ("was made up", {"left": lambda good: Counter([*good.left][:1])}),
-        ("answered in two ways", {"left": told_in_two_ways}),
+        ("answered in two ways", {"left": answered_in_two_ways}),
         (None, {"is_verified": lambda good: False}),
         (
             "not asked about",
@@ -89,7 +89,7 @@ def told_in_two_ways(good):
         ),
     ],
 )
-def test_the_check_sees_what_is_lost_doubled_made_up_drawn_amiss_or_said_twice(fault, changes):
+def test_the_check_sees_what_is_lost_doubled_made_up_drawn_amiss_or_answered_twice(fault, changes):
     a_report().check()
     with pytest.raises(AssertionError, match=fault):
         a_report(**changes).check()

@@ -14,6 +14,7 @@ from devote.boards.board import (
     BoardRefused,
     BoardUnavailable,
     ExperimentClosed,
+    Outcome,
     Snapshot,
     VoterRevoked,
 )
@@ -145,6 +146,25 @@ def test_a_board_put_back_to_a_backup_is_offered_all_own_votes_again(core, board
     there = {posted.envelope.message for posted in old.now().posted}
     assert there >= set(core.status().sent)
     assert not core.waiting
+
+
+def test_what_a_board_has_acknowledged_but_does_not_show_is_offered_again(core):
+    class Forgetful(PretendServer):
+        forgets = True
+
+        async def publish(self, envelope):
+            return Outcome.ACCEPTED if self.forgets else await super().publish(envelope)
+
+    board = Forgetful(enrolled=None)
+    play_until_vote(core)
+    waiting = core.waiting
+    assert drive(sync_once(core, board))
+    assert core.waiting == waiting
+    assert list(core.status().sent) == [envelope.message for envelope in waiting]
+    board.forgets = False
+    assert drive(sync_once(core, board))
+    assert not core.waiting
+    assert [posted.envelope for posted in board.now().posted] == list(waiting)
 
 
 @pytest.mark.parametrize("rejected", [ExperimentClosed("It is closed."), VoterRevoked("Revoked.")])

@@ -54,7 +54,7 @@ def test_turns_are_taken_until_the_user_stops():
     assert device.rewards == [1.0, 1.0]
 
 
-def test_a_made_up_user_clicks_as_often_as_told_and_the_same_way_again():
+def test_a_made_up_user_clicks_as_often_as_asked_and_the_same_way_again():
     user, again = (made_up((1.0, 0.0, 0.5), ARMS, seed=3) for _ in range(2))
     assert {user(0) for _ in range(20)} == {1.0}
     assert {user(1) for _ in range(20)} == {0.0}
@@ -71,10 +71,10 @@ def test_a_made_up_user_needs_a_mean_for_each_arm():
 
 
 def test_a_person_is_asked_until_they_answer_and_stops_at_the_end_of_input():
-    said = []
-    user = ask(ARMS, io.StringIO("1\n\n0.25\nlots\n-1\n2\nnan\n1\n"), said.append)
+    printed = []
+    user = ask(ARMS, io.StringIO("1\n\n0.25\nlots\n-1\n2\nnan\n1\n"), printed.append)
     assert [user(0), user(1), user(2), user(0), user(1)] == [1.0, 0.0, 0.25, 1.0, None]
-    assert [line for line in said if line.endswith("(0 to 1)")] == [
+    assert [line for line in printed if line.endswith("(0 to 1)")] == [
         f"{name}? (0 to 1)" for name in ("red", "green", "blue", "red", "green")
     ]
-    assert sum("please" in line for line in said) == 4
+    assert sum("please" in line for line in printed) == 4

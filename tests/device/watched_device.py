@@ -128,7 +128,7 @@ class RealDevice:
         return self.board.copies or [Call(self.spec.name, ME.voter)]
 
     def settle(self, now, message):
-        """The board has told the device itself."""
+        """The device has seen the outcome itself."""
 
     def restart(self, now):
         self._at(now)

@@ -41,8 +41,8 @@ def member(number: int) -> Identity:
     return Identity.from_private_bytes(number.to_bytes(32, "big"))
 
 
-def said(number: int, message_of, spec: ExperimentSpec = SPEC) -> dict:
-    """An item: what a member says, with its certificate."""
+def signed_item(number: int, message_of, spec: ExperimentSpec = SPEC) -> dict:
+    """An item: what a member sends, with its certificate."""
     identity = member(number)
     envelope = identity.sign(message_of(identity.voter), scope_of(spec))
     return {
@@ -54,11 +54,11 @@ def said(number: int, message_of, spec: ExperimentSpec = SPEC) -> dict:
 
 
 def vote(number: int, arm: int, term: int = 0, spec: ExperimentSpec = SPEC) -> dict:
-    return said(number, lambda voter: Vote(spec.name, term, arm, voter), spec)
+    return signed_item(number, lambda voter: Vote(spec.name, term, arm, voter), spec)
 
 
 def reset(number: int, term: int, spec: ExperimentSpec = SPEC) -> dict:
-    return said(number, lambda voter: Reset(spec.name, term, voter), spec)
+    return signed_item(number, lambda voter: Reset(spec.name, term, voter), spec)
 
 
 def revocation(number: int, spec: ExperimentSpec = SPEC) -> dict:
@@ -86,10 +86,10 @@ class Wire:
     async def call(self, address: str, path: str, body: bytes) -> bytes:
         if address not in self.nodes:
             raise Unreachable("nobody is there")
-        status, told = self.nodes[address].answer(path, body)
+        status, reply = self.nodes[address].answer(path, body)
         if status != 200:
-            raise PeerLied(f"{status}: {told}")
-        answer = json.dumps(told, separators=(",", ":")).encode()
+            raise PeerLied(f"{status}: {reply}")
+        answer = json.dumps(reply, separators=(",", ":")).encode()
         self.bytes += len(body) + len(answer)
         return answer
 

@@ -11,7 +11,7 @@ honest devices turn to them; and all attack as well:
   sequence, and hands out addresses that nobody signed.
 
 The honest ones must come to the right answer with equal sets, in bounded memory and traffic, and
-the victim must hear little.
+the victim must be asked little.
 """
 
 import argparse
@@ -81,17 +81,17 @@ class Hostile:
             asked = json.loads(body)
         except ValueError:
             asked = {}
-        told: Any = {"same": False, "buckets": b64encode(secrets.token_bytes(256)).decode()}
+        reply: Any = {"same": False, "buckets": b64encode(secrets.token_bytes(256)).decode()}
         if "who" in asked:
-            told["who"] = self.who(asked["who"])
+            reply["who"] = self.who(asked["who"])
         if "peers" in asked:
-            told["peers"] = self.lies()
+            reply["peers"] = self.lies()
         if scope["path"].endswith("trade"):
             held = asked.get("held", {}).values()
-            told = {"items": [], "want": b64encode(_joined(held)).decode()}
+            reply = {"items": [], "want": b64encode(_joined(held)).decode()}
         if scope["path"].endswith("push"):
-            told = {"new": len(asked.get("items", []))}
-        text = json.dumps(told).encode()
+            reply = {"new": len(asked.get("items", []))}
+        text = json.dumps(reply).encode()
         if self.kind == "garbage" and "who" not in asked:
             text = random.choice([b"\xff{", b"[" * 50_000, b"{}", b"7", text])
         headers = [(b"devote-version", b"2"), (b"content-type", b"application/json")]
@@ -177,7 +177,7 @@ class Hostile:
         serving = asyncio.create_task(uvicorn.Server(config).serve())
         attacking = [asyncio.create_task(self.attack())]
         while not serving.done():
-            self.plan.tell(self.n, {"sent": self.sent, "asked": self.asked})
+            self.plan.report(self.n, {"sent": self.sent, "asked": self.asked})
             await asyncio.sleep(0.2)
         attacking[0].cancel()
 
@@ -193,18 +193,18 @@ def run_hostile(plan: Plan, n: int, kind: str, honest: list[int], victim: str) -
 
 
 def run_victim(plan: Plan, n: int) -> None:
-    """Counts who turns to it; it has never heard of devote."""
+    """Counts who turns to it; it knows nothing of devote."""
     plan.network.enter(n)
-    heard = 0
+    requests = 0
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
-        nonlocal heard
-        heard += 1
-        plan.tell(n, {"heard": heard})
+        nonlocal requests
+        requests += 1
+        plan.report(n, {"requests": requests})
         await send({"type": "http.response.start", "status": 404, "headers": []})
         await send({"type": "http.response.body", "body": b"?"})
 
-    plan.tell(n, {"heard": 0})
+    plan.report(n, {"requests": 0})
     host, port = plan.network.address(n).split(":")
     uvicorn.run(answer, host=host, port=int(port), log_level="critical", lifespan="off")
 
@@ -227,29 +227,31 @@ def run(
             kind = KINDS[k % len(KINDS)]
             other.fork(n, run_hostile, plan, n, kind, members, plan.network.address(victim))
         began = time.monotonic()
-        fleet.await_(lambda told: not any(t["offline"] for t in told.values()), 120, "all join")
+        fleet.await_(lambda shown: not any(t["offline"] for t in shown.values()), 120, "all join")
         plan.budget = 10 * last
-        agree = lambda told: all(t["best"] == 0 for t in told.values())  # noqa: E731
-        fleet.await_(lambda told: agree(told) and equal(told), 300, "equal and right")
+        agree = lambda shown: all(t["best"] == 0 for t in shown.values())  # noqa: E731
+        fleet.await_(lambda shown: agree(shown) and equal(shown), 300, "equal and right")
         took = time.monotonic() - began
-        before = {n: (plan.network.traffic(n), plan.told(n), pss(fleet.pids[n])) for n in members}
-        heard = plan.told(victim)["heard"]
+        before = {
+            n: (plan.network.traffic(n), plan.standing(n), pss(fleet.pids[n])) for n in members
+        }
+        requests = plan.standing(victim)["requests"]
         time.sleep(seconds)
         fleet.await_(equal, HEALED, "equal under attack")
-        told = {n: plan.told(n) for n in members}
+        shown = {n: plan.standing(n) for n in members}
         memory = [pss(fleet.pids[n])[1] for n in members]
         grown = [m - before[n][2][1] for n, m in zip(members, memory, strict=True)]
-        cpu = sum(told[n]["cpu"] - before[n][1]["cpu"] for n in members)
+        cpu = sum(shown[n]["cpu"] - before[n][1]["cpu"] for n in members)
         traffic = [plan.network.traffic(n) - before[n][0] for n in members]
         figures = {
             "network": plan.network.kind,
             "honest, hostile": [honest, hostile],
             "seconds to equal sets and the right answer": round(took, 1),
-            "items (the votes that hostile members signed are among them)": told[0]["items"],
+            "items (the votes that hostile members signed are among them)": shown[0]["items"],
             f"then in {seconds:.0f} s: requests of all hostile ones": sum(
-                plan.told(n)["sent"] for n in range(honest, devices)
+                plan.standing(n)["sent"] for n in range(honest, devices)
             ),
-            "refused by honest ones, in all": sum(t["refused"] for t in told.values()),
+            "refused by honest ones, in all": sum(t["refused"] for t in shown.values()),
             "KB/s per honest device, both ways, with headers": round(
                 sum(traffic) / seconds / honest / 1e3, 1
             ),
@@ -258,11 +260,11 @@ def run(
                 round(max(memory) / 1e6, 1),
                 round(max(grown) / 1e6, 1),
             ],
-            "requests that the victim heard, before and in that time": [
-                heard,
-                plan.told(victim)["heard"] - heard,
+            "requests that the victim got, before and in that time": [
+                requests,
+                plan.standing(victim)["requests"] - requests,
             ],
-            "addresses kept, most": max(t["peers"] for t in told.values()),
+            "addresses kept, most": max(t["peers"] for t in shown.values()),
         }
     finally:
         other.end()

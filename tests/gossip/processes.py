@@ -1,7 +1,7 @@
 """Devices without a server, each a process of its own, forked from one that has imported all.
 
-A device plays as far as it is told (a budget of pulls that only grows), writes down every message
-that its board has acknowledged and every decision as it is taken, and tells how it stands in a
+A device plays as far as it may (a budget of pulls that only grows), writes down every message
+that its board has acknowledged and every decision as it is taken, and reports how it stands in a
 slot of shared memory. It may be killed at any moment, and started again from its store.
 """
 
@@ -64,12 +64,12 @@ class Plan:
     def budget(self, pulls: int) -> None:
         self.shared[:8] = pulls.to_bytes(8, "big")
 
-    def tell(self, n: int, what: dict[str, Any]) -> None:
+    def report(self, n: int, what: dict[str, Any]) -> None:
         text = json.dumps(what).encode()
         start = SLOT * (n + 1)
         self.shared[start : start + SLOT] = len(text).to_bytes(4, "big") + text.ljust(SLOT - 4)
 
-    def told(self, n: int) -> dict[str, Any]:
+    def standing(self, n: int) -> dict[str, Any]:
         start = SLOT * (n + 1)
         while True:
             slot = self.shared[start : start + SLOT]
@@ -134,7 +134,7 @@ def run_device(plan: Plan, n: int, ticket: str, peers: list[int]) -> None:
     board.acknowledged = store.with_suffix(".acknowledged").open("a", buffering=1)
     decisions = store.with_suffix(".decisions").open("a", buffering=1)
     pulled = store.with_suffix(".pulls").open("ab", buffering=0)
-    pulls, users, before, told_at = pulled.tell(), random.Random(f"{n}/{pulled.tell()}"), None, 0.0
+    pulls, users, before, shown_at = pulled.tell(), random.Random(f"{n}/{pulled.tell()}"), None, 0.0
     device = Device.join(url, store=store, invite=ticket, board=board)
     while True:
         if pulls < plan.budget:
@@ -149,9 +149,9 @@ def run_device(plan: Plan, n: int, ticket: str, peers: list[int]) -> None:
             decisions.write(json.dumps(decided) + "\n")
             before = decided
         now = time.monotonic()
-        if pulls >= plan.budget or now - told_at > plan.look_every:
-            told_at = now
-            plan.tell(n, _standing(board, call, device, pulls))
+        if pulls >= plan.budget or now - shown_at > plan.look_every:
+            shown_at = now
+            plan.report(n, _standing(board, call, device, pulls))
             time.sleep(plan.look_every)
 
 
@@ -204,7 +204,7 @@ class Fleet:
         assert status == 0, f"see {self.plan.folder}/log.txt"
 
     def fork(self, n: int, work: Any, *arguments: Any) -> None:
-        self.plan.tell(n, {})
+        self.plan.report(n, {})
         pid = os.fork()
         if pid:
             self.pids[n] = pid
@@ -220,7 +220,7 @@ class Fleet:
 
     def kill(self, n: int) -> None:
         pid = self.pids.pop(n)
-        self.cpu_before[n] = self.cpu_before.get(n, 0.0) + self.plan.told(n).get("cpu", 0.0)
+        self.cpu_before[n] = self.cpu_before.get(n, 0.0) + self.plan.standing(n).get("cpu", 0.0)
         with suppress(ProcessLookupError, ChildProcessError):  # it has ended, and was found so
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -230,19 +230,19 @@ class Fleet:
             found, status = os.waitpid(pid, os.WNOHANG)
             assert not found, f"device {n} ended: {status}; see {self.plan.folder}/log.txt"
 
-    def told(self) -> dict[int, dict[str, Any]]:
-        return {n: self.plan.told(n) for n in self.pids}
+    def standings(self) -> dict[int, dict[str, Any]]:
+        return {n: self.plan.standing(n) for n in self.pids}
 
     def await_(self, ready: Any, timeout: float, what: str) -> float:
-        """Wait until ``ready`` holds of what all tell; returns how many seconds that took."""
+        """Wait until ``ready`` holds of what all report; returns how many seconds that took."""
         began = time.monotonic()
         while True:
-            told = self.told()
-            if all(told.values()) and ready(told):
+            shown = self.standings()
+            if all(shown.values()) and ready(shown):
                 return time.monotonic() - began
             self.check_alive()
             if time.monotonic() - began > timeout:
-                raise AssertionError(f"{what}: not after {timeout:.0f} s; {_differing(told)}")
+                raise AssertionError(f"{what}: not after {timeout:.0f} s; {_differing(shown)}")
             time.sleep(0.05)
 
     def end(self) -> None:
@@ -255,18 +255,18 @@ class Fleet:
         self.plan.network.close()
 
 
-def _differing(told: dict[int, dict[str, Any]]) -> str:
+def _differing(shown: dict[int, dict[str, Any]]) -> str:
     """Who holds which set, and one of each."""
     groups: dict[str, list[int]] = {}
-    for n, each in told.items():
+    for n, each in shown.items():
         groups.setdefault(each.get("root", "-"), []).append(n)
-    return "; ".join(f"{group}: {told[group[0]]}" for group in list(groups.values())[:4])
+    return "; ".join(f"{group}: {shown[group[0]]}" for group in list(groups.values())[:4])
 
 
-def equal(told: dict[int, dict[str, Any]]) -> bool:
+def equal(shown: dict[int, dict[str, Any]]) -> bool:
     """Whether all hold the same set, and nothing waits."""
-    roots = {each["root"] for each in told.values()}
-    return len(roots) == 1 and not any(each["waiting"] for each in told.values())
+    roots = {each["root"] for each in shown.values()}
+    return len(roots) == 1 and not any(each["waiting"] for each in shown.values())
 
 
 def pss(pid: int) -> tuple[int, int]:

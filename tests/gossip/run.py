@@ -4,7 +4,7 @@
 a random device in each partition (the first known peers first), heals, and measures how long it
 takes until all sets are equal. At the end it checks, from the files alone:
 
-- the sets of all devices are the union of what all devices have said: no vote lost, none twice;
+- the sets of all devices are the union of what all devices have sent: no vote lost, none twice;
 - every decision that any device ever took stands by the whole set: an arm that was out is out, an
   answer is the answer;
 - the answer is the right one.
@@ -62,7 +62,7 @@ def run(
             fleet.prepare(n)
         for n in members:
             fleet.start(n)
-        fleet.await_(lambda told: not any(t["offline"] for t in told.values()), 120, "all join")
+        fleet.await_(lambda shown: not any(t["offline"] for t in shown.values()), 120, "all join")
         victims = [0, 1]
         for cut in range(cuts):
             plan.network.cut(set(dice.sample(members, dice.randint(1, devices - 1))))
@@ -76,7 +76,7 @@ def run(
             plan.network.cut(set())
             healing.append(fleet.await_(equal, HEALED, f"equal after cut {cut}"))
         plan.budget = 10**6
-        agree = lambda told: all(t["best"] == 0 for t in told.values())  # noqa: E731
+        agree = lambda shown: all(t["best"] == 0 for t in shown.values())  # noqa: E731
         fleet.await_(agree, 300, "the right answer")
         plan.budget = 0
         fleet.await_(equal, HEALED, "equal at the end")
@@ -102,32 +102,35 @@ def run(
 
 def played(budget: int) -> Any:
     """Whether all have made their pulls."""
-    return lambda told: all(each["pulls"] >= budget for each in told.values())
+    return lambda shown: all(each["pulls"] >= budget for each in shown.values())
 
 
 def _join_late(fleet: Fleet, plan: Plan, devices: int) -> dict[str, Any]:
     """One that knows a live peer, and one that knows only an address where nobody answers."""
-    root = plan.told(0)["root"]
+    root = plan.standing(0)["root"]
     fleet.start(devices, [random.randrange(devices)])
-    took = fleet.await_(lambda told: told[devices]["root"] == root, HEALED, "the late joiner")
-    rounds = plan.told(devices)["round"]
+    took = fleet.await_(lambda shown: shown[devices]["root"] == root, HEALED, "the late joiner")
+    rounds = plan.standing(devices)["round"]
     fleet.kill(devices)
     fleet.start(devices + 1, [devices])  # which is dead
-    says = lambda told: bool(told[devices + 1]["degraded"])  # noqa: E731
-    fleet.await_(says, HEALED, "the one that knows only the dead")
-    told = plan.told(devices + 1)
+    degrades = lambda shown: bool(shown[devices + 1]["degraded"])  # noqa: E731
+    fleet.await_(degrades, HEALED, "the one that knows only the dead")
+    shown = plan.standing(devices + 1)
     fleet.kill(devices + 1)
-    assert told["best"] is None
-    return {"late joiner": f"{took:.1f} s, {rounds} rounds", "knows only dead": told["degraded"][0]}
+    assert shown["best"] is None
+    return {
+        "late joiner": f"{took:.1f} s, {rounds} rounds",
+        "knows only dead": shown["degraded"][0],
+    }
 
 
 def _spreading(fleet: Fleet, plan: Plan, devices: int, times: int) -> list[float]:
     """How long it takes until everybody has something new: revocations of numbers never issued."""
     took = []
     for number in range(10**6, 10**6 + times):
-        before = plan.told(0)["root"]
+        before = plan.standing(0)["root"]
         fleet.start_work(devices, _tell_one, plan, devices, random.randrange(devices), number)
-        changed = lambda told: equal(told) and told[0]["root"] != before  # noqa: B023, E731
+        changed = lambda shown: equal(shown) and shown[0]["root"] != before  # noqa: B023, E731
         took.append(fleet.await_(changed, HEALED, "a new item"))
     return took
 
@@ -142,18 +145,18 @@ def _tell_one(plan: Plan, n: int, to: int, number: int) -> None:
 def _measure(fleet: Fleet, plan: Plan, devices: int, seconds: float) -> dict[str, Any]:
     """What it costs when nothing happens."""
     members = range(devices)
-    before = {n: (plan.network.traffic(n), plan.told(n)) for n in members}
+    before = {n: (plan.network.traffic(n), plan.standing(n)) for n in members}
     time.sleep(seconds)
     bytes_, bodies, cpu = [], [], []
     for n in members:
-        was, told = before[n][1], plan.told(n)
+        was, shown = before[n][1], plan.standing(n)
         bytes_.append(plan.network.traffic(n) - before[n][0])
-        bodies.append(told["bodies"] - was["bodies"])
-        cpu.append(told["cpu"] - was["cpu"])
+        bodies.append(shown["bodies"] - was["bodies"])
+        cpu.append(shown["cpu"] - was["cpu"])
     memory = [pss(fleet.pids[n]) for n in members]
     hour = 3600 / seconds
     return {
-        "items": plan.told(0)["items"],
+        "items": plan.standing(0)["items"],
         "idle: MB per device and hour, with headers": round(
             statistics.mean(bytes_) * hour / 1e6, 2
         ),
@@ -167,20 +170,20 @@ def _measure(fleet: Fleet, plan: Plan, devices: int, seconds: float) -> dict[str
 
 def _check(plan: Plan, devices: int) -> dict[str, Any]:
     """Check everything that was claimed, from the files."""
-    said: set[str] = set()
+    sent: set[str] = set()
     for n in range(devices):
         store = Store.open(plan.store(n))
-        said |= {to_json(message) for message in store.load().outbox}
+        sent |= {to_json(message) for message in store.load().outbox}
         store.close()
         acknowledged = plan.store(n).with_suffix(".acknowledged").read_text().split("\n")[:-1]
-        assert set(acknowledged) <= said, "an acknowledged vote is in no store"
+        assert set(acknowledged) <= sent, "an acknowledged vote is in no store"
     tallies = []
     for n in range(devices):
         votes = VoteSet(plan.store(n))
         _, rows = votes.board.rows(plan.spec.name)
         held = [row[1] for row in rows]
         assert len(held) == len(set(held)), "a vote counted twice"
-        assert set(held) == said, "a vote lost, or one that nobody has said"
+        assert set(held) == sent, "a vote lost, or one that nobody has sent"
         tallies.append(votes.board.tally(plan.spec.name).tally)
         votes.close()
     whole = tallies[0]
@@ -193,7 +196,7 @@ def _check(plan: Plan, devices: int) -> dict[str, Any]:
             decisions += 1
             assert set(whole["shared"]) <= set(decided["shared"]), (n, decided, whole)
             assert decided["best"] in (None, whole["answer"][0]), (n, decided, whole)
-    return {"votes": len(said), "decisions checked": decisions, "answer": whole["answer"]}
+    return {"votes": len(sent), "decisions checked": decisions, "answer": whole["answer"]}
 
 
 def _spread(values: list[float]) -> str:

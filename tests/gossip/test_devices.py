@@ -137,7 +137,7 @@ def test_a_device_that_lost_what_is_beside_its_store_comes_back_with_its_ticket(
     asyncio.run(main())
 
 
-def test_a_device_that_was_revoked_is_told_and_goes_on_with_a_new_number(tmp_path):
+def test_a_device_that_was_revoked_is_refused_and_goes_on_with_a_new_number(tmp_path):
     ticket = prepare(tmp_path / "a.db", 1)
     voter = prepare_store(tmp_path / "a.db", SPEC)
 
@@ -157,16 +157,16 @@ def test_a_device_that_was_revoked_is_told_and_goes_on_with_a_new_number(tmp_pat
     asyncio.run(main())
 
 
-def test_an_address_that_an_operator_gives_later_is_given_also_if_a_member_told_it(tmp_path):
+def test_an_address_that_an_operator_gives_later_is_given_also_if_a_member_announced_it(tmp_path):
     ticket = prepare(tmp_path / "a.db", 1)
 
     async def main():
         device = await join(tmp_path, ticket)
         votes = device.board.votes
-        told = sign_address(
+        announced = sign_address(
             member(2), certified(member(2).voter, 2), votes, address="127.0.0.1:9", sequence=1
         )
-        assert device.board.peers.learn(told)
+        assert device.board.peers.learn(announced)
         await device.close()
         device = await join(tmp_path, None, url="gossip://127.0.0.1:9/banner")
         assert device.board.peers.known["127.0.0.1:9"].given
@@ -186,12 +186,12 @@ def test_a_slow_peer_holds_a_meeting_up_for_a_while_only(tmp_path):
         async def __call__(self, address, path, body):
             self.asked += 1
             await asyncio.sleep(0.04)
-            told = {"same": False, "buckets": b64encode(bytes(256)).decode(), "peers": []}
+            reply = {"same": False, "buckets": b64encode(bytes(256)).decode(), "peers": []}
             if path == "/gossip/trade":
                 held = [b64decode(ids) for ids in json.loads(body)["held"].values()]
                 one = random.choice([ids for ids in held if ids])[:16]
-                told = {"items": [], "want": b64encode(one).decode()}
-            return json.dumps({"new": 1} if path == "/gossip/push" else told).encode()
+                reply = {"items": [], "want": b64encode(one).decode()}
+            return json.dumps({"new": 1} if path == "/gossip/push" else reply).encode()
 
         async def aclose(self):
             return

@@ -1,4 +1,4 @@
-"""What two peers say to each other, honest or not, without sockets."""
+"""What two peers send each other, honest or not, without sockets."""
 
 import asyncio
 import json
@@ -90,7 +90,7 @@ def test_a_peer_of_another_specification_is_refused_and_nothing_changes(wire):
     assert not a.votes.items
 
 
-def test_nobody_there_is_told_apart_from_a_liar(wire):
+def test_nobody_there_is_kept_apart_from_a_liar(wire):
     a = wire.add(1)
     with pytest.raises(Unreachable):
         wire.meet(a, 9)
@@ -100,9 +100,9 @@ def lying(answers):
     """A peer that answers by rote, whatever it is asked."""
 
     async def call(address: str, path: str, body: bytes) -> bytes:
-        told = answers[path.rpartition("/")[2]]
-        told = told(json.loads(body)) if callable(told) else told
-        return told if isinstance(told, bytes) else json.dumps(told).encode()
+        reply = answers[path.rpartition("/")[2]]
+        reply = reply(json.loads(body)) if callable(reply) else reply
+        return reply if isinstance(reply, bytes) else json.dumps(reply).encode()
 
     return call
 
@@ -174,9 +174,9 @@ def test_a_peer_that_wants_everything_again_and_again_gets_it_three_times(wire):
 @settings(max_examples=50, deadline=None)
 def test_whatever_is_asked_is_answered(wire_of_module, body):
     for path in ("/gossip/compare", "/gossip/trade", "/gossip/push"):
-        status, told = wire_of_module.answer(path, body)
+        status, reply = wire_of_module.answer(path, body)
         assert status in (200, 409, 422)
-        assert isinstance(told, dict)
+        assert isinstance(reply, dict)
 
 
 JSON = st.recursive(
@@ -292,7 +292,7 @@ def test_a_peer_that_has_lost_its_store_gets_everything_again_after_a_rest(wire,
     assert outcomes == ["equal"] * 3 + ["rests"] + ["equal"] * 2
 
 
-def test_a_peer_that_cannot_write_says_so_and_is_no_liar(wire, monkeypatch):
+def test_a_peer_that_cannot_write_answers_so_and_is_no_liar(wire, monkeypatch):
     a = wire.add(1)
 
     def full(*_):

@@ -163,8 +163,8 @@ def test_any_device_shows_the_page_of_a_server_read_only(tmp_path):
         at = f"http://{board.address}"
         assert "<html" in (await client.get(f"{at}/")).text
         assert (await client.get(f"{at}/views/banner")).json()["name"] == "banner"
-        told = (await client.get(f"{at}/experiments/banner")).json()
-        assert told["fingerprint"] == SPEC.fingerprint
+        shown = (await client.get(f"{at}/experiments/banner")).json()
+        assert shown["fingerprint"] == SPEC.fingerprint
         enrolment = {"voter": member(2).voter, "signature": member(2).sign_enrolment(board.scope)}
         for path in ("enrolments", "messages"):
             posted = await client.post(f"{at}/experiments/banner/{path}", json=enrolment)
@@ -186,7 +186,7 @@ def test_an_address_that_cannot_be_listened_on_is_refused_in_one_line(tmp_path):
     asyncio.run(main())
 
 
-def test_a_peer_of_another_version_is_told_apart():
+def test_a_peer_of_another_version_is_recognized():
     async def answer(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nDevote-Version: 1\r\nContent-Length: 2\r\n\r\n{}")
@@ -230,10 +230,10 @@ def test_an_answer_without_end_is_cut_off():
 
 def test_a_device_dials_from_whatever_address_leads_to_a_peer():
     """Also if it listens at another: from 127.0.0.1, say, nothing leads out of the machine."""
-    heard = []
+    callers = []
 
     async def answer(reader, writer):
-        heard.append(writer.get_extra_info("peername")[0])
+        callers.append(writer.get_extra_info("peername")[0])
         writer.close()
         await writer.wait_closed()
 
@@ -247,11 +247,11 @@ def test_a_device_dials_from_whatever_address_leads_to_a_peer():
         await dialler.aclose()
 
     asyncio.run(main())
-    assert heard == ["127.0.0.1"]
+    assert callers == ["127.0.0.1"]
 
 
 @pytest.mark.parametrize("mutual", [False, True])
-def test_peers_speak_tls_by_files_and_with_mutual_tls_strangers_are_kept_out(tmp_path, mutual):
+def test_peers_use_tls_by_files_and_with_mutual_tls_strangers_are_kept_out(tmp_path, mutual):
     authority, issue = make_authority(tmp_path)
     certificate, key = issue("device")
     tls = {"certificate": certificate, "key": key, "authority": authority, "mutual": mutual}
@@ -324,7 +324,7 @@ def test_one_ipv6_network_counts_as_one_sender():
 
 
 @pytest.mark.parametrize("listen", ["[::1]:0", "[::]:0"])
-def test_devices_speak_ipv6_and_say_where_they_listen(tmp_path, listen):
+def test_devices_use_ipv6_and_announce_where_they_listen(tmp_path, listen):
     async def main():
         settings = on_loopback(listen=listen, allow=("::/0",))
         async with asyncio.timeout(60):
@@ -371,7 +371,7 @@ def test_tls_files_that_cannot_be_used_are_named_in_one_line(tmp_path):
     asyncio.run(main())
 
 
-def test_health_says_that_tls_is_what_fails(tmp_path):
+def test_health_shows_that_tls_is_what_fails(tmp_path):
     authority, issue = make_authority(tmp_path)
     (tmp_path / "elsewhere").mkdir()
     stranger, issue_elsewhere = make_authority(tmp_path / "elsewhere")

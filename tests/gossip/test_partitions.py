@@ -40,8 +40,8 @@ def test_unless_every_arm_has_a_quorum_part_of_the_votes_decides_nothing_that_al
         assert whole.answer == part.answer
 
 
-def heard_late(spec, n_players, dice, parts=2, pulls=4_000):
-    """Players who hear only their own side until the end; returns their decisions and all votes."""
+def read_late(spec, n_players, dice, parts=2, pulls=4_000):
+    """Players who read only their own side until the end; returns their decisions and all votes."""
     players = [spec.scheme.player(spec, str(n)) for n in range(n_players)]
     side = [dice.randrange(parts) for _ in players]
     votes, decided = [], []
@@ -73,7 +73,7 @@ def test_parts_of_a_network_never_decide_differently_when_the_quorum_is_high_eno
     spec = ExperimentSpec(arms=n_arms, epsilon=0.6, scheme={"quorum": quorum})
     decisions = 0
     for seed in range(25):
-        decided, votes = heard_late(spec, n_players, random.Random(seed), pulls=1_500)
+        decided, votes = read_late(spec, n_players, random.Random(seed), pulls=1_500)
         whole, wrong = check_all(spec, decided, votes)
         assert not wrong, seed
         assert min(whole.counts) < quorum
@@ -81,13 +81,13 @@ def test_parts_of_a_network_never_decide_differently_when_the_quorum_is_high_eno
     assert decisions > 0
 
 
-def test_with_a_low_quorum_two_parts_can_differ_until_they_hear_of_each_other():
+def test_with_a_low_quorum_two_parts_can_differ_until_they_meet():
     spec = ExperimentSpec(arms=2, scheme={"quorum": 2})
     assert split_possible(4, 2, 2)
     left, right = ballot(spec, [(0, 0), (0, 1)]), ballot(spec, [(1, 2), (1, 3), (1, 4)])
     assert (left.answer, right.answer) == ((1,), (0,))
     whole = [(0, 0), (0, 1), (1, 2), (1, 3), (1, 4)]
-    assert ballot(spec, whole).answer == (0,)  # and so say both, once they have heard all
+    assert ballot(spec, whole).answer == (0,)  # as both count once they have read all
     assert ballot(spec, reversed(whole)).answer == (0,)
 
 
@@ -107,7 +107,7 @@ def test_decisions_of_a_term_stand_within_the_term():
     )
     terms = set()
     for seed in range(12):
-        decided, votes = heard_late(spec, 6, random.Random(seed), pulls=1_500)
+        decided, votes = read_late(spec, 6, random.Random(seed), pulls=1_500)
         whole, wrong = check_all(spec, decided, votes)
         terms.add(whole.term)
         assert not wrong, seed

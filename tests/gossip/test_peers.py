@@ -38,7 +38,7 @@ def record(votes, number, address, sequence=1):
     return sign_address(identity, certificate, votes, address=address, sequence=sequence)
 
 
-def test_a_member_tells_where_it_listens_and_moves(votes, book):
+def test_a_member_announces_where_it_listens_and_moves(votes, book):
     assert book.learn(record(votes, 1, "127.0.0.1:7001"))
     assert book.learn(record(votes, 1, "127.0.0.1:7002", sequence=2))
     book.learn(record(votes, 1, "127.0.0.1:7001", sequence=1))  # an older word
@@ -94,7 +94,7 @@ def test_addresses_are_bounded_and_those_of_the_operator_stay(votes, book):
     assert set(again.known) == set(book.known)
 
 
-def test_a_poisoned_address_is_forgotten_and_its_member_soon_not_heard(votes, book):
+def test_a_poisoned_address_is_forgotten_and_its_member_soon_ignored(votes, book):
     dialled = 0
     for sequence in range(1, 50):
         book.learn(record(votes, 1, "127.0.0.1:7001", sequence))
@@ -107,7 +107,7 @@ def test_a_poisoned_address_is_forgotten_and_its_member_soon_not_heard(votes, bo
 
 
 @pytest.mark.parametrize("in_flight", [False, True])
-def test_a_member_that_names_one_address_after_the_other_is_soon_not_heard(votes, book, in_flight):
+def test_a_member_that_names_one_address_after_the_other_is_soon_ignored(votes, book, in_flight):
     """Whether it moves before or after the dialled address is found to be silent."""
     dialled = 0
     for sequence in range(1, 200):
@@ -176,9 +176,9 @@ def test_a_peer_that_shows_the_record_of_another_member_is_not_believed(tmp_path
     answer = b.answer
 
     def as_another(path, body):
-        status, told = answer(path, body)
-        told["who"]["me"] = c.record
-        return status, told
+        status, shown = answer(path, body)
+        shown["who"]["me"] = c.record
+        return status, shown
 
     monkeypatch.setattr(b, "answer", as_another)
     with pytest.raises(PeerLied, match="no peer does"):
@@ -187,7 +187,9 @@ def test_a_peer_that_shows_the_record_of_another_member_is_not_believed(tmp_path
     wire.close()
 
 
-def test_what_an_operator_adds_while_a_device_runs_is_given_also_if_a_member_told_it(votes, book):
+def test_what_an_operator_adds_while_a_device_runs_is_given_also_if_a_member_announced_it(
+    votes, book
+):
     book.learn(record(votes, 1, "127.0.0.1:7001"))
     PeerBook(votes, on_loopback(), random.Random(0)).give("127.0.0.1:7001")
     book.learn(record(votes, 1, "127.0.0.1:7001", sequence=2))
@@ -196,7 +198,7 @@ def test_what_an_operator_adds_while_a_device_runs_is_given_also_if_a_member_tol
     assert book.known["127.0.0.1:7001"].sequence == 2
 
 
-def test_a_peer_tells_only_of_those_that_have_answered_it(tmp_path):
+def test_a_peer_hands_out_only_those_that_have_answered_it(tmp_path):
     wire = Wire(tmp_path)
     a, b, c = (wire.add(n) for n in (1, 2, 3))
     b.peers.learn(record(b.votes, 4, "127.0.0.1:7004"))

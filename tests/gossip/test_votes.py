@@ -3,7 +3,16 @@
 import random
 
 import pytest
-from tests.gossip.fleets import ISSUER, SPEC, certified, member, reset, revocation, said, vote
+from tests.gossip.fleets import (
+    ISSUER,
+    SPEC,
+    certified,
+    member,
+    reset,
+    revocation,
+    signed_item,
+    vote,
+)
 
 from devote.boards.admission import NOT_ENROLLED
 from devote.boards.database import StoreFull
@@ -116,8 +125,8 @@ def test_the_same_items_give_the_same_set_and_the_same_count_in_any_order(new_se
         dice.shuffle(items)
         for item in items:
             assert not votes.take([item]).bad
-        told = votes.board.tally("banner").tally
-        found.add((votes.root, tuple(held(votes)), str(told)))
+        public = votes.board.tally("banner").tally
+        found.add((votes.root, tuple(held(votes)), str(public)))
         assert len(held(votes)) == sum("message" in item for item in votes.items.values())
     assert len(found) == 1
 
@@ -211,7 +220,7 @@ def test_only_the_issuers_key_certifies():
 
 def test_a_message_of_a_later_term_waits_only_under_the_name_of_its_experiment(new_set):
     votes = new_set("t", TERMS)
-    renamed = said(1, lambda voter: Vote("another", 7, 0, voter), TERMS)
+    renamed = signed_item(1, lambda voter: Vote("another", 7, 0, voter), TERMS)
     assert votes.take([renamed]).bad
     assert not votes.items
 

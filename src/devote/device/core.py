@@ -200,16 +200,16 @@ class Core:
         """What to play: the pending choice if its reward has not come, else a new one."""
         with self.lock:
             self._settle_doubt()
-            now, sending = self.now(), self.record.sending
-            noise = self.noise() if sending.noisy else 0.0
-            if self.record.player.pending is not None:
+            now, record = self.now(), self.record
+            noise = self.noise() if record.sending.noisy else 0.0
+            if record.player.pending is not None:
                 self.close_question()
                 self.change(steps.expire, now, self.expiry)
-            if self.record.player.pending is not None:
+            if record.player.pending is not None:
                 self.change(steps.wake, noise)
             else:
                 u = self.dice() if u is None else u
-                jitter = 0.0 if sending.reply_after is None else self.jitter()
+                jitter = 0.0 if record.sending.reply_after is None else self.jitter()
                 self.change(steps.choose, now, u, noise, jitter)
             choice = steps.pending(self.record)
             assert choice is not None
@@ -341,10 +341,11 @@ class Core:
                     self.reload()
                 raise
             self.health.store = None
-            if change is not None and change.forged:
-                self.health.forged = FORGED
-            if change is not None and change.sends:
-                self.on_message()
+            if change is not None:
+                if change.forged:
+                    self.health.forged = FORGED
+                if change.sends:
+                    self.on_message()
 
     def reload(self) -> None:
         """Go back to what the store holds; in doubt until that has been read."""

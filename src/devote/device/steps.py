@@ -136,7 +136,7 @@ class Choice(int):
 
     def __new__(cls, arm: int, name: str, play: str) -> "Choice":
         """A play of ``arm``; only a device makes one that it knows."""
-        choice = super().__new__(cls, arm)
+        choice = int.__new__(cls, arm)
         choice.name = name
         choice.play = play
         return choice
@@ -304,7 +304,7 @@ def _pending_play(plays: str) -> str | None:
 
 def _fate(plays: str, play: object) -> Fate | None:
     """What became of a play; None if it is not remembered."""
-    at = plays.find(play) if isinstance(play, str) and len(play) == _NAME else -1
+    at = plays.rfind(play) if isinstance(play, str) and len(play) == _NAME else -1
     return None if at < 0 or at % _ENTRY else _FATES[plays[at + _NAME]]
 
 
@@ -444,6 +444,8 @@ def _save_play(record: Record, fate: Fate, play: str, messages: Sequence[Message
         "reply_at": record.reply_at,
         "plays": record.plays,
     }
+    if not added and record.reply_at is None:  # as at most pulls
+        return Change(row)
     # An answer is posted when its time comes; its reward must not wake anybody.
     is_question = fate == "pending" and record.reply_at is not None
     is_due = bool(added) and fate != "answered"
